@@ -1,0 +1,135 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// ErrClosed is returned by a cursor that was closed.
+var ErrClosed = errors.New("trace: cursor is closed")
+
+// From says where a new cursor starts.
+type From uint8
+
+// Where a cursor starts.
+const (
+	FromNow    From = iota // only records published later
+	FromOldest             // all that the ring still holds
+)
+
+// copyStep bounds how many records one lock hold copies, so that a reader of a
+// large batch keeps a publisher waiting for a few microseconds at most.
+const copyStep = 32
+
+// Cursor is one reader's place in the ring. It is for one goroutine; different
+// cursors are independent.
+type Cursor struct {
+	bus     *Bus
+	pos     uint64 // next sequence number to read
+	signal  chan struct{}
+	done    chan struct{}
+	waiting bool // guarded by bus.mu
+	closed  bool // guarded by bus.mu
+}
+
+// Subscribe returns a cursor. Close it when done. On a nil bus the cursor
+// never yields a record.
+func (b *Bus) Subscribe(from From) *Cursor {
+	c := &Cursor{bus: b, signal: make(chan struct{}, 1), done: make(chan struct{})}
+	if b == nil {
+		return c
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c.pos = b.next
+	if from == FromOldest {
+		c.pos = b.oldest()
+	}
+	b.cursors = append(b.cursors, c)
+	return c
+}
+
+// Close ends the cursor and wakes its reader. It may be called more than once.
+func (c *Cursor) Close() {
+	if c.bus == nil {
+		return
+	}
+	c.bus.mu.Lock()
+	defer c.bus.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	close(c.done)
+	c.bus.cursors = slices.DeleteFunc(c.bus.cursors, func(o *Cursor) bool { return o == c })
+}
+
+// Next waits for at least one record and appends up to cap(buf) of them to
+// buf[:0] (64 when buf has no capacity). lost is the exact number of records that were
+// overwritten before this reader got to them since its last call. It returns
+// ctx's error or ErrClosed when there is nothing to wait for any more.
+func (c *Cursor) Next(ctx context.Context, buf []Record) (recs []Record, lost uint64, err error) {
+	if cap(buf) == 0 {
+		buf = make([]Record, 0, 64)
+	}
+	for {
+		recs, lost = c.Poll(buf)
+		if len(recs) > 0 {
+			return recs, lost, nil
+		}
+		select {
+		case <-c.signal:
+		case <-c.done:
+			return nil, 0, ErrClosed
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		}
+	}
+}
+
+// Poll is Next without waiting: it returns what is there, which may be nothing.
+func (c *Cursor) Poll(buf []Record) (recs []Record, lost uint64) {
+	recs = buf[:0]
+	if c.bus == nil {
+		return recs, 0
+	}
+	for len(recs) < cap(buf) {
+		n, l := c.copySome(&recs, min(copyStep, cap(buf)-len(recs)))
+		lost += l
+		if n < copyStep {
+			break
+		}
+	}
+	return recs, lost
+}
+
+// copySome copies at most limit records in one lock hold.
+func (c *Cursor) copySome(dst *[]Record, limit int) (n int, lost uint64) {
+	b := c.bus
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if oldest := b.oldest(); c.pos < oldest {
+		lost = oldest - c.pos
+		c.pos = oldest
+	}
+	for n < limit && c.pos < b.next {
+		r := b.slots[c.pos&uint64(len(b.slots)-1)]
+		r.Event = kinds[r.Event.Kind()].clone(r.Event)
+		*dst = append(*dst, r)
+		c.pos++
+		n++
+	}
+	c.waiting = c.pos >= b.next
+	return n, lost
+}
+
+// Behind returns how many records wait for this reader.
+func (c *Cursor) Behind() uint64 {
+	if c.bus == nil {
+		return 0
+	}
+	c.bus.mu.Lock()
+	defer c.bus.mu.Unlock()
+	return c.bus.next - c.pos
+}

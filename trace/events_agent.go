@@ -1,0 +1,137 @@
+package trace
+
+import "time"
+
+// KV is one named input of a decision.
+type KV struct {
+	K string `json:"k"`
+	V string `json:"v"`
+}
+
+// Agent tells what the agent as a whole is doing.
+type Agent struct {
+	// State is starting, ready, degraded, stopping or stopped.
+	State string `json:"state"`
+	// Node is the node's name.
+	Node string `json:"node,omitempty"`
+	// Version is kubeloupe's own version.
+	Version string `json:"version,omitempty"`
+	// Runtime and RuntimeVersion are what the CRI server calls itself.
+	Runtime        string `json:"runtime,omitempty"`
+	RuntimeVersion string `json:"runtime_version,omitempty"`
+	// Endpoint is the CRI socket.
+	Endpoint string `json:"endpoint,omitempty"`
+	// Simulated says that no real container runs: the runtime is in memory.
+	Simulated bool `json:"simulated,omitempty"`
+	// PID is the agent's process id.
+	PID int `json:"pid,omitempty"`
+	// Reason says why, for degraded and stopping.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Source tells what a pod source delivered.
+type Source struct {
+	// Source is file, http, api or step.
+	Source string `json:"source"`
+	// Op is SET when the source delivered its whole set, otherwise what the mux made
+	// of it for one pod: ADD, UPDATE, REMOVE, RECONCILE, DELETE.
+	Op string `json:"op"`
+	// Pods is how many pods the source holds.
+	Pods int `json:"pods,omitempty"`
+	// Cause is what made the source look: start, inotify, period.
+	Cause string `json:"cause,omitempty"`
+	// Path is the file it came from.
+	Path string `json:"path,omitempty"`
+}
+
+// SourceError tells that a manifest could not be used. A pod that runs from an
+// earlier good version of it goes on.
+type SourceError struct {
+	Source string `json:"source"`
+	Path   string `json:"path,omitempty"`
+	// Line is the line in the file, from 1; 0 when unknown.
+	Line int `json:"line,omitempty"`
+	// Field is the path of the field, as spec.containers[0].image.
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	// Kept says whether an earlier good version stays in force.
+	Kept bool `json:"kept,omitempty"`
+}
+
+// Loop is one syncLoop iteration: from a ready channel to the end of its dispatch.
+type Loop struct {
+	// N numbers the iterations from 1.
+	N uint64 `json:"n"`
+	// Case is what was ready: config, pleg, sync, worker, housekeeping, probe.
+	Case string `json:"case"`
+	// Op is the operation, for config: ADD, UPDATE, ...
+	Op string `json:"op,omitempty"`
+	// Pods is how many pods it concerned.
+	Pods int `json:"pods,omitempty"`
+	// Detail names what happened, for people.
+	Detail string `json:"detail,omitempty"`
+	// Idle is how long the loop had been waiting before.
+	Idle time.Duration `json:"idle_ns,omitempty"`
+}
+
+// Log is a line for people that no typed event covers.
+type Log struct {
+	// Level is debug, info, warn or error.
+	Level   string `json:"level"`
+	Message string `json:"message"`
+	Attrs   []KV   `json:"attrs,omitempty"`
+}
+
+// Pressure is how full one of the node's resources is.
+type Pressure struct {
+	// Signal is memory, nodefs or imagefs.
+	Signal string `json:"signal"`
+	// Used and Capacity are in bytes.
+	Used     int64 `json:"used"`
+	Capacity int64 `json:"capacity"`
+	// Rule is what happens at which mark, for people: "image GC at 85% → 80%".
+	Rule string `json:"rule,omitempty"`
+}
+
+// Decision is one verdict: what was considered, what became of it and why.
+type Decision struct {
+	// By is who decided: gc.container, gc.image, admission, backoff, restart, adoption.
+	By string `json:"by"`
+	// Subject is what was considered: an image, a container, a pod.
+	Subject string `json:"subject"`
+	// Verdict is the outcome: keep, remove, admit, reject, wait, restart, adopt, ...
+	Verdict string `json:"verdict"`
+	// Reason is one sentence that says why.
+	Reason string `json:"reason"`
+	// Inputs are the figures the verdict rests on.
+	Inputs []KV `json:"inputs,omitempty"`
+	// Bytes is what the verdict freed or would have freed.
+	Bytes int64 `json:"bytes,omitempty"`
+}
+
+// GC is one garbage collection pass.
+type GC struct {
+	// What is container or image.
+	What string `json:"what"`
+	// Cause is what started it: period, pressure, demand.
+	Cause string `json:"cause,omitempty"`
+	// Considered and Removed count candidates.
+	Considered int `json:"considered,omitempty"`
+	Removed    int `json:"removed,omitempty"`
+	// Freed is in bytes.
+	Freed int64 `json:"freed,omitempty"`
+	// Usage is the file system's use in percent, where that is what drives the pass.
+	Usage int    `json:"usage_percent,omitempty"`
+	Err   string `json:"err,omitempty"`
+}
+
+// NodeEvent is an event for people as Kubernetes knows it (Pulling, Started, BackOff).
+type NodeEvent struct {
+	// Type is Normal or Warning.
+	Type string `json:"type"`
+	// Reason is the CamelCase reason that tools match on.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Field is the field of the object, as spec.containers{web}.
+	Field string `json:"field,omitempty"`
+}

@@ -1,0 +1,159 @@
+package trace
+
+import "time"
+
+// Milestone is a point in a pod's life from which durations are measured.
+type Milestone struct {
+	// Name is seen, started (all app containers run), ready, terminating or gone.
+	Name string `json:"name"`
+	// Source is where the pod came from, for seen.
+	Source string `json:"source,omitempty"`
+	// Since is the time since seen (or since terminating, for gone).
+	Since time.Duration `json:"since_ns,omitempty"`
+	// Adopted says that its containers were found running.
+	Adopted bool `json:"adopted,omitempty"`
+	// Spec describes the pod, for seen.
+	Spec *PodSpec `json:"spec,omitempty"`
+}
+
+// PodSpec is the part of a pod's spec that views show.
+type PodSpec struct {
+	Containers     []ContainerSpec `json:"containers,omitempty"`
+	InitContainers []ContainerSpec `json:"init_containers,omitempty"`
+	RestartPolicy  string          `json:"restart_policy,omitempty"`
+	QoS            string          `json:"qos,omitempty"`
+	Volumes        []string        `json:"volumes,omitempty"`
+	HostNetwork    bool            `json:"host_network,omitempty"`
+	// Manifest is the path of the file it came from.
+	Manifest string `json:"manifest,omitempty"`
+}
+
+// ContainerSpec is the part of a container's spec that views show.
+type ContainerSpec struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
+}
+
+// Worker is a pod worker changing state.
+type Worker struct {
+	// From and To are states: none, syncing, terminating, terminated.
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Reason says what moved it.
+	Reason string `json:"reason,omitempty"`
+	// Grace is the grace period in seconds, for terminating.
+	Grace int64 `json:"grace_s,omitempty"`
+}
+
+// Sync is one pass of a pod worker over its pod.
+type Sync struct {
+	// Why is create, update, sync, retry, kill or finish.
+	Why string `json:"why"`
+	// Cause is what asked for it: ADD, UPDATE, a PLEG event, a back-off that ran out.
+	Cause string `json:"cause,omitempty"`
+	// N numbers the passes of this worker from 1.
+	N int `json:"n"`
+	// Merged is how many further requests this pass answers.
+	Merged int    `json:"merged,omitempty"`
+	Err    string `json:"err,omitempty"`
+}
+
+// Plan is what a pure function decided to do for a pod, as a graph.
+type Plan struct {
+	Steps []PlanStep `json:"steps"`
+	// Why says what was found that led here.
+	Why string `json:"why,omitempty"`
+}
+
+// PlanStep is one action of a plan.
+type PlanStep struct {
+	// ID names the step within its plan, as "create web".
+	ID string `json:"id"`
+	// Verb is the kind of action.
+	Verb string `json:"verb"`
+	// Needs names the steps that must be done before.
+	Needs []string `json:"needs,omitempty"`
+	// Reason says why it is in the plan.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Action is one step of a plan being carried out.
+type Action struct {
+	// ID is the step's name within its plan.
+	ID string `json:"id"`
+	// Verb is the kind: cgroup, dirs, volumes, image, sandbox, create, start, post-start,
+	// kill, stop-sandbox, remove, remove-sandbox, unmount, remove-cgroup.
+	Verb      string `json:"verb"`
+	Container string `json:"container,omitempty"`
+	// Target is the id or image it acts on, when known.
+	Target string `json:"target,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Err    string `json:"err,omitempty"`
+}
+
+// Wait is time in which nothing works for the pod.
+type Wait struct {
+	// For is one of the Wait constants.
+	For WaitKind `json:"for"`
+	// On is what is waited for.
+	On string `json:"on"`
+	// Detail adds figures, for people.
+	Detail string `json:"detail,omitempty"`
+}
+
+// WaitKind says what sort of thing is waited for.
+type WaitKind string
+
+// The kinds of wait.
+const (
+	WaitQueue     WaitKind = "queue"      // a place among the concurrent runtime calls
+	WaitPoll      WaitKind = "poll"       // the next tick of something that polls
+	WaitBackoff   WaitKind = "backoff"    // a back-off to run out
+	WaitTokens    WaitKind = "tokens"     // a token bucket (registryQPS)
+	WaitLock      WaitKind = "lock"       // a lock somebody holds
+	WaitOtherPull WaitKind = "other-pull" // another pod's pull of the same image, or of any when serialised
+	WaitRuntime   WaitKind = "runtime"    // the runtime to do something on its own
+	WaitKernel    WaitKind = "kernel"     // the kernel: a cgroup to empty, a mount to settle
+	WaitProbe     WaitKind = "probe"      // a probe's delay or period
+	WaitGate      WaitKind = "gate"       // a person who steps
+	WaitInit      WaitKind = "init"       // an init container to finish
+	WaitGrace     WaitKind = "grace"      // a container to end within its grace period
+	WaitPod       WaitKind = "pod"        // an earlier pod of the same full name to be gone
+)
+
+// Gate is what a stepping client told the gate before an action.
+type Gate struct {
+	// Action is the step's id.
+	Action string `json:"action"`
+	// Verdict is go, skip-rest or open (the client went away).
+	Verdict string `json:"verdict"`
+}
+
+// PodStatus is a pod's status after it changed.
+type PodStatus struct {
+	// Phase is Pending, Running, Succeeded, Failed or Unknown.
+	Phase  string `json:"phase"`
+	Reason string `json:"reason,omitempty"`
+	// Message says more, for people.
+	Message    string            `json:"message,omitempty"`
+	Ready      int               `json:"ready"`
+	Total      int               `json:"total"`
+	Restarts   int               `json:"restarts,omitempty"`
+	IP         string            `json:"ip,omitempty"`
+	SandboxID  string            `json:"sandbox_id,omitempty"`
+	Containers []ContainerStatus `json:"containers,omitempty"`
+}
+
+// ContainerStatus is one container's state within PodStatus.
+type ContainerStatus struct {
+	Name string `json:"name"`
+	Init bool   `json:"init,omitempty"`
+	// State is waiting, running or terminated.
+	State string `json:"state"`
+	// Reason is what users know: ImagePullBackOff, CrashLoopBackOff, Completed, ...
+	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"`
+	ID       string `json:"id,omitempty"`
+	ExitCode int32  `json:"exit_code,omitempty"`
+	Restarts int    `json:"restarts,omitempty"`
+}

@@ -1,0 +1,91 @@
+package trace
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+)
+
+// TraceID is a W3C trace id. The zero value means none.
+type TraceID struct{ Hi, Lo uint64 }
+
+// SpanID is a W3C parent id. Zero means none.
+type SpanID uint64
+
+// NewTraceID returns a random, non-zero trace id.
+func NewTraceID() TraceID { return TraceID{Hi: rand.Uint64(), Lo: rand.Uint64() | 1} }
+
+// NewSpanID returns a random, non-zero span id.
+func NewSpanID() SpanID { return SpanID(rand.Uint64() | 1) }
+
+// IsZero reports whether the id is unset.
+func (t TraceID) IsZero() bool { return t == TraceID{} }
+
+// String returns 32 hexadecimal digits.
+func (t TraceID) String() string { return fmt.Sprintf("%016x%016x", t.Hi, t.Lo) }
+
+// String returns 16 hexadecimal digits.
+func (s SpanID) String() string { return fmt.Sprintf("%016x", uint64(s)) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (t TraceID) MarshalText() ([]byte, error) {
+	return appendHex(appendHex(make([]byte, 0, 32), t.Hi), t.Lo), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *TraceID) UnmarshalText(b []byte) error {
+	if len(b) != 32 {
+		return fmt.Errorf("trace id %q: want 32 hexadecimal digits", b)
+	}
+	var err error
+	if t.Hi, err = parseHex(b[:16]); err != nil {
+		return err
+	}
+	t.Lo, err = parseHex(b[16:])
+	return err
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s SpanID) MarshalText() ([]byte, error) {
+	return appendHex(make([]byte, 0, 16), uint64(s)), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SpanID) UnmarshalText(b []byte) error {
+	if len(b) != 16 {
+		return fmt.Errorf("span id %q: want 16 hexadecimal digits", b)
+	}
+	v, err := parseHex(b)
+	*s = SpanID(v)
+	return err
+}
+
+// Traceparent returns the W3C header value that makes a callee's spans children
+// of this span, sampled; empty when the span has no ids.
+// See https://www.w3.org/TR/trace-context/#traceparent-header.
+func (s Span) Traceparent() string {
+	if s.Trace.IsZero() || s.ID == 0 {
+		return ""
+	}
+	b := make([]byte, 0, 55)
+	b = append(b, "00-"...)
+	b = appendHex(appendHex(b, s.Trace.Hi), s.Trace.Lo)
+	b = append(b, '-')
+	b = appendHex(b, uint64(s.ID))
+	return string(append(b, "-01"...))
+}
+
+func appendHex(dst []byte, v uint64) []byte {
+	for shift := 60; shift >= 0; shift -= 4 {
+		dst = append(dst, "0123456789abcdef"[v>>shift&0xf])
+	}
+	return dst
+}
+
+func parseHex(b []byte) (uint64, error) {
+	if _, err := hex.DecodeString(string(b)); err != nil {
+		return 0, fmt.Errorf("id %q: %w", b, err)
+	}
+	return strconv.ParseUint(string(b), 16, 64)
+}

@@ -1,0 +1,96 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// wire is the JSON form of a Record: one object per line, on stdout, in files
+// and on sockets alike.
+type wire struct {
+	Seq    uint64          `json:"seq"`
+	Time   string          `json:"time"`
+	Kind   string          `json:"kind"`
+	Edge   Edge            `json:"edge,omitempty"`
+	Dur    time.Duration   `json:"dur_ns,omitempty"`
+	Trace  TraceID         `json:"trace,omitzero"`
+	Span   SpanID          `json:"span,omitzero"`
+	Parent SpanID          `json:"parent,omitzero"`
+	Pod    Pod             `json:"pod,omitzero"`
+	Event  json.RawMessage `json:"event"`
+}
+
+const timeLayout = "2006-01-02T15:04:05.000000000Z"
+
+// MarshalJSON implements json.Marshaler.
+func (r Record) MarshalJSON() ([]byte, error) {
+	if r.Event == nil {
+		return nil, fmt.Errorf("record %d has no event", r.Seq)
+	}
+	event, err := json.Marshal(r.Event)
+	if err != nil {
+		return nil, fmt.Errorf("record %d, event %s: %w", r.Seq, r.Event.Kind(), err)
+	}
+	return json.Marshal(wire{
+		Seq: r.Seq, Time: time.Unix(0, r.Time).UTC().Format(timeLayout), Kind: r.Event.Kind().String(),
+		Edge: r.Edge, Dur: r.Dur, Trace: r.Trace, Span: r.Span, Parent: r.Parent, Pod: r.Pod, Event: event,
+	})
+}
+
+// UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error that names it.
+func (r *Record) UnmarshalJSON(p []byte) error {
+	var w wire
+	if err := json.Unmarshal(p, &w); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	at, err := time.Parse(timeLayout, w.Time)
+	if err != nil {
+		return fmt.Errorf("record %d, field time: %w", w.Seq, err)
+	}
+	event, ok := New(w.Kind)
+	if !ok {
+		return fmt.Errorf("record %d, field kind: unknown kind %q", w.Seq, w.Kind)
+	}
+	if len(w.Event) > 0 {
+		if err := json.Unmarshal(w.Event, event); err != nil {
+			return fmt.Errorf("record %d, field event: %w", w.Seq, err)
+		}
+	}
+	*r = Record{
+		Seq: w.Seq, Time: at.UnixNano(), Edge: w.Edge, Dur: w.Dur, Trace: w.Trace,
+		Span: w.Span, Parent: w.Parent, Pod: w.Pod, Event: event,
+	}
+	return nil
+}
+
+// String returns begin, end or point.
+func (e Edge) String() string {
+	switch e {
+	case EdgeBegin:
+		return "begin"
+	case EdgeEnd:
+		return "end"
+	case EdgePoint:
+		return "point"
+	}
+	return fmt.Sprintf("edge-%d", uint8(e))
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (e Edge) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (e *Edge) UnmarshalText(b []byte) error {
+	switch string(b) {
+	case "begin":
+		*e = EdgeBegin
+	case "end":
+		*e = EdgeEnd
+	case "point":
+		*e = EdgePoint
+	default:
+		return fmt.Errorf("edge %q: want begin, end or point", b)
+	}
+	return nil
+}

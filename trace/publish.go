@@ -1,0 +1,92 @@
+package trace
+
+// pointerTo binds an event type to its pointer, which implements Event.
+type pointerTo[E any] interface {
+	*E
+	Event
+}
+
+// Point publishes something without duration, caused by parent.
+func Point[E any, P pointerTo[E]](b *Bus, parent Span, e E) {
+	if b == nil {
+		return
+	}
+	s := child(parent)
+	publish[E, P](b, EdgePoint, s, b.now(), 0, e)
+}
+
+// Begin publishes the start of something and returns its span, to be given to
+// End and to whatever it causes. On a nil bus it returns parent.
+func Begin[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
+	if b == nil {
+		return parent
+	}
+	s := child(parent)
+	s.start = b.now()
+	publish[E, P](b, EdgeBegin, s, s.start, 0, e)
+	return s
+}
+
+// End publishes the end of what Begin began, with what is known by now.
+func End[E any, P pointerTo[E]](b *Bus, s Span, e E) {
+	if b == nil {
+		return
+	}
+	now := b.now()
+	publish[E, P](b, EdgeEnd, s, now, now-s.start, e)
+}
+
+func child(parent Span) Span {
+	s := Span{Trace: parent.Trace, ID: NewSpanID(), Parent: parent.ID, Pod: parent.Pod}
+	if s.Trace.IsZero() {
+		s.Trace = NewTraceID()
+	}
+	return s
+}
+
+// publish copies e into the box of the oldest slot. Boxes are recycled per
+// event type, so a warm ring allocates nothing; readers copy out under the lock.
+func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, now, dur int64, e E) {
+	b.mu.Lock()
+	slot := &b.slots[b.next&uint64(len(b.slots)-1)]
+	box, ok := slot.Event.(P)
+	if !ok {
+		b.retire(slot.Event)
+		box = take[E, P](b)
+		slot.Event = box
+	}
+	*box = e
+	slot.Seq = b.next
+	slot.Time = now
+	slot.Edge = edge
+	slot.Dur = durationOf(dur)
+	slot.Trace = s.Trace
+	slot.Span = s.ID
+	slot.Parent = s.Parent
+	slot.Pod = s.Pod
+	b.next++
+	b.wake()
+	b.mu.Unlock()
+}
+
+// retire keeps a box for the next event of its type.
+func (b *Bus) retire(box Event) {
+	if box == nil {
+		return
+	}
+	k := box.Kind()
+	kinds[k].reset(box)
+	b.spare[k] = append(b.spare[k], box)
+}
+
+func take[E any, P pointerTo[E]](b *Bus) P {
+	spare := &b.spare[P(nil).Kind()]
+	if n := len(*spare); n > 0 {
+		box, ok := (*spare)[n-1].(P)
+		*spare = (*spare)[:n-1]
+		if ok {
+			return box
+		}
+	}
+	return P(new(E))
+}

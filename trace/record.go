@@ -1,0 +1,42 @@
+package trace
+
+import "time"
+
+// Edge tells a beginning from an end from something without duration.
+type Edge uint8
+
+// The edges.
+const (
+	EdgePoint Edge = iota
+	EdgeBegin
+	EdgeEnd
+)
+
+// Record is one event with its place in time and in the causal tree.
+type Record struct {
+	// Seq numbers the records of one bus from 1, without gaps.
+	Seq uint64
+	// Time is in Unix nanoseconds. It follows the monotonic clock from the
+	// bus's birth, so it never runs backwards.
+	Time int64
+	// Edge says whether the event begins, ends or just is.
+	Edge Edge
+	// Dur is the time since the matching begin. Only ends carry it.
+	Dur time.Duration
+	// Trace groups the records of one cause, usually one life of a pod.
+	Trace TraceID
+	// Span identifies a begin/end pair; a point has its own.
+	Span SpanID
+	// Parent is the span that caused this one; zero for a root.
+	Parent SpanID
+	// Pod is the pod it is about; zero for the node.
+	Pod Pod
+	// Event is a pointer to one of this package's event types.
+	Event Event
+}
+
+// At returns the record's time.
+func (r *Record) At() time.Time { return time.Unix(0, r.Time) }
+
+// Start returns when the thing began: Time less Dur for an end, Time otherwise.
+func (r *Record) Start() int64 { return r.Time - int64(r.Dur) }

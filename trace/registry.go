@@ -1,0 +1,134 @@
+package trace
+
+// The kinds, in the order of the table below.
+const (
+	kindAgent Kind = iota
+	kindSource
+	kindSourceError
+	kindLoop
+	kindLog
+	kindPressure
+	kindDecision
+	kindGC
+	kindNodeEvent
+	kindMilestone
+	kindWorker
+	kindSync
+	kindPlan
+	kindAction
+	kindWait
+	kindGate
+	kindPodStatus
+	kindCRICall
+	kindPLEGRelist
+	kindPLEGEvent
+	kindPLEGMode
+	kindImagePull
+	kindImageProgress
+	kindVolume
+	kindCgroupOp
+	kindCount
+)
+
+var kinds = [kindCount]kindOf{
+	kindAgent:         describe[Agent]("agent"),
+	kindSource:        describe[Source]("source"),
+	kindSourceError:   describe[SourceError]("source.error"),
+	kindLoop:          describe[Loop]("loop"),
+	kindLog:           describe[Log]("log"),
+	kindPressure:      describe[Pressure]("pressure"),
+	kindDecision:      describe[Decision]("decision"),
+	kindGC:            describe[GC]("gc"),
+	kindNodeEvent:     describe[NodeEvent]("node.event"),
+	kindMilestone:     describe[Milestone]("pod.milestone"),
+	kindWorker:        describe[Worker]("pod.worker"),
+	kindSync:          describe[Sync]("pod.sync"),
+	kindPlan:          describe[Plan]("pod.plan"),
+	kindAction:        describe[Action]("pod.action"),
+	kindWait:          describe[Wait]("pod.wait"),
+	kindGate:          describe[Gate]("pod.gate"),
+	kindPodStatus:     describe[PodStatus]("pod.status"),
+	kindCRICall:       describe[CRICall]("cri.call"),
+	kindPLEGRelist:    describe[PLEGRelist]("pleg.relist"),
+	kindPLEGEvent:     describe[PLEGEvent]("pleg.event"),
+	kindPLEGMode:      describe[PLEGMode]("pleg.mode"),
+	kindImagePull:     describe[ImagePull]("image.pull"),
+	kindImageProgress: describe[ImageProgress]("image.progress"),
+	kindVolume:        describe[Volume]("volume"),
+	kindCgroupOp:      describe[CgroupOp]("cgroup"),
+}
+
+// Kind implements Event.
+func (*Agent) Kind() Kind { return kindAgent }
+
+// Kind implements Event.
+func (*Source) Kind() Kind { return kindSource }
+
+// Kind implements Event.
+func (*SourceError) Kind() Kind { return kindSourceError }
+
+// Kind implements Event.
+func (*Loop) Kind() Kind { return kindLoop }
+
+// Kind implements Event.
+func (*Log) Kind() Kind { return kindLog }
+
+// Kind implements Event.
+func (*Pressure) Kind() Kind { return kindPressure }
+
+// Kind implements Event.
+func (*Decision) Kind() Kind { return kindDecision }
+
+// Kind implements Event.
+func (*GC) Kind() Kind { return kindGC }
+
+// Kind implements Event.
+func (*NodeEvent) Kind() Kind { return kindNodeEvent }
+
+// Kind implements Event.
+func (*Milestone) Kind() Kind { return kindMilestone }
+
+// Kind implements Event.
+func (*Worker) Kind() Kind { return kindWorker }
+
+// Kind implements Event.
+func (*Sync) Kind() Kind { return kindSync }
+
+// Kind implements Event.
+func (*Plan) Kind() Kind { return kindPlan }
+
+// Kind implements Event.
+func (*Action) Kind() Kind { return kindAction }
+
+// Kind implements Event.
+func (*Wait) Kind() Kind { return kindWait }
+
+// Kind implements Event.
+func (*Gate) Kind() Kind { return kindGate }
+
+// Kind implements Event.
+func (*PodStatus) Kind() Kind { return kindPodStatus }
+
+// Kind implements Event.
+func (*CRICall) Kind() Kind { return kindCRICall }
+
+// Kind implements Event.
+func (*PLEGRelist) Kind() Kind { return kindPLEGRelist }
+
+// Kind implements Event.
+func (*PLEGEvent) Kind() Kind { return kindPLEGEvent }
+
+// Kind implements Event.
+func (*PLEGMode) Kind() Kind { return kindPLEGMode }
+
+// Kind implements Event.
+func (*ImagePull) Kind() Kind { return kindImagePull }
+
+// Kind implements Event.
+func (*ImageProgress) Kind() Kind { return kindImageProgress }
+
+// Kind implements Event.
+func (*Volume) Kind() Kind { return kindVolume }
+
+// Kind implements Event.
+func (*CgroupOp) Kind() Kind { return kindCgroupOp }
