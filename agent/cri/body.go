@@ -1,0 +1,149 @@
+package cri
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const redacted = "[redacted]"
+
+// body renders a CRI message for people. Redaction happens when it is rendered,
+// on a copy; what is sent is never touched.
+type body struct{ m proto.Message }
+
+func bodyOf(m proto.Message) trace.Body { return trace.BodyOf(body{m}) }
+
+// MarshalJSON implements json.Marshaler.
+func (b body) MarshalJSON() ([]byte, error) {
+	p, err := protojson.Marshal(Redact(b.m))
+	if _, ok := b.m.(*runtimeapi.CreateContainerRequest); ok && err == nil {
+		return readableEnv(p)
+	}
+	return p, err
+}
+
+// readableEnv turns the values of environment variables, which are bytes in the
+// CRI and therefore base64 in JSON, back into text.
+func readableEnv(p []byte) ([]byte, error) {
+	var m map[string]any
+	if err := json.Unmarshal(p, &m); err != nil {
+		return nil, err
+	}
+	config, _ := m["config"].(map[string]any)
+	envs, _ := config["envs"].([]any)
+	for _, e := range envs {
+		kv, _ := e.(map[string]any)
+		if v, ok := kv["value"].(string); ok {
+			if text, err := base64.StdEncoding.DecodeString(v); err == nil {
+				kv["value"] = string(text)
+			}
+		}
+	}
+	return json.Marshal(m)
+}
+
+// Redact returns a copy of m without secrets: fields that the CRI marks
+// debug_redact, values of environment variables whose names sound secret, and
+// the annotation in which kubectl keeps whole manifests.
+func Redact(m proto.Message) proto.Message {
+	c := proto.Clone(m)
+	redactMessage(c.ProtoReflect())
+	return c
+}
+
+func redactMessage(m protoreflect.Message) {
+	if kv, ok := m.Interface().(*runtimeapi.KeyValue); ok && secretName(kv.GetKey()) && len(kv.GetValue()) > 0 {
+		kv.Value = []byte(redacted)
+		return
+	}
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case isSecret(fd):
+			redactField(m, fd)
+		case fd.IsMap():
+			if fd.MapKey().Kind() == protoreflect.StringKind && fd.MapValue().Kind() == protoreflect.StringKind {
+				redactMap(v.Map())
+			}
+		case fd.IsList() && fd.Message() != nil:
+			for i := range v.List().Len() {
+				redactMessage(v.List().Get(i).Message())
+			}
+		case fd.Message() != nil:
+			redactMessage(v.Message())
+		}
+		return true
+	})
+}
+
+func redactField(m protoreflect.Message, fd protoreflect.FieldDescriptor) {
+	if fd.Kind() == protoreflect.StringKind && !fd.IsList() {
+		m.Set(fd, protoreflect.ValueOfString(redacted))
+		return
+	}
+	m.Clear(fd)
+}
+
+func redactMap(m protoreflect.Map) {
+	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
+		if key := k.String(); strings.HasSuffix(key, "last-applied-configuration") || secretName(key) {
+			m.Set(k, protoreflect.ValueOfString(redacted))
+		}
+		return true
+	})
+}
+
+func isSecret(fd protoreflect.FieldDescriptor) bool {
+	o, ok := fd.Options().(*descriptorpb.FieldOptions)
+	return ok && o.GetDebugRedact()
+}
+
+// secretName reports whether an environment variable's name says that its value
+// should not be shown.
+func secretName(name string) bool {
+	n := strings.ToUpper(name)
+	for _, s := range []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "CREDENTIAL", "PRIVATE_KEY", "API_KEY", "APIKEY", "ACCESS_KEY"} {
+		if strings.Contains(n, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func imageOf(req any) string {
+	switch r := req.(type) {
+	case *runtimeapi.PullImageRequest:
+		return r.GetImage().GetImage()
+	case *runtimeapi.ImageStatusRequest:
+		return r.GetImage().GetImage()
+	case *runtimeapi.RemoveImageRequest:
+		return r.GetImage().GetImage()
+	case *runtimeapi.CreateContainerRequest:
+		return r.GetConfig().GetImage().GetUserSpecifiedImage()
+	}
+	return ""
+}
+
+func itemsOf(reply any) (n int, isList bool) {
+	switch r := reply.(type) {
+	case *runtimeapi.ListContainersResponse:
+		return len(r.GetContainers()), true
+	case *runtimeapi.ListPodSandboxResponse:
+		return len(r.GetItems()), true
+	case *runtimeapi.ListImagesResponse:
+		return len(r.GetImages()), true
+	case *runtimeapi.ListContainerStatsResponse:
+		return len(r.GetStats()), true
+	case *runtimeapi.ListPodSandboxStatsResponse:
+		return len(r.GetStats()), true
+	}
+	return 0, false
+}

@@ -1,0 +1,36 @@
+package cri
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// deadlines gives each call that has none the deadline upstream gives it:
+// sandboxes twice the usual, a stop its grace period on top, a pull none.
+// Upstream: cri-client/pkg/remote_runtime.go, remote_image.go.
+func deadlines(usual time.Duration) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		limit := usual
+		switch r := req.(type) {
+		case *runtimeapi.PullImageRequest:
+			limit = 0
+		case *runtimeapi.RunPodSandboxRequest:
+			limit = 2 * usual
+		case *runtimeapi.StopContainerRequest:
+			limit += time.Duration(r.GetTimeout()) * time.Second
+		case *runtimeapi.ExecSyncRequest:
+			if r.GetTimeout() > 0 {
+				limit = usual + time.Duration(r.GetTimeout())*time.Second
+			}
+		}
+		if _, has := ctx.Deadline(); !has && limit > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, limit)
+			defer cancel()
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}
+}

@@ -1,0 +1,86 @@
+package cri
+
+import (
+	"context"
+	"path"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// traceUnary publishes begin and end of each call and sends its span on.
+func traceUnary(bus *trace.Bus) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if bus == nil {
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}
+		call := describeRequest(path.Base(method), req)
+		span := trace.Begin(bus, trace.FromContext(ctx), call)
+		err := invoke(withTraceparent(ctx, span), method, req, reply, cc, opts...)
+		describeReply(&call, reply, err)
+		trace.End(bus, span, call)
+		return err
+	}
+}
+
+// traceStream publishes the opening of a stream; its end is the reader's to tell.
+func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		if bus == nil {
+			return open(ctx, desc, cc, method, opts...)
+		}
+		call := trace.CRICall{Method: path.Base(method)}
+		span := trace.Begin(bus, trace.FromContext(ctx), call)
+		stream, err := open(withTraceparent(ctx, span), desc, cc, method, opts...)
+		describeReply(&call, nil, err)
+		trace.End(bus, span, call)
+		return stream, err
+	}
+}
+
+func withTraceparent(ctx context.Context, span trace.Span) context.Context {
+	if tp := span.Traceparent(); tp != "" {
+		return metadata.AppendToOutgoingContext(ctx, "traceparent", tp)
+	}
+	return ctx
+}
+
+func describeRequest(method string, req any) trace.CRICall {
+	call := trace.CRICall{Method: method}
+	if r, ok := req.(interface{ GetPodSandboxId() string }); ok {
+		call.Sandbox = r.GetPodSandboxId()
+	}
+	if r, ok := req.(interface{ GetContainerId() string }); ok {
+		call.Container = r.GetContainerId()
+	}
+	call.Image = imageOf(req)
+	if m, ok := req.(proto.Message); ok {
+		call.Request = bodyOf(m)
+	}
+	return call
+}
+
+func describeReply(call *trace.CRICall, reply any, err error) {
+	call.Code = status.Code(err).String()
+	if err != nil {
+		call.Err = status.Convert(err).Message()
+		return
+	}
+	if r, ok := reply.(interface{ GetPodSandboxId() string }); ok && call.Sandbox == "" {
+		call.Sandbox = r.GetPodSandboxId()
+	}
+	if r, ok := reply.(interface{ GetContainerId() string }); ok && call.Container == "" {
+		call.Container = r.GetContainerId()
+	}
+	if n, isList := itemsOf(reply); isList {
+		call.Items = n
+		return // a list may be large and is asked for again and again
+	}
+	if m, ok := reply.(proto.Message); ok {
+		call.Response = bodyOf(m)
+	}
+}
