@@ -1,0 +1,77 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Brief says in a few words what an event is about, without its kind.
+func Brief(e trace.Event) string {
+	switch e := e.(type) {
+	case *trace.Agent:
+		return words(e.State, e.Reason)
+	case *trace.Source:
+		return words(e.Source, e.Op, e.Path)
+	case *trace.SourceError:
+		return SourceErrorText(e)
+	case *trace.Loop:
+		return words(e.Case, e.Op, e.Detail)
+	case *trace.Log:
+		return e.Message
+	case *trace.Pressure:
+		return e.Signal
+	case *trace.Decision:
+		return words(e.Verdict, e.Subject+":", e.Reason)
+	case *trace.GC:
+		return words(e.What, e.Cause)
+	case *trace.NodeEvent:
+		return words(e.Reason+":", e.Message)
+	case *trace.Milestone:
+		return e.Name
+	case *trace.Worker:
+		return e.From + " → " + e.To
+	case *trace.Sync:
+		return words(e.Why, e.Cause)
+	case *trace.Plan:
+		return fmt.Sprintf("%d steps", len(e.Steps))
+	case *trace.Action:
+		return e.ID
+	case *trace.Wait:
+		return words(string(e.For), e.On)
+	case *trace.Gate:
+		return words(e.Action, e.Verdict)
+	case *trace.PodStatus:
+		return fmt.Sprintf("%s %d/%d", e.Phase, e.Ready, e.Total)
+	case *trace.CRICall:
+		return words(e.Method, cmp.Or(e.Image, e.Container, e.Sandbox))
+	case *trace.PLEGRelist:
+		return e.Cause
+	case *trace.PLEGEvent:
+		return words(e.Type, cmp.Or(e.Name, e.Container, e.Sandbox))
+	case *trace.PLEGMode:
+		return words(e.Mode, e.Reason)
+	case *trace.ImagePull:
+		return e.Image
+	case *trace.ImageProgress:
+		return e.Image
+	case *trace.Volume:
+		return words(e.Op, e.Name)
+	case *trace.CgroupOp:
+		return words(e.Op, e.Path)
+	}
+	return ""
+}
+
+// words joins what is not empty with spaces.
+func words(parts ...string) string {
+	out := parts[:0]
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,17 @@
+// Package model folds trace records into a picture of the node: pods and their
+// workers, loop iterations, CRI calls, garbage collection, pressure and log.
+// Views ask it and draw.
+//
+// It owns that picture and nothing else. It is pure: it reads no clock (queries
+// that need "now" take it as an argument), starts no goroutine, publishes no
+// event and never fails. A Model is for one goroutine.
+//
+// Unknown is unknown: a zero time.Time means that the stream did not say. A
+// reader that attaches late sees ends without begins, and one that fell behind
+// is told of lost records; what was open across such a hole is marked Uncertain
+// until something settles it.
+//
+// Memory is bounded by Options. What accessors return is the caller's own,
+// except slices and pointers inside events (PodSpec, Decision.Inputs, bodies),
+// which are shared and must not be changed.
+package model

@@ -1,0 +1,71 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Line is one line of the log view.
+type Line struct {
+	Seq   uint64
+	At    time.Time
+	Level string // debug, info, warn, error
+	// Kind is the kind of the event it was made of, as log or node.event.
+	Kind string
+	Pod  trace.Pod
+	// Reason is the CamelCase reason of a node event, else "".
+	Reason string
+	Text   string
+}
+
+// Lines returns the last log lines, node events, source errors and changes of the
+// agent's state, oldest first.
+func (m *Model) Lines() []Line { return m.lines.list() }
+
+func (m *Model) addLine(r *trace.Record) {
+	l := Line{Seq: r.Seq, At: r.At(), Level: "info", Kind: r.Event.Kind().String(), Pod: r.Pod}
+	switch e := r.Event.(type) {
+	case *trace.Log:
+		l.Level, l.Text = cmp.Or(e.Level, "info"), e.Message
+		for _, a := range e.Attrs {
+			l.Text += " " + a.K + "=" + a.V
+		}
+	case *trace.NodeEvent:
+		if e.Type == "Warning" {
+			l.Level = "warn"
+		}
+		l.Reason, l.Text = e.Reason, e.Message
+	case *trace.SourceError:
+		l.Level, l.Text = "error", SourceErrorText(e)
+	case *trace.Agent:
+		l.Text = strings.TrimSpace("agent " + e.State + " " + e.Reason)
+		if e.State == "degraded" {
+			l.Level = "warn"
+		}
+	case *trace.PLEGMode:
+		l.Text = strings.TrimSpace("PLEG " + e.Mode + " " + e.Reason)
+	default:
+		return
+	}
+	m.lines.push(l)
+}
+
+// SourceErrorText is a source error in one line, as compilers print theirs.
+func SourceErrorText(e *trace.SourceError) string {
+	text := cmp.Or(e.Path, e.Source)
+	if e.Line > 0 {
+		text = fmt.Sprintf("%s:%d", text, e.Line)
+	}
+	if e.Field != "" {
+		text += ": " + e.Field
+	}
+	text += ": " + e.Message
+	if e.Kept {
+		text += " (the earlier version stays in force)"
+	}
+	return text
+}

@@ -1,0 +1,86 @@
+package model
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxCaused bounds Loop.Caused.
+const maxCaused = 16
+
+// Loop is one syncLoop iteration.
+type Loop struct {
+	N         uint64
+	Case      string
+	Op        string
+	Pods      int
+	Detail    string
+	Begin     time.Time
+	Dur       time.Duration // 0 while it runs
+	Idle      time.Duration
+	Running   bool
+	Uncertain bool // its end may have been lost
+	// Children counts what it caused directly; Caused names the first 16.
+	Children int
+	Caused   []Effect
+}
+
+// Effect is something that a loop iteration caused.
+type Effect struct {
+	Kind string // the event's kind, as pod.sync
+	Pod  trace.Pod
+	What string
+}
+
+// Loops returns the last iterations, oldest first.
+func (m *Model) Loops() []Loop {
+	out := make([]Loop, 0, m.loops.len())
+	m.loops.each(func(l *Loop) {
+		c := *l
+		c.Caused = append([]Effect(nil), l.Caused...)
+		out = append(out, c)
+	})
+	return out
+}
+
+func (m *Model) applyLoop(r *trace.Record, e *trace.Loop) {
+	l := m.loopOf[r.Span]
+	if l == nil {
+		l = &Loop{Begin: at(r.Start())}
+		old, displaced := m.loops.push(l)
+		if displaced {
+			for id, o := range m.loopOf {
+				if o == old {
+					delete(m.loopOf, id)
+					break
+				}
+			}
+		}
+		m.loopOf[r.Span] = l
+	}
+	l.N, l.Case, l.Op, l.Pods, l.Detail, l.Idle = e.N, e.Case, e.Op, e.Pods, e.Detail, e.Idle
+	if r.Edge == trace.EdgeBegin {
+		l.Running = true
+		m.open.begin(r, func() { l.Running = false }, func() { l.Uncertain = true })
+		return
+	}
+	m.open.end(r.Span)
+	l.Running, l.Uncertain, l.Dur = false, false, r.Dur
+	m.node.LastLoop = r.At()
+}
+
+// countChild notes what a loop iteration caused.
+func (m *Model) countChild(r *trace.Record) {
+	if r.Edge == trace.EdgeEnd || r.Parent == 0 {
+		return
+	}
+	l := m.loopOf[r.Parent]
+	if l == nil {
+		return
+	}
+	l.Children++
+	if len(l.Caused) < maxCaused {
+		l.Caused = append(l.Caused, Effect{Kind: r.Event.Kind().String(), Pod: r.Pod, What: Brief(r.Event)})
+	}
+}

@@ -1,0 +1,115 @@
+package model
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Model is the node as far as the records tell. Build it with New.
+type Model struct {
+	opt  Options
+	node Node
+	rate rate
+
+	pods map[trace.Pod]*pod
+	gone ring[trace.Pod]
+	open spans
+
+	loops    ring[*Loop]
+	loopOf   map[trace.SpanID]*Loop
+	calls    ring[*Call]
+	inFlight map[trace.SpanID]*Call
+	samples  ring[sample]
+
+	passes    ring[*Pass]
+	passOf    map[trace.SpanID]*Pass
+	decisions ring[Decision]
+	pressure  map[string]Pressure
+	lines     ring[Line]
+	sources   sourceErrors
+
+	starts ring[*Start]
+	kept   []trace.Pod // pods with kept records, oldest first
+}
+
+// New returns an empty model.
+func New(opt Options) *Model {
+	opt = opt.withDefaults()
+	return &Model{
+		opt:  opt,
+		pods: map[trace.Pod]*pod{}, gone: newRing[trace.Pod](opt.Gone),
+		open:  newSpans(opt.Open),
+		loops: newRing[*Loop](opt.Loops), loopOf: map[trace.SpanID]*Loop{},
+		calls: newRing[*Call](opt.Calls), inFlight: map[trace.SpanID]*Call{},
+		samples: newRing[sample](opt.Samples),
+		passes:  newRing[*Pass](opt.Passes), passOf: map[trace.SpanID]*Pass{},
+		decisions: newRing[Decision](opt.Decisions),
+		pressure:  map[string]Pressure{}, lines: newRing[Line](opt.Lines),
+		sources: sourceErrors{}, starts: newRing[*Start](opt.Starts),
+	}
+}
+
+// Apply folds one record in. Records come in the order of their sequence
+// numbers. The model keeps r.Event, so the caller must not change it afterwards;
+// what a Cursor gives is the reader's own.
+func (m *Model) Apply(r *trace.Record) {
+	if r == nil || r.Event == nil {
+		return
+	}
+	m.node.count(r)
+	m.rate.count(r.Time)
+	var p *pod
+	if !r.Pod.IsZero() {
+		p = m.podFor(r.Pod)
+	}
+	m.countChild(r)
+	switch e := r.Event.(type) {
+	case *trace.Agent:
+		m.applyAgent(r, e)
+	case *trace.Loop:
+		m.applyLoop(r, e)
+	case *trace.CRICall:
+		m.applyCall(r, e)
+	case *trace.GC:
+		m.applyGC(r, e)
+	case *trace.Decision:
+		m.applyDecision(r, e, p)
+	case *trace.Pressure:
+		m.applyPressure(r, e)
+	case *trace.PLEGMode:
+		m.node.PLEGMode, m.node.PLEGReason = e.Mode, e.Reason
+	case *trace.PLEGRelist:
+		if r.Edge != trace.EdgeBegin {
+			m.node.LastRelist = r.At()
+		}
+	case *trace.Source:
+		m.sources.source(e)
+	case *trace.SourceError:
+		m.sources.add(r, e)
+	}
+	m.addLine(r)
+	if p != nil {
+		m.applyPod(p, r)
+	}
+	m.open.prune(r.Time)
+}
+
+// Lost tells the model that n records are missing before the next one. What is
+// open becomes uncertain.
+func (m *Model) Lost(n uint64) {
+	if n == 0 {
+		return
+	}
+	m.node.Lost += n
+	m.node.LostAt = m.node.Last
+	m.open.doubt()
+}
+
+// at turns a record's nanoseconds into a time; 0 stays the zero time.
+func at(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}

@@ -1,0 +1,97 @@
+package model
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Node is what is known of the node as a whole.
+type Node struct {
+	Name           string
+	Version        string // kubeloupe's
+	Runtime        string
+	RuntimeVersion string
+	Endpoint       string
+	Simulated      bool
+	PID            int
+	State          string // starting, ready, degraded, stopping, stopped; "" unknown
+	Reason         string
+	Since          time.Time // when the agent started; zero unknown
+	PLEGMode       string    // evented, relist; "" unknown
+	PLEGReason     string
+	LastLoop       time.Time // end of the last loop iteration; zero unknown
+	LastRelist     time.Time // end of the last relist; zero unknown
+	First, Last    time.Time // of the records applied
+	LastSeq        uint64
+	Records        uint64    // applied
+	Lost           uint64    // told to Lost
+	LostAt         time.Time // the last record before the last hole
+}
+
+func (n *Node) count(r *trace.Record) {
+	n.Records++
+	n.LastSeq = r.Seq
+	n.Last = r.At()
+	if n.First.IsZero() {
+		n.First = n.Last
+	}
+}
+
+// Node returns what is known of the node.
+func (m *Model) Node() Node { return m.node }
+
+func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
+	n := &m.node
+	if e.State == "starting" && n.State != "starting" {
+		m.open.clear()
+		n.Since, n.PLEGMode, n.PLEGReason, n.LastLoop, n.LastRelist = r.At(), "", "", time.Time{}, time.Time{}
+	}
+	set := func(dst *string, v string) {
+		if v != "" {
+			*dst = v
+		}
+	}
+	set(&n.Name, e.Node)
+	set(&n.Version, e.Version)
+	set(&n.Runtime, e.Runtime)
+	set(&n.RuntimeVersion, e.RuntimeVersion)
+	set(&n.Endpoint, e.Endpoint)
+	n.Simulated = n.Simulated || e.Simulated
+	if e.PID != 0 {
+		n.PID = e.PID
+	}
+	n.State, n.Reason = e.State, e.Reason
+}
+
+// rateWindow is over how many whole seconds Rate averages.
+const rateWindow = 5
+
+// rate counts records per second of stream time.
+type rate struct {
+	buckets [rateWindow + 1]int
+	seconds [rateWindow + 1]int64
+}
+
+func (r *rate) count(ns int64) {
+	s := ns / int64(time.Second)
+	i := s % int64(len(r.buckets))
+	if i < 0 {
+		return
+	}
+	if r.seconds[i] != s {
+		r.seconds[i], r.buckets[i] = s, 0
+	}
+	r.buckets[i]++
+}
+
+// Rate returns records per second over the last five whole seconds before now.
+func (m *Model) Rate(now time.Time) float64 {
+	s, n := now.Unix(), 0
+	for i, at := range m.rate.seconds {
+		if at < s && at >= s-rateWindow {
+			n += m.rate.buckets[i]
+		}
+	}
+	return float64(n) / rateWindow
+}

@@ -1,0 +1,274 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Pod is what is known of one pod.
+type Pod struct {
+	Key   trace.Pod
+	First time.Time // of its records
+	Last  time.Time // of its records
+	Spec  *trace.PodSpec
+	QoS   string // "" unknown
+	// StatusAt is when the status below was told; zero: nothing is known of it.
+	StatusAt   time.Time
+	Phase      string // "" unknown
+	Reason     string
+	Message    string
+	Ready      int
+	Total      int
+	Restarts   int
+	IP         string
+	SandboxID  string
+	Containers []trace.ContainerStatus
+
+	Start       Start
+	Worker      Worker
+	Actions     []Action // being carried out, oldest first
+	Waits       []Wait   // current, oldest first
+	Pulls       []Pull   // current, oldest first
+	Plan        *trace.Plan
+	PlanAt      time.Time
+	Backoff     Backoff
+	Terminating time.Time // zero: not
+	Gone        time.Time // zero: not
+}
+
+// Action is a step of a plan being carried out.
+type Action struct {
+	ID, Verb, Container, Target, Reason string
+	Since                               time.Time
+	Uncertain                           bool // its end may have been lost
+}
+
+// Wait is time passing in which nothing works for the pod.
+type Wait struct {
+	For        trace.WaitKind
+	On, Detail string
+	Since      time.Time
+	Uncertain  bool
+}
+
+// Pull is an image on its way to the node.
+type Pull struct {
+	Image     string
+	Since     time.Time // zero: begun before the first record
+	Done      int64     // bytes
+	Total     int64     // bytes; 0 unknown
+	Source    string
+	At        time.Time // of the last progress; zero: none yet
+	Uncertain bool
+}
+
+// Backoff is a delay imposed after failures.
+type Backoff struct {
+	On     string
+	Detail string
+	Since  time.Time // zero: no back-off
+	// Until is when it runs out; zero unknown. It comes from the decision by backoff
+	// or restart that has an input delay (a Go duration) or until (RFC 3339).
+	Until time.Time
+}
+
+// Active reports whether the pod is backing off.
+func (b Backoff) Active() bool { return !b.Since.IsZero() }
+
+// State is a pod's state in one word, for lists and counts.
+type State string
+
+// The states of a pod.
+const (
+	StateUnknown     State = "unknown" // no record said enough
+	StateStarting    State = "starting"
+	StateBackingOff  State = "backing off"
+	StateNotReady    State = "not ready" // started, but not all containers are ready
+	StateReady       State = "ready"
+	StateDone        State = "done" // Succeeded or Failed
+	StateTerminating State = "terminating"
+	StateGone        State = "gone"
+)
+
+// State returns the pod's state in one word.
+func (p *Pod) State() State {
+	switch {
+	case !p.Gone.IsZero():
+		return StateGone
+	case !p.Terminating.IsZero():
+		return StateTerminating
+	case p.Phase == "Succeeded", p.Phase == "Failed":
+		return StateDone
+	case p.Backoff.Active(), p.backingOff():
+		return StateBackingOff
+	case !p.StatusAt.IsZero() && p.Total > 0 && p.Ready >= p.Total:
+		return StateReady
+	case !p.Start.Ready.IsZero() && p.StatusAt.IsZero():
+		return StateReady
+	case !p.Start.Started.IsZero():
+		return StateNotReady
+	case !p.Start.Seen.IsZero(), p.Phase == "Pending":
+		return StateStarting
+	case p.Phase == "Running":
+		return StateNotReady
+	}
+	return StateUnknown
+}
+
+// backingOff reports whether a container waits in one of the back-offs that users know.
+func (p *Pod) backingOff() bool {
+	for i := range p.Containers {
+		if c := &p.Containers[i]; c.State == "waiting" &&
+			(c.Reason == "CrashLoopBackOff" || c.Reason == "ImagePullBackOff") {
+			return true
+		}
+	}
+	return false
+}
+
+// Counts are how many pods there are in which state. Total leaves out those gone.
+type Counts struct {
+	Total, Ready, NotReady, Starting, BackingOff, Terminating, Done, Unknown int
+}
+
+// pod is a Pod being folded.
+type pod struct {
+	Pod
+	order     uint64
+	actions   map[trace.SpanID]*Action
+	waits     map[trace.SpanID]*Wait
+	pulls     map[trace.SpanID]*Pull
+	totals    map[trace.WaitKind]*WaitTotal
+	syncs     map[trace.SpanID]*Sync
+	recs      []trace.Record
+	recording bool
+	cut       bool // recs reached its cap
+	// next is the seen milestone of the same pod's next life while this one terminates:
+	// a static pod keeps its UID.
+	next *trace.Record
+}
+
+func (m *Model) podFor(key trace.Pod) *pod {
+	p := m.pods[key]
+	if p == nil {
+		if len(m.pods) >= m.opt.Pods {
+			m.dropQuietest()
+		}
+		p = m.newPod(key)
+	}
+	p.Last = m.node.Last
+	return p
+}
+
+func (m *Model) newPod(key trace.Pod) *pod {
+	p := &pod{
+		order:   m.node.Records,
+		actions: map[trace.SpanID]*Action{}, waits: map[trace.SpanID]*Wait{},
+		pulls: map[trace.SpanID]*Pull{}, totals: map[trace.WaitKind]*WaitTotal{},
+		syncs: map[trace.SpanID]*Sync{}, recording: true,
+	}
+	p.Key, p.First = key, m.node.Last
+	m.pods[key] = p
+	return p
+}
+
+func (m *Model) dropQuietest() {
+	var quiet *pod
+	for _, p := range m.pods {
+		if quiet == nil || p.Last.Before(quiet.Last) {
+			quiet = p
+		}
+	}
+	if quiet != nil {
+		m.forget(quiet)
+		delete(m.pods, quiet.Key)
+	}
+}
+
+// Pods returns the pods that are not gone, in the order in which they were first seen.
+func (m *Model) Pods() []Pod {
+	return m.list(func(p *pod) bool { return p.Gone.IsZero() })
+}
+
+// GonePods returns the last pods that are gone, in the order in which they were first seen.
+func (m *Model) GonePods() []Pod {
+	return m.list(func(p *pod) bool { return !p.Gone.IsZero() })
+}
+
+// Pod returns one pod, also one that is gone while it is remembered.
+func (m *Model) Pod(key trace.Pod) (Pod, bool) {
+	p := m.pods[key]
+	if p == nil {
+		return Pod{}, false
+	}
+	return p.view(), true
+}
+
+// Counts returns how many pods are in which state.
+func (m *Model) Counts() Counts {
+	var c Counts
+	for _, p := range m.pods {
+		switch p.State() {
+		case StateReady:
+			c.Ready++
+		case StateNotReady:
+			c.NotReady++
+		case StateStarting:
+			c.Starting++
+		case StateBackingOff:
+			c.BackingOff++
+		case StateTerminating:
+			c.Terminating++
+		case StateDone:
+			c.Done++
+		case StateUnknown:
+			c.Unknown++
+		case StateGone:
+			continue
+		}
+		c.Total++
+	}
+	return c
+}
+
+func (m *Model) list(want func(*pod) bool) []Pod {
+	found := make([]*pod, 0, len(m.pods))
+	for _, p := range m.pods {
+		if want(p) {
+			found = append(found, p)
+		}
+	}
+	slices.SortFunc(found, func(a, b *pod) int { return cmp.Compare(a.order, b.order) })
+	out := make([]Pod, 0, len(found))
+	for _, p := range found {
+		out = append(out, p.view())
+	}
+	return out
+}
+
+// view returns a copy with its lists filled in.
+func (p *pod) view() Pod {
+	v := p.Pod
+	v.Containers = slices.Clone(p.Containers)
+	v.Actions = values(p.actions, func(a Action) time.Time { return a.Since })
+	v.Waits = values(p.waits, func(w Wait) time.Time { return w.Since })
+	v.Pulls = values(p.pulls, func(p Pull) time.Time { return p.Since })
+	v.Worker = p.worker()
+	v.Start.Segments = slices.Clone(p.Start.Segments)
+	return v
+}
+
+// values returns copies of what a map holds, oldest first.
+func values[T any](in map[trace.SpanID]*T, since func(T) time.Time) []T {
+	ids := slices.Sorted(maps.Keys(in))
+	out := make([]T, 0, len(in))
+	for _, id := range ids {
+		out = append(out, *in[id])
+	}
+	slices.SortStableFunc(out, func(a, b T) int { return since(a).Compare(since(b)) })
+	return out
+}

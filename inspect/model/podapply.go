@@ -1,0 +1,153 @@
+package model
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxPulls bounds Pod.Pulls.
+const maxPulls = 64
+
+// applyPod folds one record about a pod into it.
+func (m *Model) applyPod(p *pod, r *trace.Record) {
+	m.keep(p, r)
+	switch e := r.Event.(type) {
+	case *trace.Milestone:
+		m.applyMilestone(p, r, e)
+	case *trace.PodStatus:
+		m.applyStatus(p, r, e)
+	case *trace.Worker:
+		m.applyWorker(p, r, e)
+	case *trace.Sync:
+		m.applySync(p, r, e)
+	case *trace.Plan:
+		p.Plan, p.PlanAt = e, r.At()
+	case *trace.Action:
+		m.applyAction(p, r, e)
+	case *trace.Wait:
+		m.applyWait(p, r, e)
+	case *trace.ImagePull:
+		m.applyPull(p, r, e)
+	case *trace.ImageProgress:
+		p.progress(r, e)
+	}
+}
+
+func (m *Model) applyStatus(p *pod, r *trace.Record, e *trace.PodStatus) {
+	p.StatusAt = r.At()
+	p.Phase, p.Reason, p.Message = e.Phase, e.Reason, e.Message
+	p.Ready, p.Total, p.Restarts = e.Ready, e.Total, e.Restarts
+	p.IP, p.SandboxID, p.Containers = e.IP, e.SandboxID, e.Containers
+	done := e.Phase == "Succeeded" || e.Phase == "Failed"
+	if p.Start.Seen.IsZero() && (done || e.Total > 0 && e.Ready >= e.Total) {
+		m.forget(p) // it had started before the first record: its start cannot be told
+	} else if done {
+		p.recording = false
+	}
+}
+
+// track puts an open thing of a span into a map until the span ends.
+func track[T any](m *Model, in map[trace.SpanID]*T, r *trace.Record, v *T, mark func()) {
+	id := r.Span
+	in[id] = v
+	m.open.begin(r, func() { delete(in, id) }, mark)
+}
+
+func (m *Model) applyAction(p *pod, r *trace.Record, e *trace.Action) {
+	if r.Edge != trace.EdgeBegin {
+		m.open.end(r.Span)
+		return
+	}
+	a := &Action{
+		ID: e.ID, Verb: e.Verb, Container: e.Container, Target: e.Target, Reason: e.Reason, Since: r.At(),
+	}
+	track(m, p.actions, r, a, func() { a.Uncertain = true })
+}
+
+func (m *Model) applyWait(p *pod, r *trace.Record, e *trace.Wait) {
+	if r.Edge == trace.EdgeBegin {
+		w := &Wait{For: e.For, On: e.On, Detail: e.Detail, Since: r.At()}
+		track(m, p.waits, r, w, func() { w.Uncertain = true })
+	} else {
+		m.open.end(r.Span)
+		t := p.totals[e.For]
+		if t == nil && len(p.totals) < maxWaitKinds {
+			t = &WaitTotal{For: e.For}
+			p.totals[e.For] = t
+		}
+		if t != nil && r.Edge == trace.EdgeEnd {
+			t.Count++
+			t.Dur += r.Dur
+		}
+	}
+	if e.For == trace.WaitBackoff {
+		p.backoff()
+	}
+}
+
+// backoff brings Backoff in line with the waits that are open.
+func (p *pod) backoff() {
+	until := p.Backoff.Until
+	p.Backoff = Backoff{}
+	for _, w := range p.waits {
+		if w.For != trace.WaitBackoff {
+			continue
+		}
+		if !p.Backoff.Active() || w.Since.Before(p.Backoff.Since) {
+			p.Backoff = Backoff{On: w.On, Detail: w.Detail, Since: w.Since, Until: until}
+		}
+	}
+}
+
+// decide takes the end of a back-off from the decision that imposed it.
+func (p *pod) decide(d Decision) {
+	if d.By != "backoff" && d.By != "restart" {
+		return
+	}
+	for _, in := range d.Inputs {
+		switch in.K {
+		case "delay":
+			if delay, err := time.ParseDuration(in.V); err == nil {
+				p.Backoff.Until = d.At.Add(delay)
+			}
+		case "until":
+			if t, err := time.Parse(time.RFC3339Nano, in.V); err == nil {
+				p.Backoff.Until = t
+			}
+		}
+	}
+}
+
+func (m *Model) applyPull(p *pod, r *trace.Record, e *trace.ImagePull) {
+	if r.Edge == trace.EdgeBegin {
+		pull := &Pull{Image: e.Image, Since: r.At()}
+		track(m, p.pulls, r, pull, func() { pull.Uncertain = true })
+		return
+	}
+	m.open.end(r.Span)
+	for id, pull := range p.pulls {
+		if pull.Image == e.Image && pull.Since.IsZero() {
+			delete(p.pulls, id)
+		}
+	}
+}
+
+// progress notes how far a pull has come, also of one that began unseen.
+func (p *pod) progress(r *trace.Record, e *trace.ImageProgress) {
+	pull := p.pulls[r.Parent]
+	for _, o := range p.pulls {
+		if pull == nil && o.Image == e.Image {
+			pull = o
+		}
+	}
+	if pull == nil {
+		if len(p.pulls) >= maxPulls {
+			return
+		}
+		pull = &Pull{Image: e.Image}
+		p.pulls[cmp.Or(r.Parent, r.Span)] = pull
+	}
+	pull.Done, pull.Total, pull.Source, pull.At = e.Done, e.Total, e.Source, r.At()
+}

@@ -1,0 +1,51 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Pressure is how full one of the node's resources was last.
+type Pressure struct {
+	At time.Time
+	trace.Pressure
+}
+
+// Percent returns the use in percent, -1 when the capacity is unknown.
+func (p Pressure) Percent() int {
+	if p.Capacity <= 0 {
+		return -1
+	}
+	return int(100 * float64(p.Used) / float64(p.Capacity))
+}
+
+// Pressure returns the last figures per signal: memory, nodefs, imagefs, then others by name.
+func (m *Model) Pressure() []Pressure {
+	out := make([]Pressure, 0, len(m.pressure))
+	for _, p := range m.pressure {
+		out = append(out, p)
+	}
+	order := []string{"memory", "nodefs", "imagefs"}
+	rank := func(p Pressure) int {
+		if i := slices.Index(order, p.Signal); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortFunc(out, func(a, b Pressure) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Signal, b.Signal))
+	})
+	return out
+}
+
+// maxSignals bounds how many signals are remembered.
+const maxSignals = 64
+
+func (m *Model) applyPressure(r *trace.Record, e *trace.Pressure) {
+	if _, known := m.pressure[e.Signal]; known || len(m.pressure) < maxSignals {
+		m.pressure[e.Signal] = Pressure{At: r.At(), Pressure: *e}
+	}
+}

@@ -1,0 +1,121 @@
+package model
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// doubtLimit is how long a span whose end may have been lost is still shown.
+const doubtLimit = 10 * time.Minute
+
+// span is something begun and not ended.
+type span struct {
+	id     trace.SpanID
+	parent trace.SpanID
+	began  int64
+	doubt  bool
+	drop   func() // takes it out of whatever shows it
+	mark   func() // marks it uncertain there
+}
+
+// spans are the open spans of the stream, at most max of them: the oldest make room.
+type spans struct {
+	byID   map[trace.SpanID]*span
+	max    int
+	doubts int
+	pruned int64
+}
+
+func newSpans(size int) spans { return spans{byID: map[trace.SpanID]*span{}, max: size} }
+
+// begin notes an open span. drop and mark are called at most once each.
+func (s *spans) begin(r *trace.Record, drop, mark func()) {
+	if r.Span == 0 {
+		return
+	}
+	if len(s.byID) >= s.max {
+		s.dropOldest()
+	}
+	s.byID[r.Span] = &span{id: r.Span, parent: r.Parent, began: r.Time, drop: drop, mark: mark}
+}
+
+// end closes a span and whatever uncertain ones were left below it.
+func (s *spans) end(id trace.SpanID) {
+	sp, ok := s.byID[id]
+	if !ok {
+		return
+	}
+	s.remove(sp)
+	if s.doubts == 0 {
+		return
+	}
+	for _, c := range s.byID {
+		if c.doubt && c.parent == id {
+			s.end(c.id)
+		}
+	}
+}
+
+// settle closes those of ids that are uncertain.
+func (s *spans) settle(ids []trace.SpanID) {
+	for _, id := range ids {
+		if sp, ok := s.byID[id]; ok && sp.doubt {
+			s.end(id)
+		}
+	}
+}
+
+// doubt marks everything open as uncertain.
+func (s *spans) doubt() {
+	for _, sp := range s.byID {
+		if !sp.doubt {
+			sp.doubt = true
+			s.doubts++
+			sp.mark()
+		}
+	}
+}
+
+// clear closes everything: the agent that had begun it is no more.
+func (s *spans) clear() {
+	for _, sp := range s.byID {
+		s.remove(sp)
+	}
+}
+
+// prune drops, once a minute of stream time, what has been in doubt for too long.
+func (s *spans) prune(now int64) {
+	if s.doubts == 0 || now-s.pruned < int64(time.Minute) {
+		return
+	}
+	s.pruned = now
+	for _, sp := range s.byID {
+		if sp.doubt && now-sp.began > int64(doubtLimit) {
+			s.remove(sp)
+		}
+	}
+}
+
+func (s *spans) remove(sp *span) {
+	if _, ok := s.byID[sp.id]; !ok {
+		return
+	}
+	delete(s.byID, sp.id)
+	if sp.doubt {
+		s.doubts--
+	}
+	sp.drop()
+}
+
+func (s *spans) dropOldest() {
+	var oldest *span
+	for _, sp := range s.byID {
+		if oldest == nil || sp.began < oldest.began {
+			oldest = sp
+		}
+	}
+	if oldest != nil {
+		s.remove(oldest)
+	}
+}

@@ -1,0 +1,216 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Start is how a pod came up.
+type Start struct {
+	Pod     trace.Pod
+	Source  string    // where the pod came from
+	Seen    time.Time // zero unknown
+	Started time.Time // all app containers run; zero: not yet or unknown
+	Ready   time.Time // zero: not yet or unknown
+	Adopted bool      // its containers were found running
+	// ToStarted and ToReady are measured from Seen; 0: not yet or unknown.
+	ToStarted, ToReady time.Duration
+	// Segments are the critical path from seen to started, in order; Cause is one
+	// line on the longest of them. Both are empty until the pod has started.
+	Segments []Segment
+	Cause    string
+}
+
+// Segment is a stretch of the critical path of a start.
+type Segment struct {
+	Label string // as pull, sandbox, create web, wait queue, unexplained
+	Dur   time.Duration
+}
+
+// StartStats sums up the finished starts that are remembered.
+type StartStats struct {
+	Count         int
+	P50, P99, Max time.Duration
+}
+
+// Starts returns the finished starts, oldest first. Adopted pods are not among them.
+func (m *Model) Starts() []Start {
+	out := make([]Start, 0, m.starts.len())
+	m.starts.each(func(s *Start) {
+		c := *s
+		c.Segments = slices.Clone(s.Segments)
+		out = append(out, c)
+	})
+	return out
+}
+
+// StartStats sums up the times from seen to started.
+func (m *Model) StartStats() StartStats {
+	d := make([]time.Duration, 0, m.starts.len())
+	m.starts.each(func(s *Start) { d = append(d, s.ToStarted) })
+	slices.Sort(d)
+	return StartStats{Count: len(d), P50: Percentile(d, 50), P99: Percentile(d, 99), Max: Percentile(d, 100)}
+}
+
+// Slowest returns the n slowest finished starts, slowest first.
+func (m *Model) Slowest(n int) []Start {
+	out := m.Starts()
+	slices.SortStableFunc(out, func(a, b Start) int { return cmp.Compare(b.ToStarted, a.ToStarted) })
+	return out[:min(n, len(out))]
+}
+
+// StartRecords returns the records of a pod's start, from seen to ready, as far
+// as they are kept. cut says that there were more than Options.PerStart.
+func (m *Model) StartRecords(key trace.Pod) (recs []trace.Record, cut bool) {
+	p := m.pods[key]
+	if p == nil {
+		return nil, false
+	}
+	return slices.Clone(p.recs), p.cut
+}
+
+func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
+	s := &p.Start
+	s.Pod = p.Key
+	s.Adopted = s.Adopted || e.Adopted
+	switch e.Name {
+	case "seen":
+		if !p.Terminating.IsZero() {
+			m.seenAgain(p, r)
+			return
+		}
+		s.Seen, s.Source = r.At(), e.Source
+		if e.Spec != nil {
+			p.Spec, p.QoS = e.Spec, e.Spec.QoS
+		}
+	case "started":
+		if !s.Started.IsZero() {
+			return
+		}
+		s.Started, s.ToStarted = r.At(), e.Since
+		m.began(p, r, e)
+		m.finishStart(p)
+	case "ready":
+		if !s.Ready.IsZero() {
+			return
+		}
+		s.Ready, s.ToReady = r.At(), e.Since
+		m.began(p, r, e)
+		p.recording = false
+		m.starts.each(func(o *Start) {
+			if o.Pod == p.Key {
+				o.Ready, o.ToReady = s.Ready, s.ToReady
+			}
+		})
+	case "terminating":
+		m.terminating(p, r)
+	case "gone":
+		m.terminating(p, r)
+		m.applyGone(p, r)
+	}
+}
+
+// began fills in when the pod was seen, for a reader that was not there.
+func (m *Model) began(p *pod, r *trace.Record, e *trace.Milestone) {
+	if p.Start.Seen.IsZero() && e.Since > 0 {
+		p.Start.Seen = r.At().Add(-e.Since)
+	}
+}
+
+func (m *Model) finishStart(p *pod) {
+	if p.Start.Adopted || p.Start.ToStarted <= 0 {
+		m.forget(p)
+		return
+	}
+	c := p.Start
+	m.starts.push(&c)
+}
+
+func (m *Model) terminating(p *pod, r *trace.Record) {
+	p.recording = false
+	if p.Terminating.IsZero() {
+		p.Terminating = r.At()
+	}
+}
+
+func (m *Model) applyGone(p *pod, r *trace.Record) {
+	if !p.Gone.IsZero() {
+		return
+	}
+	p.Gone = r.At()
+	if p.next != nil {
+		m.revive(p.next)
+		return
+	}
+	if old, displaced := m.gone.push(p.Key); displaced {
+		if o := m.pods[old]; o != nil {
+			m.forget(o)
+			delete(m.pods, old)
+		}
+	}
+}
+
+// seenAgain handles a pod of the same identity that comes back: at once when the
+// last life is over, otherwise when it will be.
+func (m *Model) seenAgain(p *pod, r *trace.Record) {
+	if p.Gone.IsZero() {
+		next := *r
+		p.next = &next
+		return
+	}
+	m.gone.drop(func(k trace.Pod) bool { return k == p.Key })
+	m.revive(r)
+}
+
+// revive replaces a pod that is gone by its next life.
+func (m *Model) revive(seen *trace.Record) {
+	m.forget(m.pods[seen.Pod])
+	p := m.newPod(seen.Pod)
+	p.Last = m.node.Last
+	m.applyPod(p, seen)
+}
+
+// keep remembers a record of a pod's start.
+func (m *Model) keep(p *pod, r *trace.Record) {
+	if !p.recording {
+		return
+	}
+	if len(p.recs) >= m.opt.PerStart {
+		p.cut, p.recording = true, false
+		return
+	}
+	if len(p.recs) == 0 {
+		m.kept = append(m.kept, p.Key)
+		m.makeRoom()
+	}
+	p.recs = append(p.recs, *r)
+}
+
+// forget drops the kept records of a pod and keeps no more.
+func (m *Model) forget(p *pod) {
+	p.recs, p.recording = nil, false
+	m.kept = slices.DeleteFunc(m.kept, func(k trace.Pod) bool { return k == p.Key })
+}
+
+// makeRoom drops the kept records of the oldest start that is neither under way
+// nor among the ten slowest; of the oldest start when there is no such.
+func (m *Model) makeRoom() {
+	if len(m.kept) <= m.opt.Kept {
+		return
+	}
+	slow := m.Slowest(10)
+	for _, k := range m.kept {
+		p := m.pods[k]
+		isSlow := slices.ContainsFunc(slow, func(s Start) bool { return s.Pod == k })
+		if p != nil && !p.recording && !isSlow {
+			m.forget(p)
+			return
+		}
+	}
+	if p := m.pods[m.kept[0]]; p != nil {
+		m.forget(p)
+	}
+}

@@ -1,0 +1,103 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxWaitKinds bounds Worker.Waits.
+const maxWaitKinds = 64
+
+// Worker is what is known of a pod's worker.
+type Worker struct {
+	State   string    // none, syncing, terminating, terminated; "" unknown
+	Since   time.Time // when it got there; zero unknown
+	Reason  string
+	Grace   int64 // seconds, while terminating
+	Current Sync  // Running is false when none runs or none is known
+	Last    Sync  // the last that ended; Begin is zero when none is known
+	Syncs   int   // ended, as far as seen
+	Errors  int   // of those
+	Waits   []WaitTotal
+}
+
+// Sync is one pass of a worker.
+type Sync struct {
+	Why, Cause string
+	N          int
+	Merged     int
+	Begin      time.Time
+	Dur        time.Duration // 0 while it runs
+	Err        string
+	Running    bool
+	Uncertain  bool // it may have ended unseen
+}
+
+// WaitTotal is how long a pod waited for one kind of thing, waits that ended only.
+type WaitTotal struct {
+	For   trace.WaitKind
+	Count int
+	Dur   time.Duration
+}
+
+// worker returns a copy with its lists filled in.
+func (p *pod) worker() Worker {
+	w := p.Pod.Worker
+	w.Waits = make([]WaitTotal, 0, len(p.totals))
+	for _, t := range p.totals {
+		w.Waits = append(w.Waits, *t)
+	}
+	slices.SortFunc(w.Waits, func(a, b WaitTotal) int {
+		return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.For, b.For))
+	})
+	for _, s := range p.syncs {
+		if !w.Current.Running || s.Begin.After(w.Current.Begin) {
+			w.Current = *s
+		}
+	}
+	return w
+}
+
+func (m *Model) applyWorker(p *pod, r *trace.Record, e *trace.Worker) {
+	w := &p.Pod.Worker
+	if w.State != e.To {
+		w.State, w.Since = e.To, r.At()
+	}
+	w.Reason, w.Grace = e.Reason, e.Grace
+	if e.To == "terminating" || e.To == "terminated" {
+		m.terminating(p, r)
+	}
+}
+
+func (m *Model) applySync(p *pod, r *trace.Record, e *trace.Sync) {
+	s := Sync{Why: e.Why, Cause: e.Cause, N: e.N, Merged: e.Merged, Begin: at(r.Start()), Dur: r.Dur, Err: e.Err}
+	if r.Edge == trace.EdgeBegin {
+		// A worker is strictly serial: whatever an earlier pass left open has ended unseen.
+		m.open.settle(keys(p.syncs))
+		m.open.settle(keys(p.actions))
+		begun := &s
+		begun.Running = true
+		track(m, p.syncs, r, begun, func() { begun.Uncertain = true })
+		return
+	}
+	if open := p.syncs[r.Span]; open != nil {
+		s.Why, s.Cause, s.N = cmp.Or(s.Why, open.Why), cmp.Or(s.Cause, open.Cause), cmp.Or(s.N, open.N)
+	}
+	m.open.end(r.Span)
+	p.Pod.Worker.Last = s
+	p.Pod.Worker.Syncs++
+	if e.Err != "" {
+		p.Pod.Worker.Errors++
+	}
+}
+
+func keys[V any](in map[trace.SpanID]V) []trace.SpanID {
+	out := make([]trace.SpanID, 0, len(in))
+	for k := range in {
+		out = append(out, k)
+	}
+	return out
+}
