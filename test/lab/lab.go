@@ -1,0 +1,112 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+)
+
+// ErrNoLab says that a directory holds no lab.
+var ErrNoLab = errors.New("no lab")
+
+// Config says what lab to start.
+type Config struct {
+	// Dir holds the lab. It is created; one that holds anything but a lab is
+	// refused. Down removes it. At most 84 bytes long.
+	Dir string
+	// Preload lists images to pull into containerd; nil means pause, busybox
+	// and http. ImagePause is always pulled.
+	Preload []Image
+	// Log receives a line for each step that takes time; nil discards them.
+	Log io.Writer
+}
+
+// Lab is a running laboratory. Its fields are for reading.
+type Lab struct {
+	// Dir is the absolute path of the lab's directory.
+	Dir string
+	// ID names the lab on this machine; it is derived from Dir.
+	ID string
+	// RuntimeEndpoint is containerd's CRI endpoint, as "unix:///path".
+	RuntimeEndpoint string
+	// RuntimeVersion is the pinned version of containerd.
+	RuntimeVersion string
+	// Registry is the address of the registry, as "127.0.0.1:port".
+	Registry string
+	// CgroupRoot is the lab's cgroup in every hierarchy, as "/kubeloupe-id".
+	CgroupRoot string
+	// Subnet is the pods' network, and Bridge the host's end of it.
+	Subnet, Bridge string
+	// OTLPPort is the TCP port on 127.0.0.1 where containerd sends its spans;
+	// OTLPEndpoint is the same as a URL. Nobody listens there until a test does.
+	OTLPPort     int
+	OTLPEndpoint string
+	// CNIBinDir and CNIConfDir are what containerd uses.
+	CNIBinDir, CNIConfDir string
+	// ContainerdBin is the directory of containerd and ctr.
+	ContainerdBin string
+	// ContainerdLog and RegistryLog are files.
+	ContainerdLog, RegistryLog string
+	// Snapshotter is "overlayfs", or "native" where that does not work.
+	Snapshotter string
+	// Existing says that Up found the lab running.
+	Existing bool
+
+	state *state
+}
+
+// Image returns the full reference of an image in the lab's registry.
+func (l *Lab) Image(i Image) string { return l.state.image(i) }
+
+// ContainerdPID returns the process number of containerd.
+func (l *Lab) ContainerdPID() int { return l.state.Containerd.PID }
+
+// Open finds the lab in dir, running or not. The error is ErrNoLab if there is none.
+func Open(dir string) (*Lab, error) {
+	dir, err := resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := loadState(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, fmt.Errorf("%w in %s", ErrNoLab, dir)
+	}
+	return newLab(dir, s), nil
+}
+
+func newLab(dir string, s *state) *Lab {
+	return &Lab{
+		Dir:             dir,
+		ID:              s.ID,
+		RuntimeEndpoint: "unix://" + filepath.Join(dir, containerdSocket),
+		RuntimeVersion:  ContainerdVersion,
+		Registry:        s.registry(),
+		CgroupRoot:      cgroupName(s.ID),
+		Subnet:          s.Subnet,
+		Bridge:          bridgeName(s.ID),
+		OTLPPort:        s.OTLPPort,
+		OTLPEndpoint:    s.otlp(),
+		CNIBinDir:       s.Tools.CNI,
+		CNIConfDir:      filepath.Join(dir, "cni"),
+		ContainerdBin:   s.Tools.Containerd,
+		ContainerdLog:   filepath.Join(dir, "containerd.log"),
+		RegistryLog:     filepath.Join(dir, "registry.log"),
+		Snapshotter:     s.Snapshotter,
+		state:           s,
+	}
+}
+
+// otlpProtocol is how containerd sends its spans.
+const otlpProtocol = "http/protobuf"
+
+func cgroupName(id string) string { return "/kubeloupe-" + id }
+
+func (s *state) registry() string { return fmt.Sprintf("127.0.0.1:%d", s.RegistryPort) }
+
+func (s *state) otlp() string { return fmt.Sprintf("http://127.0.0.1:%d", s.OTLPPort) }
+
+func (s *state) image(i Image) string { return s.registry() + "/" + i.Repository() }
