@@ -6,13 +6,15 @@ type pointerTo[E any] interface {
 	Event
 }
 
-// Point publishes something without duration, caused by parent.
-func Point[E any, P pointerTo[E]](b *Bus, parent Span, e E) {
+// Point publishes something without duration, caused by parent. It returns the
+// point's span, for what it causes in turn.
+func Point[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 	if b == nil {
-		return
+		return parent
 	}
 	s := child(parent)
 	publish[E, P](b, EdgePoint, s, b.now(), 0, e)
+	return s
 }
 
 // Begin publishes the start of something and returns its span, to be given to

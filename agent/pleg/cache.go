@@ -1,0 +1,67 @@
+package pleg
+
+import (
+	"maps"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// Cache holds the newest observation of each pod. Safe for concurrent use;
+// what it hands out is immutable.
+type Cache struct {
+	mu   sync.Mutex
+	pods map[types.UID]*observe.Pod
+}
+
+func newCache() *Cache { return &Cache{pods: map[types.UID]*observe.Pod{}} }
+
+// Get returns the pod, or nil when the runtime has nothing of it.
+func (c *Cache) Get(uid types.UID) *observe.Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pods[uid]
+}
+
+// All returns every pod that the runtime has something of.
+func (c *Cache) All() map[types.UID]*observe.Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.pods)
+}
+
+// put stores next unless something newer is there. It returns what was there
+// and whether next was taken. A pod with neither sandboxes nor containers is forgotten.
+func (c *Cache) put(next *observe.Pod) (old *observe.Pod, taken bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old = c.pods[next.UID]
+	if old != nil && next.At.Before(old.At) {
+		return old, false
+	}
+	if len(next.Sandboxes) == 0 && len(next.Containers) == 0 {
+		delete(c.pods, next.UID)
+	} else {
+		c.pods[next.UID] = next
+	}
+	return old, true
+}
+
+// owner returns the pod that has the sandbox or container.
+func (c *Cache) owner(id string) *observe.Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.pods {
+		for i := range p.Sandboxes {
+			if p.Sandboxes[i].ID == id {
+				return p
+			}
+		}
+		if p.Container(id) != nil {
+			return p
+		}
+	}
+	return nil
+}

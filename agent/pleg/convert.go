@@ -1,0 +1,97 @@
+package pleg
+
+import (
+	"slices"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+func sandboxOf(s *runtimeapi.PodSandboxStatus) observe.Sandbox {
+	out := observe.Sandbox{
+		ID:          s.GetId(),
+		Attempt:     s.GetMetadata().GetAttempt(),
+		Ready:       s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY,
+		CreatedAt:   at(s.GetCreatedAt()),
+		HostNetwork: s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE,
+		Runtime:     s.GetRuntimeHandler(),
+	}
+	if ip := s.GetNetwork().GetIp(); ip != "" {
+		out.IPs = append(out.IPs, ip)
+	}
+	for _, ip := range s.GetNetwork().GetAdditionalIps() {
+		out.IPs = append(out.IPs, ip.GetIp())
+	}
+	return out
+}
+
+func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) observe.Container {
+	meta := criconfig.ParseContainer(s.GetLabels(), s.GetAnnotations())
+	out := observe.Container{
+		ID:                       s.GetId(),
+		Name:                     s.GetMetadata().GetName(),
+		SandboxID:                sandboxID,
+		State:                    stateOf(s.GetState()),
+		Attempt:                  s.GetMetadata().GetAttempt(),
+		CreatedAt:                at(s.GetCreatedAt()),
+		StartedAt:                at(s.GetStartedAt()),
+		FinishedAt:               at(s.GetFinishedAt()),
+		ExitCode:                 s.GetExitCode(),
+		Reason:                   s.GetReason(),
+		Message:                  s.GetMessage(),
+		Image:                    s.GetImage().GetImage(),
+		ImageID:                  s.GetImageRef(),
+		Hash:                     meta.Hash,
+		HasHash:                  meta.Hash != 0,
+		LogPath:                  s.GetLogPath(),
+		TerminationMessagePath:   meta.TerminationMessagePath,
+		TerminationMessagePolicy: string(meta.TerminationMessagePolicy),
+	}
+	for _, m := range s.GetMounts() {
+		if meta.TerminationMessagePath != "" && m.GetContainerPath() == meta.TerminationMessagePath {
+			out.TerminationLog = m.GetHostPath()
+		}
+	}
+	return out
+}
+
+func stateOf(s runtimeapi.ContainerState) observe.State {
+	switch s {
+	case runtimeapi.ContainerState_CONTAINER_CREATED:
+		return observe.Created
+	case runtimeapi.ContainerState_CONTAINER_RUNNING:
+		return observe.Running
+	case runtimeapi.ContainerState_CONTAINER_EXITED:
+		return observe.Exited
+	case runtimeapi.ContainerState_CONTAINER_UNKNOWN:
+	}
+	return observe.Unknown
+}
+
+// at converts CRI nanoseconds; the CRI's zero is Go's zero.
+func at(ns int64) time.Time {
+	if ns <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+// newestFirst orders by attempt where names agree with creation time as the
+// tie-breaker, so that a clock that was set back does not hide the newest.
+func newestFirst(p *observe.Pod) {
+	slices.SortStableFunc(p.Sandboxes, func(a, b observe.Sandbox) int {
+		if a.Attempt != b.Attempt {
+			return int(b.Attempt) - int(a.Attempt)
+		}
+		return b.CreatedAt.Compare(a.CreatedAt)
+	})
+	slices.SortStableFunc(p.Containers, func(a, b observe.Container) int {
+		if a.Name == b.Name && a.Attempt != b.Attempt {
+			return int(b.Attempt) - int(a.Attempt)
+		}
+		return b.CreatedAt.Compare(a.CreatedAt)
+	})
+}

@@ -1,0 +1,85 @@
+package pleg
+
+import (
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// Type says what happened to a container or sandbox.
+type Type string
+
+// The lifecycle events, named as upstream's.
+const (
+	ContainerCreated Type = "ContainerCreated"
+	ContainerStarted Type = "ContainerStarted"
+	ContainerDied    Type = "ContainerDied"
+	ContainerRemoved Type = "ContainerRemoved"
+	SandboxChanged   Type = "SandboxChanged"
+)
+
+// change is one difference between two observations of a pod.
+type change struct {
+	typ       Type
+	container string
+	name      string
+	sandbox   string
+}
+
+// diff says how next differs from old; both may be nil.
+func diff(old, next *observe.Pod) []change {
+	var out []change
+	if next != nil {
+		for i := len(next.Containers) - 1; i >= 0; i-- {
+			c := &next.Containers[i]
+			if t := moved(old.Container(c.ID), c); t != "" {
+				out = append(out, change{typ: t, container: c.ID, name: c.Name, sandbox: c.SandboxID})
+			}
+		}
+	}
+	if old != nil {
+		for i := range old.Containers {
+			c := &old.Containers[i]
+			if next.Container(c.ID) == nil {
+				out = append(out, change{typ: ContainerRemoved, container: c.ID, name: c.Name, sandbox: c.SandboxID})
+			}
+		}
+	}
+	return append(out, sandboxChanges(old, next)...)
+}
+
+func moved(old, next *observe.Container) Type {
+	if old != nil && old.State == next.State {
+		return ""
+	}
+	switch next.State {
+	case observe.Created:
+		return ContainerCreated
+	case observe.Running:
+		return ContainerStarted
+	case observe.Exited:
+		return ContainerDied
+	case observe.Unknown:
+	}
+	return SandboxChanged
+}
+
+func sandboxChanges(old, next *observe.Pod) []change {
+	ready := map[string]bool{}
+	if old != nil {
+		for _, s := range old.Sandboxes {
+			ready[s.ID] = s.Ready
+		}
+	}
+	var out []change
+	if next != nil {
+		for _, s := range next.Sandboxes {
+			if was, known := ready[s.ID]; !known || was != s.Ready {
+				out = append(out, change{typ: SandboxChanged, sandbox: s.ID})
+			}
+			delete(ready, s.ID)
+		}
+	}
+	for id := range ready {
+		out = append(out, change{typ: SandboxChanged, sandbox: id})
+	}
+	return out
+}

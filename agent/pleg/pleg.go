@@ -1,0 +1,133 @@
+package pleg
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Runtime is the part of the CRI that the PLEG needs.
+type Runtime interface {
+	ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxResponse, error)
+	ListContainers(context.Context, *runtimeapi.ListContainersRequest, ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error)
+	PodSandboxStatus(context.Context, *runtimeapi.PodSandboxStatusRequest, ...grpc.CallOption) (*runtimeapi.PodSandboxStatusResponse, error)
+	ContainerStatus(context.Context, *runtimeapi.ContainerStatusRequest, ...grpc.CallOption) (*runtimeapi.ContainerStatusResponse, error)
+	GetContainerEvents(context.Context, *runtimeapi.GetEventsRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[runtimeapi.ContainerEventResponse], error)
+}
+
+// Config is what a PLEG needs.
+type Config struct {
+	Runtime Runtime
+	Bus     *trace.Bus
+	// Period is the safety net's while events flow; zero means 5 minutes, as
+	// upstream's evented PLEG has it.
+	Period time.Duration
+	// PollPeriod is the relist period without events; zero means 1 second.
+	PollPeriod time.Duration
+}
+
+// Event tells the syncLoop that a pod changed in the runtime.
+type Event struct {
+	UID         types.UID
+	Type        Type
+	ContainerID string
+	// Span is the record that announced it; what follows is its child.
+	Span trace.Span
+}
+
+// PLEG is the generator. Create it with New and call Run once.
+type PLEG struct {
+	cfg    Config
+	cache  *Cache
+	events chan Event
+	relist chan string // demands, with their cause
+
+	mu       sync.Mutex
+	last     time.Time // end of the last good relist
+	evented  bool
+	modeWhy  string
+	modeSaid bool
+}
+
+// New returns a PLEG that has seen nothing yet.
+func New(cfg Config) (*PLEG, error) {
+	if cfg.Runtime == nil {
+		return nil, errors.New("pleg: Config.Runtime is missing")
+	}
+	if cfg.Period == 0 {
+		cfg.Period = 5 * time.Minute
+	}
+	if cfg.PollPeriod == 0 {
+		cfg.PollPeriod = time.Second
+	}
+	return &PLEG{cfg: cfg, cache: newCache(), events: make(chan Event, 1000), relist: make(chan string, 1)}, nil
+}
+
+// Cache returns the pod cache.
+func (p *PLEG) Cache() *Cache { return p.cache }
+
+// Events is where changes arrive. It is never closed.
+func (p *PLEG) Events() <-chan Event { return p.events }
+
+// Run generates events until ctx ends. The caller should have called Relist once
+// with success, so that what already runs is known before anything is decided.
+func (p *PLEG) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { p.watch(ctx) })
+	p.relistLoop(ctx)
+	wg.Wait()
+	return nil
+}
+
+// Demand asks for a relist soon; it does not wait.
+func (p *PLEG) Demand(cause string) {
+	select {
+	case p.relist <- cause:
+	default: // one is asked for already
+	}
+}
+
+// LastRelist returns when the last good relist ended and whether events flow.
+func (p *PLEG) LastRelist() (at time.Time, evented bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last, p.evented
+}
+
+// setMode publishes the mode when it changes.
+func (p *PLEG) setMode(evented bool, why string) {
+	p.mu.Lock()
+	same := p.modeSaid && p.evented == evented && p.modeWhy == why
+	p.evented, p.modeWhy, p.modeSaid = evented, why, true
+	p.mu.Unlock()
+	if same {
+		return
+	}
+	mode := "relist"
+	if evented {
+		mode = "evented"
+	}
+	trace.Point(p.cfg.Bus, trace.Span{}, trace.PLEGMode{Mode: mode, Reason: why})
+}
+
+// emit hands changes to the loop, waiting if it is behind: events are few and a
+// lost one would cost a safety-net period.
+func (p *PLEG) emit(ctx context.Context, uid types.UID, pod trace.Pod, from string, lag int64, parent trace.Span, changes []change) {
+	for _, c := range changes {
+		span := trace.Point(p.cfg.Bus, trace.ForPod(parent, pod), trace.PLEGEvent{
+			Type: string(c.typ), Container: c.container, Name: c.name, Sandbox: c.sandbox, From: from, Lag: lag,
+		})
+		select {
+		case p.events <- Event{UID: uid, Type: c.typ, ContainerID: c.container, Span: span}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package pleg
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// relistLoop relists on demand and by period: often without events, rarely with.
+func (p *PLEG) relistLoop(ctx context.Context) {
+	for {
+		cause := "period"
+		p.mu.Lock()
+		period := p.cfg.PollPeriod
+		if p.evented {
+			period = p.cfg.Period
+		}
+		p.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case cause = <-p.relist:
+		case <-time.After(period):
+		}
+		_ = p.Relist(ctx, cause) // published; the next period tries again
+	}
+}
+
+// Relist lists everything the runtime has, refreshes the pods that changed and
+// emits their events.
+func (p *PLEG) Relist(ctx context.Context, cause string) error {
+	rl := trace.PLEGRelist{Cause: cause}
+	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), rl)
+	err := p.relistAll(trace.ContextWith(ctx, span), span, &rl)
+	if err != nil {
+		rl.Err = err.Error()
+	} else {
+		p.mu.Lock()
+		p.last = time.Now()
+		p.mu.Unlock()
+	}
+	trace.End(p.cfg.Bus, span, rl)
+	return err
+}
+
+func (p *PLEG) relistAll(ctx context.Context, span trace.Span, rl *trace.PLEGRelist) error {
+	asked := time.Now()
+	listed, err := p.list(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, l := range listed {
+		rl.Sandboxes += len(l.sandboxes)
+		rl.Containers += len(l.containers)
+	}
+	for uid, old := range p.cache.All() {
+		if _, ok := listed[uid]; !ok {
+			listed[uid] = &listing{ref: criconfig.PodRef{Namespace: old.Namespace, Name: old.Name, UID: uid}}
+		}
+	}
+	for uid, l := range listed {
+		old := p.cache.Get(uid)
+		if l.matches(old) {
+			continue
+		}
+		next, err := p.statuses(ctx, l, asked)
+		if err != nil {
+			return err
+		}
+		if old, taken := p.cache.put(next); taken {
+			changes := diff(old, next)
+			rl.Events += len(changes)
+			p.emit(ctx, uid, podOf(next), "relist", 0, span, changes)
+		}
+	}
+	return nil
+}
+
+// Refresh asks the runtime about one pod and returns what it says now. It emits
+// no events: the caller is about to look.
+func (p *PLEG) Refresh(ctx context.Context, uid types.UID) (*observe.Pod, error) {
+	asked := time.Now()
+	listed, err := p.list(ctx, map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)})
+	if err != nil {
+		return nil, err
+	}
+	l := listed[uid]
+	if l == nil {
+		l = &listing{ref: criconfig.PodRef{UID: uid}}
+	}
+	next, err := p.statuses(ctx, l, asked)
+	if err != nil {
+		return nil, err
+	}
+	if _, taken := p.cache.put(next); !taken {
+		return p.cache.Get(uid), nil
+	}
+	if len(next.Sandboxes) == 0 && len(next.Containers) == 0 {
+		return nil, nil
+	}
+	return next, nil
+}
+
+// listing is one pod as the two list calls show it.
+type listing struct {
+	ref        criconfig.PodRef
+	sandboxes  []*runtimeapi.PodSandbox
+	containers []*runtimeapi.Container
+}
+
+func (p *PLEG) list(ctx context.Context, labels map[string]string) (map[types.UID]*listing, error) {
+	sandboxes, err := p.cfg.Runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: &runtimeapi.PodSandboxFilter{LabelSelector: labels}})
+	if err != nil {
+		return nil, fmt.Errorf("list sandboxes: %w", err)
+	}
+	containers, err := p.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{LabelSelector: labels}})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	out := map[types.UID]*listing{}
+	of := func(l, a map[string]string) *listing {
+		ref := criconfig.ParseSandbox(l, a)
+		if !known(ref.UID) {
+			return nil
+		}
+		if out[ref.UID] == nil {
+			out[ref.UID] = &listing{ref: ref}
+		}
+		return out[ref.UID]
+	}
+	for _, s := range sandboxes.GetItems() {
+		if l := of(s.GetLabels(), s.GetAnnotations()); l != nil {
+			l.sandboxes = append(l.sandboxes, s)
+		}
+	}
+	for _, c := range containers.GetContainers() {
+		if l := of(c.GetLabels(), nil); l != nil {
+			l.containers = append(l.containers, c)
+		}
+	}
+	return out, nil
+}
+
+// matches reports whether the cached pod has the same ids in the same states, so
+// that nothing needs to be asked again.
+func (l *listing) matches(old *observe.Pod) bool {
+	if old == nil {
+		return len(l.sandboxes) == 0 && len(l.containers) == 0
+	}
+	if len(old.Sandboxes) != len(l.sandboxes) || len(old.Containers) != len(l.containers) {
+		return false
+	}
+	ready := map[string]bool{}
+	for _, s := range old.Sandboxes {
+		ready[s.ID] = s.Ready
+	}
+	for _, s := range l.sandboxes {
+		was, ok := ready[s.GetId()]
+		if !ok || was != (s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY) {
+			return false
+		}
+	}
+	for _, c := range l.containers {
+		was := old.Container(c.GetId())
+		if was == nil || was.State != stateOf(c.GetState()) {
+			return false
+		}
+	}
+	return true
+}
+
+// statuses asks for the details of a listed pod. What has gone meanwhile is left out.
+func (p *PLEG) statuses(ctx context.Context, l *listing, asked time.Time) (*observe.Pod, error) {
+	out := &observe.Pod{UID: l.ref.UID, Name: l.ref.Name, Namespace: l.ref.Namespace, At: asked}
+	for _, s := range l.sandboxes {
+		r, err := p.cfg.Runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: s.GetId()})
+		switch {
+		case status.Code(err) == codes.NotFound:
+		case err != nil:
+			return nil, fmt.Errorf("status of sandbox %s: %w", s.GetId(), err)
+		default:
+			out.Sandboxes = append(out.Sandboxes, sandboxOf(r.GetStatus()))
+		}
+	}
+	for _, c := range l.containers {
+		r, err := p.cfg.Runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: c.GetId()})
+		switch {
+		case status.Code(err) == codes.NotFound:
+		case err != nil:
+			return nil, fmt.Errorf("status of container %s: %w", c.GetId(), err)
+		default:
+			out.Containers = append(out.Containers, containerOf(r.GetStatus(), c.GetPodSandboxId()))
+		}
+	}
+	newestFirst(out)
+	return out, nil
+}

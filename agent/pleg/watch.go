@@ -1,0 +1,171 @@
+package pleg
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// watch reads the runtime's event stream, again and again.
+func (p *PLEG) watch(ctx context.Context) {
+	delay := 100 * time.Millisecond
+	for ctx.Err() == nil {
+		got, err := p.readStream(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if status.Code(err) == codes.Unimplemented {
+			p.setMode(false, "the runtime has no event stream")
+			p.Demand("no-events")
+			return
+		}
+		p.setMode(false, "event stream ended: "+errText(err))
+		p.Demand("stream-error")
+		if got {
+			delay = 100 * time.Millisecond
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return
+		}
+		delay = min(2*delay, 5*time.Second)
+	}
+}
+
+// readStream reports whether at least one event was read.
+func (p *PLEG) readStream(ctx context.Context) (got bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := p.cfg.Runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{}, grpc.WaitForReady(true))
+	if err != nil {
+		return false, err
+	}
+	// A server without events refuses at once; one with events stays silent. Either
+	// way a relist closes the gap between the first list and the stream.
+	settled := time.AfterFunc(200*time.Millisecond, func() {
+		p.setMode(true, "")
+		p.Demand("stream-open")
+	})
+	defer settled.Stop()
+	for {
+		ev, err := stream.Recv()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = errors.New("closed by the runtime")
+			}
+			return got, err
+		}
+		if !got {
+			got = true
+			p.setMode(true, "")
+		}
+		p.take(ctx, ev)
+	}
+}
+
+// take applies one event to the cache.
+func (p *PLEG) take(ctx context.Context, ev *runtimeapi.ContainerEventResponse) {
+	made := at(ev.GetCreatedAt())
+	next := p.apply(ev, made)
+	if next == nil {
+		p.Demand("event without status")
+		return
+	}
+	old, taken := p.cache.put(next)
+	if !taken {
+		return
+	}
+	lag := max(0, time.Since(made))
+	p.emit(ctx, next.UID, podOf(next), "evented", int64(lag), trace.Span{}, diff(old, next))
+}
+
+// apply merges an event into what is known of its pod: it tells all of one
+// sandbox and nothing of the pod's others. Nil means that the event does not say whose it is.
+func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *observe.Pod {
+	id, s := ev.GetContainerId(), ev.GetPodSandboxStatus()
+	if ev.GetContainerEventType() == runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT {
+		if old := p.cache.owner(id); old != nil {
+			return without(old, id, made)
+		}
+		if s == nil {
+			return &observe.Pod{At: made} // of a pod that is forgotten already
+		}
+	}
+	if s == nil {
+		return nil
+	}
+	ref := criconfig.ParseSandbox(s.GetLabels(), s.GetAnnotations())
+	if ref.UID == "" {
+		return &observe.Pod{At: made} // not a kubelet's sandbox
+	}
+	next := &observe.Pod{UID: ref.UID, Name: ref.Name, Namespace: ref.Namespace, At: made}
+	if old := p.cache.Get(ref.UID); old != nil {
+		for _, o := range old.Sandboxes {
+			if o.ID != s.GetId() {
+				next.Sandboxes = append(next.Sandboxes, o)
+			}
+		}
+		for _, o := range old.Containers {
+			if o.SandboxID != s.GetId() {
+				next.Containers = append(next.Containers, o)
+			}
+		}
+	}
+	next.Sandboxes = append(next.Sandboxes, sandboxOf(s))
+	for _, c := range ev.GetContainersStatuses() {
+		next.Containers = append(next.Containers, containerOf(c, s.GetId()))
+	}
+	newestFirst(next)
+	return next
+}
+
+// without returns the pod less one sandbox or container.
+func without(old *observe.Pod, id string, made time.Time) *observe.Pod {
+	next := *old
+	next.At = later(made, old.At)
+	next.Sandboxes, next.Containers = nil, nil
+	for _, s := range old.Sandboxes {
+		if s.ID != id {
+			next.Sandboxes = append(next.Sandboxes, s)
+		}
+	}
+	for _, c := range old.Containers {
+		if c.ID != id {
+			next.Containers = append(next.Containers, c)
+		}
+	}
+	return &next
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func podOf(p *observe.Pod) trace.Pod {
+	return trace.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	return status.Convert(err).Message()
+}
+
+// known reports whether the UID is a kubelet's.
+func known(uid types.UID) bool { return uid != "" }
