@@ -1,0 +1,85 @@
+package image
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Ensure returns once the image is on the node. Every refusal that is about the image
+// is an *Error; ctx's own end is returned as such and counts as no failure. The events
+// hang below the span that ctx carries.
+//
+// An image that is present and need not be pulled costs one ImageStatus call.
+//
+// Upstream: pkg/kubelet/images/image_manager.go, EnsureImageExists.
+func (p *Puller) Ensure(ctx context.Context, req Request) (Result, error) {
+	name, err := ParseName(req.Image)
+	if err != nil {
+		msg := fmt.Sprintf("Failed to apply default image tag %q: %v", req.Image, err)
+		p.warn(ctx, &req, "InspectFailed", msg)
+		return Result{}, &Error{Reason: InvalidImageName, Message: msg, Err: err}
+	}
+	spec := &runtimeapi.ImageSpec{
+		Image:              name.Image,
+		UserSpecifiedImage: req.Image,
+		Annotations:        req.Annotations,
+		RuntimeHandler:     req.RuntimeHandler,
+	}
+
+	policy := cmp.Or(req.Policy, name.DefaultPolicy())
+	switch policy {
+	case v1.PullAlways:
+		return p.pull(ctx, &req, name, spec)
+	case v1.PullIfNotPresent, v1.PullNever:
+	default:
+		return Result{}, fmt.Errorf("imagePullPolicy %q of container %s: must be Always, IfNotPresent or Never", policy, req.Container)
+	}
+
+	img, err := p.status(ctx, spec)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Result{}, context.Cause(ctx)
+	case err != nil:
+		return Result{}, p.inspectError(ctx, &req, err)
+	case img != nil:
+		p.note(ctx, &req, "Pulled", fmt.Sprintf("Container image %q already present on machine", req.Image))
+		return newResult(&req, img), nil
+	case policy == v1.PullNever:
+		msg := fmt.Sprintf("Container image %q is not present with pull policy of Never", req.Image)
+		p.warn(ctx, &req, string(ErrImageNeverPull), msg)
+		return Result{}, &Error{Reason: ErrImageNeverPull, Message: msg}
+	}
+	return p.pull(ctx, &req, name, spec)
+}
+
+// Forget drops the back-offs of a pod that is gone.
+func (p *Puller) Forget(podUID string) { p.backoff.forget(podUID) }
+
+// status returns the image, nil if it is not on the node.
+func (p *Puller) status(ctx context.Context, spec *runtimeapi.ImageSpec) (*runtimeapi.Image, error) {
+	resp, err := p.service.ImageStatus(ctx, &runtimeapi.ImageStatusRequest{Image: spec})
+	if err != nil {
+		return nil, err
+	}
+	return resp.GetImage(), nil
+}
+
+func (p *Puller) inspectError(ctx context.Context, req *Request, err error) error {
+	msg := fmt.Sprintf("Failed to inspect image %q: %v", req.Image, err)
+	p.warn(ctx, req, "InspectFailed", msg)
+	return &Error{Reason: ImageInspectError, Message: msg, Err: err}
+}
+
+func (p *Puller) note(ctx context.Context, req *Request, reason, msg string) {
+	trace.Point(p.bus, trace.FromContext(ctx), trace.NodeEvent{Type: v1.EventTypeNormal, Reason: reason, Message: msg, Field: req.field()})
+}
+
+func (p *Puller) warn(ctx context.Context, req *Request, reason, msg string) {
+	trace.Point(p.bus, trace.FromContext(ctx), trace.NodeEvent{Type: v1.EventTypeWarning, Reason: reason, Message: msg, Field: req.field()})
+}

@@ -1,0 +1,70 @@
+package image
+
+import (
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Request is one container's wish for its image.
+type Request struct {
+	// PodUID is whose back-off it is.
+	PodUID string
+	// Container is the container's name, for messages.
+	Container string
+	// Field is the container's place in the pod, for events; empty means
+	// spec.containers{Container}.
+	Field string
+	// Image is the name as the manifest gives it.
+	Image string
+	// Policy is the pull policy; empty means Name.DefaultPolicy.
+	Policy v1.PullPolicy
+	// Annotations are the pod's, which a runtime may use to choose the image.
+	Annotations map[string]string
+	// SandboxConfig is handed to the runtime with the pull; may be nil.
+	SandboxConfig *runtimeapi.PodSandboxConfig
+	// RuntimeHandler is sent with the image's name; leave it empty unless the feature
+	// gate RuntimeClassInImageCriAPI is on.
+	RuntimeHandler string
+}
+
+func (r *Request) field() string {
+	if r.Field != "" {
+		return r.Field
+	}
+	return "spec.containers{" + r.Container + "}"
+}
+
+// User is who an image wants to run as.
+type User struct {
+	// UID is nil when the image names its user instead, or neither.
+	UID *int64
+	// Name is the user's name; empty when UID is set or the image names nobody (root).
+	Name string
+}
+
+// Result is an image that is on the node.
+type Result struct {
+	// Ref is the image's id.
+	Ref string
+	// Spec is what CreateContainer wants to be given.
+	Spec *runtimeapi.ImageSpec
+	// User is whom it runs as, for runAsNonRoot.
+	User User
+	// Pulled says that a pull was needed, Shared that another pod's pull did it.
+	Pulled, Shared bool
+	// Bytes is the image's size on the node.
+	Bytes int64
+}
+
+func newResult(req *Request, img *runtimeapi.Image) Result {
+	r := Result{
+		Ref:   img.GetId(),
+		Spec:  &runtimeapi.ImageSpec{Image: img.GetId(), UserSpecifiedImage: req.Image},
+		User:  User{Name: img.GetUsername()},
+		Bytes: int64(img.GetSize()), //nolint:gosec // no image has 8 EiB
+	}
+	if uid := img.GetUid(); uid != nil {
+		r.User.UID = new(uid.GetValue())
+	}
+	return r
+}

@@ -1,0 +1,47 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// failed notes a pull that went wrong and types its error.
+func (p *Puller) failed(ctx context.Context, req *Request, cause error) error {
+	err := pullError(req.Image, cause)
+	p.warn(ctx, req, "Failed", fmt.Sprintf("Failed to pull image %q: %v", req.Image, cause))
+	a := p.backoff.fail(target{req.PodUID, req.Image}, time.Now(), err.Error())
+	err.RetryAt = a.until()
+	p.decide(ctx, req, a, fmt.Sprintf("pull %d failed, so the next attempt is %v from now", a.failures, a.delay))
+	return err
+}
+
+// backingOff refuses while the pod has to wait for its next attempt.
+func (p *Puller) backingOff(ctx context.Context, req *Request) error {
+	now := time.Now()
+	a, waiting := p.backoff.check(target{req.PodUID, req.Image}, now)
+	if !waiting {
+		return nil
+	}
+	msg := fmt.Sprintf("Back-off pulling image %q", req.Image)
+	p.note(ctx, req, "BackOff", msg)
+	p.decide(ctx, req, a, fmt.Sprintf("the next attempt is %v from now", a.until().Sub(now).Round(time.Millisecond)))
+	return &Error{Reason: ImagePullBackOff, Message: msg + ": " + a.err, RetryAt: a.until()}
+}
+
+func (p *Puller) decide(ctx context.Context, req *Request, a attempt, reason string) {
+	trace.Point(p.bus, trace.FromContext(ctx), trace.Decision{
+		By: "backoff", Subject: req.Image, Verdict: "wait", Reason: reason,
+		Inputs: []trace.KV{
+			{K: "container", V: req.Container},
+			{K: "failures", V: strconv.Itoa(a.failures)},
+			{K: "delay", V: a.delay.String()},
+			{K: "failed_at", V: a.at.Format(time.RFC3339Nano)},
+			{K: "retry_at", V: a.until().Format(time.RFC3339Nano)},
+			{K: "error", V: a.err},
+		},
+	})
+}
