@@ -1,0 +1,168 @@
+package criconfig
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	maxNameservers    = 3
+	maxSearches       = 32
+	maxSearchLineSize = 2048
+)
+
+// DNSInput is what a pod's DNS configuration is made from besides its spec.
+type DNSInput struct {
+	// Host is the node's resolv.conf; nil when the agent is configured to ignore it, which leaves
+	// pods of policy Default with a resolver on localhost.
+	Host *ResolvConf
+	// ClusterDNS are the cluster's DNS servers. Without any, ClusterFirst falls back to Default.
+	ClusterDNS []string
+	// ClusterDomain is the suffix that the pods' search domains end with, "" for none.
+	ClusterDomain string
+	// NodeIPs choose the localhost addresses when Host is nil.
+	NodeIPs []string
+}
+
+// Warning is something that the pod's owner should hear about as a Kubernetes event of type
+// Warning, while the pod starts regardless.
+type Warning struct{ Reason, Message string }
+
+// DNS returns the resolver configuration of the pod's containers.
+//
+// Upstream: pkg/kubelet/network/dns/dns.go, GetPodDNS.
+func DNS(pod *v1.Pod, in DNSInput) (*runtimeapi.DNSConfig, []Warning) {
+	var warnings []Warning
+	policy := effectivePolicy(pod)
+	if policy == v1.DNSClusterFirst && len(in.ClusterDNS) == 0 {
+		warnings = append(warnings, Warning{"MissingClusterDNS", fmt.Sprintf(
+			"pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
+			fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID), v1.DNSClusterFirst, v1.DNSDefault)})
+		policy = v1.DNSDefault
+	}
+	cfg := &runtimeapi.DNSConfig{}
+	switch policy {
+	case v1.DNSNone:
+	case v1.DNSDefault:
+		cfg = hostDNS(in)
+	case v1.DNSClusterFirst, v1.DNSClusterFirstWithHostNet:
+		cfg.Servers = slices.Clone(in.ClusterDNS)
+		cfg.Searches = clusterSearches(pod, in)
+		cfg.Options = []string{"ndots:5"}
+	}
+	if extra := pod.Spec.DNSConfig; extra != nil {
+		cfg.Servers = unique(slices.Concat(cfg.Servers, extra.Nameservers))
+		cfg.Searches = unique(slices.Concat(cfg.Searches, extra.Searches))
+		cfg.Options = mergeOptions(cfg.Options, extra.Options)
+	}
+	return cfg, append(warnings, limit(cfg)...)
+}
+
+// effectivePolicy is ClusterFirst, Default or None.
+func effectivePolicy(pod *v1.Pod) v1.DNSPolicy {
+	switch pod.Spec.DNSPolicy {
+	case v1.DNSNone, v1.DNSDefault:
+		return pod.Spec.DNSPolicy
+	case v1.DNSClusterFirst:
+		if pod.Spec.HostNetwork {
+			return v1.DNSDefault
+		}
+	case v1.DNSClusterFirstWithHostNet:
+	}
+	return v1.DNSClusterFirst
+}
+
+func hostDNS(in DNSInput) *runtimeapi.DNSConfig {
+	cfg := &runtimeapi.DNSConfig{}
+	if in.Host != nil {
+		cfg.Servers = slices.Clone(in.Host.Nameservers)
+		cfg.Searches = slices.Clone(in.Host.Searches)
+		cfg.Options = slices.Clone(in.Host.Options)
+		return cfg
+	}
+	for _, ip := range in.NodeIPs {
+		if addr, err := netip.ParseAddr(ip); err == nil && addr.Is6() && !addr.Is4In6() {
+			cfg.Servers = append(cfg.Servers, "::1")
+		} else {
+			cfg.Servers = append(cfg.Servers, "127.0.0.1")
+		}
+	}
+	if len(cfg.Servers) == 0 {
+		cfg.Servers = []string{"127.0.0.1"}
+	}
+	cfg.Searches = []string{"."}
+	return cfg
+}
+
+func clusterSearches(pod *v1.Pod, in DNSInput) []string {
+	var host []string
+	if in.Host != nil {
+		host = in.Host.Searches
+	}
+	if in.ClusterDomain == "" {
+		return slices.Clone(host)
+	}
+	return unique(slices.Concat([]string{
+		pod.Namespace + ".svc." + in.ClusterDomain, "svc." + in.ClusterDomain, in.ClusterDomain,
+	}, host))
+}
+
+// mergeOptions lets the pod's options replace the host's of the same name.
+func mergeOptions(host []string, pod []v1.PodDNSConfigOption) []string {
+	out := slices.Clone(host)
+	for _, o := range pod {
+		text := o.Name
+		if o.Value != nil && *o.Value != "" {
+			text += ":" + *o.Value
+		}
+		out = setOption(out, text)
+	}
+	return out
+}
+
+func setOption(options []string, text string) []string {
+	name, _, _ := strings.Cut(text, ":")
+	for i, o := range options {
+		if have, _, _ := strings.Cut(o, ":"); have == name {
+			options[i] = text
+			return options
+		}
+	}
+	return append(options, text)
+}
+
+// limit cuts the configuration to what resolvers take.
+func limit(cfg *runtimeapi.DNSConfig) (warnings []Warning) {
+	if len(cfg.Servers) > maxNameservers {
+		cfg.Servers = cfg.Servers[:maxNameservers]
+		warnings = append(warnings, Warning{"DNSConfigForming", "Nameserver limits were exceeded, some nameservers have been " +
+			"omitted, the applied nameserver line is: " + strings.Join(cfg.Servers, " ")})
+	}
+	all := len(cfg.Searches)
+	cfg.Searches = cfg.Searches[:min(all, maxSearches)]
+	cfg.Searches = slices.DeleteFunc(cfg.Searches, func(s string) bool { return len(s) > validation.DNS1123SubdomainMaxLength })
+	for len(strings.Join(cfg.Searches, " ")) > maxSearchLineSize {
+		cfg.Searches = cfg.Searches[:len(cfg.Searches)-1]
+	}
+	if len(cfg.Searches) < all {
+		warnings = append(warnings, Warning{"DNSConfigForming", "Search Line limits were exceeded, some search paths have been " +
+			"omitted, the applied search line is: " + strings.Join(cfg.Searches, " ")})
+	}
+	return warnings
+}
+
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

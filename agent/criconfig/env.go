@@ -1,0 +1,216 @@
+package criconfig
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubeloupe/kubeloupe/agent/fieldpath"
+)
+
+// Var is one environment variable.
+type Var struct{ Name, Value string }
+
+// Objects fetches what an environment refers to. A missing object is an error for which
+// apierrors.IsNotFound is true. The returned objects are not changed.
+type Objects interface {
+	ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error)
+	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
+}
+
+// EnvInput is what a container's environment is made from besides the pod.
+type EnvInput struct {
+	// Fields holds the addresses that fieldRef may ask for.
+	Fields fieldpath.Inputs
+	// Allocatable stands in for limits that the container does not set.
+	Allocatable v1.ResourceList
+	// Services are the variables of the services that the pod may see; see [ServiceEnv].
+	Services []Var
+	// Objects may be nil on a node without an API server; then any reference is an error.
+	Objects Objects
+	// File reads a file of one of the pod's volumes for fileKeyRef, never leaving the volume. It
+	// may be nil; then any such reference is an error.
+	File func(volume, path string) ([]byte, error)
+}
+
+// Env resolves the environment of a container: what envFrom brings, then env in its order, where
+// later values may refer to earlier ones as $(NAME), then the services' variables. A name occurs
+// once. What cannot be resolved is an *Error that names the field and the missing object.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables.
+func Env(ctx context.Context, pod *v1.Pod, c *v1.Container, in EnvInput) ([]Var, error) {
+	r := &resolver{ctx: ctx, pod: pod, c: c, in: in, at: map[string]int{}, services: map[string]string{}}
+	for _, v := range in.Services {
+		r.services[v.Name] = v.Value
+	}
+	for i := range c.EnvFrom {
+		if err := r.from(&c.EnvFrom[i]); err != nil {
+			return nil, containerError(c, fmt.Sprintf("envFrom[%d]", i), err)
+		}
+	}
+	for i := range c.Env {
+		value, ok, err := r.value(&c.Env[i])
+		if err != nil {
+			return nil, containerError(c, fmt.Sprintf("env[%s]", c.Env[i].Name), err)
+		}
+		if ok {
+			r.set(c.Env[i].Name, value)
+		}
+	}
+	for _, v := range in.Services {
+		if _, taken := r.at[v.Name]; !taken {
+			r.set(v.Name, v.Value)
+		}
+	}
+	return r.vars, nil
+}
+
+type resolver struct {
+	ctx  context.Context
+	pod  *v1.Pod
+	c    *v1.Container
+	in   EnvInput
+	vars []Var
+	// at is each variable's index in vars.
+	at       map[string]int
+	services map[string]string
+}
+
+func (r *resolver) set(name, value string) {
+	if i, ok := r.at[name]; ok {
+		r.vars[i].Value = value
+		return
+	}
+	r.at[name] = len(r.vars)
+	r.vars = append(r.vars, Var{name, value})
+}
+
+func (r *resolver) lookup(name string) (string, bool) {
+	if i, ok := r.at[name]; ok {
+		return r.vars[i].Value, true
+	}
+	value, ok := r.services[name]
+	return value, ok
+}
+
+func (r *resolver) from(src *v1.EnvFromSource) error {
+	switch {
+	case src.ConfigMapRef != nil:
+		cm, err := r.configMap(src.ConfigMapRef.Name, src.ConfigMapRef.Optional)
+		if err != nil || cm == nil {
+			return err
+		}
+		for _, key := range slices.Sorted(maps.Keys(cm.Data)) {
+			r.set(src.Prefix+key, cm.Data[key])
+		}
+	case src.SecretRef != nil:
+		secret, err := r.secret(src.SecretRef.Name, src.SecretRef.Optional)
+		if err != nil || secret == nil {
+			return err
+		}
+		for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
+			r.set(src.Prefix+key, string(secret.Data[key]))
+		}
+	}
+	return nil
+}
+
+// value is false when an optional reference leads nowhere: the variable is left out.
+func (r *resolver) value(v *v1.EnvVar) (string, bool, error) {
+	if v.Value != "" || v.ValueFrom == nil {
+		return expand(v.Value, r.lookup), true, nil
+	}
+	switch src := v.ValueFrom; {
+	case src.FieldRef != nil:
+		if av := src.FieldRef.APIVersion; av != "" && av != "v1" {
+			return "", false, fmt.Errorf("fieldRef.apiVersion %q: want v1", av)
+		}
+		value, err := fieldpath.FieldValue(r.pod, src.FieldRef.FieldPath, r.in.Fields)
+		return value, true, err
+	case src.ResourceFieldRef != nil:
+		value, err := fieldpath.ResourceValue(r.pod, r.c, src.ResourceFieldRef, r.in.Allocatable)
+		return value, true, err
+	case src.ConfigMapKeyRef != nil:
+		ref := src.ConfigMapKeyRef
+		cm, err := r.configMap(ref.Name, ref.Optional)
+		if err != nil || cm == nil {
+			return "", false, err
+		}
+		value, ok := cm.Data[ref.Key]
+		return value, ok, r.missingKey(ok, ref.Optional, "ConfigMap", ref.Name, ref.Key)
+	case src.SecretKeyRef != nil:
+		ref := src.SecretKeyRef
+		secret, err := r.secret(ref.Name, ref.Optional)
+		if err != nil || secret == nil {
+			return "", false, err
+		}
+		value, ok := secret.Data[ref.Key]
+		return string(value), ok, r.missingKey(ok, ref.Optional, "Secret", ref.Name, ref.Key)
+	case src.FileKeyRef != nil:
+		return r.file(src.FileKeyRef)
+	}
+	return "", true, nil
+}
+
+func (r *resolver) file(ref *v1.FileKeySelector) (string, bool, error) {
+	if r.in.File == nil {
+		return "", false, fmt.Errorf("fileKeyRef: volume %q is not mounted", ref.VolumeName)
+	}
+	text, err := r.in.File(ref.VolumeName, ref.Path)
+	if err != nil {
+		return "", false, fmt.Errorf("read %s of volume %s: %w", ref.Path, ref.VolumeName, err)
+	}
+	value, err := envFileValue(string(text), ref.Key)
+	if err != nil {
+		return "", false, fmt.Errorf("%s of volume %s: %w", ref.Path, ref.VolumeName, err)
+	}
+	if value == "" && !isTrue(ref.Optional) {
+		return "", false, fmt.Errorf("couldn't find key %s in file %s of volume %s", ref.Key, ref.Path, ref.VolumeName)
+	}
+	return value, value != "", nil
+}
+
+// configMap is nil without error when it is optional and missing.
+func (r *resolver) configMap(name string, optional *bool) (*v1.ConfigMap, error) {
+	if r.in.Objects == nil {
+		return nil, fmt.Errorf("couldn't get ConfigMap %s/%s: %s", r.pod.Namespace, name, noAPI)
+	}
+	cm, err := r.in.Objects.ConfigMap(r.ctx, r.pod.Namespace, name)
+	if err != nil {
+		return nil, unlessOptional(err, optional)
+	}
+	return cm, nil
+}
+
+func (r *resolver) secret(name string, optional *bool) (*v1.Secret, error) {
+	if r.in.Objects == nil {
+		return nil, fmt.Errorf("couldn't get Secret %s/%s: %s", r.pod.Namespace, name, noAPI)
+	}
+	secret, err := r.in.Objects.Secret(r.ctx, r.pod.Namespace, name)
+	if err != nil {
+		return nil, unlessOptional(err, optional)
+	}
+	return secret, nil
+}
+
+func (r *resolver) missingKey(found bool, optional *bool, kind, name, key string) error {
+	if found || isTrue(optional) {
+		return nil
+	}
+	return fmt.Errorf("couldn't find key %s in %s %s/%s", key, kind, r.pod.Namespace, name)
+}
+
+const noAPI = "this node has no API server to fetch it from"
+
+func unlessOptional(err error, optional *bool) error {
+	if isTrue(optional) && apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }

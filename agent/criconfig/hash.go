@@ -1,0 +1,22 @@
+package criconfig
+
+import (
+	"encoding/json"
+	"hash/fnv"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/dump"
+)
+
+// Hash identifies what a running container was made from: its name and image. A container whose
+// hash differs from its spec's is restarted. The value equals upstream's bit for bit.
+//
+// Upstream: pkg/kubelet/container/helpers.go, HashContainer.
+func Hash(c *v1.Container) uint64 {
+	// Two strings always marshal.
+	text, _ := json.Marshal(map[string]string{"name": c.Name, "image": c.Image})
+	h := fnv.New32a()
+	// A hash's Write never fails.
+	_, _ = h.Write([]byte(dump.ForHash(text)))
+	return uint64(h.Sum32())
+}

@@ -1,0 +1,164 @@
+package criconfig
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Volume is a volume of the pod as it is mounted on the node.
+type Volume struct {
+	// HostPath is the volume's directory; unused for an image volume.
+	HostPath string
+	// ReadOnly says that the volume itself cannot be written.
+	ReadOnly bool
+	// SELinuxRelabel asks the runtime to label the volume's files for the container.
+	SELinuxRelabel bool
+	// Image is set for an image volume: the runtime mounts the image itself.
+	Image *runtimeapi.ImageSpec
+}
+
+// SubPath returns the path below its volume that a mount shows, with subPathExpr expanded by the
+// container's environment; "" for the whole volume. It never leads out of the volume, save by
+// links in it, which the caller must see to.
+//
+// Upstream: pkg/kubelet/container/helpers.go, ExpandContainerVolumeMounts.
+func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
+	sub := m.SubPath
+	if m.SubPathExpr != "" {
+		var missing []string
+		sub = expand(m.SubPathExpr, func(name string) (string, bool) {
+			i := slices.IndexFunc(env, func(v Var) bool { return v.Name == name })
+			if i < 0 || env[i].Value == "" {
+				missing = append(missing, name)
+				return "", true
+			}
+			return env[i].Value, true
+		})
+		if len(missing) > 0 {
+			return "", fmt.Errorf("subPathExpr %q: no value for %s", m.SubPathExpr, strings.Join(missing, ", "))
+		}
+	}
+	if path.IsAbs(sub) {
+		return "", fmt.Errorf("subPath %q must not be an absolute path", sub)
+	}
+	if slices.Contains(strings.Split(sub, "/"), "..") {
+		return "", fmt.Errorf("subPath %q must not contain ..", sub)
+	}
+	return sub, nil
+}
+
+// mounts are what device plugins bring, the container's volumes in order, its hosts file and its
+// termination log.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, makeMounts; pkg/kubelet/kuberuntime, makeMounts.
+func mounts(c *v1.Container, node Node, in *ContainerInput) ([]*runtimeapi.Mount, error) {
+	out := slices.Clone(in.ExtraMounts)
+	hosts := in.HostsFile != ""
+	for i := range c.VolumeMounts {
+		m, err := mount(&c.VolumeMounts[i], i, node, in)
+		if err != nil {
+			return nil, containerError(c, fmt.Sprintf("volumeMounts[%d]", i), err)
+		}
+		hosts = hosts && m.ContainerPath != HostsPath
+		out = append(out, m)
+	}
+	if hosts {
+		out = append(out, &runtimeapi.Mount{ContainerPath: HostsPath, HostPath: in.HostsFile, SelinuxRelabel: node.SELinux})
+	}
+	if in.TerminationLog != "" && c.TerminationMessagePath != "" {
+		out = append(out, &runtimeapi.Mount{
+			ContainerPath: absolute(c.TerminationMessagePath), HostPath: in.TerminationLog, SelinuxRelabel: node.SELinux,
+		})
+	}
+	if in.UserNS != nil {
+		for i, m := range out {
+			if i < len(in.ExtraMounts) {
+				// The caller's own stay as they are.
+				m = proto.CloneOf(m)
+				out[i] = m
+			}
+			m.UidMappings, m.GidMappings = in.UserNS.Uids, in.UserNS.Gids
+		}
+	}
+	return out, nil
+}
+
+func mount(m *v1.VolumeMount, i int, node Node, in *ContainerInput) (*runtimeapi.Mount, error) {
+	vol, ok := in.Volumes[m.Name]
+	if !ok {
+		return nil, fmt.Errorf("cannot find volume %q to mount: it is not mounted on the node", m.Name)
+	}
+	propagation, err := propagation(m.MountPropagation)
+	if err != nil {
+		return nil, err
+	}
+	rro, err := recursiveReadOnly(m, node.RecursiveReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := SubPath(m, in.Env)
+	if err != nil {
+		return nil, err
+	}
+	out := &runtimeapi.Mount{
+		ContainerPath:     absolute(m.MountPath),
+		HostPath:          vol.HostPath,
+		Readonly:          m.ReadOnly || vol.ReadOnly,
+		RecursiveReadOnly: rro,
+		SelinuxRelabel:    vol.SELinuxRelabel && node.SELinux,
+		Propagation:       propagation,
+	}
+	switch {
+	case vol.Image != nil:
+		out.HostPath, out.Image, out.ImageSubPath = "", vol.Image, sub
+	case sub != "":
+		if out.HostPath = in.SubPaths[i]; out.HostPath == "" {
+			return nil, fmt.Errorf("subPath %q of volume %q has not been prepared", sub, m.Name)
+		}
+	case vol.HostPath == "":
+		return nil, fmt.Errorf("volume %q has no path on the node", m.Name)
+	}
+	return out, nil
+}
+
+func propagation(mode *v1.MountPropagationMode) (runtimeapi.MountPropagation, error) {
+	if mode == nil {
+		return runtimeapi.MountPropagation_PROPAGATION_PRIVATE, nil
+	}
+	switch *mode {
+	case v1.MountPropagationNone:
+		return runtimeapi.MountPropagation_PROPAGATION_PRIVATE, nil
+	case v1.MountPropagationHostToContainer:
+		return runtimeapi.MountPropagation_PROPAGATION_HOST_TO_CONTAINER, nil
+	case v1.MountPropagationBidirectional:
+		return runtimeapi.MountPropagation_PROPAGATION_BIDIRECTIONAL, nil
+	}
+	return 0, fmt.Errorf("mountPropagation %q: want None, HostToContainer or Bidirectional", *mode)
+}
+
+// Upstream: pkg/kubelet/kubelet_pods.go, resolveRecursiveReadOnly.
+func recursiveReadOnly(m *v1.VolumeMount, supported bool) (bool, error) {
+	if m.RecursiveReadOnly == nil || *m.RecursiveReadOnly == v1.RecursiveReadOnlyDisabled {
+		return false, nil
+	}
+	switch {
+	case !m.ReadOnly:
+		return false, errors.New("recursiveReadOnly needs readOnly: true")
+	case m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone:
+		return false, fmt.Errorf("recursiveReadOnly does not go with mountPropagation %s: want None", *m.MountPropagation)
+	case *m.RecursiveReadOnly == v1.RecursiveReadOnlyIfPossible:
+		return supported, nil
+	case *m.RecursiveReadOnly != v1.RecursiveReadOnlyEnabled:
+		return false, fmt.Errorf("recursiveReadOnly %q: want Disabled, IfPossible or Enabled", *m.RecursiveReadOnly)
+	case !supported:
+		return false, errors.New("recursiveReadOnly is Enabled, but the runtime does not support it")
+	}
+	return true, nil
+}

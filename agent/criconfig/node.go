@@ -1,0 +1,49 @@
+package criconfig
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Node is what the translation must know of the node and the agent's configuration. It is the
+// same for every pod; the caller keeps it unchanged while in use.
+type Node struct {
+	// LogRoot is the directory of all pods' logs; "" means /var/log/pods.
+	LogRoot string
+	// ClusterDomain ends the pods' DNS names, such as cluster.local.
+	ClusterDomain string
+	// MemoryCapacity is the node's memory in bytes, for oom_score_adj.
+	MemoryCapacity int64
+	// Allocatable stands in for limits that a container does not set, in resourceFieldRef.
+	Allocatable v1.ResourceList
+	// CFSQuota says whether CPU limits are enforced; CFSPeriod is the period, 0 means 100 ms.
+	CFSQuota  bool
+	CFSPeriod time.Duration
+	// SeccompDefault runs containers without a profile as RuntimeDefault instead of Unconfined.
+	SeccompDefault bool
+	// SeccompRoot is the directory that localhost seccomp profiles are relative to.
+	SeccompRoot string
+	// SELinux says whether the node enforces SELinux; without it no mount asks for a relabel.
+	SELinux bool
+	// RecursiveReadOnly says whether the runtime can mount recursively read-only.
+	RecursiveReadOnly bool
+	// HugePageSizes are the page sizes that the kernel offers, as in 2MB. A size that a container
+	// does not ask for is limited to 0.
+	HugePageSizes []string
+	// MaskedPaths are masked besides the fixed list, such as each CPU's thermal_throttle
+	// directory under /sys/devices/system/cpu.
+	MaskedPaths []string
+	// Unified are cgroup v2 files that every container is given, such as memory.oom.group=1.
+	Unified map[string]string
+	// SwapAccounting says whether cgroup v1 counts swap (memory.memsw.*), so that a container can
+	// be kept from swapping. On cgroup v2 that is memory.swap.max=0 in Unified.
+	SwapAccounting bool
+}
+
+func (n Node) period() time.Duration {
+	if n.CFSPeriod <= 0 {
+		return 100 * time.Millisecond
+	}
+	return n.CFSPeriod
+}

@@ -1,0 +1,101 @@
+package criconfig
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// PodRef is a pod as its sandbox or container names it. Fields are "" where the labels lack them:
+// such a sandbox was not made by a kubelet.
+type PodRef struct {
+	Namespace, Name string
+	UID             types.UID
+	// Labels are the pod's own at the time that the sandbox was made.
+	Labels map[string]string
+	// Annotations are likewise.
+	Annotations map[string]string
+}
+
+// ContainerMeta is what a container's labels and annotations tell of it.
+type ContainerMeta struct {
+	// Name is the container's, PodNamespace, PodName and PodUID its pod's; "" when not ours.
+	Name, PodNamespace, PodName string
+	PodUID                      types.UID
+	// Hash is [Hash] of the spec that the container was made from.
+	Hash uint64
+	// RestartCount is the number of containers of this name that came before it.
+	RestartCount int
+	// TerminationMessagePath is the file inside the container that its last words are read from.
+	TerminationMessagePath   string
+	TerminationMessagePolicy v1.TerminationMessagePolicy
+	// DeletionGracePeriod and TerminationGracePeriod are in seconds, nil when not set.
+	DeletionGracePeriod, TerminationGracePeriod *int64
+	// PreStop is nil when the container has no preStop hook.
+	PreStop *v1.LifecycleHandler
+	Ports   []v1.ContainerPort
+}
+
+// ParseSandbox reads back the labels and annotations of a sandbox. The maps are not kept.
+//
+// Upstream: pkg/kubelet/kuberuntime/labels.go, getPodSandboxInfoFromLabels.
+func ParseSandbox(labels, annotations map[string]string) PodRef {
+	ref := PodRef{
+		Namespace:   labels[labelPodNamespace],
+		Name:        labels[labelPodName],
+		UID:         types.UID(labels[labelPodUID]),
+		Labels:      map[string]string{},
+		Annotations: maps.Clone(annotations),
+	}
+	maps.Copy(ref.Labels, labels)
+	for _, own := range []string{labelPodNamespace, labelPodName, labelPodUID} {
+		delete(ref.Labels, own)
+	}
+	return ref
+}
+
+// ParseContainer reads back the labels and annotations of a container. What is missing or does
+// not parse reads as its zero value, as upstream has it: an old or foreign container must not
+// stop the agent.
+//
+// Upstream: pkg/kubelet/kuberuntime/labels.go, getContainerInfoFromAnnotations.
+func ParseContainer(labels, annotations map[string]string) ContainerMeta {
+	meta := ContainerMeta{
+		Name:                     labels[labelContainerName],
+		PodNamespace:             labels[labelPodNamespace],
+		PodName:                  labels[labelPodName],
+		PodUID:                   types.UID(labels[labelPodUID]),
+		TerminationMessagePath:   annotations[annTerminationPath],
+		TerminationMessagePolicy: v1.TerminationMessagePolicy(annotations[annTerminationPolicy]),
+		DeletionGracePeriod:      getInt(annotations, annDeletionGrace),
+		TerminationGracePeriod:   getInt(annotations, annTerminationGrace),
+		PreStop:                  getJSON[*v1.LifecycleHandler](annotations, annPreStop),
+		Ports:                    getJSON[[]v1.ContainerPort](annotations, annPorts),
+	}
+	if n, err := strconv.ParseUint(annotations[annHash], 16, 64); err == nil {
+		meta.Hash = n
+	}
+	if n, err := strconv.Atoi(annotations[annRestartCount]); err == nil {
+		meta.RestartCount = n
+	}
+	return meta
+}
+
+func getInt(ann map[string]string, key string) *int64 {
+	n, err := strconv.ParseInt(ann[key], 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+func getJSON[T any](ann map[string]string, key string) T {
+	var v, zero T
+	if text, ok := ann[key]; !ok || json.Unmarshal([]byte(text), &v) != nil {
+		return zero
+	}
+	return v
+}

@@ -1,0 +1,52 @@
+package criconfig
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// PodLogDir is the directory of a pod's logs: ROOT/NAMESPACE_NAME_UID. A root of "" means
+// /var/log/pods.
+//
+// Upstream: pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory.
+func PodLogDir(root, namespace, name string, uid types.UID) string {
+	if root == "" {
+		root = defaultLogRoot
+	}
+	return filepath.Join(root, namespace+"_"+name+"_"+string(uid))
+}
+
+// ParsePodLogDir returns the UID that a directory below the log root is named for.
+//
+// Upstream: pkg/kubelet/kuberuntime/helpers.go, parsePodUIDFromLogsDirectory.
+func ParsePodLogDir(base string) types.UID {
+	return types.UID(base[strings.LastIndexByte(base, '_')+1:])
+}
+
+// LogPath is a container's log below its pod's directory: NAME/ATTEMPT.log.
+//
+// Upstream: pkg/kubelet/kuberuntime/helpers.go, buildContainerLogsPath.
+func LogPath(container string, attempt int) string {
+	return filepath.Join(container, fmt.Sprintf("%d.log", attempt))
+}
+
+// LegacyLogName is the name of a container's link in /var/log/containers, that log collectors
+// follow. It is cut to what a file system takes.
+//
+// Upstream: pkg/kubelet/kuberuntime/legacy.go, logSymlink.
+func LegacyLogName(namespace, pod, container, id string) string {
+	const suffix = ".log"
+	name := fmt.Sprintf("%s_%s_%s-%s", pod, namespace, container, id)
+	return name[:min(len(name), legacyLogLength-len(suffix))] + suffix
+}
+
+// absolute roots a path in the container.
+func absolute(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return "/" + path
+}

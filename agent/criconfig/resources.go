@@ -1,0 +1,110 @@
+package criconfig
+
+import (
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/qos"
+)
+
+// Resources returns the limits of a container's cgroup. Where the container sets none, the
+// pod-level limit applies. With exclusiveCPUs the CPU quota is lifted.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, generateLinuxContainerResources.
+func Resources(pod *v1.Pod, c *v1.Container, node Node, exclusiveCPUs bool) *runtimeapi.LinuxContainerResources {
+	cpuLimit := limitOf(pod, c, v1.ResourceCPU)
+	cpuRequest, ok := c.Resources.Requests[v1.ResourceCPU]
+	if !ok {
+		cpuRequest = cpuLimit
+	}
+	memory := limitOf(pod, c, v1.ResourceMemory)
+	r := linuxResources(cpuRequest, cpuLimit, memory, node)
+	if exclusiveCPUs && node.CFSQuota {
+		r.CpuQuota = -1
+	}
+	r.OomScoreAdj = int64(qos.OOMScoreAdj(pod, c, node.MemoryCapacity))
+	r.HugepageLimits = hugePages(pod, c, node)
+	if node.SwapAccounting {
+		r.MemorySwapLimitInBytes = r.MemoryLimitInBytes
+	}
+	r.Unified = maps.Clone(node.Unified)
+	return r
+}
+
+// sandboxResources are the pod's sums without overhead, and the overhead alone, as information
+// for the runtime: the limits themselves are on the pod's cgroup.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go, applySandboxResources.
+func sandboxResources(pod *v1.Pod, node Node, exclusiveCPUs bool) (sum, overhead *runtimeapi.LinuxContainerResources) {
+	opts := resourcehelper.PodResourcesOptions{ExcludeOverhead: true}
+	requests, limits := resourcehelper.PodRequests(pod, opts), resourcehelper.PodLimits(pod, opts)
+	cpuRequest, ok := requests[v1.ResourceCPU]
+	if !ok {
+		cpuRequest = limits[v1.ResourceCPU]
+	}
+	sum = linuxResources(cpuRequest, limits[v1.ResourceCPU], limits[v1.ResourceMemory], node)
+	if exclusiveCPUs && node.CFSQuota {
+		sum.CpuQuota = -1
+	}
+	sum.Unified = oomGroup(node)
+	overhead = &runtimeapi.LinuxContainerResources{}
+	if pod.Spec.Overhead != nil {
+		cpu := pod.Spec.Overhead[v1.ResourceCPU]
+		overhead = linuxResources(cpu, cpu, pod.Spec.Overhead[v1.ResourceMemory], node)
+		overhead.Unified = oomGroup(node)
+	}
+	return sum, overhead
+}
+
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, calculateLinuxResources.
+func linuxResources(cpuRequest, cpuLimit, memory resource.Quantity, node Node) *runtimeapi.LinuxContainerResources {
+	r := &runtimeapi.LinuxContainerResources{
+		CpuShares:          qos.Shares(cpuRequest.MilliValue()),
+		MemoryLimitInBytes: memory.Value(),
+	}
+	if node.CFSQuota {
+		r.CpuPeriod = node.period().Microseconds()
+		r.CpuQuota = qos.Quota(cpuLimit.MilliValue(), node.period())
+	}
+	return r
+}
+
+func limitOf(pod *v1.Pod, c *v1.Container, name v1.ResourceName) resource.Quantity {
+	limit := c.Resources.Limits[name]
+	if limit.IsZero() && resourcehelper.IsPodLevelResourcesSet(pod) {
+		return pod.Spec.Resources.Limits[name]
+	}
+	return limit
+}
+
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, GetHugepageLimitsFromResources.
+func hugePages(pod *v1.Pod, c *v1.Container, node Node) []*runtimeapi.HugepageLimit {
+	limits := map[string]int64{}
+	if resourcehelper.IsPodLevelResourcesSet(pod) {
+		addPages(limits, pod.Spec.Resources.Limits)
+	}
+	addPages(limits, c.Resources.Limits)
+	var out []*runtimeapi.HugepageLimit
+	for _, size := range node.HugePageSizes {
+		out = append(out, &runtimeapi.HugepageLimit{PageSize: size, Limit: uint64(max(0, limits[size]))})
+	}
+	return out
+}
+
+func addPages(limits map[string]int64, list v1.ResourceList) {
+	for size, limit := range qos.HugePages(list) {
+		limits[qos.PageSize(size)] = limit
+	}
+}
+
+func oomGroup(node Node) map[string]string {
+	const file = "memory.oom.group"
+	if value, ok := node.Unified[file]; ok {
+		return map[string]string{file: value}
+	}
+	return nil
+}
