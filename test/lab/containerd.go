@@ -88,6 +88,7 @@ func containerdEnv(s *state) []string {
 		"OTEL_TRACES_SAMPLER=parentbased_always_on",
 		"OTEL_SERVICE_NAME=containerd",
 		"OTEL_BSP_SCHEDULE_DELAY=1000",
+		"OTEL_BSP_MAX_QUEUE_SIZE=8192",
 	}
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")

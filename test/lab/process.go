@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,6 +61,12 @@ func (p process) alive() bool {
 	}
 	st, err := readStat(p.PID)
 	return err == nil && st.start == p.Start && st.state != 'Z' && st.state != 'X'
+}
+
+// reaped reports whether not even a zombie is left of the process.
+func (p process) reaped() bool {
+	st, err := readStat(p.PID)
+	return err != nil || st.start != p.Start
 }
 
 // stop ends the process: SIGTERM, and SIGKILL when grace is over.
@@ -162,9 +169,12 @@ func killTree(ctx context.Context, match func(cmdline []string) bool) error {
 	for i := 0; i < len(doomed); i++ {
 		doomed = append(doomed, children[doomed[i]]...)
 	}
+	// The last first: a shim reaps its containers, so they must not outlive it.
 	var errs []error
-	for _, pid := range doomed {
-		errs = append(errs, recordProcess(pid).stop(ctx, 0))
+	for _, pid := range slices.Backward(doomed) {
+		p := recordProcess(pid)
+		errs = append(errs, p.stop(ctx, 0))
+		poll(ctx, time.Second, time.Millisecond, p.reaped)
 	}
 	return errors.Join(errs...)
 }
