@@ -1,0 +1,72 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+)
+
+// group spreads the effective configuration over the consumers' structs.
+func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *Config {
+	c := &Config{
+		Node: Node{
+			RootDir: absolute(n.rootDir), HostnameOverride: n.hostname, IPs: splitList(n.nodeIP), Labels: n.labels,
+			MaxOpenFiles: kc.MaxOpenFiles, LockFile: absolute(n.lockFile), ExitOnContention: n.exitOnLockContention,
+		},
+		Sources: Sources{StaticPodPath: absolute(kc.StaticPodPath), FileCheckFrequency: kc.FileCheckFrequency.Duration},
+		Runtime: Runtime{
+			Endpoint: kc.ContainerRuntimeEndpoint, ImageEndpoint: kc.ImageServiceEndpoint,
+			RequestTimeout: kc.RuntimeRequestTimeout.Duration,
+		},
+		Cgroups: Cgroups{
+			Root: kc.CgroupRoot, Driver: kc.CgroupDriver, PerQOS: *kc.CgroupsPerQOS, CPUQuota: *kc.CPUCFSQuota,
+			CPUQuotaPeriod: kc.CPUCFSQuotaPeriod.Duration, PodPidsLimit: *kc.PodPidsLimit,
+		},
+		Pods: Pods{
+			Max: kc.MaxPods, LogsDir: kc.PodLogsDir, SyncFrequency: kc.SyncFrequency.Duration,
+			SeccompDefault: *kc.SeccompDefault, MaxRestartBackoff: maxRestartBackoff(kc, gates),
+		},
+		Images: Images{
+			SerializePulls: *kc.SerializeImagePulls, PullQPS: *kc.RegistryPullQPS, PullBurst: kc.RegistryBurst,
+			GCHighPercent: *kc.ImageGCHighThresholdPercent, GCLowPercent: *kc.ImageGCLowThresholdPercent,
+			GCMinimumAge: kc.ImageMinimumGCAge.Duration, GCMaximumAge: kc.ImageMaximumGCAge.Duration,
+		},
+		Containers: Containers{MinimumAge: n.minContainerAge, MaxPerContainer: n.maxDeadPerContainer, MaxTotal: n.maxDead},
+		DNS:        DNS{ClusterDNS: kc.ClusterDNS, ClusterDomain: kc.ClusterDomain, ResolvConf: *kc.ResolverConfig},
+		Server: Server{
+			Enabled: *kc.EnableServer, Address: kc.Address, ReadOnlyPort: kc.ReadOnlyPort,
+			HealthzAddress: kc.HealthzBindAddress, HealthzPort: *kc.HealthzPort,
+		},
+		Gates:   gates,
+		Kubelet: kc,
+	}
+	switch {
+	case kc.MaxParallelImagePulls != nil:
+		c.Images.MaxParallelPulls = *kc.MaxParallelImagePulls
+	case c.Images.SerializePulls:
+		c.Images.MaxParallelPulls = 1
+	}
+	return c
+}
+
+// absolute anchors a path at the working directory; empty stays empty.
+func absolute(path string) string {
+	if path == "" {
+		return ""
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+func splitList(s string) []string {
+	var items []string
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

@@ -1,0 +1,88 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// jsonFields maps a struct's JSON names to field indexes; embedded structs without a name are inlined.
+func jsonFields(t reflect.Type) map[string][]int {
+	fields := map[string][]int{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported():
+		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			for inner, index := range jsonFields(f.Type) {
+				fields[inner] = append([]int{i}, index...)
+			}
+		case name == "":
+			fields[f.Name] = []int{i}
+		default:
+			fields[name] = []int{i}
+		}
+	}
+	return fields
+}
+
+// isLeaf tells whether values of t are decoded whole: everything but plain structs.
+func isLeaf(t reflect.Type) bool {
+	return t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+}
+
+// leafPaths lists, sorted, the paths of all fields below t that can be set on their own.
+func leafPaths(t reflect.Type, prefix string) []string {
+	var paths []string
+	for name, index := range jsonFields(t) {
+		ft := t.FieldByIndex(index).Type
+		if ft.Kind() == reflect.Pointer {
+			ft = ft.Elem()
+		}
+		if isLeaf(ft) {
+			paths = append(paths, prefix+name)
+		} else {
+			paths = append(paths, leafPaths(ft, prefix+name+".")...)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// fieldAt finds the field at a dotted path below v. It allocates structs on the way if asked to; otherwise the result is
+// invalid when one is missing, as it is for an unknown path.
+func fieldAt(v reflect.Value, path string, allocate bool) reflect.Value {
+	for name := range strings.SplitSeq(path, ".") {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				if !allocate {
+					return reflect.Value{}
+				}
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		index, ok := jsonFields(v.Type())[name]
+		if !ok {
+			return reflect.Value{}
+		}
+		v = v.FieldByIndex(index)
+	}
+	return v
+}
+
+// isSet tells whether the field holds anything. As upstream, an explicit zero ("0s", "", 0) of a field without a pointer
+// counts as not set.
+func isSet(v reflect.Value) bool {
+	if !v.IsValid() {
+		return false
+	}
+	if v.CanAddr() {
+		if z, ok := v.Addr().Interface().(interface{ IsZero() bool }); ok {
+			return !z.IsZero()
+		}
+	}
+	return !v.IsZero()
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+)
+
+// parseReservedMemory reads NODE:TYPE=QUANTITY[,TYPE=QUANTITY][;NODE:...] and appends to list.
+func parseReservedMemory(s string, list *[]kubeletv1beta1.MemoryReservation) error {
+	const form = "must be written NODE:TYPE=QUANTITY[,TYPE=QUANTITY...], such as 0:memory=1Gi"
+	for item := range strings.SplitSeq(s, ";") {
+		if item == "" {
+			continue
+		}
+		node, limits, ok := strings.Cut(item, ":")
+		id, err := strconv.ParseInt(node, 10, 32)
+		if !ok || err != nil {
+			return fmt.Errorf("%q %s", item, form)
+		}
+		r := kubeletv1beta1.MemoryReservation{NumaNode: int32(id), Limits: corev1.ResourceList{}}
+		for limit := range strings.SplitSeq(limits, ",") {
+			name, amount, ok := strings.Cut(limit, "=")
+			if !ok {
+				return fmt.Errorf("%q %s", item, form)
+			}
+			q, err := resource.ParseQuantity(amount)
+			if err != nil {
+				return fmt.Errorf("%q is not a quantity such as 500Mi", amount)
+			}
+			r.Limits[corev1.ResourceName(name)] = q
+		}
+		*list = append(*list, r)
+	}
+	return nil
+}
+
+// parseTaints reads KEY[=VALUE]:EFFECT[,...] and replaces list.
+func parseTaints(s string, list *[]corev1.Taint) error {
+	*list = nil
+	for item := range strings.SplitSeq(s, ",") {
+		if item == "" {
+			continue
+		}
+		name, effect, ok := strings.Cut(item, ":")
+		if !ok {
+			return fmt.Errorf("%q must be written KEY=VALUE:EFFECT", item)
+		}
+		key, val, _ := strings.Cut(name, "=")
+		*list = append(*list, corev1.Taint{Key: key, Value: val, Effect: corev1.TaintEffect(effect)})
+	}
+	return nil
+}

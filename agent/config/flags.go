@@ -1,0 +1,159 @@
+package config
+
+import (
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+)
+
+// DefaultRootDir is where the agent keeps its state unless --root-dir says otherwise: where the kubelet keeps its own.
+const DefaultRootDir = "/var/lib/kubelet"
+
+// Flags holds what was given on the command line. AddFlags makes it; it is complete once the flag set has been parsed.
+type Flags struct {
+	// Getenv looks up environment variables; os.Getenv unless a test replaces it.
+	Getenv func(string) string
+
+	set    *pflag.FlagSet
+	fields []*fieldFlag
+	node   nodeFlags
+}
+
+// nodeFlags are the flags that are about this node alone and so have no field in KubeletConfiguration.
+//
+// Upstream: cmd/kubelet/app/options/options.go, KubeletFlags.
+type nodeFlags struct {
+	configFile, configDir         string
+	kubeconfig, bootstrap         string
+	hostname, nodeIP, rootDir     string
+	lockFile                      string
+	exitOnLockContention          bool
+	labels                        map[string]string
+	minContainerAge               time.Duration
+	maxDeadPerContainer, maxDead  int32
+	seccompDefault                bool
+	certDir, cloudProvider        string
+	runtimeCgroups, mounter       string
+	credentialConfig, credentials string
+	ignoreEvictionThreshold       bool
+	housekeeping                  time.Duration
+}
+
+// AddFlags registers the kubelet's flags. Those that this build does not act on parse as well but are hidden from help;
+// giving one lists it in [Config.NotActedOn].
+func AddFlags(fs *pflag.FlagSet) *Flags {
+	f := &Flags{Getenv: os.Getenv, set: fs}
+	f.addNodeFlags()
+	f.addFieldFlags()
+	return f
+}
+
+func (f *Flags) addNodeFlags() {
+	fs, n := f.set, &f.node
+	fs.StringVar(&n.configFile, "config", "", "file with a KubeletConfiguration; flags win over it")
+	fs.StringVar(&n.configDir, "config-dir", "", "directory of drop-ins (*.conf, subdirectories too) merged over --config in path order")
+	fs.StringVar(&n.rootDir, "root-dir", DefaultRootDir, "directory for the agent's state and pods' volumes")
+	fs.StringVar(&n.hostname, "hostname-override", "", "name of the node; empty is the hostname")
+	fs.StringVar(&n.nodeIP, "node-ip", "", "IP address of the node, or one of each family, comma-separated")
+	fs.StringToStringVar(&n.labels, "node-labels", nil, "labels of the node, such as zone=a,disk=ssd")
+	fs.StringVar(&n.lockFile, "lock-file", "", "file to lock before starting, against other agents")
+	fs.BoolVar(&n.exitOnLockContention, "exit-on-lock-contention", false, "exit when another process opens --lock-file")
+	fs.DurationVar(&n.minContainerAge, "minimum-container-ttl-duration", 0, "age below which a dead container is kept")
+	fs.Int32Var(&n.maxDeadPerContainer, "maximum-dead-containers-per-container", 1, "dead instances kept for each container")
+	fs.Int32Var(&n.maxDead, "maximum-dead-containers", -1, "dead containers kept on the node; negative is no limit")
+	fs.BoolVar(&n.seccompDefault, "seccomp-default", false, "RuntimeDefault as the seccomp profile of containers that name none")
+
+	fs.StringVar(&n.kubeconfig, "kubeconfig", "", "API server to connect to")
+	fs.StringVar(&n.bootstrap, "bootstrap-kubeconfig", "", "API server to request a client certificate from")
+	fs.StringVar(&n.certDir, "cert-dir", DefaultRootDir+"/pki", "directory of certificates")
+	fs.StringVar(&n.cloudProvider, "cloud-provider", "", "external, or empty")
+	fs.StringVar(&n.runtimeCgroups, "runtime-cgroups", "", "cgroup of the runtime")
+	fs.StringVar(&n.credentialConfig, "image-credential-provider-config", "", "configuration of credential providers")
+	fs.StringVar(&n.credentials, "image-credential-provider-bin-dir", "", "directory of credential providers")
+	fs.StringVar(&n.mounter, "experimental-mounter-path", "", "mounter program")
+	fs.BoolVar(&n.ignoreEvictionThreshold, "experimental-allocatable-ignore-eviction", false, "leave eviction thresholds out of allocatable")
+	fs.DurationVar(&n.housekeeping, "housekeeping-interval", 10*time.Second, "time between two looks of cAdvisor at its containers")
+	for _, name := range notActedOnFlags() {
+		fs.Lookup(name).Hidden = true
+	}
+}
+
+// notActedOnFlags lists the node flags that this build parses but does not act on.
+func notActedOnFlags() []string {
+	return []string{
+		"node-ip", "node-labels", "kubeconfig", "bootstrap-kubeconfig", "cert-dir", "cloud-provider", "runtime-cgroups",
+		"image-credential-provider-config", "image-credential-provider-bin-dir", "experimental-mounter-path",
+		"experimental-allocatable-ignore-eviction", "housekeeping-interval",
+	}
+}
+
+func (f *Flags) addFieldFlags() {
+	defaults := &kubeletv1beta1.KubeletConfiguration{}
+	setDefaults(defaults, resolveGates(nil, newReport()))
+	acted := actedOn()
+	for _, spec := range fieldFlags() {
+		v := fieldAt(reflect.ValueOf(defaults).Elem(), spec.path, true)
+		typ := v.Type()
+		if typ.Kind() == reflect.Pointer {
+			typ = typ.Elem()
+			v = v.Elem()
+		}
+		ff := &fieldFlag{flagSpec: spec, typ: typ}
+		if v.IsValid() {
+			ff.def = ff.render(v)
+		}
+		shorthand := ""
+		if spec.name == "v" {
+			shorthand = "v"
+		}
+		ff.flag = f.set.VarPF(ff, spec.name, shorthand, spec.usage)
+		ff.flag.Hidden = !acted[spec.path]
+		if typ.Kind() == reflect.Bool {
+			ff.flag.NoOptDefVal = "true"
+		}
+		f.fields = append(f.fields, ff)
+	}
+}
+
+// given lists the flags of this package that were given, by name.
+func (f *Flags) given(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !f.set.Changed(n) })
+}
+
+// apply writes the flags that were given over the configuration, and notes which flag set which field.
+func (f *Flags) apply(kc *kubeletv1beta1.KubeletConfiguration, r *report) {
+	for _, ff := range f.fields {
+		if !ff.flag.Changed || ff.path == "featureGates" {
+			continue
+		}
+		ff.apply(kc)
+		r.forgetBelow(ff.path)
+		r.at[ff.path] = origin{flag: "--" + ff.name}
+	}
+	// The flag can only turn it on: upstream ORs it with the field.
+	if f.node.seccompDefault {
+		kc.SeccompDefault = new(true)
+		r.at["seccompDefault"] = origin{flag: "--seccomp-default"}
+	}
+}
+
+// applyGates merges --feature-gates over the file's.
+func (f *Flags) applyGates(kc *kubeletv1beta1.KubeletConfiguration, r *report) {
+	for _, ff := range f.fields {
+		if !ff.flag.Changed || ff.path != "featureGates" {
+			continue
+		}
+		merged := map[string]bool{}
+		maps.Copy(merged, kc.FeatureGates)
+		for name, on := range ff.val.Interface().(map[string]bool) {
+			merged[name] = on
+			r.at[gatePath(name)] = origin{flag: "--" + ff.name}
+		}
+		kc.FeatureGates = merged
+	}
+}

@@ -1,0 +1,52 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func sorted(lines string) []string {
+	list := strings.Split(lines, "\n")
+	slices.Sort(list)
+	return list
+}
+
+func TestGateList(t *testing.T) {
+	known := knownGates()
+	if len(known) < 200 {
+		t.Fatalf("only %d gates", len(known))
+	}
+	for name, g := range known {
+		if !slices.Contains([]string{"alpha", "beta", "ga", "deprecated"}, g.stage) {
+			t.Errorf("%s has stage %q", name, g.stage)
+		}
+		for _, n := range g.needs {
+			if _, ok := known[n]; !ok {
+				t.Errorf("%s needs %s, which is not listed", name, n)
+			}
+		}
+	}
+	for name := range actedOnGates() {
+		if _, ok := known[name]; !ok {
+			t.Errorf("acted on but not known: %s", name)
+		}
+	}
+	r := newReport()
+	if resolveGates(nil, r); len(r.problems) > 0 {
+		t.Errorf("the defaults contradict each other: %v", r.problems)
+	}
+}
+
+func TestAllGatesOfAStage(t *testing.T) {
+	r := newReport()
+	g := resolveGates(map[string]bool{"AllAlpha": true, "EventedPLEG": false}, r)
+	for name, want := range map[string]bool{"DefaultPodSysctls": true, "EventedPLEG": false, "NodeSwap": true, "AllAlpha": true, "Nonsense": false} {
+		if got := g.Enabled(name); got != want {
+			t.Errorf("%s is %t", name, got)
+		}
+	}
+	if g := resolveGates(map[string]bool{"AllBeta": false}, newReport()); g.Enabled("MemoryQoS") {
+		t.Error("AllBeta=false leaves MemoryQoS on")
+	}
+}

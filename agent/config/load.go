@@ -1,0 +1,190 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"time"
+
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+)
+
+// endpointVariable names the runtime's socket when neither flag nor file does; the lab's env file sets it.
+const endpointVariable = "CONTAINER_RUNTIME_ENDPOINT"
+
+// A source is one configuration file, read.
+type source struct {
+	name string
+	data []byte
+}
+
+// Load reads the files that the flags name and returns the effective configuration. The flag set must have been parsed.
+// Its error is an [*Errors] with every problem found, in all files and flags.
+//
+// Upstream: cmd/kubelet/app/server.go, NewKubeletCommand.
+func Load(flags *Flags) (*Config, error) {
+	r := newReport()
+	var main *source
+	if name := flags.node.configFile; name != "" {
+		main = read(name, r)
+	}
+	var dropins []source
+	if dir := flags.node.configDir; dir != "" {
+		for _, name := range dropinNames(dir, r) {
+			if s := read(name, r); s != nil {
+				dropins = append(dropins, *s)
+			}
+		}
+	}
+	return build(main, dropins, flags, r)
+}
+
+func read(name string, r *report) *source {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		r.problems = append(r.problems, Problem{File: name, Detail: plain(err)})
+		return nil
+	}
+	return &source{name, data}
+}
+
+// dropinNames lists the *.conf files below dir in the order they are merged.
+func dropinNames(dir string, r *report) []string {
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() && filepath.Ext(path) == ".conf" {
+			names = append(names, path)
+		}
+		return nil
+	})
+	if err != nil {
+		r.problems = append(r.problems, Problem{File: dir, Field: "--config-dir", Detail: plain(err)})
+	}
+	return names
+}
+
+// plain drops the path from a file error: the report names it already.
+func plain(err error) string {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Sprintf("cannot %s: %v", pe.Op, pe.Err)
+	}
+	return err.Error()
+}
+
+// build is Load without the disk.
+func build(main *source, dropins []source, flags *Flags, r *report) (*Config, error) {
+	kc := &kubeletv1beta1.KubeletConfiguration{}
+	var files []string
+	if main != nil {
+		files = append(files, main.name)
+		decode(main.name, main.data, kc, r)
+		resolvePaths(kc, filepath.Dir(main.name))
+	}
+	mainEvictions := kc.EvictionHard != nil
+	for _, s := range dropins {
+		files = append(files, s.name)
+		decode(s.name, s.data, kc, r)
+	}
+	explicit := kc.DeepCopy()
+	if kc.EvictionHard != nil && !mainEvictions {
+		// As upstream: drop-ins merge over the main file's defaults, a main file replaces them.
+		merged := defaultEvictionHard()
+		maps.Copy(merged, kc.EvictionHard)
+		kc.EvictionHard = merged
+	}
+	// Defaults do not wait for flags: a flag may say zero and mean it. Gates are the exception, since defaults depend on
+	// them; the fields' own flags come after.
+	flags.applyGates(kc, r)
+	gates := resolveGates(kc.FeatureGates, r)
+	setDefaults(kc, gates)
+	flags.apply(kc, r)
+	validate(kc, gates, r)
+	flags.validate(r)
+
+	if err := r.errors(flags.node.configFile, files); err != nil {
+		return nil, err
+	}
+	c := group(kc, &flags.node, gates)
+	c.Files = files
+	c.Runtime.EndpointFrom = r.at["containerRuntimeEndpoint"].String()
+	if c.Runtime.Endpoint == "" {
+		c.Runtime.Endpoint, c.Runtime.EndpointFrom = flags.Getenv(endpointVariable), "$"+endpointVariable
+	}
+	if c.Runtime.Endpoint == "" {
+		c.Runtime.EndpointFrom = ""
+	}
+	c.NotActedOn = notActedOn(explicit, kc.FeatureGates, flags)
+	return c, nil
+}
+
+// resolvePaths anchors relative paths of the main file at its directory.
+//
+// Upstream: pkg/kubelet/kubeletconfig/configfiles/configfiles.go, resolveRelativePaths.
+func resolvePaths(kc *kubeletv1beta1.KubeletConfiguration, dir string) {
+	paths := []*string{
+		&kc.StaticPodPath, &kc.Authentication.X509.ClientCAFile, &kc.TLSCertFile, &kc.TLSPrivateKeyFile,
+		&kc.VolumePluginDir, &kc.PodLogsDir,
+	}
+	if kc.ResolverConfig != nil {
+		paths = append(paths, kc.ResolverConfig)
+	}
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
+}
+
+// notActedOn names what was set, in a file or by a flag, that this build does not act on. Zero values of fields without
+// a pointer count as not set; gates count when they differ from their default.
+func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, gates map[string]bool, flags *Flags) []string {
+	var names []string
+	acted := actedOn()
+	for path, ok := range acted {
+		if !ok && isSet(fieldAt(reflect.ValueOf(explicit).Elem(), path, false)) {
+			names = append(names, path)
+		}
+	}
+	for _, f := range flags.fields {
+		if f.flag.Changed && !acted[f.path] && !slices.Contains(names, f.path) {
+			names = append(names, "--"+f.name)
+		}
+	}
+	for _, name := range flags.given(notActedOnFlags()) {
+		names = append(names, "--"+name)
+	}
+	known, actedGates := knownGates(), actedOnGates()
+	for name, on := range gates {
+		if g, ok := known[name]; !actedGates[name] && (!ok || g.on != on) {
+			names = append(names, gatePath(name))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// maxRestartBackoff is the upper end of CrashLoopBackOff.
+//
+// Upstream: pkg/kubelet/kubelet.go, newCrashLoopBackOff.
+func maxRestartBackoff(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) time.Duration {
+	if p := kc.CrashLoopBackOff.MaxContainerRestartPeriod; p != nil && gates.Enabled("KubeletCrashLoopBackOffMax") {
+		return p.Duration
+	}
+	return 5 * time.Minute
+}
+
+// String says what set a value: a flag or a file.
+func (o origin) String() string {
+	if o.flag != "" {
+		return o.flag
+	}
+	return o.file
+}

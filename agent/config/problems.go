@@ -1,0 +1,144 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is one thing that is wrong with the configuration.
+type Problem struct {
+	// File is where it was written; empty for a flag or a value that was not written anywhere.
+	File string
+	// Line counts from 1; 0 when unknown.
+	Line int
+	// Field is the path, such as evictionHard["memory.available"], or a flag such as --node-labels.
+	Field string
+	// Flag names the flag, with its dashes, that set the field, if one did.
+	Flag string
+	// Detail says what is wrong and what would be right.
+	Detail string
+}
+
+// Errors is all that is wrong with a configuration. Load returns it as its error.
+type Errors struct {
+	// File is the --config file, or empty.
+	File string
+	// Problems has at least one entry: files first, in the order they were read, each by line.
+	Problems []Problem
+}
+
+// Error is a header that names the file, then one line for each problem.
+func (e *Errors) Error() string {
+	var b strings.Builder
+	subject := "configuration"
+	if e.File != "" {
+		subject += " " + e.File
+	}
+	noun := "problem"
+	if len(e.Problems) != 1 {
+		noun += "s"
+	}
+	fmt.Fprintf(&b, "%s is not valid (%d %s):", subject, len(e.Problems), noun)
+	for _, p := range e.Problems {
+		b.WriteString("\n  ")
+		b.WriteString(p.within(e.File))
+	}
+	return b.String()
+}
+
+// String is the problem on one line, with its place.
+func (p Problem) String() string { return p.within("") }
+
+// within leaves out the file's name when a header already gave it.
+func (p Problem) within(header string) string {
+	var parts []string
+	switch {
+	case p.File != "" && p.File != header && p.Line > 0:
+		parts = append(parts, fmt.Sprintf("%s line %d", p.File, p.Line))
+	case p.File != "" && p.File != header:
+		parts = append(parts, p.File)
+	case p.Line > 0:
+		parts = append(parts, fmt.Sprintf("line %d", p.Line))
+	}
+	switch {
+	case p.Field != "" && p.Flag != "":
+		parts = append(parts, fmt.Sprintf("%s (%s)", p.Field, p.Flag))
+	case p.Field != "":
+		parts = append(parts, p.Field)
+	case p.Flag != "":
+		parts = append(parts, p.Flag)
+	}
+	// A message on one line stays on one line whatever the input holds.
+	detail := strings.ReplaceAll(p.Detail, "\n", " ")
+	return strings.Join(append(parts, detail), ": ")
+}
+
+// origin is where a field's value was written.
+type origin struct {
+	file string
+	line int
+	flag string
+}
+
+// report collects problems and remembers where each field was written.
+type report struct {
+	problems []Problem
+	at       map[string]origin
+}
+
+func newReport() *report { return &report{at: map[string]origin{}} }
+
+// add notes a problem with the field, at the place where the field, or what holds it, was written.
+func (r *report) add(field, format string, args ...any) {
+	p := Problem{Field: field, Detail: fmt.Sprintf(format, args...)}
+	for path := field; path != ""; path = parent(path) {
+		if o, ok := r.at[path]; ok {
+			p.File, p.Line, p.Flag = o.file, o.line, o.flag
+			break
+		}
+	}
+	r.problems = append(r.problems, p)
+}
+
+// errors is nil when nothing is wrong. files gives the order in which files were read.
+func (r *report) errors(main string, files []string) error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	rank := func(p Problem) int {
+		if i := slices.Index(files, p.File); i >= 0 {
+			return i
+		}
+		return len(files)
+	}
+	slices.SortStableFunc(r.problems, func(a, b Problem) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return a.Line - b.Line
+	})
+	return &Errors{File: main, Problems: r.problems}
+}
+
+// parent is the path of the field that holds this one, or empty.
+func parent(path string) string {
+	if strings.HasSuffix(path, "]") {
+		if i := strings.LastIndex(path, "["); i >= 0 {
+			return path[:i]
+		}
+	}
+	if i := strings.LastIndex(path, "."); i >= 0 {
+		return path[:i]
+	}
+	return ""
+}
+
+// forgetBelow drops what is known of where the entries of a list or map were written: a flag has replaced them.
+func (r *report) forgetBelow(path string) {
+	for p := range r.at {
+		if strings.HasPrefix(p, path+"[") {
+			delete(r.at, p)
+		}
+	}
+}

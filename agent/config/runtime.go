@@ -1,0 +1,101 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// dialTimeout bounds one look at a socket. A local connect answers at once, unless its backlog is full.
+const dialTimeout = 2 * time.Second
+
+// WellKnownRuntimes lists the sockets of the usual runtimes, in the order they are tried.
+func WellKnownRuntimes() []string {
+	return []string{
+		"unix:///run/containerd/containerd.sock",
+		"unix:///run/crio/crio.sock",
+		"unix:///var/run/cri-dockerd.sock",
+	}
+}
+
+// NoRuntimeError tells that nothing listens on any of the sockets tried.
+type NoRuntimeError struct {
+	// Tried has one entry for each endpoint, in order.
+	Tried []TriedEndpoint
+}
+
+// A TriedEndpoint is a socket and why it will not do.
+type TriedEndpoint struct {
+	Endpoint string
+	Err      error
+}
+
+// Error lists the sockets, then what can be done.
+func (e *NoRuntimeError) Error() string {
+	var b strings.Builder
+	b.WriteString("no container runtime found; tried")
+	for _, t := range e.Tried {
+		fmt.Fprintf(&b, "\n  %s: %v", t.Endpoint, t.Err)
+	}
+	b.WriteString("\nstart a runtime and name its socket with --container-runtime-endpoint or $" + endpointVariable + ", or")
+	b.WriteString("\n  make lab-up      starts a private containerd (then: source $LAB_DIR/env)")
+	b.WriteString("\n  --runtime sim    simulates one, no root needed")
+	return b.String()
+}
+
+// FindRuntime returns the endpoint to use, as unix:///path: the one configured, or the first candidate that something
+// listens on. Whether that is a CRI server is for its first call to tell. Without a listener the error is a
+// [*NoRuntimeError].
+func FindRuntime(endpoint string, candidates []string) (string, error) {
+	if endpoint != "" {
+		candidates = []string{endpoint}
+	}
+	failed := &NoRuntimeError{}
+	for _, c := range candidates {
+		socket, err := socketPath(c)
+		if err == nil {
+			err = listens(socket)
+		}
+		if err == nil {
+			return "unix://" + socket, nil
+		}
+		failed.Tried = append(failed.Tried, TriedEndpoint{c, err})
+	}
+	return "", failed
+}
+
+// socketPath is the path in unix:///path; a bare absolute path will do.
+//
+// Upstream: pkg/kubelet/util/util_unix.go, parseEndpoint.
+func socketPath(endpoint string) (string, error) {
+	socket := strings.TrimPrefix(endpoint, "unix://")
+	if scheme, _, ok := strings.Cut(socket, "://"); ok {
+		return "", fmt.Errorf("%q: %s is not supported; must be unix:///PATH", endpoint, scheme)
+	}
+	if !path.IsAbs(socket) {
+		return "", fmt.Errorf("%q must be unix:///PATH with an absolute path", endpoint)
+	}
+	return socket, nil
+}
+
+// listens tells in plain words why nothing answers on a socket, or nil.
+func listens(socket string) error {
+	conn, err := net.DialTimeout("unix", socket, dialTimeout)
+	switch {
+	case err == nil:
+		return conn.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("no such socket")
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("permission denied; are you root?")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return errors.New("nothing listens on it")
+	default:
+		return err
+	}
+}
