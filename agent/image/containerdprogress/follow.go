@@ -1,0 +1,59 @@
+package containerdprogress
+
+import (
+	"context"
+	"time"
+
+	"github.com/containerd/containerd/api/services/content/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/kubeloupe/kubeloupe/agent/image"
+)
+
+const (
+	// namespace is where containerd's CRI plugin keeps everything.
+	namespace = "k8s.io"
+	// every is how often the content store is asked during a pull.
+	every = 250 * time.Millisecond
+	// sourceName is trace.ImageProgress.Source.
+	sourceName = "content-store"
+)
+
+// Source reads containerd's content store. Its Follow is an image.ProgressFunc.
+type Source struct {
+	content content.ContentClient
+}
+
+// New returns a Source over a connection to containerd's socket, which the caller owns.
+func New(conn grpc.ClientConnInterface) *Source {
+	return &Source{content: content.NewContentClient(conn)}
+}
+
+// Follow reports what is known of the pull of ref until ctx is done, or until it
+// turns out that the runtime cannot tell. A call that fails otherwise is made again
+// at the next turn.
+func (s *Source) Follow(ctx context.Context, ref string, report func(image.Progress)) {
+	p, err := newPull(s.content, ref, time.Now())
+	if err != nil {
+		return // a name that cannot be parsed is not pulled either
+	}
+	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", namespace)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		switch ok, err := p.look(ctx); {
+		case status.Code(err) == codes.Unimplemented:
+			return
+		case ok && err == nil:
+			report(image.Progress{Done: p.done, Total: p.total, Source: sourceName})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
