@@ -147,3 +147,6 @@ func itemsOf(reply any) (n int, isList bool) {
 	}
 	return 0, false
 }
+
+// Readable renders a CRI message for people, without secrets.
+func Readable(m proto.Message) json.Marshaler { return body{m} }

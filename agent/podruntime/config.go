@@ -1,0 +1,129 @@
+package podruntime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Sandboxes is the part of the CRI that concerns sandboxes.
+type Sandboxes interface {
+	RunPodSandbox(context.Context, *runtimeapi.RunPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.RunPodSandboxResponse, error)
+	StopPodSandbox(context.Context, *runtimeapi.StopPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.StopPodSandboxResponse, error)
+	RemovePodSandbox(context.Context, *runtimeapi.RemovePodSandboxRequest, ...grpc.CallOption) (*runtimeapi.RemovePodSandboxResponse, error)
+	PodSandboxStatus(context.Context, *runtimeapi.PodSandboxStatusRequest, ...grpc.CallOption) (*runtimeapi.PodSandboxStatusResponse, error)
+}
+
+// Containers is the part of the CRI that concerns containers.
+type Containers interface {
+	CreateContainer(context.Context, *runtimeapi.CreateContainerRequest, ...grpc.CallOption) (*runtimeapi.CreateContainerResponse, error)
+	StartContainer(context.Context, *runtimeapi.StartContainerRequest, ...grpc.CallOption) (*runtimeapi.StartContainerResponse, error)
+	StopContainer(context.Context, *runtimeapi.StopContainerRequest, ...grpc.CallOption) (*runtimeapi.StopContainerResponse, error)
+	RemoveContainer(context.Context, *runtimeapi.RemoveContainerRequest, ...grpc.CallOption) (*runtimeapi.RemoveContainerResponse, error)
+}
+
+// Images gets images onto the node.
+type Images interface {
+	Ensure(ctx context.Context, req image.Request) (image.Result, error)
+	Forget(podUID string)
+}
+
+// Volumes mounts and unmounts all volumes of a pod.
+type Volumes interface {
+	// Mount returns when all are mounted, by name.
+	Mount(ctx context.Context, pod *v1.Pod) (map[string]criconfig.Volume, error)
+	// Unmount returns when none is mounted.
+	Unmount(ctx context.Context, pod trace.Pod) error
+}
+
+// Cgroups makes and removes pod cgroups.
+type Cgroups interface {
+	EnsurePod(ctx context.Context, pod *v1.Pod) error
+	DestroyPod(ctx context.Context, uid types.UID) error
+	PodParent(pod *v1.Pod) string
+}
+
+// Observer tells what the runtime has of a pod.
+type Observer interface {
+	// Get returns what is known without asking; nil for nothing.
+	Get(uid types.UID) *observe.Pod
+	// Refresh asks the runtime.
+	Refresh(ctx context.Context, uid types.UID) (*observe.Pod, error)
+}
+
+// Gate is asked before each step of a pod that it holds. It is how a person steps.
+type Gate interface {
+	// Holds reports whether the pod's steps go one by one.
+	Holds(pod trace.Pod) bool
+	// Before returns when the step may go on; an error means that it must not, nor any later one.
+	Before(ctx context.Context, pod trace.Pod, plan trace.Plan, step string, title string, request json.Marshaler) error
+	// After is told how the step went.
+	After(pod trace.Pod, step string, err error)
+}
+
+// Config is what a Runtime needs.
+type Config struct {
+	Sandboxes  Sandboxes
+	Containers Containers
+	Images     Images
+	Volumes    Volumes
+	Cgroups    Cgroups
+	Observer   Observer
+	// Gate may be nil: nobody steps.
+	Gate Gate
+	// Slots bounds concurrent runtime work.
+	Slots   *slots.Slots
+	Backoff *CrashBackoff
+	// Node is what the CRI configs need of the node.
+	Node criconfig.Node
+	// DNS gives a pod's resolver configuration; what it warns of is published.
+	DNS func(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning)
+	// HostIPs are the node's addresses, primary first.
+	HostIPs []string
+	// RootDir is the kubelet's root directory; LogLinks is where logs are linked by
+	// container (/var/log/containers upstream), empty for no links.
+	RootDir  string
+	LogLinks string
+	Bus      *trace.Bus
+}
+
+// Runtime carries plans out. Safe for concurrent use by different pods; one pod's
+// calls must be serial, which its worker sees to.
+type Runtime struct {
+	cfg Config
+
+	mu       sync.Mutex
+	known    map[types.UID]*knowledge
+	reasons  map[types.UID]map[string]Reason
+	verdicts map[types.UID]map[string]string // last published verdict per container
+}
+
+// New checks that everything is there.
+func New(cfg Config) (*Runtime, error) {
+	var errs []error
+	for name, missing := range map[string]bool{
+		"Sandboxes": cfg.Sandboxes == nil, "Containers": cfg.Containers == nil, "Images": cfg.Images == nil,
+		"Volumes": cfg.Volumes == nil, "Cgroups": cfg.Cgroups == nil, "Observer": cfg.Observer == nil,
+		"Slots": cfg.Slots == nil, "Backoff": cfg.Backoff == nil, "DNS": cfg.DNS == nil, "RootDir": cfg.RootDir == "",
+	} {
+		if missing {
+			errs = append(errs, errors.New("podruntime: Config."+name+" is missing"))
+		}
+	}
+	return &Runtime{
+		cfg: cfg, known: map[types.UID]*knowledge{},
+		reasons: map[types.UID]map[string]Reason{}, verdicts: map[types.UID]map[string]string{},
+	}, errors.Join(errs...)
+}

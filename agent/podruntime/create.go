@@ -1,0 +1,138 @@
+package podruntime
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/fieldpath"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// create makes a container in the sandbox.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
+func (r *run) create(ctx context.Context, s *Step) error {
+	req, err := r.createOnce(ctx, s)
+	if err != nil {
+		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
+		return err
+	}
+	res, err := r.cfg.Containers.CreateContainer(ctx, req)
+	if err != nil {
+		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
+		return fmt.Errorf("create container %s: %w", s.Container, err)
+	}
+	id := res.GetContainerId()
+	r.mu.Lock()
+	r.created[s.Container] = id
+	r.mu.Unlock()
+	r.learn(r.pod.UID, func(k *knowledge) { k.containers[id] = observe.Created })
+	r.say(ctx, "Normal", "Created", "Container created", s.Container)
+	return nil
+}
+
+// createOnce makes the request, or returns the one that the person who steps was shown.
+func (r *run) createOnce(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
+	r.building.Lock()
+	defer r.building.Unlock()
+	if req := r.requests[s.ID]; req != nil {
+		return req, nil
+	}
+	req, err := r.createRequest(ctx, s)
+	if err == nil {
+		r.requests[s.ID] = req
+	}
+	return req, err
+}
+
+// createRequest makes the exact request. The only thing on disk that it touches
+// are the files that the request mounts.
+func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
+	c := container(r.pod, s.Container)
+	if err := r.needVolumes(ctx); err != nil {
+		return nil, err
+	}
+	if r.sandboxConfig == nil {
+		var attempt uint32
+		if sb := r.seen.Sandbox(); sb != nil {
+			attempt = sb.Attempt
+		}
+		cfg, _, err := r.configure(attempt)
+		if err != nil {
+			return nil, err
+		}
+		r.sandboxConfig = cfg
+	}
+	ips := r.podIPs
+	if r.pod.Spec.HostNetwork {
+		ips = r.cfg.HostIPs
+	}
+	env, err := criconfig.Env(ctx, r.pod, c, criconfig.EnvInput{
+		Fields: fieldpath.Inputs{PodIPs: ips, HostIPs: r.cfg.HostIPs}, Allocatable: r.cfg.Node.Allocatable,
+	})
+	if err != nil {
+		return nil, err
+	}
+	in := criconfig.ContainerInput{RestartCount: int(s.Attempt), Env: env, Volumes: r.volumes}
+	r.mu.Lock()
+	img := r.images["image "+c.Image]
+	r.mu.Unlock()
+	in.ImageRef, in.ImageUser = img.Ref, criconfig.ImageUser{UID: img.User.UID, Name: img.User.Name}
+	if in.SubPaths, err = r.subPaths(c, env); err != nil {
+		return nil, err
+	}
+	if in.HostsFile, err = r.writeHosts(); err != nil {
+		return nil, err
+	}
+	if in.TerminationLog, err = r.terminationLog(c); err != nil {
+		return nil, err
+	}
+	cfg, err := criconfig.Container(r.pod, c, r.cfg.Node, in)
+	if err != nil {
+		return nil, err
+	}
+	return &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: cfg, SandboxConfig: r.sandboxConfig}, nil
+}
+
+// needVolumes learns where the volumes are when an earlier run mounted them.
+func (r *run) needVolumes(ctx context.Context) error {
+	if r.volumes != nil {
+		return nil
+	}
+	mounted, err := r.cfg.Volumes.Mount(ctx, r.pod)
+	if err != nil {
+		return err
+	}
+	r.volumes = mounted
+	return nil
+}
+
+// terminationLog makes the file that takes the container's last words, one per attempt.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, makeMounts.
+func (r *run) terminationLog(c *v1.Container) (string, error) {
+	if c.TerminationMessagePath == "" {
+		return "", nil
+	}
+	dir := filepath.Join(r.podDir(), "containers", c.Name)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return "", fmt.Errorf("termination log: %w", err)
+	}
+	path := filepath.Join(dir, string(uuid.NewUUID())[:8])
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return "", fmt.Errorf("termination log: %w", err)
+	}
+	if err := f.Chmod(0o666); err != nil { // whatever the umask: any user of the container writes it
+		_ = f.Close()
+		return "", fmt.Errorf("termination log: %w", err)
+	}
+	return path, f.Close()
+}

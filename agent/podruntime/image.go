@@ -1,0 +1,38 @@
+package podruntime
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/image"
+)
+
+// ensureImage gets a container's image onto the node. It needs no sandbox, so it
+// runs beside it.
+func (r *run) ensureImage(ctx context.Context, s *Step) error {
+	c := container(r.pod, s.Container)
+	res, err := r.cfg.Images.Ensure(ctx, image.Request{
+		PodUID: string(r.pod.UID), Container: c.Name, Image: c.Image, Policy: c.ImagePullPolicy,
+		Annotations: r.pod.Annotations,
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.images[s.ID] = res
+	return nil
+}
+
+// container returns the named container of the pod's spec.
+func container(pod *v1.Pod, name string) *v1.Container {
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package podruntime
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// knowledge is what the agent knows of its own latest actions on a pod. An
+// observation that does not show them yet is too old to plan from.
+//
+// Upstream waits for the cache to be newer than the last sync
+// (pkg/kubelet/container/cache.go, GetNewerThan); knowing what must be in it needs no waiting.
+type knowledge struct {
+	prepared   bool
+	sandboxes  map[string]bool // id → ready
+	containers map[string]observe.State
+}
+
+func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
+	k := r.known[uid]
+	if k == nil {
+		k = &knowledge{sandboxes: map[string]bool{}, containers: map[string]observe.State{}}
+		r.known[uid] = k
+	}
+	return k
+}
+
+// learn notes the outcome of an action.
+func (r *Runtime) learn(uid types.UID, f func(*knowledge)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(r.knowledgeOf(uid))
+}
+
+func (r *Runtime) prepared(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.knowledgeOf(uid).prepared
+}
+
+// covers reports whether the observation shows all that is known.
+func (k *knowledge) covers(p *observe.Pod) bool {
+	for id, ready := range k.sandboxes {
+		if !showsSandbox(p, id, ready) {
+			return false
+		}
+	}
+	for id, state := range k.containers {
+		c := p.Container(id)
+		if c == nil || c.State != observe.Unknown && c.State < state {
+			return false
+		}
+	}
+	return true
+}
+
+func showsSandbox(p *observe.Pod, id string, ready bool) bool {
+	if p == nil {
+		return false
+	}
+	for _, s := range p.Sandboxes {
+		if s.ID == id {
+			return ready || !s.Ready // one that was made may have died since, not the reverse
+		}
+	}
+	return false
+}
+
+// observe returns an observation that shows the agent's own actions.
+func (r *Runtime) observe(ctx context.Context, uid types.UID) (*observe.Pod, error) {
+	seen := r.cfg.Observer.Get(uid)
+	r.mu.Lock()
+	enough := r.knowledgeOf(uid).covers(seen)
+	r.mu.Unlock()
+	if enough {
+		return seen, nil
+	}
+	seen, err := r.cfg.Observer.Refresh(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	// The runtime has the last word: what it does not show is gone.
+	r.learn(uid, func(k *knowledge) {
+		clear(k.sandboxes)
+		clear(k.containers)
+	})
+	return seen, nil
+}
+
+// Forget drops everything about a pod that is gone.
+func (r *Runtime) Forget(uid types.UID) {
+	r.mu.Lock()
+	delete(r.known, uid)
+	delete(r.reasons, uid)
+	delete(r.verdicts, uid)
+	r.mu.Unlock()
+	r.cfg.Backoff.forget(uid)
+	r.cfg.Images.Forget(string(uid))
+}

@@ -1,0 +1,196 @@
+package podruntime
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Inputs are all that a plan depends on.
+type Inputs struct {
+	Pod  *v1.Pod
+	Seen *observe.Pod
+	Now  time.Time
+	// NotBefore gives the end of a container's crash-loop back-off.
+	NotBefore func(c *v1.Container, last *observe.Container) time.Time
+	// Prepared says that cgroup, directories and volumes are there.
+	Prepared bool
+}
+
+// planner builds one plan.
+type planner struct {
+	Inputs
+	Plan
+	sandbox   *observe.Sandbox // the current one, nil when a new one is made
+	base      []string         // what each create needs besides its image
+	lastStart string           // app containers start in the order of the spec
+	running   int
+	pending   int // containers that will start, now or later
+}
+
+// Make plans what brings the pod from what was seen to what is wanted.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.
+func Make(in Inputs) Plan {
+	p := &planner{Inputs: in}
+	current, why := sandboxFor(in.Pod, in.Seen)
+	if current == nil && in.Seen.Sandbox() != nil && !p.anyWanted() {
+		return finished(nil)
+	}
+	p.sandbox = current
+	if !in.Prepared {
+		p.prepare()
+	}
+	if current == nil {
+		p.Why = why
+		p.newSandbox(why)
+	}
+	if p.initContainers() {
+		p.appContainers()
+	}
+	if p.running == 0 && p.pending == 0 {
+		return finished(p.Decisions)
+	}
+	return p.Plan
+}
+
+// finished is the plan of a pod that is over: what is left of it is terminated.
+func finished(d []trace.Decision) Plan {
+	return Plan{Why: "all containers have ended and none restarts", Finished: true, Decisions: d}
+}
+
+// prepare makes what all containers of a pod share. Nothing in it needs the
+// runtime, so it runs beside the sandbox.
+func (p *planner) prepare() {
+	p.base = append(p.base,
+		p.add(Step{ID: "cgroup", Verb: VerbCgroup}),
+		p.add(Step{ID: "dirs", Verb: VerbDirs}))
+	p.base = append(p.base, p.add(Step{ID: "volumes", Verb: VerbVolumes, Needs: []string{"dirs"}}))
+}
+
+// sandboxFor returns the sandbox that may be used, or nil and why there is none.
+//
+// Upstream: pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged.
+func sandboxFor(pod *v1.Pod, seen *observe.Pod) (*observe.Sandbox, string) {
+	newest := seen.Sandbox()
+	if newest == nil {
+		return nil, "no sandbox"
+	}
+	ready := 0
+	for _, s := range seen.Sandboxes {
+		if s.Ready {
+			ready++
+		}
+	}
+	switch {
+	case !newest.Ready:
+		return nil, "sandbox " + shortID(newest.ID) + " is not ready"
+	case ready > 1:
+		return nil, fmt.Sprintf("%d sandboxes are ready, one is right", ready)
+	case newest.HostNetwork != pod.Spec.HostNetwork:
+		return nil, "the network namespace changed"
+	case !pod.Spec.HostNetwork && len(newest.IPs) == 0:
+		return nil, "sandbox " + shortID(newest.ID) + " has no address"
+	}
+	return newest, ""
+}
+
+// anyWanted reports whether any container should still run, so that a sandbox is
+// worth making. Containers of the lost sandbox count by their last exit.
+func (p *planner) anyWanted() bool {
+	if len(p.Seen.Containers) == 0 {
+		return true
+	}
+	for i := range p.Pod.Spec.Containers {
+		c := &p.Pod.Spec.Containers[i]
+		last := p.Seen.Newest(c.Name)
+		if last == nil {
+			// An init container that failed for good ends the pod before its app containers.
+			if !p.initFailedForGood() {
+				return true
+			}
+			continue
+		}
+		if last.State == observe.Running || last.State == observe.Created || restarts(p.Pod, last) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *planner) initFailedForGood() bool {
+	if p.Pod.Spec.RestartPolicy != v1.RestartPolicyNever {
+		return false
+	}
+	for i := range p.Pod.Spec.InitContainers {
+		last := p.Seen.Newest(p.Pod.Spec.InitContainers[i].Name)
+		if last != nil && last.State == observe.Exited && last.ExitCode != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// newSandbox stops what is left of the old one and makes the next.
+func (p *planner) newSandbox(why string) {
+	needs := append([]string(nil), filter(p.base, "cgroup", "dirs")...)
+	needs = append(needs, p.stopAll()...)
+	var attempt uint32
+	if old := p.Seen.Sandbox(); old != nil {
+		attempt = old.Attempt + 1
+	}
+	p.base = append(p.base, p.add(Step{ID: "sandbox", Verb: VerbSandbox, Needs: needs, Attempt: attempt, Reason: why}))
+}
+
+// stopAll kills every container that may run, then stops every sandbox that does.
+func (p *planner) stopAll() []string {
+	return stopAll(&p.Plan, p.Pod, p.Seen, gracePeriod(p.Pod, nil), "the sandbox is replaced")
+}
+
+// restarts reports whether the pod's restart policy wants a container again that has ended so.
+//
+// Upstream: pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
+func restarts(pod *v1.Pod, last *observe.Container) bool {
+	switch pod.Spec.RestartPolicy {
+	case v1.RestartPolicyNever:
+		return false
+	case v1.RestartPolicyOnFailure:
+		return last.State != observe.Exited || last.ExitCode != 0
+	case v1.RestartPolicyAlways:
+	}
+	return true
+}
+
+// inSandbox returns the newest container of that name in the current sandbox.
+func (p *planner) inSandbox(name string) *observe.Container {
+	if p.sandbox == nil || p.Seen == nil {
+		return nil
+	}
+	for i := range p.Seen.Containers {
+		if c := &p.Seen.Containers[i]; c.Name == name && c.SandboxID == p.sandbox.ID {
+			return c
+		}
+	}
+	return nil
+}
+
+func changed(c *v1.Container, seen *observe.Container) bool {
+	return seen.HasHash && seen.Hash != criconfig.Hash(c)
+}
+
+func filter(ids []string, keep ...string) []string {
+	var out []string
+	for _, id := range ids {
+		for _, k := range keep {
+			if id == k {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}

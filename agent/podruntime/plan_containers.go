@@ -1,0 +1,206 @@
+package podruntime
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// initContainers plans the init containers in their order and reports whether the
+// app containers may start.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions.
+func (p *planner) initContainers() bool {
+	initialized := p.anyAppCreated()
+	for i := range p.Pod.Spec.InitContainers {
+		c := &p.Pod.Spec.InitContainers[i]
+		cur := p.inSandbox(c.Name)
+		if sidecar(c) {
+			if !p.keepSidecar(c, cur) && !initialized {
+				return false
+			}
+			continue
+		}
+		if initialized {
+			continue
+		}
+		switch {
+		case cur == nil:
+			p.start(c, p.Seen.Newest(c.Name), "next init container")
+			return false
+		case cur.State == observe.Created:
+			p.startCreated(c, cur)
+			return false
+		case cur.State == observe.Running:
+			p.running++
+			return false
+		case cur.State == observe.Unknown:
+			p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
+			return false
+		case cur.ExitCode == 0:
+			continue
+		case p.Pod.Spec.RestartPolicy == v1.RestartPolicyNever:
+			p.decide(c, cur, "leave", "it failed and restartPolicy is Never: the pod has failed")
+			return false
+		default:
+			p.restart(c, cur, "init container failed")
+			return false
+		}
+	}
+	return true
+}
+
+func (p *planner) anyAppCreated() bool {
+	for i := range p.Pod.Spec.Containers {
+		if p.inSandbox(p.Pod.Spec.Containers[i].Name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// keepSidecar keeps a restartable init container running, whatever its exit was,
+// and reports whether those after it may start.
+func (p *planner) keepSidecar(c *v1.Container, cur *observe.Container) bool {
+	switch {
+	case cur == nil:
+		p.start(c, p.Seen.Newest(c.Name), "sidecar")
+		return false
+	case cur.State == observe.Created:
+		p.startCreated(c, cur)
+		return false
+	case cur.State == observe.Running && changed(c, cur):
+		p.start(c, cur, "its definition changed", p.kill(cur, "its definition changed"))
+		return false
+	case cur.State == observe.Running:
+		return true
+	}
+	p.restart(c, cur, "sidecar ended")
+	return false
+}
+
+func sidecar(c *v1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+}
+
+// appContainers plans each app container by itself.
+func (p *planner) appContainers() {
+	for i := range p.Pod.Spec.Containers {
+		c := &p.Pod.Spec.Containers[i]
+		cur := p.inSandbox(c.Name)
+		switch {
+		case cur == nil:
+			p.startMissing(c)
+		case cur.State == observe.Created:
+			p.startCreated(c, cur)
+		case cur.State == observe.Running && changed(c, cur):
+			p.Why = "container " + c.Name + "'s definition changed"
+			p.start(c, cur, "its definition changed", p.kill(cur, "its definition changed"))
+		case cur.State == observe.Running:
+			p.running++
+		case cur.State == observe.Unknown:
+			p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
+		case !restarts(p.Pod, cur):
+			p.decide(c, cur, "leave", fmt.Sprintf("restartPolicy %s: ended with exit code %d", p.Pod.Spec.RestartPolicy, cur.ExitCode))
+		default:
+			p.restart(c, cur, "it ended with exit code "+strconv.Itoa(int(cur.ExitCode)))
+		}
+	}
+}
+
+// startMissing starts a container that the current sandbox does not have.
+func (p *planner) startMissing(c *v1.Container) {
+	last := p.Seen.Newest(c.Name)
+	if last != nil && last.State == observe.Exited && !restarts(p.Pod, last) {
+		p.decide(c, last, "leave", "it ended in an earlier sandbox and restartPolicy is "+string(p.Pod.Spec.RestartPolicy))
+		return
+	}
+	p.start(c, last, "not there")
+}
+
+// restart starts a container again, or waits for its back-off.
+func (p *planner) restart(c *v1.Container, last *observe.Container, why string) {
+	until := p.NotBefore(c, last)
+	if wait := until.Sub(p.Now); wait > 0 {
+		p.pending++
+		p.wait(c.Name, Reason{Reason: "CrashLoopBackOff", Message: crashMessage(p.Pod, c, last, until)})
+		if p.RetryAt.IsZero() || until.Before(p.RetryAt) {
+			p.RetryAt = until
+		}
+		p.decide(c, last, "wait", fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly)))
+		return
+	}
+	p.decide(c, last, "restart", why)
+	if p.Why == "" {
+		p.Why = "container " + c.Name + ": " + why
+	}
+	p.start(c, last, why)
+}
+
+// start plans image, create and start of a new attempt. What must be gone before
+// is given as extra needs.
+func (p *planner) start(c *v1.Container, last *observe.Container, why string, before ...string) {
+	p.pending++
+	var attempt uint32
+	if last != nil {
+		attempt = last.Attempt + 1
+	}
+	image := "image " + c.Image
+	if !p.has(image) {
+		p.add(Step{ID: image, Verb: VerbImage, Container: c.Name, Target: c.Image, Reason: string(c.ImagePullPolicy)})
+	}
+	needs := append(append([]string(nil), p.base...), image)
+	create := p.add(Step{
+		ID: "create " + c.Name, Verb: VerbCreate, Needs: append(needs, before...),
+		Container: c.Name, Attempt: attempt, Reason: why,
+	})
+	p.addStart(c, Step{ID: "start " + c.Name, Verb: VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})
+}
+
+// startCreated starts a container that somebody created and did not get to start:
+// an agent that was killed between the two.
+func (p *planner) startCreated(c *v1.Container, cur *observe.Container) {
+	p.pending++
+	if p.Why == "" {
+		p.Why = "container " + c.Name + " is created and not started"
+	}
+	p.addStart(c, Step{ID: "start " + c.Name, Verb: VerbStart, Needs: append([]string(nil), p.base...), Container: c.Name, Target: cur.ID, Attempt: cur.Attempt, Reason: "created, not started"})
+}
+
+// addStart keeps the order of the spec among starts: a later container may count
+// on an earlier one's having been started. It does not wait for its success.
+func (p *planner) addStart(_ *v1.Container, s Step) {
+	if p.lastStart != "" {
+		s.After = append(s.After, p.lastStart)
+	}
+	p.lastStart = p.add(s)
+}
+
+func (p *planner) kill(cur *observe.Container, why string) string {
+	return p.add(Step{
+		ID: "kill " + cur.Name, Verb: VerbKill, Container: cur.Name, Target: cur.ID,
+		Grace: gracePeriod(p.Pod, nil), Reason: why,
+	})
+}
+
+func (p *planner) decide(c *v1.Container, last *observe.Container, verdict, reason string) {
+	p.Decisions = append(p.Decisions, trace.Decision{
+		By: "restart", Subject: c.Name, Verdict: verdict, Reason: reason,
+		Inputs: []trace.KV{
+			{K: "restartPolicy", V: string(p.Pod.Spec.RestartPolicy)},
+			{K: "exitCode", V: strconv.Itoa(int(last.ExitCode))},
+			{K: "attempt", V: strconv.Itoa(int(last.Attempt))},
+			{K: "container", V: shortID(last.ID)},
+		},
+	})
+}
+
+func crashMessage(pod *v1.Pod, c *v1.Container, last *observe.Container, until time.Time) string {
+	delay := until.Sub(last.FinishedAt).Round(time.Second)
+	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", delay, c.Name, pod.Name, pod.Namespace, pod.UID)
+}

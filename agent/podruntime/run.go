@@ -1,0 +1,278 @@
+package podruntime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// run carries one plan out. Steps write only what the steps that need them read,
+// after they have ended, so mu guards the maps and nothing else.
+type run struct {
+	*Runtime
+	pod   *v1.Pod
+	ref   trace.Pod
+	seen  *observe.Pod
+	plan  Plan
+	lease lease
+	gated bool
+
+	sandboxID     string
+	sandboxConfig *runtimeapi.PodSandboxConfig
+	podIPs        []string
+	volumes       map[string]criconfig.Volume
+
+	building sync.Mutex // containers are configured one by one: they share files
+	requests map[string]*runtimeapi.CreateContainerRequest
+
+	mu      sync.Mutex
+	images  map[string]image.Result
+	created map[string]string // container name → id
+	started map[string]bool
+	reasons map[string]Reason
+	retryAt time.Time
+}
+
+// execute carries out a plan and returns what became of it. The error joins what
+// failed; what depends on a failed step is not done and not an error of its own.
+func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *observe.Pod, plan Plan, order uint64) (*run, error) {
+	run := &run{
+		Runtime: r, pod: pod, ref: podid.Ref(pod), seen: seen, plan: plan,
+		lease:    lease{slots: r.cfg.Slots, order: order},
+		requests: map[string]*runtimeapi.CreateContainerRequest{},
+		images:   map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, reasons: map[string]Reason{},
+	}
+	if s := seen.Sandbox(); s != nil {
+		run.sandboxID, run.podIPs = s.ID, s.IPs
+	}
+	if len(plan.Steps) == 0 {
+		return run, nil
+	}
+	run.gated = r.cfg.Gate != nil && r.cfg.Gate.Holds(run.ref)
+	trace.Point(r.cfg.Bus, trace.FromContext(ctx), plan.Trace())
+	defer run.lease.drop()
+	return run, run.all(ctx)
+}
+
+type progress uint8
+
+const (
+	waiting progress = iota
+	running
+	done
+	failed
+	skipped
+)
+
+type ended struct {
+	step int
+	err  error
+}
+
+// all starts whatever is ready until nothing is left. Gated steps go one by one,
+// in the order of the plan.
+func (r *run) all(ctx context.Context) error {
+	state := make([]progress, len(r.plan.Steps))
+	index := make(map[string]int, len(r.plan.Steps))
+	for i := range r.plan.Steps {
+		index[r.plan.Steps[i].ID] = i
+	}
+	results := make(chan ended, len(r.plan.Steps))
+	var errs []error
+	for {
+		busy, work := r.launch(ctx, state, index, results)
+		if !work {
+			// Nothing of this pod needs the runtime now: let another pod have the slot.
+			r.lease.drop()
+		}
+		if busy == 0 {
+			return errors.Join(errs...)
+		}
+		e := <-results
+		state[e.step] = done
+		if e.err != nil {
+			state[e.step] = failed
+			errs = append(errs, r.note(&r.plan.Steps[e.step], e.err))
+		}
+	}
+}
+
+// launch starts what is ready. It returns how many steps run and whether any of
+// them is runtime work.
+func (r *run) launch(ctx context.Context, state []progress, index map[string]int, results chan<- ended) (busy int, work bool) {
+	for again := true; again; {
+		again = false
+		busy, work = 0, false
+		for i := range r.plan.Steps {
+			s := &r.plan.Steps[i]
+			if state[i] == waiting {
+				switch next := readiness(s, state, index); {
+				case next == skipped:
+					state[i] = skipped
+					again = true
+				case next == running && (!r.gated || busy == 0) && ctx.Err() == nil:
+					state[i] = running
+					go func() { results <- ended{i, r.do(ctx, s)} }()
+				}
+			}
+			if state[i] == running {
+				busy++
+				work = work || s.Verb.runtimeWork()
+			}
+		}
+	}
+	return busy, work
+}
+
+// readiness says whether a waiting step may run now, never, or must wait.
+func readiness(s *Step, state []progress, index map[string]int) progress {
+	ready := running
+	for _, id := range s.Needs {
+		switch state[index[id]] {
+		case failed, skipped:
+			return skipped
+		case waiting, running:
+			ready = waiting
+		case done:
+		}
+	}
+	for _, id := range s.After {
+		if st := state[index[id]]; st == waiting || st == running {
+			ready = waiting
+		}
+	}
+	return ready
+}
+
+// do carries out one step: begin, gate, act, end.
+func (r *run) do(ctx context.Context, s *Step) error {
+	act := trace.Action{ID: s.ID, Verb: string(s.Verb), Container: s.Container, Target: s.Target, Reason: s.Reason}
+	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), act)
+	ctx = trace.ContextWith(ctx, span)
+	err := r.gate(ctx, s)
+	if err == nil {
+		err = r.act(ctx, s)
+	}
+	if r.gated {
+		r.cfg.Gate.After(r.ref, s.ID, err)
+	}
+	if act.Target == "" {
+		act.Target = r.targetOf(s)
+	}
+	if err != nil {
+		act.Err = err.Error()
+	}
+	trace.End(r.cfg.Bus, span, act)
+	return err
+}
+
+// gate waits for the person who steps, which is a named wait.
+func (r *run) gate(ctx context.Context, s *Step) error {
+	if !r.gated {
+		return nil
+	}
+	title, request := r.preview(ctx, s)
+	wait := trace.Wait{For: trace.WaitGate, On: "the person who steps"}
+	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)
+	defer func() { trace.End(r.cfg.Bus, span, wait) }()
+	return r.cfg.Gate.Before(ctx, r.ref, r.plan.Trace(), s.ID, title, request)
+}
+
+// act does what the step says.
+func (r *run) act(ctx context.Context, s *Step) error {
+	if s.Verb.runtimeWork() {
+		if err := r.lease.take(ctx); err != nil {
+			return err
+		}
+	}
+	switch s.Verb {
+	case VerbCgroup:
+		return r.cfg.Cgroups.EnsurePod(ctx, r.pod)
+	case VerbDirs:
+		return r.makeDirs()
+	case VerbVolumes:
+		return r.mount(ctx)
+	case VerbImage:
+		return r.ensureImage(ctx, s)
+	case VerbSandbox:
+		return r.runSandbox(ctx, s)
+	case VerbCreate:
+		return r.create(ctx, s)
+	case VerbStart:
+		return r.start(ctx, s)
+	case VerbKill:
+		return r.kill(ctx, s)
+	case VerbStopSandbox:
+		return r.stopSandbox(ctx, s)
+	case VerbRemove:
+		return r.remove(ctx, s)
+	case VerbRemoveSandbox:
+		return r.removeSandbox(ctx, s)
+	case VerbUnmount:
+		return r.cfg.Volumes.Unmount(ctx, r.ref)
+	case VerbRemoveCgroup:
+		return r.cfg.Cgroups.DestroyPod(ctx, r.pod.UID)
+	case VerbRemoveDirs:
+		return r.removeDirs()
+	}
+	return fmt.Errorf("step %s: no such verb", s.ID)
+}
+
+// runtimeWork reports whether the step keeps the runtime busy for its whole time,
+// so that doing too many at once slows all down. A kill mostly waits.
+func (v Verb) runtimeWork() bool {
+	switch v {
+	case VerbSandbox, VerbCreate, VerbStart, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
+		return true
+	case VerbCgroup, VerbDirs, VerbVolumes, VerbImage, VerbKill, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
+	}
+	return false
+}
+
+// note keeps what users are told of a failed step and names the step in the error.
+func (r *run) note(s *Step, err error) error {
+	if s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart {
+		reason, retry := reasonOf(s.Verb, err)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for i := range r.plan.Steps {
+			if d := &r.plan.Steps[i]; d.Container != "" && (d == s || d.Verb == VerbCreate && contains(d.Needs, s.ID)) {
+				r.reasons[d.Container] = reason
+			}
+		}
+		r.retryAt = earlier(r.retryAt, retry)
+	}
+	return fmt.Errorf("%s: %w", s.ID, err)
+}
+
+func contains(ids []string, id string) bool {
+	for _, i := range ids {
+		if i == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) targetOf(s *Step) string {
+	switch s.Verb { //nolint:exhaustive // only these make something
+	case VerbSandbox:
+		return r.sandboxID
+	case VerbCreate, VerbStart:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.created[s.Container]
+	}
+	return ""
+}

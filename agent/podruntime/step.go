@@ -1,0 +1,103 @@
+package podruntime
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Verb is the kind of a step.
+type Verb string
+
+// The verbs, one file each.
+const (
+	VerbCgroup        Verb = "cgroup"
+	VerbDirs          Verb = "dirs"
+	VerbVolumes       Verb = "volumes"
+	VerbImage         Verb = "image"
+	VerbSandbox       Verb = "sandbox"
+	VerbCreate        Verb = "create"
+	VerbStart         Verb = "start"
+	VerbKill          Verb = "kill"
+	VerbStopSandbox   Verb = "stop-sandbox"
+	VerbRemove        Verb = "remove"
+	VerbRemoveSandbox Verb = "remove-sandbox"
+	VerbUnmount       Verb = "unmount"
+	VerbRemoveCgroup  Verb = "remove-cgroup"
+	VerbRemoveDirs    Verb = "remove-dirs"
+)
+
+// Step is one action of a plan.
+type Step struct {
+	// ID names the step within its plan.
+	ID   string
+	Verb Verb
+	// Needs are the IDs of the steps that must have succeeded before.
+	Needs []string
+	// After are the IDs of the steps that must have ended before, well or not.
+	After []string
+	// Container is the container's name, where one is concerned.
+	Container string
+	// Target is the id of the container or sandbox, or the image.
+	Target string
+	// Attempt is the sandbox's or container's attempt.
+	Attempt uint32
+	// Grace is the grace period of a kill, in seconds.
+	Grace int64
+	// Reason says why the step is in the plan.
+	Reason string
+}
+
+// Plan is what to do for a pod now.
+type Plan struct {
+	Steps []Step
+	// Why says what was found that led here.
+	Why string
+	// RetryAt is when a back-off runs out that keeps a container from starting; zero for none.
+	RetryAt time.Time
+	// Waiting are the containers that do not start now, and why users are told so.
+	Waiting map[string]Reason
+	// Decisions are the verdicts on containers that ended.
+	Decisions []trace.Decision
+	// Finished says that no container runs and none will: the pod is over.
+	Finished bool
+}
+
+// Reason is why a container waits, in the words that users know.
+type Reason struct {
+	Reason  string
+	Message string
+}
+
+func (p *Plan) add(s Step) string {
+	p.Steps = append(p.Steps, s)
+	return s.ID
+}
+
+func (p *Plan) has(id string) bool {
+	for i := range p.Steps {
+		if p.Steps[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Plan) wait(container string, r Reason) {
+	if p.Waiting == nil {
+		p.Waiting = map[string]Reason{}
+	}
+	p.Waiting[container] = r
+}
+
+// Trace returns the plan as data.
+func (p *Plan) Trace() trace.Plan {
+	out := trace.Plan{Why: p.Why}
+	for _, s := range p.Steps {
+		needs := append(append([]string(nil), s.Needs...), s.After...)
+		out.Steps = append(out.Steps, trace.PlanStep{ID: s.ID, Verb: string(s.Verb), Needs: needs, Reason: s.Reason})
+	}
+	return out
+}
+
+func shortID(id string) string { return id[:min(12, len(id))] }

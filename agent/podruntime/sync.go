@@ -1,0 +1,154 @@
+package podruntime
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Outcome is what a Sync found out besides its error.
+type Outcome struct {
+	// Finished says that the pod is over and should be terminated.
+	Finished bool
+	// RetryAt is when a back-off runs out; zero for none.
+	RetryAt time.Time
+	// Acted says that the runtime was asked to change something.
+	Acted bool
+	// Running says that every app container runs, as far as is known now.
+	Running bool
+}
+
+// Sync brings a pod towards what is wanted: observe, plan, act. order is the
+// pod's place in the queue for runtime work.
+func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome, error) {
+	seen, err := r.observe(ctx, pod.UID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	plan := Make(Inputs{
+		Pod: pod, Seen: seen, Now: time.Now(), Prepared: r.prepared(pod.UID),
+		NotBefore: func(c *v1.Container, last *observe.Container) time.Time {
+			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt)
+		},
+	})
+	r.publishDecisions(ctx, pod, plan.Decisions)
+	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: len(plan.Steps) > 0}
+	run, err := r.execute(ctx, pod, seen, plan, order)
+	out.RetryAt = earlier(out.RetryAt, run.retryAt)
+	out.Running = !plan.Finished && r.allRunning(pod, seen, run)
+	r.setReasons(pod.UID, plan.Waiting, run.reasons)
+	return out, err
+}
+
+// Kill ends everything of a pod that runs. It returns when nothing does.
+func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why string, order uint64) error {
+	seen, err := r.observe(ctx, pod.UID)
+	if err != nil {
+		return err
+	}
+	_, err = r.execute(ctx, pod, seen, MakeKill(pod, seen, grace, why), order)
+	return err
+}
+
+// Clean releases what a pod without running containers holds: volumes and cgroup,
+// and with remove its containers, logs and directories too.
+func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
+	seen, err := r.observe(ctx, pod.UID)
+	if err != nil {
+		return err
+	}
+	_, err = r.execute(ctx, pod, seen, MakeClean(seen, remove), order)
+	r.learn(pod.UID, func(k *knowledge) { k.prepared = false })
+	return err
+}
+
+// Reasons returns why containers of the pod wait, by name.
+func (r *Runtime) Reasons(uid types.UID) map[string]Reason {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.reasons[uid])
+}
+
+func (r *Runtime) setReasons(uid types.UID, sets ...map[string]Reason) {
+	all := map[string]Reason{}
+	for _, s := range sets {
+		maps.Copy(all, s)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(all) == 0 {
+		delete(r.reasons, uid)
+		return
+	}
+	r.reasons[uid] = all
+}
+
+// publishDecisions publishes verdicts that differ from the last of the same container.
+func (r *Runtime) publishDecisions(ctx context.Context, pod *v1.Pod, ds []trace.Decision) {
+	for _, d := range ds {
+		said := d.Verdict + d.Reason
+		r.mu.Lock()
+		if r.verdicts[pod.UID] == nil {
+			r.verdicts[pod.UID] = map[string]string{}
+		}
+		same := r.verdicts[pod.UID][d.Subject] == said && d.Verdict != "restart"
+		r.verdicts[pod.UID][d.Subject] = said
+		r.mu.Unlock()
+		if !same {
+			trace.Point(r.cfg.Bus, trace.FromContext(ctx), d)
+		}
+	}
+}
+
+// allRunning reports whether each app container runs: seen so, or started by this run.
+func (r *Runtime) allRunning(pod *v1.Pod, seen *observe.Pod, run *run) bool {
+	current := run.sandboxID
+	for i := range pod.Spec.Containers {
+		name := pod.Spec.Containers[i].Name
+		if run.started[name] {
+			continue
+		}
+		c := seen.Newest(name)
+		if c == nil || c.State != observe.Running || c.SandboxID != current {
+			return false
+		}
+	}
+	return true
+}
+
+func keyOf(pod *v1.Pod, c *v1.Container) crashKey {
+	return crashKey{uid: pod.UID, name: c.Name, hash: criconfig.Hash(c)}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// reasonOf is what users are told of a container that could not be made to run.
+func reasonOf(verb Verb, err error) (Reason, time.Time) {
+	var img *image.Error
+	if errors.As(err, &img) {
+		return Reason{Reason: string(img.Reason), Message: img.Message}, img.RetryAt
+	}
+	var cfg *criconfig.Error
+	if errors.As(err, &cfg) {
+		return Reason{Reason: cfg.Reason, Message: cfg.Error()}, time.Time{}
+	}
+	reason := "CreateContainerError"
+	if verb == VerbStart {
+		reason = "RunContainerError"
+	}
+	return Reason{Reason: reason, Message: err.Error()}, time.Time{}
+}

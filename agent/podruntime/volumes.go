@@ -1,0 +1,87 @@
+package podruntime
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+)
+
+// mount waits for the pod's volumes. When nothing was created yet, this also
+// ends the preparation.
+func (r *run) mount(ctx context.Context) error {
+	mounted, err := r.cfg.Volumes.Mount(ctx, r.pod)
+	if err != nil {
+		return err
+	}
+	r.volumes = mounted
+	r.learn(r.pod.UID, func(k *knowledge) { k.prepared = true })
+	return nil
+}
+
+// subPaths resolves the subPath mounts of a container to paths on the node,
+// making directories that are missing. A link that leads out of the volume is refused.
+//
+// Upstream: pkg/volume/util/subpath; there a bind mount also closes the window
+// between this check and the runtime's mount.
+func (r *run) subPaths(c *v1.Container, env []criconfig.Var) (map[int]string, error) {
+	var out map[int]string
+	for i := range c.VolumeMounts {
+		m := &c.VolumeMounts[i]
+		if m.SubPath == "" && m.SubPathExpr == "" {
+			continue
+		}
+		path, err := r.subPath(m, env)
+		if err != nil {
+			return nil, &criconfig.Error{
+				Reason: criconfig.ReasonContainerConfig, Container: c.Name,
+				Field: fmt.Sprintf("volumeMounts[%d]", i), Err: err,
+			}
+		}
+		if out == nil {
+			out = map[int]string{}
+		}
+		out[i] = path
+	}
+	return out, nil
+}
+
+func (r *run) subPath(m *v1.VolumeMount, env []criconfig.Var) (string, error) {
+	sub, err := criconfig.SubPath(m, env)
+	if err != nil {
+		return "", err
+	}
+	vol, ok := r.volumes[m.Name]
+	if !ok {
+		return "", fmt.Errorf("volume %q is not mounted", m.Name)
+	}
+	root, err := os.OpenRoot(vol.HostPath)
+	if err != nil {
+		return "", fmt.Errorf("volume %q: %w", m.Name, err)
+	}
+	defer root.Close() //nolint:errcheck // nothing was written through it
+	if _, err := root.Stat(sub); os.IsNotExist(err) {
+		if err := root.MkdirAll(sub, 0o750); err != nil {
+			return "", fmt.Errorf("subPath %q: %w", sub, err)
+		}
+	} else if err != nil {
+		return "", fmt.Errorf("subPath %q leads out of the volume or cannot be read: %w", sub, err)
+	}
+	base, err := filepath.EvalSymlinks(vol.HostPath)
+	if err != nil {
+		return "", err
+	}
+	full, err := filepath.EvalSymlinks(filepath.Join(base, sub))
+	if err != nil {
+		return "", err
+	}
+	if full != base && !strings.HasPrefix(full, base+string(filepath.Separator)) {
+		return "", fmt.Errorf("subPath %q leads out of the volume", sub)
+	}
+	return full, nil
+}
