@@ -104,6 +104,9 @@ func (m *Model) Lost(n uint64) {
 	m.node.Lost += n
 	m.node.LostAt = m.node.Last
 	m.open.doubt()
+	for _, p := range m.pods {
+		p.holed = p.holed || p.recording
+	}
 }
 
 // at turns a record's nanoseconds into a time; 0 stays the zero time.

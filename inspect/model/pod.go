@@ -147,6 +147,7 @@ type pod struct {
 	recs      []trace.Record
 	recording bool
 	cut       bool // recs reached its cap
+	holed     bool // records were lost while recs were kept
 	// next is the seen milestone of the same pod's next life while this one terminates:
 	// a static pod keeps its UID.
 	next *trace.Record

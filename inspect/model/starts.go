@@ -2,9 +2,11 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -125,8 +127,39 @@ func (m *Model) finishStart(p *pod) {
 		m.forget(p)
 		return
 	}
+	if w, err := m.waterfall(p, time.Time{}); err == nil {
+		p.Start.Cause = w.Cause()
+		for _, s := range w.Path {
+			p.Start.Segments = append(p.Start.Segments, Segment{Label: s.Label, Dur: s.Dur()})
+		}
+	}
 	c := p.Start
 	m.starts.push(&c)
+}
+
+// Waterfall explains a pod's start as far as its records are kept. What has not
+// ended is drawn up to now; the zero time means up to the last record.
+func (m *Model) Waterfall(key trace.Pod, now time.Time) (*waterfall.Waterfall, error) {
+	p := m.pods[key]
+	if p == nil {
+		return nil, fmt.Errorf("waterfall of %s: %w", key, waterfall.ErrNoRecords)
+	}
+	if p.Start.Adopted {
+		return nil, fmt.Errorf("waterfall of %s: %w", key, waterfall.ErrAdopted)
+	}
+	return m.waterfall(p, now)
+}
+
+func (m *Model) waterfall(p *pod, now time.Time) (*waterfall.Waterfall, error) {
+	if !p.recording {
+		now = time.Time{}
+	}
+	w, err := waterfall.BuildAt(p.recs, p.Key, now)
+	if err != nil {
+		return nil, err
+	}
+	w.Incomplete = p.cut || p.holed
+	return w, nil
 }
 
 func (m *Model) terminating(p *pod, r *trace.Record) {

@@ -1,0 +1,180 @@
+package waterfall
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// interval is one begin/end pair of the pod.
+type interval struct {
+	id, parent trace.SpanID
+	start, end time.Duration // since the origin
+	open       bool          // it has not ended
+	begin, fin trace.Event   // what begin and end told; either may be nil
+	kids       []*interval   // in order of start
+	up         *interval     // the nearest enclosing interval that is known
+	sync       trace.SpanID  // the sync it belongs to; 0 unknown
+	progress   *trace.ImageProgress
+}
+
+func (iv *interval) dur() time.Duration { return iv.end - iv.start }
+
+// event returns what is known best: the end's event, else the begin's.
+func (iv *interval) event() trace.Event {
+	if iv.fin != nil {
+		return iv.fin
+	}
+	return iv.begin
+}
+
+func (iv *interval) action() (trace.Action, bool) {
+	b, _ := iv.begin.(*trace.Action)
+	e, _ := iv.fin.(*trace.Action)
+	switch {
+	case b == nil && e == nil:
+		return trace.Action{}, false
+	case b == nil:
+		return *e, true
+	case e == nil:
+		return *b, true
+	}
+	a := *e
+	a.ID, a.Verb, a.Container = cmp.Or(a.ID, b.ID), cmp.Or(a.Verb, b.Verb), cmp.Or(a.Container, b.Container)
+	a.Target, a.Reason = cmp.Or(a.Target, b.Target), cmp.Or(a.Reason, b.Reason)
+	return a, true
+}
+
+func (iv *interval) wait() (*trace.Wait, bool) {
+	w, ok := iv.event().(*trace.Wait)
+	return w, ok
+}
+
+func (iv *interval) call() (*trace.CRICall, bool) {
+	c, ok := iv.event().(*trace.CRICall)
+	return c, ok
+}
+
+// err returns how it failed, "" when it did not.
+func (iv *interval) err() string {
+	switch e := iv.fin.(type) {
+	case *trace.Action:
+		return e.Err
+	case *trace.CRICall:
+		if e.Err == "" && e.Code != "" && e.Code != "OK" {
+			return e.Code
+		}
+		return e.Err
+	case *trace.ImagePull:
+		return e.Err
+	case *trace.Volume:
+		return e.Err
+	case *trace.CgroupOp:
+		return e.Err
+	case *trace.Sync:
+		return e.Err
+	}
+	return ""
+}
+
+// within visits all intervals below iv.
+func (iv *interval) within(f func(*interval)) {
+	for _, k := range iv.kids {
+		f(k)
+		k.within(f)
+	}
+}
+
+// overlaps reports whether iv has a part in (from, to), or is an instant in it.
+func (iv *interval) overlaps(from, to time.Duration) bool { return iv.start < to && iv.end > from }
+
+// collect pairs begins with ends and links parents with children.
+func (w *Waterfall) collect(own []trace.Record) {
+	by := map[trace.SpanID]*interval{}
+	for i := range own {
+		r := &own[i]
+		switch {
+		case r.Edge == trace.EdgeBegin:
+			iv := &interval{id: r.Span, parent: r.Parent, start: w.rel(r.Time), end: w.End, open: true, begin: r.Event}
+			by[r.Span] = iv
+			w.ivs = append(w.ivs, iv)
+		case r.Edge == trace.EdgeEnd:
+			iv := by[r.Span]
+			if iv == nil {
+				iv = &interval{id: r.Span, parent: r.Parent, start: w.rel(r.Start())}
+				by[r.Span] = iv
+				w.ivs = append(w.ivs, iv)
+			}
+			iv.end, iv.open, iv.fin = w.rel(r.Time), false, r.Event
+		}
+	}
+	for i := range own {
+		if p, ok := own[i].Event.(*trace.ImageProgress); ok {
+			if iv := by[own[i].Parent]; iv != nil {
+				iv.progress = p
+			}
+		}
+	}
+	slices.SortStableFunc(w.ivs, func(a, b *interval) int { return cmp.Compare(a.start, b.start) })
+	w.link(by)
+	w.standIns()
+}
+
+func (w *Waterfall) link(by map[trace.SpanID]*interval) {
+	for _, iv := range w.ivs {
+		iv.end = max(iv.end, iv.start)
+		if up := by[iv.parent]; up != nil && up != iv {
+			iv.up = up
+			up.kids = append(up.kids, iv)
+		}
+	}
+	for _, iv := range w.ivs {
+		for up, n := iv, 0; up != nil && n < 64; up, n = up.up, n+1 {
+			if _, ok := up.event().(*trace.Sync); ok {
+				iv.sync = up.id
+				break
+			}
+		}
+	}
+}
+
+// standIns gives a stream without actions (another kubelet's, say) actions made of
+// the CRI calls that start a pod.
+func (w *Waterfall) standIns() {
+	if slices.ContainsFunc(w.ivs, func(iv *interval) bool { _, ok := iv.action(); return ok }) {
+		return
+	}
+	verbs := map[string]string{
+		"RunPodSandbox": "sandbox", "PullImage": "image", "CreateContainer": "create", "StartContainer": "start",
+	}
+	for _, iv := range slices.Clone(w.ivs) {
+		c, ok := iv.call()
+		if !ok || verbs[c.Method] == "" {
+			continue
+		}
+		verb, target := verbs[c.Method], cmp.Or(c.Image, c.Container, c.Sandbox)
+		a := &trace.Action{ID: strings.TrimSpace(verb + " " + short(target)), Verb: verb, Target: target, Err: iv.err()}
+		in := &interval{start: iv.start, end: iv.end, open: iv.open, begin: a, kids: []*interval{iv}, sync: iv.sync, up: iv.up}
+		if !iv.open {
+			in.fin = a
+		}
+		iv.up = in
+		w.ivs = append(w.ivs, in)
+	}
+	slices.SortStableFunc(w.ivs, func(a, b *interval) int { return cmp.Compare(a.start, b.start) })
+}
+
+func (w *Waterfall) rel(ns int64) time.Duration {
+	return min(max(time.Duration(ns-w.t0), 0), w.End)
+}
+
+// short cuts a hexadecimal id to the 12 digits that people compare; other text stays.
+func short(s string) string {
+	if len(s) != 64 || strings.Trim(s, "0123456789abcdef") != "" {
+		return s
+	}
+	return s[:12]
+}

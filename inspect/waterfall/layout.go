@@ -1,0 +1,201 @@
+package waterfall
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// The widths that a layout keeps to.
+const (
+	minWidth  = 40
+	minLabels = 18
+	afterBars = 15 // room for " 4.10s ◀ 85 %"
+)
+
+// Layout places a waterfall's rows in columns. It holds no text but labels, so
+// every drawing looks the same whatever its glyphs and colours.
+type Layout struct {
+	Width  int
+	Labels int // columns of the labels, at the left
+	Bars   int // columns of the time line, from column Labels
+	Span   time.Duration
+	Ticks  []Tick
+	Lines  []Line
+}
+
+// Tick is a mark on the time axis.
+type Tick struct {
+	Col  int // from the start of the time line
+	Text string
+}
+
+// Line is a row in columns.
+type Line struct {
+	Row
+	// Branch is the tree drawing before the label.
+	Branch Branch
+	// Bar and Cols are the bar's first column, from the start of the time line, and
+	// its length; Cols is 0 for what is too short for one column.
+	Bar, Cols int
+	// After is what is said behind the bar: duration, share of the start (where the row
+	// took half of it or more), note, error.
+	After string
+}
+
+// Branch says how a row hangs below another.
+type Branch int
+
+// The branches.
+const (
+	BranchNone Branch = iota
+	BranchMore        // others follow
+	BranchLast
+)
+
+// Layout places the rows in width columns (40 at least).
+func (w *Waterfall) Layout(width int) Layout {
+	width = max(width, minWidth)
+	l := Layout{Width: width, Span: max(w.End, time.Microsecond)}
+	l.Labels = minLabels
+	for _, r := range w.rows {
+		l.Labels = max(l.Labels, utf8.RuneCountInString(r.Text())+2+2*r.Depth)
+	}
+	l.Labels = min(l.Labels, width*2/5)
+	l.Bars = max(width-l.Labels-afterBars, 10)
+	l.Ticks = ticks(l.Span, l.Bars)
+	longest := w.longestRow()
+	for i, r := range w.rows {
+		ln := Line{Row: r, Branch: w.branch(i)}
+		ln.Bar = min(column(r.Start, l.Span, l.Bars), l.Bars-1)
+		ln.Cols = column(r.End, l.Span, l.Bars) - ln.Bar
+		if r.Dur()*time.Duration(2*l.Bars) < l.Span {
+			ln.Cols = 0
+		}
+		share := 0
+		if i == longest {
+			share = percent(r.Dur(), w.Length())
+		}
+		ln.After = after(r, share)
+		l.Lines = append(l.Lines, ln)
+	}
+	return l
+}
+
+// Text is the row's label and detail, without indentation.
+func (r Row) Text() string {
+	if r.Detail == "" {
+		return r.Label
+	}
+	if r.Kind == RowAction && len(r.Label) < 8 {
+		return fmt.Sprintf("%-8s %s", r.Label, r.Detail)
+	}
+	return r.Label + " " + r.Detail
+}
+
+// longestRow returns the critical row that took most of a start that is over, -1
+// when none took half of it.
+func (w *Waterfall) longestRow() int {
+	best := -1
+	if w.Started < 0 {
+		return best
+	}
+	for i, r := range w.rows {
+		if r.Critical && r.Depth == 0 && 2*r.Dur() >= w.Length() && r.Dur() > 0 && (best < 0 || r.Dur() > w.rows[best].Dur()) {
+			best = i
+		}
+	}
+	return best
+}
+
+func (w *Waterfall) branch(i int) Branch {
+	switch {
+	case w.rows[i].Depth == 0:
+		return BranchNone
+	case i+1 < len(w.rows) && w.rows[i+1].Depth > 0:
+		return BranchMore
+	}
+	return BranchLast
+}
+
+func after(r Row, share int) string {
+	if r.Kind == RowSeen {
+		return ""
+	}
+	text := human.Duration(r.Dur())
+	if r.Open {
+		text += " …"
+	}
+	if share > 0 {
+		text += fmt.Sprintf(" ◀ %d %%", share)
+	}
+	if r.Note != "" {
+		text += " " + r.Note
+	}
+	if r.Err != "" {
+		text += " failed: " + r.Err
+	}
+	return text
+}
+
+func column(at, span time.Duration, cols int) int {
+	return int((at*time.Duration(2*cols) + span) / (2 * span))
+}
+
+// ticks places round times on the axis, not closer than ten columns.
+func ticks(span time.Duration, cols int) []Tick {
+	step := time.Microsecond
+	for float64(step)*float64(cols) < 10*float64(span) {
+		step = nextStep(step)
+	}
+	var out []Tick
+	for at := time.Duration(0); at <= span; at += step {
+		out = append(out, Tick{Col: column(at, span, cols), Text: tickText(at)})
+	}
+	return out
+}
+
+// nextStep goes 1, 2, 5, 10, ... in decimal units to 10 s, then 20 s, 1 min, 2 min, ...
+func nextStep(d time.Duration) time.Duration {
+	if d >= 20*time.Second {
+		for _, s := range []time.Duration{
+			time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 24 * time.Hour,
+		} {
+			if s > d {
+				return s
+			}
+		}
+		return 2 * d
+	}
+	lead := d
+	for lead >= 10 {
+		lead /= 10
+	}
+	if lead == 2 {
+		return d * 5 / 2
+	}
+	return d * 2
+}
+
+func tickText(d time.Duration) string {
+	if d == 0 {
+		return "0s"
+	}
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%dµs", d/time.Microsecond)
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d/time.Millisecond)
+	case d < time.Minute && d%time.Second == 0:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+}

@@ -1,0 +1,275 @@
+package waterfall
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxSteps bounds the walk: a start has far fewer actions.
+const maxSteps = 1000
+
+// slack is the hole before an action up to which nothing is looked for to fill it.
+func (w *Waterfall) slack() time.Duration { return max(w.End/500, 500*time.Microsecond) }
+
+// findPath walks backwards from started (or from the end, while the pod has not
+// started), and from ready to started.
+func (w *Waterfall) findPath(needs map[string][]string) {
+	target, isStart := w.End, func(*interval) bool { return true }
+	if w.Started >= 0 {
+		target = w.Started
+		isStart = func(iv *interval) bool { a, _ := iv.action(); return a.Verb == "start" || a.Verb == "post-start" }
+	}
+	w.Path = w.walk(target, 0, isStart, needs, false)
+	if w.Ready > w.Started && w.Started >= 0 {
+		w.Tail = w.walk(w.Ready, w.Started, nil, needs, true)
+	}
+	w.totals()
+}
+
+// walk returns the path from floor to target. last selects the actions that may
+// end it; probes says whether waits for probes count.
+func (w *Waterfall) walk(target, floor time.Duration, last func(*interval) bool, needs map[string][]string, probes bool) []Segment {
+	var back []Segment
+	cur, before := target, w.predecessors(nil, last, needs)
+	for range maxSteps {
+		if cur <= floor {
+			break
+		}
+		next := latest(before, cur)
+		stop := floor
+		if next != nil {
+			stop = max(min(next.end, cur), floor)
+		}
+		back = append(back, w.fill(stop, cur, probes)...)
+		if next == nil || next.end <= floor {
+			break
+		}
+		back = append(back, w.inside(next, max(next.start, floor), stop)...)
+		w.onPath[next] = true
+		cur, before = max(next.start, floor), w.predecessors(next, nil, needs)
+	}
+	slices.Reverse(back)
+	return merge(back)
+}
+
+// predecessors returns the actions that of may have waited for; for nil, those
+// that last selects (all when it selects none).
+func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs map[string][]string) []*interval {
+	var all, some []*interval
+	var self trace.Action
+	if of != nil {
+		self, _ = of.action()
+	}
+	wanted, planned := needs[self.ID]
+	for _, iv := range w.ivs {
+		a, ok := iv.action()
+		if !ok || iv == of || (of != nil && iv.start >= of.start) {
+			continue
+		}
+		all = append(all, iv)
+		switch {
+		case of == nil:
+			if last != nil && last(iv) {
+				some = append(some, iv)
+			}
+		case slices.Contains(wanted, a.ID), a.ID == self.ID, of.sync != 0 && iv.sync != 0 && iv.sync != of.sync:
+			some = append(some, iv)
+		}
+	}
+	if (of == nil && len(some) == 0) || (of != nil && !planned) {
+		return all
+	}
+	return some
+}
+
+// latest returns what ended last of those that began before cur. What was still
+// going on then counts as ending there; of several, what has not ended at all
+// comes first, then what began last.
+func latest(of []*interval, cur time.Duration) *interval {
+	var best *interval
+	for _, iv := range of {
+		if iv.start >= cur {
+			continue
+		}
+		if best == nil || later(iv, best, cur) {
+			best = iv
+		}
+	}
+	return best
+}
+
+func later(a, b *interval, cur time.Duration) bool {
+	endA, endB := min(a.end, cur), min(b.end, cur)
+	switch {
+	case endA != endB:
+		return endA > endB
+	case a.open != b.open:
+		return a.open
+	}
+	return a.start > b.start
+}
+
+// fill covers the hole (from, to) on the path, backwards, with the pod's own waits.
+func (w *Waterfall) fill(from, to time.Duration, probes bool) []Segment {
+	var out []Segment
+	for cur := to; cur > from; {
+		var best *interval
+		if to-from > w.slack() {
+			best = latest(w.podWaits(from, cur, probes), cur)
+		}
+		if best == nil {
+			return append(out, unexplained(from, cur))
+		}
+		if end := min(best.end, cur); end < cur {
+			out = append(out, unexplained(end, cur))
+			cur = end
+		}
+		start := max(best.start, from)
+		out = append(out, waitSegment(best, start, cur))
+		w.onPath[best] = true
+		cur = start
+	}
+	return out
+}
+
+// podWaits returns the waits overlapping (from, to) that are not part of an action.
+func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
+	var out []*interval
+	for _, iv := range w.ivs {
+		e, ok := iv.wait()
+		if !ok || !iv.overlaps(from, to) || (e.For == trace.WaitProbe && !probes) || iv.owner() != nil {
+			continue
+		}
+		out = append(out, iv)
+	}
+	return out
+}
+
+// owner returns the action that iv is part of, nil when there is none.
+func (iv *interval) owner() *interval {
+	for up, n := iv.up, 0; up != nil && n < 64; up, n = up.up, n+1 {
+		if _, ok := up.action(); ok {
+			return up
+		}
+	}
+	return nil
+}
+
+// inside splits an action's part (from, to) of the path into waits and work, backwards.
+func (w *Waterfall) inside(a *interval, from, to time.Duration) []Segment {
+	var waits []*interval
+	a.within(func(iv *interval) {
+		if _, ok := iv.wait(); ok && iv.overlaps(from, to) {
+			waits = append(waits, iv)
+		}
+	})
+	work := func(from, to time.Duration) Segment {
+		return Segment{Kind: SegmentWork, Label: a.pathLabel(), Start: from, End: to, iv: a}
+	}
+	var out []Segment
+	for cur := to; cur > from; {
+		best := latest(waits, cur)
+		if best == nil || best.end <= from {
+			return append(out, work(from, cur))
+		}
+		if end := min(best.end, cur); end < cur {
+			out = append(out, work(end, cur))
+			cur = end
+		}
+		start := max(best.start, from)
+		out = append(out, waitSegment(best, start, cur))
+		w.onPath[best] = true
+		cur = start
+	}
+	return out
+}
+
+// pathLabel names an action on the path: its id, but pull for an image that was pulled.
+func (iv *interval) pathLabel() string {
+	a, _ := iv.action()
+	if a.Verb != "image" {
+		if a.Verb == "sandbox" || a.Verb == "volumes" || a.Verb == "cgroup" || a.Verb == "dirs" || a.ID == "" {
+			return a.Verb
+		}
+		return a.ID
+	}
+	if iv.pull() != nil {
+		return "pull"
+	}
+	return a.Verb
+}
+
+// pull returns the pull or PullImage call that an action consists of, nil when there is none.
+func (iv *interval) pull() *interval {
+	var pull, call *interval
+	iv.within(func(k *interval) {
+		switch e := k.event().(type) {
+		case *trace.ImagePull:
+			pull = k
+		case *trace.CRICall:
+			if e.Method == "PullImage" {
+				call = k
+			}
+		}
+	})
+	if pull != nil {
+		return pull
+	}
+	return call
+}
+
+func unexplained(from, to time.Duration) Segment {
+	return Segment{Kind: SegmentUnexplained, Label: "unexplained", Start: from, End: to}
+}
+
+func waitSegment(iv *interval, from, to time.Duration) Segment {
+	e, _ := iv.wait()
+	return Segment{Kind: SegmentWait, Label: "wait " + string(e.For), Start: from, End: to, Wait: e.For, iv: iv}
+}
+
+// merge joins neighbours of the same kind and label and drops empty segments.
+func merge(in []Segment) []Segment {
+	out := in[:0]
+	for _, s := range in {
+		if s.End <= s.Start {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].Kind == s.Kind && out[n-1].Label == s.Label && out[n-1].iv == s.iv {
+			out[n-1].End = s.End
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// floor sums up what the runtime needed for the containers on the path.
+func (w *Waterfall) floor() {
+	chain := map[string]bool{}
+	for iv := range w.onPath {
+		if a, ok := iv.action(); ok && (a.Verb == "create" || a.Verb == "start") {
+			chain[a.Container] = true
+		}
+	}
+	best := map[string]time.Duration{} // the last successful call for each thing
+	for _, iv := range w.ivs {
+		a, ok := iv.action()
+		if !ok || iv.err() != "" || iv.open {
+			continue
+		}
+		method := map[string]string{"sandbox": "RunPodSandbox", "create": "CreateContainer", "start": "StartContainer"}[a.Verb]
+		if method == "" || (a.Verb != "sandbox" && !chain[a.Container]) {
+			continue
+		}
+		iv.within(func(k *interval) {
+			if c, ok := k.call(); ok && c.Method == method && !k.open && k.err() == "" {
+				best[a.Verb+" "+a.Container] = k.dur()
+			}
+		})
+	}
+	for _, d := range best {
+		w.Floor += d
+	}
+}

@@ -1,0 +1,250 @@
+package waterfall
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// RowKind says what a row stands for.
+type RowKind string
+
+// The kinds of row.
+const (
+	RowSeen   RowKind = "seen"   // the instant the pod was seen
+	RowAction RowKind = "action" // a step of the plan
+	RowCall   RowKind = "call"   // a CRI call within a step
+	RowOp     RowKind = "op"     // another operation within a step: a volume, a pull
+	RowWait   RowKind = "wait"   // a wait
+)
+
+// Row is one bar.
+type Row struct {
+	Kind   RowKind
+	Label  string // sandbox, image, create, start, the method of a call, wait
+	Detail string // what of, as the image or the container
+	// Start and End are since the origin; they are equal for an instant.
+	Start, End time.Duration
+	Depth      int  // 1 for what is nested under the row before with depth 0
+	Critical   bool // on the path from seen to started
+	Open       bool // it has not ended
+	// Note is said after the bar, as a pull's size and rate.
+	Note string
+	Err  string
+	Verb string         // the action's verb, for actions
+	Wait trace.WaitKind // for waits
+	Span trace.SpanID   // 0 when the row stands for several
+}
+
+// Dur returns how long the bar is.
+func (r Row) Dur() time.Duration { return r.End - r.Start }
+
+// The order of rows.
+const (
+	rankSeen = iota
+	rankPrepare
+	rankVolumes
+	rankSandbox
+	rankImage
+	rankContainer
+	rankOther
+	rankWait
+)
+
+func rankOf(verb string) int {
+	switch verb {
+	case "cgroup", "dirs":
+		return rankPrepare
+	case "volumes", "kill", "stop-sandbox", "remove", "remove-sandbox", "unmount", "remove-cgroup":
+		return rankVolumes
+	case "sandbox":
+		return rankSandbox
+	case "image":
+		return rankImage
+	case "create", "start", "post-start":
+		return rankContainer
+	}
+	return rankOther
+}
+
+// group is an action or wait with the rows nested under it.
+type group struct {
+	rank  int
+	first time.Duration // of its container's first action; its own otherwise
+	rows  []Row
+}
+
+func (w *Waterfall) buildRows() []Row {
+	seen := Row{Kind: RowSeen, Label: "seen", Critical: true}
+	switch {
+	case !w.SeenKnown:
+		seen.Label, seen.Detail, seen.Critical = "first record", "seen before", false
+	case w.Source != "":
+		seen.Detail = "← " + w.Source
+	}
+	groups := []group{{rank: rankSeen, rows: []Row{seen}}}
+	first := w.firstOfContainer()
+	for _, iv := range w.ivs {
+		if a, ok := iv.action(); ok {
+			g := group{rank: rankOf(a.Verb), first: iv.start, rows: w.actionRows(iv, a)}
+			if g.rank == rankContainer {
+				g.first = first[a.Container]
+			}
+			groups = append(groups, g)
+			continue
+		}
+		if e, ok := iv.wait(); ok && iv.owner() == nil {
+			groups = append(groups, group{rank: rankWait, first: iv.start, rows: []Row{w.waitRow(iv, e, 0)}})
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b group) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.first, b.first))
+	})
+	groups = w.mergePrepare(groups)
+	var rows []Row
+	for _, g := range groups {
+		rows = append(rows, g.rows...)
+	}
+	return rows
+}
+
+func (w *Waterfall) firstOfContainer() map[string]time.Duration {
+	first := map[string]time.Duration{}
+	for _, iv := range w.ivs {
+		a, ok := iv.action()
+		if !ok || rankOf(a.Verb) != rankContainer {
+			continue
+		}
+		if t, known := first[a.Container]; !known || iv.start < t {
+			first[a.Container] = iv.start
+		}
+	}
+	return first
+}
+
+// tiny is how short something nested must be to be left out, and preparation to be merged.
+func (w *Waterfall) tiny() time.Duration { return max(w.End/100, time.Millisecond) }
+
+// actionRows returns an action's row and those nested under it.
+func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
+	row := Row{
+		Kind: RowAction, Label: cmp.Or(a.Verb, a.ID), Detail: short(cmp.Or(a.Container, a.Target)), Verb: a.Verb,
+		Start: iv.start, End: iv.end, Open: iv.open, Err: iv.err(), Span: iv.id, Critical: w.onPath[iv],
+	}
+	if row.Open {
+		row.Err = ""
+	}
+	switch a.Verb {
+	case "image":
+		row.Detail = cmp.Or(a.Target, a.Container)
+		row.Note = pullNote(iv)
+	case "volumes":
+		row.Detail = strings.Join(volumeNames(iv), " ")
+	case "sandbox":
+		row.Detail = ""
+	}
+	nested := w.nested(iv)
+	if len(nested) == 1 && nested[0].Kind == RowCall && (row.Detail == "" || nested[0].Err == "") {
+		row.Detail = cmp.Or(row.Detail, nested[0].Label)
+		nested = nil
+	}
+	return append([]Row{row}, nested...)
+}
+
+// nested returns the rows of what happened within an action, leaving out what is tiny.
+func (w *Waterfall) nested(a *interval) []Row {
+	var rows []Row
+	a.within(func(iv *interval) {
+		failed := iv.err() != "" && iv.err() != a.err()
+		if iv.dur() < w.tiny() && !failed {
+			return
+		}
+		switch e := iv.event().(type) {
+		case *trace.CRICall:
+			rows = append(rows, Row{
+				Kind: RowCall, Label: e.Method, Start: iv.start, End: iv.end, Depth: 1, Open: iv.open,
+				Err: iv.err(), Span: iv.id, Critical: w.onPath[a],
+			})
+		case *trace.Wait:
+			rows = append(rows, w.waitRow(iv, e, 1))
+		case *trace.Volume:
+			rows = append(rows, Row{
+				Kind: RowOp, Label: e.Op, Detail: e.Name, Start: iv.start, End: iv.end, Depth: 1, Open: iv.open,
+				Err: iv.err(), Span: iv.id, Critical: w.onPath[a],
+			})
+		}
+	})
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Start, b.Start) })
+	return rows
+}
+
+func (w *Waterfall) waitRow(iv *interval, e *trace.Wait, depth int) Row {
+	return Row{
+		Kind: RowWait, Label: "wait", Detail: strings.TrimSpace(string(e.For) + " " + e.On), Start: iv.start, End: iv.end,
+		Depth: depth, Open: iv.open, Wait: e.For, Note: e.Detail, Span: iv.id, Critical: w.onPath[iv],
+	}
+}
+
+// mergePrepare makes one row of admission, cgroup and directories when they are
+// tiny together.
+func (w *Waterfall) mergePrepare(groups []group) []group {
+	var labels []string
+	merged := Row{Kind: RowAction, Start: w.End, Detail: ""}
+	n := 0
+	for _, g := range groups {
+		if g.rank != rankPrepare {
+			continue
+		}
+		r := g.rows[0]
+		if len(g.rows) > 1 || r.Err != "" || r.Open {
+			return groups
+		}
+		n++
+		if !slices.Contains(labels, r.Label) {
+			labels = append(labels, r.Label)
+		}
+		merged.Start, merged.End = min(merged.Start, r.Start), max(merged.End, r.End)
+		merged.Critical = merged.Critical || r.Critical
+	}
+	if n < 2 || merged.Dur() > max(2*w.tiny(), 5*time.Millisecond) {
+		return groups
+	}
+	merged.Label, merged.Verb = strings.Join(labels, " · "), "cgroup"
+	out := slices.DeleteFunc(slices.Clone(groups), func(g group) bool { return g.rank == rankPrepare })
+	return slices.Insert(out, 1, group{rank: rankPrepare, rows: []Row{merged}})
+}
+
+func volumeNames(iv *interval) []string {
+	var names []string
+	iv.within(func(k *interval) {
+		if v, ok := k.event().(*trace.Volume); ok && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	})
+	return names
+}
+
+// pullNote tells a pull's size and rate, or how far it has come.
+func pullNote(iv *interval) string {
+	p := iv.pull()
+	if p == nil {
+		return ""
+	}
+	e, _ := p.event().(*trace.ImagePull)
+	switch {
+	case e != nil && e.Shared:
+		return "another pod's pull"
+	case e != nil && e.Bytes > 0 && !p.open && p.dur() > 0:
+		return fmt.Sprintf("%s, %s", human.Bytes(e.Bytes), human.Rate(e.Bytes, p.dur()))
+	case p.open && p.progress != nil && p.progress.Total > 0:
+		return fmt.Sprintf("%s of %s", human.Bytes(p.progress.Done), human.Bytes(p.progress.Total))
+	case p.open && p.progress != nil:
+		return human.Bytes(p.progress.Done)
+	}
+	return ""
+}

@@ -1,0 +1,189 @@
+package waterfall
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// TextOptions say how to draw.
+type TextOptions struct {
+	// ASCII keeps to ASCII, for serial consoles and old fonts.
+	ASCII bool
+}
+
+// glyphs are what a drawing is made of, each one column wide.
+type glyphs struct {
+	critical, more, last, full, wait, instant, open, ellipsis string
+	text                                                      func(string) string
+}
+
+var (
+	unicode = glyphs{critical: "▸", more: "├", last: "└", full: "▇", wait: "░", instant: "▏", open: "▷", ellipsis: "…", text: human.Line}
+	ascii   = glyphs{critical: ">", more: "|", last: "`", full: "#", wait: ".", instant: "|", open: ">", ellipsis: "~", text: toASCII}
+)
+
+// Text draws the waterfall in plain text, without escape codes, no line longer
+// than width (40 at least). Every line ends in a newline.
+func (w *Waterfall) Text(width int, opt TextOptions) string {
+	g := unicode
+	if opt.ASCII {
+		g = ascii
+	}
+	l := w.Layout(width)
+	var b strings.Builder
+	line := func(s string) {
+		b.WriteString(clip(strings.TrimRight(g.text(s), " "), l.Width, g) + "\n")
+	}
+	for _, s := range w.header(l.Width, g) {
+		line(s)
+	}
+	line(strings.Repeat(" ", l.Labels) + axis(l))
+	for _, ln := range l.Lines {
+		line(drawLine(ln, l, g))
+	}
+	for _, s := range wrap("why: "+g.text(w.Why()), l.Width, "     ") {
+		line(s)
+	}
+	if s := w.Sum(); s != "" {
+		for _, s := range wrap("sum: "+g.text(s), l.Width, "     ") {
+			line(s)
+		}
+	}
+	return b.String()
+}
+
+// Title is the waterfall's heading: pod, phase, how long it took, the floor.
+func (w *Waterfall) Title() string {
+	parts := []string{w.Pod.String()}
+	if w.Phase != "" {
+		parts = append(parts, w.Phase)
+	}
+	switch {
+	case w.Ready >= 0 && w.Started >= 0 && w.Ready > w.Started:
+		parts = append(parts, "started "+human.Duration(w.Started), "ready "+human.Duration(w.Ready))
+	case w.Ready >= 0:
+		parts = append(parts, "ready "+human.Duration(w.Ready))
+	case w.Started >= 0:
+		parts = append(parts, "started "+human.Duration(w.Started))
+	default:
+		parts = append(parts, human.Duration(w.End)+" so far")
+	}
+	if w.Floor > 0 {
+		parts = append(parts, "floor "+human.Duration(w.Floor))
+	}
+	return strings.Join(parts, "   ")
+}
+
+// header is the title with the key to the mark, on a line of its own where there is no room.
+func (w *Waterfall) header(width int, g glyphs) []string {
+	key := g.critical + " critical path"
+	if s := w.Title() + "   " + key; utf8.RuneCountInString(s) <= width {
+		return []string{s}
+	}
+	return []string{w.Title(), key}
+}
+
+// Sum adds up the critical path: each segment, and what is unexplained.
+func (w *Waterfall) Sum() string {
+	var labels, out []string
+	total := map[string]time.Duration{}
+	for _, s := range w.Path {
+		if _, ok := total[s.Label]; !ok && s.Kind != SegmentUnexplained {
+			labels = append(labels, s.Label)
+		}
+		total[s.Label] += s.Dur()
+	}
+	for _, label := range labels {
+		out = append(out, label+" "+human.Duration(total[label]))
+	}
+	if w.Unexplained > 0 {
+		out = append(out, "unexplained "+human.Duration(w.Unexplained))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return strings.Join(out, " + ") + " = " + human.Duration(w.Length())
+}
+
+func axis(l Layout) string {
+	row := []rune(strings.Repeat(" ", l.Bars+afterBars))
+	for _, t := range l.Ticks {
+		text := []rune(t.Text)
+		if t.Col+len(text) > len(row) {
+			break
+		}
+		copy(row[t.Col:], text)
+	}
+	return string(row)
+}
+
+func drawLine(ln Line, l Layout, g glyphs) string {
+	mark, branch := " ", ""
+	if ln.Critical {
+		mark = g.critical
+	}
+	switch ln.Branch {
+	case BranchMore:
+		branch = g.more + " "
+	case BranchLast:
+		branch = g.last + " "
+	case BranchNone:
+	}
+	label := g.text(mark + branch + ln.Text())
+	label = clip(label, l.Labels-1, g)
+	label += strings.Repeat(" ", l.Labels-utf8.RuneCountInString(label))
+	glyph := g.full
+	if ln.Kind == RowWait {
+		glyph = g.wait
+	}
+	bar := strings.Repeat(glyph, ln.Cols)
+	switch {
+	case ln.Cols == 0:
+		bar = g.instant
+	case ln.Open:
+		bar = strings.Repeat(glyph, ln.Cols-1) + g.open
+	}
+	return label + strings.Repeat(" ", ln.Bar) + bar + " " + g.text(ln.After)
+}
+
+// clip cuts s to width columns, with an ellipsis where anything was cut.
+func clip(s string, width int, g glyphs) string {
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:max(width-1, 0)]) + g.ellipsis
+}
+
+// wrap breaks s at spaces into lines of at most width columns; further lines are indented.
+func wrap(s string, width int, indent string) []string {
+	var lines []string
+	cur := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case cur == "":
+			cur = word
+		case utf8.RuneCountInString(cur)+1+utf8.RuneCountInString(word) > width:
+			lines = append(lines, cur)
+			cur = indent + word
+		default:
+			cur += " " + word
+		}
+	}
+	return append(lines, cur)
+}
+
+// toASCII replaces what is not ASCII by what looks like it, or a question mark.
+func toASCII(s string) string {
+	s = human.Line(s)
+	s = strings.NewReplacer("◀", "<", "←", "<-", "→", "->", "·", "+", "µ", "u", "…", "...").Replace(s)
+	return strings.Map(func(r rune) rune {
+		if r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,218 @@
+package waterfall
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// ErrNoRecords is returned when no record is about the pod.
+var ErrNoRecords = errors.New("no records of this pod")
+
+// ErrAdopted is returned when the pod's containers were found running: its start was not seen.
+var ErrAdopted = errors.New("the pod was found running: its start was not seen")
+
+// Waterfall is one start of a pod. All durations are since Origin.
+type Waterfall struct {
+	Pod    trace.Pod
+	Source string // where the pod came from; "" unknown
+	// Origin is when the pod was seen, or the first record where SeenKnown is false.
+	Origin    time.Time
+	SeenKnown bool
+	// Started and Ready are -1 when the pod has not got there.
+	Started, Ready time.Duration
+	// End is where the drawing ends: ready, or the last record (or now) before that.
+	End time.Duration
+	// Phase is the last status's phase; "" unknown.
+	Phase string
+	// Floor is what the runtime itself needed: RunPodSandbox, and CreateContainer and
+	// StartContainer of each container on the critical path. 0 when not known.
+	Floor time.Duration
+	// Path is the critical path from Origin to Started (to End while the pod has not
+	// started), in order and without holes. Tail goes on from Started to Ready.
+	Path, Tail []Segment
+	// Waits are the waits on Path by kind, longest first.
+	Waits []WaitTotal
+	// Unexplained is the time on Path that nothing recorded covers.
+	Unexplained time.Duration
+	// Incomplete says that records of this start are known to be missing.
+	Incomplete bool
+
+	rows []Row
+	ivs  []*interval
+	t0   int64
+	// onPath holds the actions and waits that the path runs through.
+	onPath map[*interval]bool
+}
+
+// SegmentKind says what covers a stretch of the critical path.
+type SegmentKind string
+
+// The kinds of segment.
+const (
+	SegmentWork        SegmentKind = "work"
+	SegmentWait        SegmentKind = "wait"
+	SegmentUnexplained SegmentKind = "unexplained"
+)
+
+// Segment is a stretch of the critical path.
+type Segment struct {
+	Kind       SegmentKind
+	Label      string // as pull, sandbox, create web, wait queue, unexplained
+	Start, End time.Duration
+	Wait       trace.WaitKind // for waits
+	iv         *interval
+}
+
+// Dur returns how long the segment is.
+func (s Segment) Dur() time.Duration { return s.End - s.Start }
+
+// WaitTotal is how long the critical path waited for one kind of thing.
+type WaitTotal struct {
+	For trace.WaitKind
+	Dur time.Duration
+}
+
+// Build explains the last start of pod in recs, which are in order. Whatever has
+// not ended is drawn up to the last record.
+func Build(recs []trace.Record, pod trace.Pod) (*Waterfall, error) {
+	return BuildAt(recs, pod, time.Time{})
+}
+
+// BuildAt is Build that draws what has not ended up to now.
+func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, error) {
+	own := lastLife(recs, pod)
+	if len(own) == 0 {
+		return nil, fmt.Errorf("waterfall of %s: %w", pod, ErrNoRecords)
+	}
+	w := &Waterfall{Pod: pod, Started: -1, Ready: -1, onPath: map[*interval]bool{}}
+	marks := milestones(own)
+	if m := marks["started"]; m != nil && m.adopted || marks["seen"] != nil && marks["seen"].adopted {
+		return nil, fmt.Errorf("waterfall of %s: %w", pod, ErrAdopted)
+	}
+	end := own[len(own)-1].Time
+	if !now.IsZero() {
+		end = max(end, now.UnixNano())
+	}
+	w.place(own, marks, end)
+	w.collect(own)
+	w.findPath(needsOf(own))
+	w.floor()
+	w.rows = w.buildRows()
+	return w, nil
+}
+
+// Rows returns what to draw, in order.
+func (w *Waterfall) Rows() []Row { return slices.Clone(w.rows) }
+
+// lastLife returns the records of the pod since it was last seen anew.
+func lastLife(recs []trace.Record, pod trace.Pod) []trace.Record {
+	var own []trace.Record
+	for _, r := range recs {
+		if r.Pod != pod || r.Event == nil {
+			continue
+		}
+		if m, ok := r.Event.(*trace.Milestone); ok && m.Name == "seen" {
+			own = own[:0]
+		}
+		own = append(own, r)
+	}
+	return own
+}
+
+// mark is a milestone that was reached.
+type mark struct {
+	at      int64
+	since   time.Duration
+	adopted bool
+	source  string
+}
+
+// milestones returns the first of each name.
+func milestones(own []trace.Record) map[string]*mark {
+	out := map[string]*mark{}
+	for i := range own {
+		if e, ok := own[i].Event.(*trace.Milestone); ok && out[e.Name] == nil {
+			out[e.Name] = &mark{at: own[i].Time, since: e.Since, adopted: e.Adopted, source: e.Source}
+		}
+	}
+	return out
+}
+
+// place fixes the origin and the milestones relative to it.
+func (w *Waterfall) place(own []trace.Record, marks map[string]*mark, end int64) {
+	started, ready := marks["started"], marks["ready"]
+	switch seen := marks["seen"]; {
+	case seen != nil:
+		w.t0, w.SeenKnown, w.Source = seen.at, true, seen.source
+	case started != nil && started.since > 0:
+		w.t0, w.SeenKnown = started.at-int64(started.since), true
+	case ready != nil && ready.since > 0:
+		w.t0, w.SeenKnown = ready.at-int64(ready.since), true
+	default:
+		w.t0 = own[0].Start()
+		for i := range own {
+			w.t0 = min(w.t0, own[i].Start())
+		}
+	}
+	w.Origin = time.Unix(0, w.t0)
+	if started != nil {
+		w.Started = time.Duration(max(started.at-w.t0, 0))
+	}
+	if ready != nil {
+		w.Ready = time.Duration(max(ready.at-w.t0, 0))
+		end = ready.at
+	}
+	if m := marks["terminating"]; m != nil {
+		end = min(end, m.at)
+	}
+	w.End = max(time.Duration(end-w.t0), w.Started, w.Ready)
+	for i := range own {
+		if s, ok := own[i].Event.(*trace.PodStatus); ok {
+			w.Phase = s.Phase
+		}
+	}
+}
+
+// needsOf returns what each step of the pod's plans needs, all plans taken together.
+func needsOf(own []trace.Record) map[string][]string {
+	needs := map[string][]string{}
+	for i := range own {
+		plan, ok := own[i].Event.(*trace.Plan)
+		if !ok {
+			continue
+		}
+		for _, s := range plan.Steps {
+			needs[s.ID] = append(needs[s.ID], s.Needs...)
+		}
+	}
+	for id, n := range needs {
+		slices.Sort(n)
+		needs[id] = slices.Compact(n)
+	}
+	return needs
+}
+
+// totals sums up the path's waits and what is unexplained.
+func (w *Waterfall) totals() {
+	by := map[trace.WaitKind]time.Duration{}
+	for _, s := range w.Path {
+		switch s.Kind {
+		case SegmentWait:
+			by[s.Wait] += s.Dur()
+		case SegmentUnexplained:
+			w.Unexplained += s.Dur()
+		case SegmentWork:
+		}
+	}
+	for kind, d := range by {
+		w.Waits = append(w.Waits, WaitTotal{For: kind, Dur: d})
+	}
+	slices.SortFunc(w.Waits, func(a, b WaitTotal) int {
+		return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.For, b.For))
+	})
+}

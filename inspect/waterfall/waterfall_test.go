@@ -1,0 +1,340 @@
+package waterfall
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var cart = trace.Pod{Namespace: "shop", Name: "cart-7d4f-a1b", UID: "9f"}
+
+const ms = time.Millisecond
+
+// plan is the usual graph for one container.
+func plan(container, image string) *trace.Plan {
+	return &trace.Plan{Steps: []trace.PlanStep{
+		{ID: "cgroup", Verb: "cgroup"},
+		{ID: "dirs", Verb: "dirs"},
+		{ID: "volumes", Verb: "volumes", Needs: []string{"dirs"}},
+		{ID: "sandbox", Verb: "sandbox", Needs: []string{"cgroup", "dirs"}},
+		{ID: "image " + image, Verb: "image"},
+		{ID: "create " + container, Verb: "create", Needs: []string{"sandbox", "volumes", "image " + image}},
+		{ID: "start " + container, Verb: "start", Needs: []string{"create " + container}},
+	}}
+}
+
+// call adds an action that consists of one CRI call.
+func call(t *tape.Tape, from, to time.Duration, parent trace.SpanID, a trace.Action, method string) {
+	act := t.Begin(from, cart, parent, &a)
+	c := t.Begin(from, cart, act, &trace.CRICall{Method: method})
+	t.End(to, c, &trace.CRICall{Method: method, Code: "OK"})
+	t.End(to, act, nil)
+}
+
+// slowPull is the pod of SCREENS.md: a pull sets the pace.
+func slowPull() *tape.Tape {
+	t := tape.New()
+	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "apiserver ADD"})
+	sync := t.Begin(1*ms, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(1*ms, cart, sync, plan("cart", "redis:7.2"))
+	cg := t.Begin(1*ms, cart, sync, &trace.Action{ID: "cgroup", Verb: "cgroup"})
+	t.End(2*ms, cg, nil)
+	dirs := t.Begin(1*ms, cart, sync, &trace.Action{ID: "dirs", Verb: "dirs"})
+	t.End(3*ms, dirs, nil)
+	img := t.Begin(2*ms, cart, sync, &trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2", Reason: "not present on the node"})
+	vol := t.Begin(3*ms, cart, sync, &trace.Action{ID: "volumes", Verb: "volumes"})
+	for i, name := range []string{"config", "secret", "token"} {
+		v := t.Begin(time.Duration(4+i)*ms, cart, vol, &trace.Volume{Op: "setup", Name: name})
+		t.End(time.Duration(20+i)*ms, v, nil)
+	}
+	t.End(51*ms, vol, nil)
+	sb := t.Begin(3*ms, cart, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	q := t.Begin(3*ms, cart, sb, &trace.Wait{For: trace.WaitQueue, On: "runtime", Detail: "4 of 4 slots busy"})
+	t.End(110*ms, q, nil)
+	run := t.Begin(110*ms, cart, sb, &trace.CRICall{Method: "RunPodSandbox"})
+	t.End(315*ms, run, &trace.CRICall{Method: "RunPodSandbox", Code: "OK"})
+	t.End(315*ms, sb, nil)
+	is := t.Begin(2*ms, cart, img, &trace.CRICall{Method: "ImageStatus"})
+	t.End(3*ms, is, &trace.CRICall{Method: "ImageStatus", Code: "OK"})
+	pull := t.Begin(4*ms, cart, img, &trace.ImagePull{Image: "redis:7.2"})
+	pc := t.Begin(4*ms, cart, pull, &trace.CRICall{Method: "PullImage", Image: "redis:7.2"})
+	t.Point(1900*ms, cart, pull, &trace.ImageProgress{Image: "redis:7.2", Done: 41 << 20, Total: 68 << 20})
+	t.End(4104*ms, pc, &trace.CRICall{Method: "PullImage", Code: "OK"})
+	t.End(4104*ms, pull, &trace.ImagePull{Image: "redis:7.2", Bytes: 68 << 20})
+	t.End(4104*ms, img, nil)
+	call(t, 4105*ms, 4146*ms, sync, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
+	call(t, 4146*ms, 4234*ms, sync, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
+	t.End(4235*ms, sync, nil)
+	t.Point(4234*ms, cart, 0, &trace.Milestone{Name: "started", Since: 4234 * ms})
+	t.Point(4234*ms, cart, 0, &trace.PodStatus{Phase: "Running", Total: 1})
+	pr := t.Begin(4240*ms, cart, 0, &trace.Wait{For: trace.WaitProbe, On: "startup probe of cart"})
+	t.End(4670*ms, pr, nil)
+	t.Point(4671*ms, cart, 0, &trace.Milestone{Name: "ready", Since: 4671 * ms})
+	return t
+}
+
+// retry is a pod whose first create fails and is tried again after a back-off.
+func retry() *tape.Tape {
+	t := tape.New()
+	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	s1 := t.Begin(1*ms, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(1*ms, cart, s1, plan("web", "web:1"))
+	call(t, 2*ms, 102*ms, s1, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
+	fail := t.Begin(103*ms, cart, s1, &trace.Action{ID: "create web", Verb: "create", Container: "web"})
+	t.End(113*ms, fail, &trace.Action{ID: "create web", Verb: "create", Container: "web", Err: "CreateContainerConfigError: no such\nkey \x1b[31m\"a\""})
+	t.End(114*ms, s1, &trace.Sync{Why: "create", N: 1, Err: "create web failed"})
+	bo := t.Begin(114*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, On: "create web", Detail: "10s"})
+	t.End(1114*ms, bo, nil)
+	s2 := t.Begin(1115*ms, cart, 0, &trace.Sync{Why: "retry", N: 2})
+	t.Point(1115*ms, cart, s2, plan("web", "web:1"))
+	call(t, 1115*ms, 1215*ms, s2, trace.Action{ID: "create web", Verb: "create", Container: "web"}, "CreateContainer")
+	call(t, 1315*ms, 1415*ms, s2, trace.Action{ID: "start web", Verb: "start", Container: "web"}, "StartContainer")
+	t.End(1416*ms, s2, nil)
+	t.Point(1415*ms, cart, 0, &trace.Milestone{Name: "started", Since: 1415 * ms})
+	return t
+}
+
+// under is slowPull as far as its first n records.
+func under(n int) *tape.Tape {
+	t := slowPull()
+	t.Recs = t.Records()[:n]
+	return t
+}
+
+// foreign is a start of which only CRI calls are known.
+func foreign() *tape.Tape {
+	t := tape.New()
+	one := func(from, to time.Duration, c trace.CRICall) {
+		id := t.Begin(from, cart, 0, &c)
+		t.End(to, id, nil)
+	}
+	one(0, 200*ms, trace.CRICall{Method: "RunPodSandbox"})
+	one(210*ms, 900*ms, trace.CRICall{Method: "PullImage", Image: "redis:7.2"})
+	one(910*ms, 950*ms, trace.CRICall{Method: "CreateContainer", Container: strings.Repeat("ab", 32)})
+	one(950*ms, 1000*ms, trace.CRICall{Method: "StartContainer", Container: strings.Repeat("ab", 32)})
+	return t
+}
+
+var stories = map[string]func() *tape.Tape{
+	"slow-pull": slowPull, "retry": retry, "pulling": func() *tape.Tape { return under(26) }, "foreign": foreign,
+	"only-seen": func() *tape.Tape { return under(1) },
+}
+
+func TestText(t *testing.T) {
+	for name, story := range stories {
+		for _, c := range []struct {
+			suffix string
+			width  int
+			opt    TextOptions
+		}{{"80", 80, TextOptions{}}, {"120", 120, TextOptions{}}, {"ascii-80", 80, TextOptions{ASCII: true}}} {
+			t.Run(name+"-"+c.suffix, func(t *testing.T) {
+				w, err := Build(story().Records(), cart)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := w.Text(c.width, c.opt)
+				for line := range strings.Lines(got) {
+					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > c.width {
+						t.Errorf("line of %d columns: %q", n, line)
+					}
+					if strings.ContainsAny(line, "\x1b\t\r") {
+						t.Errorf("control character: %q", line)
+					}
+					if c.opt.ASCII && strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+						t.Errorf("not ASCII: %q", line)
+					}
+				}
+				golden(t, filepath.Join("testdata", name+"-"+c.suffix+".txt"), got)
+			})
+		}
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got, -update rewrites):\n%s", path, diff)
+	}
+}
+
+// seg is a Segment without what it was made of.
+type seg struct {
+	Label      string
+	Start, End time.Duration
+}
+
+func segs(in []Segment) []seg {
+	out := make([]seg, 0, len(in))
+	for _, s := range in {
+		out = append(out, seg{s.Label, s.Start, s.End})
+	}
+	return out
+}
+
+func TestPath(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		tape        *tape.Tape
+		path, tail  []seg
+		waits       []WaitTotal
+		floor       time.Duration
+		unexplained time.Duration
+		cause       string
+	}{
+		{
+			name: "the pull decides, not what ran beside it", tape: slowPull(),
+			path: []seg{
+				{"unexplained", 0, 2 * ms},
+				{"pull", 2 * ms, 4104 * ms},
+				{"unexplained", 4104 * ms, 4105 * ms},
+				{"create cart", 4105 * ms, 4146 * ms},
+				{"start cart", 4146 * ms, 4234 * ms},
+			},
+			tail:  []seg{{"unexplained", 4234 * ms, 4240 * ms}, {"wait probe", 4240 * ms, 4670 * ms}, {"unexplained", 4670 * ms, 4671 * ms}},
+			floor: (205 + 41 + 88) * ms, unexplained: 3 * ms,
+			cause: "pull 4.10s: not present on the node (68 MiB, 17 MiB/s)",
+		},
+		{
+			name: "a failed try and its back-off are on the path", tape: retry(),
+			path: []seg{
+				{"unexplained", 0, 2 * ms},
+				{"sandbox", 2 * ms, 102 * ms},
+				{"unexplained", 102 * ms, 103 * ms},
+				{"create web", 103 * ms, 113 * ms},
+				{"unexplained", 113 * ms, 114 * ms},
+				{"wait backoff", 114 * ms, 1114 * ms},
+				{"unexplained", 1114 * ms, 1115 * ms},
+				{"create web", 1115 * ms, 1215 * ms},
+				{"unexplained", 1215 * ms, 1315 * ms},
+				{"start web", 1315 * ms, 1415 * ms},
+			},
+			waits: []WaitTotal{{trace.WaitBackoff, 1000 * ms}},
+			floor: 300 * ms, unexplained: 105 * ms,
+			cause: "wait backoff 1.00s: create web, 10s",
+		},
+		{
+			name: "CRI calls alone", tape: foreign(),
+			path: []seg{
+				{"sandbox", 0, 200 * ms},
+				{"unexplained", 200 * ms, 210 * ms},
+				{"pull", 210 * ms, 900 * ms},
+				{"unexplained", 900 * ms, 910 * ms},
+				{"create abababababab", 910 * ms, 950 * ms},
+				{"start abababababab", 950 * ms, 1000 * ms},
+			},
+			floor: 290 * ms, unexplained: 20 * ms,
+			cause: "pull 690ms: redis:7.2",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, err := Build(c.tape.Records(), cart)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.path, segs(w.Path)); diff != "" {
+				t.Errorf("path (-want +got):\n%s", diff)
+			}
+			if c.tail != nil {
+				if diff := cmp.Diff(c.tail, segs(w.Tail)); diff != "" {
+					t.Errorf("tail (-want +got):\n%s", diff)
+				}
+			}
+			if diff := cmp.Diff(c.waits, w.Waits); diff != "" {
+				t.Errorf("waits (-want +got):\n%s", diff)
+			}
+			if w.Floor != c.floor || w.Unexplained != c.unexplained {
+				t.Errorf("floor %v, unexplained %v; want %v, %v", w.Floor, w.Unexplained, c.floor, c.unexplained)
+			}
+			if got := w.Cause(); got != c.cause {
+				t.Errorf("cause %q, want %q", got, c.cause)
+			}
+		})
+	}
+}
+
+// TestAnyPartHolds builds from every prefix, suffix and with every record missing:
+// the path has no holes, ends where it should, and nothing panics.
+func TestAnyPartHolds(t *testing.T) {
+	check := func(t *testing.T, recs []trace.Record) {
+		t.Helper()
+		w, err := Build(recs, cart)
+		if err != nil {
+			if !errors.Is(err, ErrNoRecords) {
+				t.Fatal(err)
+			}
+			return
+		}
+		var at, total time.Duration
+		for _, s := range w.Path {
+			if s.Start != at || s.End <= s.Start {
+				t.Fatalf("path has a hole or an empty segment at %v: %v", at, segs(w.Path))
+			}
+			at = s.End
+			total += s.Dur()
+		}
+		if total != w.Length() {
+			t.Fatalf("path adds up to %v, want %v", total, w.Length())
+		}
+		for _, r := range w.Rows() {
+			if r.Start < 0 || r.End < r.Start || r.End > w.End {
+				t.Fatalf("row out of bounds: %+v of %v", r, w.End)
+			}
+		}
+		w.Text(80, TextOptions{})
+		w.Text(1, TextOptions{ASCII: true})
+	}
+	for _, story := range stories {
+		recs := story().Records()
+		for i := range recs {
+			check(t, recs[:i])
+			check(t, recs[i:])
+			check(t, append(append([]trace.Record(nil), recs[:i]...), recs[i+1:]...))
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	if _, err := Build(slowPull().Recs, trace.Pod{Name: "other"}); !errors.Is(err, ErrNoRecords) {
+		t.Errorf("other pod: %v", err)
+	}
+	tp := tape.New()
+	tp.Point(0, cart, 0, &trace.Milestone{Name: "started", Adopted: true})
+	if _, err := Build(tp.Recs, cart); !errors.Is(err, ErrAdopted) {
+		t.Errorf("adopted pod: %v", err)
+	}
+}
+
+func TestNowMovesWhatIsOpen(t *testing.T) {
+	w, err := BuildAt(under(26).Recs, cart, tape.Epoch.Add(3*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.End != 3*time.Second || w.Started != -1 {
+		t.Errorf("end %v, started %v", w.End, w.Started)
+	}
+	if want := "not started after 3.00s; now image redis:7.2 for 3.00s."; w.Why() != want {
+		t.Errorf("why %q, want %q", w.Why(), want)
+	}
+}

@@ -1,0 +1,188 @@
+package waterfall
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// part is all of the path that has one label.
+type part struct {
+	Segment
+	total time.Duration
+}
+
+// longest returns what the path spent most time on, the zero part for an empty path.
+func (w *Waterfall) longest() part {
+	var order []string
+	by := map[string]*part{}
+	for _, s := range w.Path {
+		p := by[s.Label]
+		if p == nil {
+			p = &part{Segment: s}
+			by[s.Label] = p
+			order = append(order, s.Label)
+		}
+		if s.Dur() > p.Dur() {
+			p.Segment = s
+		}
+		p.total += s.Dur()
+	}
+	var best part
+	for _, label := range order {
+		if by[label].total > best.total {
+			best = *by[label]
+		}
+	}
+	return best
+}
+
+// Length is how long the path is: seen to started, or to the end while the pod has not started.
+func (w *Waterfall) Length() time.Duration {
+	if w.Started >= 0 {
+		return w.Started
+	}
+	return w.End
+}
+
+// Cause is one short line on what the start spent most time on, and why as far as
+// it was recorded: "pull 4.10s: not on the node (68 MiB, 16 MiB/s)". It is empty
+// when the path is.
+func (w *Waterfall) Cause() string {
+	p := w.longest()
+	if p.total == 0 {
+		return ""
+	}
+	head := p.Label + " " + human.Duration(p.total)
+	if why := p.reason(); why != "" {
+		head += ": " + why
+	}
+	return head
+}
+
+// reason says why the part took as long as it did, from what was recorded; "" when nothing was.
+func (p part) reason() string {
+	if p.iv == nil {
+		return ""
+	}
+	if e, ok := p.iv.wait(); ok {
+		return strings.Trim(e.On+", "+e.Detail, ", ")
+	}
+	a, _ := p.iv.action()
+	if err := p.iv.err(); err != "" {
+		return "failed: " + err
+	}
+	if a.Verb == "image" && p.iv.pull() != nil {
+		note := pullNote(p.iv)
+		if a.Reason == "" {
+			return strings.Trim(a.Target+", "+note, ", ")
+		}
+		if note != "" {
+			note = " (" + note + ")"
+		}
+		return a.Reason + note
+	}
+	if c := p.iv.longestCall(); c != nil {
+		e, _ := c.call()
+		took := "took"
+		if c.open {
+			took = "has run"
+		}
+		return fmt.Sprintf("%s %s %s", e.Method, took, human.Duration(c.dur()))
+	}
+	return a.Reason
+}
+
+// longestCall returns the CRI call that makes up at least half of an action.
+func (iv *interval) longestCall() *interval {
+	var best *interval
+	iv.within(func(k *interval) {
+		if _, ok := k.call(); ok && 2*k.dur() >= iv.dur() && (best == nil || k.dur() > best.dur()) {
+			best = k
+		}
+	})
+	return best
+}
+
+// Why is one sentence on what set the pace of the start.
+func (w *Waterfall) Why() string {
+	p := w.longest()
+	if w.Started < 0 {
+		return w.whyNot()
+	}
+	if p.total == 0 {
+		return "nothing recorded lies between seen and started."
+	}
+	share := ""
+	if pct := percent(p.total, w.Length()); pct > 0 {
+		share = fmt.Sprintf(", %d %% of the start", pct)
+	}
+	var s string
+	switch p.Kind {
+	case SegmentUnexplained:
+		s = fmt.Sprintf("most of the start, %s, is covered by no record", human.Duration(p.total))
+		share = ""
+	case SegmentWait:
+		s = fmt.Sprintf("waiting (%s) is the critical path: %s", p.Wait, human.Duration(p.total))
+	case SegmentWork:
+		s = fmt.Sprintf("%s is the critical path: %s", longName(p), human.Duration(p.total))
+	}
+	s += share
+	if why := p.reason(); why != "" {
+		s += "; " + why
+	}
+	if w.Floor > 0 {
+		s += fmt.Sprintf("; the runtime itself needed %s", human.Duration(w.Floor))
+	}
+	if w.Incomplete {
+		s += "; records are missing"
+	}
+	return s + "."
+}
+
+// whyNot is Why for a pod that has not started.
+func (w *Waterfall) whyNot() string {
+	head := fmt.Sprintf("not started after %s", human.Duration(w.End))
+	if !w.SeenKnown {
+		head = "not started"
+	}
+	var failed *interval
+	for _, iv := range w.ivs {
+		a, isAction := iv.action()
+		if isAction && iv.err() != "" && !iv.open {
+			failed = iv
+		}
+		if !iv.open || (iv.up != nil && iv.owner() != nil) {
+			continue
+		}
+		if e, ok := iv.wait(); ok && e.For != trace.WaitProbe {
+			head += fmt.Sprintf("; waiting (%s) for %s", e.For, cmp.Or(e.On, "something unnamed"))
+		} else if isAction {
+			head += "; now " + a.ID + " for " + human.Duration(iv.dur())
+		}
+	}
+	if failed != nil {
+		a, _ := failed.action()
+		head += fmt.Sprintf("; %s failed: %s", a.ID, failed.err())
+	}
+	return head + "."
+}
+
+func longName(p part) string {
+	if p.Label == "pull" {
+		return "image pull"
+	}
+	return p.Label
+}
+
+// percent returns a's share of b, rounded; 0 when b is not positive.
+func percent(a, b time.Duration) int {
+	if b <= 0 {
+		return 0
+	}
+	return int((200*a + b) / (2 * b))
+}

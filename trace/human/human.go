@@ -1,0 +1,82 @@
+// Package human writes durations, sizes and rates for people, in stable widths, and keeps
+// foreign text on its line.
+//
+// It owns these notations, keeps no state, runs no goroutine and publishes nothing.
+package human
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Duration writes three figures: 412µs, 812ms, 1.24s, 12.4s, 4m09s, 3h12m, 4d03h.
+// Negative durations are unknown: -.
+func Duration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-"
+	case d == 0:
+		return "0ms"
+	case d < 999500*time.Nanosecond:
+		return strconv.FormatInt(max(1, int64(d.Round(time.Microsecond)/time.Microsecond)), 10) + "µs"
+	case d < 999500*time.Microsecond:
+		return strconv.FormatInt(int64(d.Round(time.Millisecond)/time.Millisecond), 10) + "ms"
+	case d < 9995*time.Millisecond:
+		return fmt.Sprintf("%.2fs", d.Seconds())
+	case d < 59950*time.Millisecond:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour-500*time.Millisecond:
+		s := int(d.Round(time.Second) / time.Second)
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	case d < 24*time.Hour-30*time.Second:
+		m := int(d.Round(time.Minute) / time.Minute)
+		return fmt.Sprintf("%dh%02dm", m/60, m%60)
+	default:
+		h := int(d.Round(time.Hour) / time.Hour)
+		return fmt.Sprintf("%dd%02dh", h/24, h%24)
+	}
+}
+
+// Bytes writes a size: 512 B, 4.0 KiB, 68 MiB. Negative sizes are unknown: -.
+func Bytes(n int64) string {
+	if n < 0 {
+		return "-"
+	}
+	if n < 1024 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	v, units := float64(n)/1024, []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	for v >= 1023.5 && len(units) > 1 {
+		v, units = v/1024, units[1:]
+	}
+	if v < 9.95 {
+		return fmt.Sprintf("%.1f %s", v, units[0])
+	}
+	return fmt.Sprintf("%.0f %s", v, units[0])
+}
+
+// Rate writes bytes per second: 16 MiB/s; "-" when d is not positive.
+func Rate(n int64, d time.Duration) string {
+	if d <= 0 || n < 0 {
+		return "-"
+	}
+	return Bytes(int64(float64(n)/d.Seconds())) + "/s"
+}
+
+// Line makes one line of foreign text: control characters, escape codes among them,
+// become spaces, and runs of white space become one.
+func Line(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsControl) {
+		return s
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
