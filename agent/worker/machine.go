@@ -1,0 +1,165 @@
+package worker
+
+import (
+	v1 "k8s.io/api/core/v1"
+)
+
+// State is where a pod's worker is in its life.
+//
+//	                 ┌──────────── update, wake ───────────┐
+//	                 ▼                                     │
+//	(none) ──▶ syncing ── end asked, pod over ──▶ terminating ── stopped ──▶ terminated
+//	                                                 ▲     │                    │
+//	                                                 └─────┘                 cleaned
+//	                                          shorter grace: again              ▼
+//	                                                                          (gone)
+type State string
+
+// The states. Upstream: pkg/kubelet/pod_workers.go, PodWorkerState.
+const (
+	None        State = "none"
+	Syncing     State = "syncing"
+	Terminating State = "terminating"
+	Terminated  State = "terminated"
+	Gone        State = "gone"
+)
+
+// Work is one thing to do for a pod.
+type Work struct {
+	// State is whose work it is: Syncing, Terminating or Terminated.
+	State State
+	Pod   *v1.Pod
+	// Grace overrides the pod's own grace period, in seconds; nil leaves it.
+	Grace *int64
+	// Reason says why a pod ends.
+	Reason string
+	// Remove says that the pod is gone from its source, so nothing of it stays.
+	Remove bool
+	// Causes are what asked for the work since the last time, the first one first.
+	Causes []Cause
+}
+
+// Ask is a request to a worker.
+type Ask struct {
+	// Pod is the newest spec; nil leaves what is known.
+	Pod *v1.Pod
+	// End asks for the pod's end.
+	End bool
+	// Grace overrides the pod's grace period for End, in seconds.
+	Grace *int64
+	// Remove says that the pod is gone from its source.
+	Remove bool
+	// Reason says why, for End.
+	Reason string
+	Cause  Cause
+}
+
+// machine is the state of one worker. It has no clock, no lock and no goroutine.
+type machine struct {
+	state  State
+	pod    *v1.Pod
+	grace  *int64
+	reason string
+	remove bool
+	dirty  bool
+	causes []Cause
+	// again is a pod that was asked for anew, under the same UID, while this one went.
+	again *Ask
+}
+
+// ask merges a request. It reports whether work that is under way should be
+// cut short: a pod that ends need not finish starting, a shorter grace period counts at once.
+func (m *machine) ask(a Ask) (interrupt bool) {
+	if m.state == None {
+		m.state = Syncing
+	}
+	if m.remove {
+		m.again = nil
+		if !a.End {
+			m.again = &a
+			return false
+		}
+	}
+	if a.Pod != nil && m.state == Syncing {
+		m.pod = a.Pod
+	}
+	if m.pod == nil {
+		m.pod = a.Pod
+	}
+	m.dirty = true
+	m.causes = append(m.causes, a.Cause)
+	m.remove = m.remove || a.Remove
+	if !a.End {
+		return false
+	}
+	shorter := a.Grace != nil && (m.grace == nil && m.state == Terminating && *a.Grace < specGrace(m.pod) || m.grace != nil && *a.Grace < *m.grace)
+	if m.state == Syncing {
+		m.state, m.reason, m.grace = Terminating, a.Reason, a.Grace
+		return true
+	}
+	if m.state == Terminating && shorter {
+		m.grace = a.Grace
+		return true
+	}
+	return false
+}
+
+// next returns what to do now; false when the worker is at rest.
+func (m *machine) next() (Work, bool) {
+	if !m.dirty || m.state == None || m.state == Gone {
+		return Work{}, false
+	}
+	w := Work{State: m.state, Pod: m.pod, Grace: m.grace, Reason: m.reason, Remove: m.remove, Causes: m.causes}
+	m.dirty, m.causes = false, nil
+	return w, true
+}
+
+// finish takes the result of work that was handed out. over says that the pod has
+// come to its end by itself. Trying failed work again is left to the caller's timer.
+func (m *machine) finish(w Work, over, failed bool) {
+	if w.State != m.state {
+		m.dirty = true // it moved on meanwhile
+		return
+	}
+	switch m.state {
+	case Syncing:
+		if over {
+			m.state, m.reason, m.dirty = Terminating, "all containers have ended", true
+		}
+	case Terminating:
+		if !failed {
+			m.state, m.dirty = Terminated, true
+		}
+	case Terminated:
+		if !failed {
+			if m.remove && !w.Remove {
+				m.dirty = true // removed while it was cleaned: clean again, with its remains
+				return
+			}
+			if w.Remove {
+				m.state = Gone
+			}
+		}
+	case None, Gone:
+	}
+}
+
+// wake makes a pod be looked at again, unless it is at its end.
+func (m *machine) wake(c Cause) bool {
+	if m.state == None || m.state == Gone {
+		return false
+	}
+	if m.state == Terminated && !c.Retry {
+		return false // it only wakes to try its cleaning again
+	}
+	m.dirty = true
+	m.causes = append(m.causes, c)
+	return true
+}
+
+func specGrace(pod *v1.Pod) int64 {
+	if pod != nil && pod.Spec.TerminationGracePeriodSeconds != nil {
+		return *pod.Spec.TerminationGracePeriodSeconds
+	}
+	return 30
+}

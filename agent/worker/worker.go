@@ -1,0 +1,264 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Cause is what asked for work.
+type Cause struct {
+	// Text is for people: ADD, ContainerDied web, retry.
+	Text string
+	// Span is the record that caused it.
+	Span trace.Span
+	// Retry says that a failed attempt is due again.
+	Retry bool
+}
+
+// Result is what a Sync found out besides its error.
+type Result struct {
+	// Over says that the pod has come to its end.
+	Over bool
+	// RetryAt asks to be called again then; zero for no such wish.
+	RetryAt time.Time
+	// Wait names what RetryAt waits for.
+	Wait trace.Wait
+}
+
+// Syncer does a worker's work. Calls for one pod are serial. Their contexts carry
+// the span to publish under, and end when the work should be cut short.
+type Syncer interface {
+	// Sync brings the pod towards its spec. order is its place in the queue for runtime work.
+	Sync(ctx context.Context, pod *v1.Pod, order uint64) (Result, error)
+	// Terminate returns when nothing of the pod runs.
+	Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error
+	// Clean releases what a pod that has terminated holds; remove says that it is gone for good.
+	Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error
+}
+
+// Retry delays after errors, as the pod is tried again and again.
+const (
+	retryFirst = time.Second
+	retryMax   = 10 * time.Second
+)
+
+// worker drives one machine. It has a goroutine only while there is work.
+type worker struct {
+	m     *Manager
+	order uint64
+
+	mu      sync.Mutex
+	mach    machine
+	busy    bool
+	cancel  context.CancelFunc
+	timer   *time.Timer
+	syncs   int
+	fails   int
+	held    bool // a static pod that waits for its predecessor
+	span    trace.Span
+	retryIn trace.Span // the wait that is open while the timer runs
+	retryOf trace.Wait
+}
+
+// ask merges a request and makes sure that it is seen to.
+func (w *worker) ask(a Ask) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	from := w.mach.state
+	interrupt := w.mach.ask(a)
+	w.moved(from, a.Cause.Span)
+	if interrupt && w.cancel != nil {
+		w.cancel()
+	}
+	w.kick()
+}
+
+// wake makes the worker look again.
+func (w *worker) wake(c Cause) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.mach.wake(c) {
+		return
+	}
+	if w.fails > 0 && w.timer != nil && !c.Retry {
+		return // after an error the next try keeps its time, whatever the failure stirred up
+	}
+	w.kick()
+}
+
+// release lets a pod start that waited for its predecessor.
+func (w *worker) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.held {
+		return
+	}
+	w.held = false
+	trace.End(w.m.cfg.Bus, w.retryIn, w.retryOf)
+	w.kick()
+}
+
+// kick starts the goroutine if there is work and none runs. Called with mu.
+func (w *worker) kick() {
+	if w.busy || w.m.closed() {
+		return
+	}
+	if w.held && w.mach.state == Syncing {
+		return
+	}
+	work, ok := w.mach.next()
+	if !ok {
+		return
+	}
+	w.stopTimer()
+	w.busy = true
+	w.m.wg.Go(func() { w.run(work) })
+}
+
+// run works until there is nothing left to do.
+func (w *worker) run(work Work) {
+	for {
+		more, ok := w.one(work)
+		if !ok {
+			return
+		}
+		work = more
+	}
+}
+
+// one does one work and returns the next.
+func (w *worker) one(work Work) (Work, bool) {
+	ctx, cancel := context.WithCancel(w.m.ctx)
+	w.mu.Lock()
+	w.cancel = cancel
+	w.syncs++
+	span, ev := w.begin(work)
+	w.mu.Unlock()
+
+	res, err := w.do(trace.ContextWith(ctx, span), work)
+	interrupted := ctx.Err() != nil
+	cancel()
+	if err != nil {
+		ev.Err = err.Error()
+	}
+	trace.End(w.m.cfg.Bus, span, ev)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cancel = nil
+	from := w.mach.state
+	w.mach.finish(work, res.Over, err != nil)
+	w.moved(from, span)
+	if w.mach.state == Gone {
+		w.busy = false
+		w.m.gone(w)
+		return Work{}, false
+	}
+	if next, ok := w.mach.next(); ok && !w.m.closed() {
+		return next, true
+	}
+	w.busy = false
+	if !interrupted || err == nil {
+		w.schedule(res, err)
+	}
+	return Work{}, false
+}
+
+func (w *worker) do(ctx context.Context, work Work) (Result, error) {
+	switch work.State {
+	case Syncing:
+		return w.m.cfg.Syncer.Sync(ctx, work.Pod, w.order)
+	case Terminating:
+		return Result{}, w.m.cfg.Syncer.Terminate(ctx, work.Pod, work.Grace, work.Reason, w.order)
+	case Terminated:
+		return Result{}, w.m.cfg.Syncer.Clean(ctx, work.Pod, work.Remove, w.order)
+	case None, Gone:
+	}
+	return Result{}, errors.New("worker: no work in state " + string(work.State))
+}
+
+// begin publishes the start of a pass. Called with mu.
+func (w *worker) begin(work Work) (trace.Span, trace.Sync) {
+	ev := trace.Sync{Why: "sync", N: w.syncs}
+	switch {
+	case work.State == Terminating:
+		ev.Why = "kill"
+	case work.State == Terminated:
+		ev.Why = "finish"
+	case w.syncs == 1:
+		ev.Why = "create"
+	}
+	parent := w.span
+	if n := len(work.Causes); n > 0 {
+		ev.Cause, ev.Merged = work.Causes[0].Text, n-1
+		// The trace is the pod's; the cause may be of another.
+		if s := work.Causes[0].Span; !s.Trace.IsZero() {
+			parent = trace.Linked(w.span.Trace, s.ID, w.span.Pod)
+		}
+		if work.Causes[0].Retry && ev.Why == "sync" {
+			ev.Why = "retry"
+		}
+	}
+	return trace.Begin(w.m.cfg.Bus, parent, ev), ev
+}
+
+// moved publishes a change of state. Called with mu.
+func (w *worker) moved(from State, cause trace.Span) {
+	if to := w.mach.state; to != from {
+		ev := trace.Worker{From: string(from), To: string(to), Reason: w.mach.reason}
+		if w.mach.grace != nil {
+			ev.Grace = *w.mach.grace
+		}
+		parent := w.span
+		if cause.ID != 0 {
+			parent = trace.Linked(w.span.Trace, cause.ID, w.span.Pod)
+		}
+		trace.Point(w.m.cfg.Bus, parent, ev)
+		w.m.cfg.notify(w.mach.pod, from, to)
+	}
+}
+
+// schedule sets the timer for the next attempt and names the wait. Called with mu.
+func (w *worker) schedule(res Result, err error) {
+	at, wait := res.RetryAt, res.Wait
+	if err == nil {
+		w.fails = 0
+	} else {
+		delay := min(retryFirst<<min(w.fails, 10), retryMax)
+		w.fails++
+		if at.IsZero() {
+			at = time.Now().Add(delay)
+			wait = trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: err.Error()}
+		}
+	}
+	if at.IsZero() {
+		return
+	}
+	w.stopTimer()
+	w.retryOf = wait
+	w.retryIn = trace.Begin(w.m.cfg.Bus, w.span, wait)
+	w.timer = time.AfterFunc(max(0, time.Until(at)), func() { w.m.due(podid.Ref(w.pod()), w) })
+}
+
+func (w *worker) pod() *v1.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mach.pod
+}
+
+// stopTimer ends the wait for a retry. Called with mu.
+func (w *worker) stopTimer() {
+	if w.timer == nil {
+		return
+	}
+	w.timer.Stop()
+	w.timer = nil
+	trace.End(w.m.cfg.Bus, w.retryIn, w.retryOf)
+}
