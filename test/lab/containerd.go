@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -175,12 +173,4 @@ func raiseInotify() error {
 		return err
 	}
 	return os.WriteFile(path, []byte(strconv.Itoa(want)), fs.FileMode(0o644))
-}
-
-// checkWritable reports a directory that cannot hold a lab.
-func checkWritable(dir string) error {
-	if err := unix.Access(dir, unix.W_OK); err != nil {
-		return fmt.Errorf("lab directory %s: %w", dir, err)
-	}
-	return nil
 }

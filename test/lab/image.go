@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -90,19 +91,19 @@ func (b builder) images(ctx context.Context) (string, error) {
 }
 
 func (b builder) compilePause(ctx context.Context, dir string) ([]byte, error) {
-	return b.compile(ctx, dir, "pause/pause.c", func(src, out string) error {
+	return b.compile(dir, "pause/pause.c", func(src, out string) error {
 		return b.run(ctx, dir, nil, "gcc", "-static", "-Os", "-s", "-Wall", "-o", out, src)
 	})
 }
 
 func (b builder) compileHTTP(ctx context.Context, dir string) ([]byte, error) {
-	return b.compile(ctx, dir, "httpd/main.go", func(src, out string) error {
+	return b.compile(dir, "httpd/main.go", func(src, out string) error {
 		env := []string{"CGO_ENABLED=0", "GO111MODULE=off", "GOFLAGS=", "GOOS=", "GOARCH="}
 		return b.run(ctx, dir, env, "go", "build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", out, src)
 	})
 }
 
-func (b builder) compile(_ context.Context, dir, name string, build func(src, out string) error) ([]byte, error) {
+func (b builder) compile(dir, name string, build func(src, out string) error) ([]byte, error) {
 	source, err := imageSource.ReadFile("images/" + name)
 	if err != nil {
 		return nil, err
@@ -237,11 +238,12 @@ type tarWriter struct {
 func (t *tarWriter) entry(h tar.Header, data []byte) {
 	h.Size = int64(len(data))
 	h.Format = tar.FormatUSTAR
-	_, err := 0, t.w.WriteHeader(&h)
-	if err == nil {
-		_, err = t.w.Write(data)
+	if t.err == nil {
+		t.err = t.w.WriteHeader(&h)
 	}
-	t.err = cmp.Or(t.err, err)
+	if t.err == nil {
+		_, t.err = t.w.Write(data)
+	}
 }
 
 func (t *tarWriter) dir(name string, mode int64) {
@@ -307,10 +309,8 @@ func smallFiles(root string, n int) layerFunc {
 
 // checkImage reports an unknown image by name.
 func checkImage(i Image) error {
-	for _, known := range Images() {
-		if i == known {
-			return nil
-		}
+	if slices.Contains(Images(), i) {
+		return nil
 	}
 	return errors.New("no image " + string(i) + " in the lab: there are pause, busybox, http, 60m and smallfiles")
 }

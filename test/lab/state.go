@@ -82,11 +82,11 @@ func resolve(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	followed, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return abs, nil
 	}
-	return real, err
+	return followed, err
 }
 
 // lockFile takes an exclusive lock on path, which it creates as a file unless

@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"unsafe"
 
@@ -25,17 +27,15 @@ func overlayWorks(lower, upper, work, target string) error {
 // createBridge makes a bridge with an address and brings it up.
 func createBridge(name string, addr netip.Prefix) error {
 	return withSocket(func(fd int) error {
-		if err := bridgeIoctl(fd, unix.SIOCBRADDBR, name); err != nil && err != unix.EEXIST {
+		if err := bridgeIoctl(fd, unix.SIOCBRADDBR, name); err != nil && !errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("create bridge %s: %w", name, err)
 		}
 		ip := addr.Addr().As4()
-		mask := netip.PrefixFrom(netip.IPv4Unspecified(), addr.Bits())
-		bits := ^uint32(0) << (32 - mask.Bits())
-		m := []byte{byte(bits >> 24), byte(bits >> 16), byte(bits >> 8), byte(bits)}
+		mask := net.CIDRMask(addr.Bits(), 32)
 		for _, set := range []struct {
 			request uint
 			addr    []byte
-		}{{unix.SIOCSIFADDR, ip[:]}, {unix.SIOCSIFNETMASK, m}} {
+		}{{unix.SIOCSIFADDR, ip[:]}, {unix.SIOCSIFNETMASK, mask}} {
 			ifr, err := unix.NewIfreq(name)
 			if err == nil {
 				err = ifr.SetInet4Addr(set.addr)
@@ -55,12 +55,12 @@ func createBridge(name string, addr netip.Prefix) error {
 func deleteBridge(name string) error {
 	return withSocket(func(fd int) error {
 		if err := setFlags(fd, name, 0); err != nil {
-			if err == unix.ENODEV {
+			if errors.Is(err, unix.ENODEV) {
 				return nil
 			}
 			return fmt.Errorf("take bridge %s down: %w", name, err)
 		}
-		if err := bridgeIoctl(fd, unix.SIOCBRDELBR, name); err != nil && err != unix.ENXIO {
+		if err := bridgeIoctl(fd, unix.SIOCBRDELBR, name); err != nil && !errors.Is(err, unix.ENXIO) {
 			return fmt.Errorf("delete bridge %s: %w", name, err)
 		}
 		return nil

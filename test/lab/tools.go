@@ -137,9 +137,9 @@ func (b builder) logf(format string, args ...any) {
 }
 
 // ensure returns the directory name/version/leaf of the cache. Where it is
-// missing, make fills a temporary directory that then takes the name in one
+// missing, fill fills a temporary directory that then takes the name in one
 // step, so that an aborted build is never taken for a complete one.
-func (b builder) ensure(name, version, leaf string, make func(tmp string) error) (string, error) {
+func (b builder) ensure(name, version, leaf string, fill func(tmp string) error) (string, error) {
 	dir := b.path(name, version, leaf)
 	if exists(dir) {
 		return dir, nil
@@ -161,7 +161,7 @@ func (b builder) ensure(name, version, leaf string, make func(tmp string) error)
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return "", err
 	}
-	if err := make(tmp); err != nil {
+	if err := fill(tmp); err != nil {
 		return "", fmt.Errorf("build %s %s: %w", name, version, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {

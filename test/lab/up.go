@@ -60,10 +60,12 @@ func Up(ctx context.Context, c Config) (*Lab, error) {
 	l := newLab(dir, s)
 	if !fresh && s.Containerd.alive() && s.Registry.alive() && l.Ready(ctx) == nil {
 		l.Existing = true
-		return l, l.Pull(ctx, c.preload()...)
+		return l, errors.Join(l.Pull(ctx, c.preload()...), l.writeEnv())
 	}
 	if !fresh {
 		b.logf("repairing the lab in %s", dir)
+		s.Tools, s.ImageLayout = tools, layout
+		l = newLab(dir, s)
 	}
 	if err := l.start(ctx, b.log, c.preload()); err != nil {
 		if said, readErr := os.ReadFile(l.ContainerdLog); readErr == nil {
@@ -164,7 +166,10 @@ func claim(ctx context.Context, dir string, tools Toolchain, layout string) (*st
 	if err := s.save(dir); err != nil {
 		return nil, err
 	}
-	return s, s.createBridge()
+	if err := s.createBridge(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
 }
 
 func (s *state) createBridge() error {
