@@ -15,7 +15,7 @@ func (p *Puller) failed(ctx context.Context, req *Request, cause error) error {
 	p.warn(ctx, req, "Failed", fmt.Sprintf("Failed to pull image %q: %v", req.Image, cause))
 	a := p.backoff.fail(target{req.PodUID, req.Image}, time.Now(), err.Error())
 	err.RetryAt = a.until()
-	p.decide(ctx, req, a, fmt.Sprintf("pull %d failed, so the next attempt is %v from now", a.failures, a.delay))
+	p.decide(ctx, req, a, fmt.Sprintf("attempt %d failed; the next may begin in %v", a.failures, a.delay))
 	return err
 }
 
@@ -28,7 +28,7 @@ func (p *Puller) backingOff(ctx context.Context, req *Request) error {
 	}
 	msg := fmt.Sprintf("Back-off pulling image %q", req.Image)
 	p.note(ctx, req, "BackOff", msg)
-	p.decide(ctx, req, a, fmt.Sprintf("the next attempt is %v from now", a.until().Sub(now).Round(time.Millisecond)))
+	p.decide(ctx, req, a, fmt.Sprintf("the next attempt may begin in %v", a.until().Sub(now).Round(time.Millisecond)))
 	return &Error{Reason: ImagePullBackOff, Message: msg + ": " + a.err, RetryAt: a.until()}
 }
 

@@ -16,8 +16,9 @@ import (
 const (
 	// namespace is where containerd's CRI plugin keeps everything.
 	namespace = "k8s.io"
-	// every is how often the content store is asked during a pull.
-	every = 250 * time.Millisecond
+	// every is how often the content store is asked during a pull: a little slower than
+	// what agent/image lets through, so that nothing is asked in vain.
+	every = 275 * time.Millisecond
 	// sourceName is trace.ImageProgress.Source.
 	sourceName = "content-store"
 )
@@ -25,6 +26,7 @@ const (
 // Source reads containerd's content store. Its Follow is an image.ProgressFunc.
 type Source struct {
 	content content.ContentClient
+	board   board
 }
 
 // New returns a Source over a connection to containerd's socket, which the caller owns.
@@ -36,10 +38,12 @@ func New(conn grpc.ClientConnInterface) *Source {
 // turns out that the runtime cannot tell. A call that fails otherwise is made again
 // at the next turn.
 func (s *Source) Follow(ctx context.Context, ref string, report func(image.Progress)) {
-	p, err := newPull(s.content, ref, time.Now())
+	p, err := newPull(s.content, &s.board, ref, time.Now())
 	if err != nil {
 		return // a name that cannot be parsed is not pulled either
 	}
+	s.board.enter(p)
+	defer s.board.leave(p)
 	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", namespace)
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -22,8 +22,12 @@ const (
 )
 
 // findManifest returns the digest of the manifest of this repository most of whose
-// layers are being written, "" if there is none.
+// layers are being written, "" if there is none or any doubt.
 func (p *pull) findManifest(ctx context.Context, active map[string]int64) (string, error) {
+	taken, ok := p.board.taken(p)
+	if !ok {
+		return "", nil
+	}
 	label := sourceLabel + p.host
 	list, err := p.content.List(ctx, &content.ListContentRequest{Filters: []string{fmt.Sprintf("labels.%q", label)}})
 	if err != nil {
@@ -39,11 +43,14 @@ func (p *pull) findManifest(ctx context.Context, active map[string]int64) (strin
 			return "", err
 		}
 		for _, info := range resp.Info {
-			if !slices.Contains(strings.Split(info.Labels[label], ","), p.repo) {
+			if taken[info.Digest] || !slices.Contains(strings.Split(info.Labels[label], ","), p.repo) {
 				continue
 			}
-			if n := writing(info.Labels, active); n > most {
+			switch n := writing(info.Labels, active); {
+			case n > most:
 				found, most = info.Digest, n
+			case n == most:
+				found = ""
 			}
 		}
 	}

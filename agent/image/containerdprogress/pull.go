@@ -15,6 +15,7 @@ import (
 // pull is what is known of one pull.
 type pull struct {
 	content    content.ContentClient
+	board      *board
 	host, repo string
 	began      time.Time
 
@@ -30,12 +31,13 @@ type blob struct {
 	complete bool
 }
 
-func newPull(c content.ContentClient, ref string, began time.Time) (*pull, error) {
+func newPull(c content.ContentClient, b *board, ref string, began time.Time) (*pull, error) {
 	named, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
 		return nil, fmt.Errorf("parse image name %q: %w", ref, err)
 	}
-	return &pull{content: c, host: reference.Domain(named), repo: reference.Path(named), began: began}, nil
+	host, _, _ := strings.Cut(reference.Domain(named), ":") // the label has no port
+	return &pull{content: c, board: b, host: host, repo: reference.Path(named), began: began}, nil
 }
 
 // look brings done and total up to date; false while nothing is known.
@@ -55,6 +57,7 @@ func (p *pull) look(ctx context.Context) (bool, error) {
 		if err := p.readManifest(ctx, found, active); err != nil {
 			return false, err
 		}
+		p.board.claim(p, found)
 	}
 	done := int64(0)
 	for _, b := range p.blobs {

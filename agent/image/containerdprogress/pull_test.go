@@ -22,14 +22,15 @@ func TestLook(t *testing.T) {
 	s := newStore()
 	src := New(dial(t, s))
 	began := time.Unix(1000, 0)
-	p, err := newPull(src.content, "localhost:5000/team/app:v1", began)
+	p, err := newPull(src.content, &src.board, "localhost:5000/team/app:v1", began)
 	if err != nil {
 		t.Fatal(err)
 	}
+	src.board.enter(p)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "containerd-namespace", namespace)
-	from := map[string]string{"containerd.io/distribution.source.localhost:5000": "team/app"}
+	from := map[string]string{"containerd.io/distribution.source.localhost": "team/app"}
 	labels := func(repos string, layers ...string) map[string]string {
-		m := map[string]string{"containerd.io/distribution.source.localhost:5000": repos}
+		m := map[string]string{"containerd.io/distribution.source.localhost": repos}
 		for i, l := range layers {
 			m["containerd.io/gc.ref.content.l."+string(rune('0'+i))] = l
 		}
@@ -73,6 +74,52 @@ func TestLook(t *testing.T) {
 	if s.lists != 3 {
 		t.Errorf("listed all content %d times, want only until the manifest was found", s.lists)
 	}
+}
+
+// Two tags of one repository are pulled at once: which manifest is whose shows only
+// when one of them is through.
+func TestNoGuess(t *testing.T) {
+	s := newStore()
+	src := New(dial(t, s))
+	now := time.Now()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "containerd-namespace", namespace)
+	var pulls []*pull
+	for _, ref := range []string{"r.io/app:v1", "r.io/app:v2", "r.io/db:v1"} {
+		p, err := newPull(src.content, &src.board, ref, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src.board.enter(p)
+		pulls = append(pulls, p)
+	}
+	for digest, repo := range map[string]string{"1": "app", "2": "app", "3": "db"} {
+		s.commit("sha256:m"+digest, `{"layers":[{"digest":"sha256:`+digest+`","size":`+digest+`00}]}`, now, map[string]string{
+			"containerd.io/distribution.source.r.io": repo,
+			"containerd.io/gc.ref.content.l.0":       "sha256:" + digest,
+		})
+		s.write("layer-sha256:"+digest, 7)
+	}
+	want := func(i int, known bool, total int64) {
+		t.Helper()
+		got, err := pulls[i].look(ctx)
+		if err != nil || got != known || pulls[i].total != total {
+			t.Errorf("pull %d: %v, total %d, %v; want %v, %d", i, got, pulls[i].total, err, known, total)
+		}
+	}
+	want(0, false, 0)
+	want(1, false, 0)
+	want(2, true, 300)
+
+	src.board.leave(pulls[0]) // a client of its own, crictl say, pulls on
+	want(1, false, 0)
+	s.commit("sha256:1", "", now, nil)
+	want(1, true, 200)
+
+	// Who comes later takes what is left.
+	src.board.enter(pulls[0])
+	want(0, false, 0)
+	s.write("layer-sha256:1", 7)
+	want(0, true, 100)
 }
 
 func TestFollowReportsUntilCancelled(t *testing.T) {
