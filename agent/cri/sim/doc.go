@@ -1,0 +1,15 @@
+// Package sim is a container runtime in memory: the CRI's RuntimeService and ImageService behind real gRPC, with
+// containerd's state rules, error texts and codes, and with latencies and faults that the caller chooses. It serves
+// `kubeloupe run --runtime sim`, tests of the agent, and tests at a scale that a machine could not run.
+//
+// No process, mount, network or cgroup is ever made. A container's command is imitated (package internal/script):
+// sleep sleeps, exit exits, a trap handles the stop signal, an unknown program runs until it is stopped. The one thing
+// that reaches the disk is the container's log, in the CRI's format, and the termination message file.
+// Statistics and addresses are made up. The runtime says so: its name is "kubeloupe-sim", its version "simulated".
+//
+// test/crisuite runs one suite against this package and against containerd. Where they differ, this package is wrong.
+//
+// New builds; Serve and Run serve until their context ends. Calling the methods directly, without gRPC, works too, and
+// under testing/synctest: all waiting is done with package time. There is one goroutine for each running container, and one
+// for each background job of its script. Close ends them all. The package publishes no trace events: the CRI client does.
+package sim
