@@ -198,11 +198,9 @@ func TestDefaultsAreComplete(t *testing.T) {
 	v := reflect.ValueOf(c.Kubelet).Elem()
 	var got []string
 	for i := range v.NumField() {
-		switch v.Field(i).Kind() {
-		case reflect.Pointer, reflect.Map, reflect.Slice:
-			if v.Field(i).IsNil() {
-				got = append(got, v.Type().Field(i).Name)
-			}
+		nilable := slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Map, reflect.Slice}, v.Field(i).Kind())
+		if nilable && v.Field(i).IsNil() {
+			got = append(got, v.Type().Field(i).Name)
 		}
 	}
 	if diff := cmp.Diff(unset, got); diff != "" {

@@ -1,13 +1,11 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
@@ -107,43 +105,6 @@ func (f *fieldFlag) parse(s string) error {
 	return parseScalar(s, f.val)
 }
 
-func parseScalar(s string, v reflect.Value) error {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(s)
-	case reflect.Bool:
-		b, err := strconv.ParseBool(s)
-		if err != nil {
-			return errors.New("must be true or false")
-		}
-		v.SetBool(b)
-	case reflect.Int32, reflect.Int64:
-		i, err := strconv.ParseInt(s, 0, v.Type().Bits())
-		if err != nil {
-			return errors.New("must be " + describe(v.Type()))
-		}
-		v.SetInt(i)
-	case reflect.Uint32:
-		i, err := strconv.ParseUint(s, 0, v.Type().Bits())
-		if err != nil {
-			return errors.New("must be " + describe(v.Type()))
-		}
-		v.SetUint(i)
-	default:
-		return fmt.Errorf("no flag can hold a %s", v.Type())
-	}
-	return nil
-}
-
-func parseDuration(s string, p *time.Duration) error {
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		return errors.New("must be a duration such as 1m30s")
-	}
-	*p = d
-	return nil
-}
-
 func (f *fieldFlag) separator() string {
 	switch {
 	case f.sep != "":
@@ -190,18 +151,16 @@ func (f *fieldFlag) render(v reflect.Value) string {
 			return s.String()
 		}
 	}
-	switch v.Kind() {
-	case reflect.Map:
+	if v.Kind() == reflect.Map {
 		parts := make([]string, 0, v.Len())
 		for it := v.MapRange(); it.Next(); {
 			parts = append(parts, fmt.Sprintf("%v%s%v", it.Key(), f.separator(), it.Value()))
 		}
 		slices.Sort(parts)
 		return strings.Join(parts, ",")
-	case reflect.Slice:
-		if v.Len() == 0 {
-			return ""
-		}
+	}
+	if v.Kind() == reflect.Slice && v.Len() == 0 {
+		return ""
 	}
 	return fmt.Sprint(v.Interface())
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"net/netip"
 	"path"
 	"slices"
@@ -77,7 +78,7 @@ func (c *checker) ranges() {
 	c.atLeast("podsPerCore", int64(kc.PodsPerCore), 0)
 	c.atLeast("containerLogMaxWorkers", int64(*kc.ContainerLogMaxWorkers), 1)
 	c.atLeast("containerLogMaxFiles", int64(*kc.ContainerLogMaxFiles), 2)
-	if f := kc.MemoryThrottlingFactor; f != nil && (!(*f > 0) || *f > 1) { // Also refuses NaN.
+	if f := kc.MemoryThrottlingFactor; f != nil && (math.IsNaN(*f) || *f <= 0 || *f > 1) {
 		c.add("memoryThrottlingFactor", "%v is out of range; must be above 0 and at most 1", *f)
 	}
 	if u := kc.UserNamespaces; u != nil && u.IDsPerPod != nil {

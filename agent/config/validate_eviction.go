@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,5 +76,5 @@ func (c *checker) threshold(at, v string) {
 
 func percentage(v string) (float64, bool) {
 	p, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
-	return p, err == nil && p == p
+	return p, err == nil && !math.IsNaN(p)
 }

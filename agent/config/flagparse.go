@@ -1,9 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -53,5 +56,43 @@ func parseTaints(s string, list *[]corev1.Taint) error {
 		key, val, _ := strings.Cut(name, "=")
 		*list = append(*list, corev1.Taint{Key: key, Value: val, Effect: corev1.TaintEffect(effect)})
 	}
+	return nil
+}
+
+// parseScalar reads a string, boolean or whole number into v.
+func parseScalar(s string, v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(s)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		v.SetBool(b)
+	case reflect.Int32, reflect.Int64:
+		i, err := strconv.ParseInt(s, 0, v.Type().Bits())
+		if err != nil {
+			return errors.New("must be " + describe(v.Type()))
+		}
+		v.SetInt(i)
+	case reflect.Uint32:
+		i, err := strconv.ParseUint(s, 0, v.Type().Bits())
+		if err != nil {
+			return errors.New("must be " + describe(v.Type()))
+		}
+		v.SetUint(i)
+	default:
+		return fmt.Errorf("no flag can hold a %s", v.Type())
+	}
+	return nil
+}
+
+func parseDuration(s string, p *time.Duration) error {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return errors.New("must be a duration such as 1m30s")
+	}
+	*p = d
 	return nil
 }
