@@ -58,7 +58,7 @@ func fieldFlags() []flagSpec {
 		{name: "image-gc-high-threshold", path: "imageGCHighThresholdPercent", usage: "disk usage in percent above which unused images are removed"},
 		{name: "image-gc-low-threshold", path: "imageGCLowThresholdPercent", usage: "disk usage in percent that image removal aims for"},
 		{name: "volume-stats-agg-period", path: "volumeStatsAggPeriod", usage: "time between two measurements of volumes; negative is off"},
-		{name: "feature-gates", path: "featureGates", usage: "feature gates to set, such as NodeLogQuery=true"},
+		{name: "feature-gates", path: "featureGates", usage: "feature gates to set, such as MemoryQoS=false"},
 		{name: "kubelet-cgroups", path: "kubeletCgroups", usage: "cgroup to put the agent in"},
 		{name: "system-cgroups", path: "systemCgroups", usage: "cgroup for processes that are in none"},
 		{name: "provider-id", path: "providerID", usage: "identity of the node at its cloud provider"},
