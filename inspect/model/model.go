@@ -84,7 +84,7 @@ func (m *Model) Apply(r *trace.Record) {
 			m.node.LastRelist = r.At()
 		}
 	case *trace.Source:
-		m.sources.source(e)
+		m.sources.source(r, e)
 	case *trace.SourceError:
 		m.sources.add(r, e)
 	}

@@ -71,8 +71,8 @@ type Backoff struct {
 	On     string
 	Detail string
 	Since  time.Time // zero: no back-off
-	// Until is when it runs out; zero unknown. It comes from the decision by backoff
-	// or restart that has an input delay (a Go duration) or until (RFC 3339).
+	// Until is when it runs out; zero unknown. It comes from the input retry_at (RFC
+	// 3339) of the last decision by backoff or restart.
 	Until time.Time
 }
 
@@ -145,6 +145,7 @@ type pod struct {
 	totals    map[trace.WaitKind]*WaitTotal
 	syncs     map[trace.SpanID]*Sync
 	recs      []trace.Record
+	retryAt   time.Time
 	recording bool
 	cut       bool // recs reached its cap
 	holed     bool // records were lost while recs were kept

@@ -89,15 +89,17 @@ func (m *Model) applyWait(p *pod, r *trace.Record, e *trace.Wait) {
 
 // backoff brings Backoff in line with the waits that are open.
 func (p *pod) backoff() {
-	until := p.Backoff.Until
 	p.Backoff = Backoff{}
 	for _, w := range p.waits {
 		if w.For != trace.WaitBackoff {
 			continue
 		}
 		if !p.Backoff.Active() || w.Since.Before(p.Backoff.Since) {
-			p.Backoff = Backoff{On: w.On, Detail: w.Detail, Since: w.Since, Until: until}
+			p.Backoff = Backoff{On: w.On, Detail: w.Detail, Since: w.Since}
 		}
+	}
+	if p.Backoff.Active() && p.retryAt.After(p.Backoff.Since) {
+		p.Backoff.Until = p.retryAt
 	}
 }
 
@@ -107,17 +109,13 @@ func (p *pod) decide(d Decision) {
 		return
 	}
 	for _, in := range d.Inputs {
-		switch in.K {
-		case "delay":
-			if delay, err := time.ParseDuration(in.V); err == nil {
-				p.Backoff.Until = d.At.Add(delay)
-			}
-		case "until":
+		if in.K == "retry_at" {
 			if t, err := time.Parse(time.RFC3339Nano, in.V); err == nil {
-				p.Backoff.Until = t
+				p.retryAt = t
 			}
 		}
 	}
+	p.backoff()
 }
 
 func (m *Model) applyPull(p *pod, r *trace.Record, e *trace.ImagePull) {

@@ -67,7 +67,8 @@ func (m *Model) applyWorker(p *pod, r *trace.Record, e *trace.Worker) {
 		w.State, w.Since = e.To, r.At()
 	}
 	w.Reason, w.Grace = e.Reason, e.Grace
-	if e.To == "terminating" || e.To == "terminated" {
+	switch e.To {
+	case "terminating", "terminated", "gone":
 		m.terminating(p, r)
 	}
 }

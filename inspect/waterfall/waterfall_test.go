@@ -53,7 +53,7 @@ func slowPull() *tape.Tape {
 	t.End(2*ms, cg, nil)
 	dirs := t.Begin(1*ms, cart, sync, &trace.Action{ID: "dirs", Verb: "dirs"})
 	t.End(3*ms, dirs, nil)
-	img := t.Begin(2*ms, cart, sync, &trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2", Reason: "not present on the node"})
+	img := t.Begin(2*ms, cart, sync, &trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2", Reason: "IfNotPresent"})
 	vol := t.Begin(3*ms, cart, sync, &trace.Action{ID: "volumes", Verb: "volumes"})
 	for i, name := range []string{"config", "secret", "token"} {
 		v := t.Begin(time.Duration(4+i)*ms, cart, vol, &trace.Volume{Op: "setup", Name: name})
@@ -214,7 +214,7 @@ func TestPath(t *testing.T) {
 			},
 			tail:  []seg{{"unexplained", 4234 * ms, 4240 * ms}, {"wait probe", 4240 * ms, 4670 * ms}, {"unexplained", 4670 * ms, 4671 * ms}},
 			floor: (205 + 41 + 88) * ms, unexplained: 3 * ms,
-			cause: "pull 4.10s: not present on the node (68 MiB, 17 MiB/s)",
+			cause: "pull 4.10s: image not on the node (68 MiB, 17 MiB/s)",
 		},
 		{
 			name: "a failed try and its back-off are on the path", tape: retry(),

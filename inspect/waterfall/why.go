@@ -50,7 +50,7 @@ func (w *Waterfall) Length() time.Duration {
 }
 
 // Cause is one short line on what the start spent most time on, and why as far as
-// it was recorded: "pull 4.10s: not on the node (68 MiB, 16 MiB/s)". It is empty
+// it was recorded: "pull 4.10s: image not on the node (68 MiB, 16 MiB/s)". It is empty
 // when the path is.
 func (w *Waterfall) Cause() string {
 	p := w.longest()
@@ -78,13 +78,14 @@ func (p part) reason() string {
 	}
 	if a.Verb == "image" && p.iv.pull() != nil {
 		note := pullNote(p.iv)
-		if a.Reason == "" {
+		why := pullReason(a)
+		if why == "" {
 			return strings.Trim(a.Target+", "+note, ", ")
 		}
 		if note != "" {
 			note = " (" + note + ")"
 		}
-		return a.Reason + note
+		return why + note
 	}
 	if c := p.iv.longestCall(); c != nil {
 		e, _ := c.call()
@@ -93,6 +94,18 @@ func (p part) reason() string {
 			took = "has run"
 		}
 		return fmt.Sprintf("%s %s %s", e.Method, took, human.Duration(c.dur()))
+	}
+	return a.Reason
+}
+
+// pullReason says why there was a pull at all: with the policy IfNotPresent, only
+// because the image was not there.
+func pullReason(a trace.Action) string {
+	switch a.Reason {
+	case "IfNotPresent":
+		return "image not on the node"
+	case "Always":
+		return "pull policy Always"
 	}
 	return a.Reason
 }

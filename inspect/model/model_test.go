@@ -1,0 +1,443 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const ms = time.Millisecond
+
+var (
+	web = trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
+	db  = trace.Pod{Namespace: "shop", Name: "db", UID: "2"}
+)
+
+func when(d time.Duration) time.Time { return tape.Epoch.Add(d) }
+
+func apply(m *Model, recs []trace.Record) {
+	for i := range recs {
+		m.Apply(&recs[i])
+	}
+}
+
+func modelOf(t *tape.Tape) *Model {
+	m := New(Options{})
+	apply(m, t.Records())
+	return m
+}
+
+// started adds a start of one container that takes from 0 to d.
+func started(t *tape.Tape, pod trace.Pod, at, d time.Duration) {
+	t.Point(at, pod, 0, &trace.Milestone{Name: "seen", Source: "file", Spec: &trace.PodSpec{QoS: "Burstable"}})
+	s := t.Begin(at, pod, 0, &trace.Sync{Why: "create", Cause: "ADD", N: 1})
+	a := t.Begin(at, pod, s, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
+	c := t.Begin(at, pod, a, &trace.CRICall{Method: "StartContainer"})
+	t.End(at+d, c, &trace.CRICall{Method: "StartContainer", Code: "OK"})
+	t.End(at+d, a, nil)
+	t.Point(at+d, pod, s, &trace.Milestone{Name: "started", Since: d})
+	t.End(at+d, s, nil)
+}
+
+func ready(t *tape.Tape, pod trace.Pod, at, since time.Duration) {
+	t.Point(at, pod, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, IP: "10.0.0.2"})
+	t.Point(at, pod, 0, &trace.Milestone{Name: "ready", Since: since})
+}
+
+func TestStart(t *testing.T) {
+	tp := tape.New()
+	started(tp, web, 0, 100*ms)
+	ready(tp, web, 150*ms, 150*ms)
+	m := modelOf(tp)
+	p, ok := m.Pod(web)
+	if !ok || p.State() != StateReady || p.QoS != "Burstable" || p.IP != "10.0.0.2" {
+		t.Errorf("pod %+v, state %s", p, p.State())
+	}
+	want := []Start{{
+		Pod: web, Source: "file", Seen: when(0), Started: when(100 * ms), Ready: when(150 * ms),
+		ToStarted: 100 * ms, ToReady: 150 * ms,
+		Segments: []Segment{{"start web", 100 * ms}}, Cause: "start web 100ms: StartContainer took 100ms",
+	}}
+	if diff := cmp.Diff(want, m.Starts()); diff != "" {
+		t.Errorf("starts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(StartStats{1, 100 * ms, 100 * ms, 100 * ms}, m.StartStats()); diff != "" {
+		t.Error(diff)
+	}
+	if w := p.Worker; w.Syncs != 1 || w.Errors != 0 || w.Current.Running || w.Last.Dur != 100*ms {
+		t.Errorf("worker %+v", w)
+	}
+	if wf, err := m.Waterfall(web, when(time.Hour)); err != nil || wf.Ready != 150*ms || wf.End != 150*ms {
+		t.Errorf("waterfall %+v, %v", wf, err)
+	}
+}
+
+func TestStates(t *testing.T) {
+	seen := func(tp *tape.Tape) { tp.Point(0, web, 0, &trace.Milestone{Name: "seen"}) }
+	for want, story := range map[State]func(*tape.Tape){
+		StateUnknown:  func(tp *tape.Tape) { tp.Point(0, web, 0, &trace.Log{Message: "hm"}) },
+		StateStarting: seen,
+		StateBackingOff: func(tp *tape.Tape) {
+			seen(tp)
+			tp.Begin(ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "image x"})
+		},
+		StateNotReady: func(tp *tape.Tape) { started(tp, web, 0, ms) },
+		StateReady:    func(tp *tape.Tape) { started(tp, web, 0, ms); ready(tp, web, ms, ms) },
+		StateDone: func(tp *tape.Tape) {
+			started(tp, web, 0, ms)
+			tp.Point(2*ms, web, 0, &trace.PodStatus{Phase: "Succeeded", Total: 1})
+		},
+		StateTerminating: func(tp *tape.Tape) {
+			started(tp, web, 0, ms)
+			tp.Point(2*ms, web, 0, &trace.Worker{From: "syncing", To: "terminating"})
+		},
+		StateGone: func(tp *tape.Tape) { seen(tp); tp.Point(2*ms, web, 0, &trace.Milestone{Name: "gone"}) },
+	} {
+		t.Run(string(want), func(t *testing.T) {
+			tp := tape.New()
+			story(tp)
+			m := modelOf(tp)
+			if p, _ := m.Pod(web); p.State() != want {
+				t.Errorf("state %q, want %q", p.State(), want)
+			}
+			total := m.Counts().Total
+			if live := len(m.Pods()); live != total || live+len(m.GonePods()) != 1 {
+				t.Errorf("%d live, %d gone, %d counted", live, len(m.GonePods()), total)
+			}
+		})
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, web, 0, &trace.Decision{By: "backoff", Verdict: "wait", Inputs: []trace.KV{{K: "retry_at", V: when(10 * time.Second).Format(time.RFC3339Nano)}}})
+	w := tp.Begin(ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "image x", Detail: "no such image"})
+	m := modelOf(tp)
+	p, _ := m.Pod(web)
+	if diff := cmp.Diff(Backoff{On: "image x", Detail: "no such image", Since: when(ms), Until: when(10 * time.Second)}, p.Backoff); diff != "" {
+		t.Error(diff)
+	}
+	tp.End(10*time.Second, w, nil)
+	m = modelOf(tp)
+	if p, _ = m.Pod(web); p.Backoff.Active() || p.Worker.Waits[0] != (WaitTotal{trace.WaitBackoff, 1, 10*time.Second - ms}) {
+		t.Errorf("after its end: %+v %+v", p.Backoff, p.Worker.Waits)
+	}
+}
+
+func TestLateReader(t *testing.T) {
+	tp := tape.New()
+	started(tp, web, 0, 100*ms)
+	ready(tp, web, 150*ms, 150*ms)
+	l := tp.Begin(200*ms, trace.Pod{}, 0, &trace.Loop{N: 7, Case: "pleg"})
+	tp.End(203*ms, l, &trace.Loop{N: 7, Case: "pleg", Pods: 1})
+	for i := range tp.Records() {
+		m := New(Options{})
+		apply(m, tp.Records()[i:])
+		if got := len(m.InFlight()); got != 0 {
+			t.Errorf("from record %d: %d calls in flight", i, got)
+		}
+		for _, c := range m.Calls() {
+			if c.Dur != 100*ms || !c.Begin.Equal(when(0)) {
+				t.Errorf("from record %d: call %+v", i, c)
+			}
+		}
+		if n := len(m.Starts()); n > 0 && !m.Starts()[0].Seen.Equal(when(0)) {
+			t.Errorf("from record %d: seen %v", i, m.Starts()[0].Seen)
+		}
+		if ls := m.Loops(); len(ls) != 1 || ls[0].Dur != 3*ms || ls[0].N != 7 || ls[0].Running {
+			t.Errorf("from record %d: loops %+v", i, ls)
+		}
+	}
+}
+
+func TestLostEnds(t *testing.T) {
+	tp := tape.New()
+	s := tp.Begin(0, web, 0, &trace.Sync{Why: "create", N: 1})
+	a := tp.Begin(ms, web, s, &trace.Action{ID: "create web", Verb: "create"})
+	tp.Begin(ms, web, a, &trace.CRICall{Method: "CreateContainer"})
+	tp.Begin(ms, web, a, &trace.Wait{For: trace.WaitQueue})
+	m := modelOf(tp)
+	m.Lost(3)
+	p, _ := m.Pod(web)
+	if !p.Actions[0].Uncertain || !p.Waits[0].Uncertain || !p.Worker.Current.Uncertain || !m.InFlight()[0].Uncertain {
+		t.Errorf("after a loss: %+v, %+v", p, m.InFlight())
+	}
+	if m.Node().Lost != 3 {
+		t.Errorf("lost %d", m.Node().Lost)
+	}
+	n := len(tp.Recs)
+	tp.Begin(5*ms, web, 0, &trace.Sync{Why: "sync", N: 2})
+	apply(m, tp.Records()[n:])
+	p, _ = m.Pod(web)
+	if len(p.Actions) != 0 || len(p.Waits) != 0 || len(m.InFlight()) != 0 || p.Worker.Current.N != 2 || p.Worker.Current.Uncertain {
+		t.Errorf("the next sync does not settle the last: %+v, %+v", p, m.InFlight())
+	}
+}
+
+func TestDoubtEnds(t *testing.T) {
+	tp := tape.New()
+	tp.Begin(0, trace.Pod{}, 0, &trace.CRICall{Method: "ListContainers"})
+	m := modelOf(tp)
+	m.Lost(1)
+	late := tape.New()
+	late.Point(time.Hour, trace.Pod{}, 0, &trace.Log{Message: "an hour later"})
+	apply(m, late.Records())
+	if len(m.InFlight()) != 0 {
+		t.Errorf("in flight after an hour of doubt: %+v", m.InFlight())
+	}
+}
+
+func TestAgentRestart(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: "ready", Node: "lab-1", Runtime: "containerd"})
+	tp.Begin(ms, web, 0, &trace.CRICall{Method: "PullImage"})
+	tp.Point(2*ms, trace.Pod{}, 0, &trace.Agent{State: "starting", PID: 7})
+	m := modelOf(tp)
+	n := m.Node()
+	if len(m.InFlight()) != 0 || !n.Since.Equal(when(2*ms)) || n.Name != "lab-1" || n.PID != 7 || n.State != "starting" {
+		t.Errorf("%+v, in flight %+v", n, m.InFlight())
+	}
+}
+
+func TestMethods(t *testing.T) {
+	tp := tape.New()
+	for i := range 100 {
+		c := tp.Begin(0, web, 0, &trace.CRICall{Method: "RunPodSandbox"})
+		end := &trace.CRICall{Method: "RunPodSandbox", Code: "OK"}
+		if i == 99 {
+			end.Code, end.Err = "Unavailable", "gone"
+		}
+		tp.End(time.Duration(i+1)*ms, c, end)
+	}
+	tp.Begin(50*ms, web, 0, &trace.CRICall{Method: "PullImage", Image: "redis"})
+	m := modelOf(tp)
+	want := []Method{{Name: "PullImage", InFlight: 1}, {Name: "RunPodSandbox", Count: 100, Errors: 1, P50: 50 * ms, P99: 99 * ms, Max: 100 * ms}}
+	if diff := cmp.Diff(want, m.Methods(when(time.Second))); diff != "" {
+		t.Error(diff)
+	}
+	if got := m.Methods(when(2 * time.Minute)); len(got) != 1 || got[0].Name != "PullImage" {
+		t.Errorf("two minutes later: %+v", got)
+	}
+	if c := m.InFlight()[0]; c.Target != "redis" || c.Age(when(time.Second)) != 950*ms {
+		t.Errorf("in flight %+v", c)
+	}
+}
+
+func TestLoopChildrenAndGC(t *testing.T) {
+	tp := tape.New()
+	l := tp.Begin(0, trace.Pod{}, 0, &trace.Loop{N: 1, Case: "config"})
+	s := tp.Begin(ms, web, l, &trace.Sync{Why: "create", Cause: "ADD"})
+	tp.End(2*ms, s, nil)
+	tp.End(2*ms, l, nil)
+	g := tp.Begin(3*ms, trace.Pod{}, 0, &trace.GC{What: "image", Cause: "pressure"})
+	tp.Point(4*ms, trace.Pod{}, g, &trace.Decision{By: "gc.image", Subject: "redis", Verdict: "remove", Bytes: 5})
+	tp.Point(4*ms, trace.Pod{}, 0, &trace.Decision{By: "admission", Subject: "web", Verdict: "admit"})
+	tp.End(5*ms, g, &trace.GC{What: "image", Cause: "pressure", Considered: 1, Removed: 1, Freed: 5})
+	m := modelOf(tp)
+	if l := m.Loops()[0]; l.Children != 1 || l.Caused[0] != (Effect{"pod.sync", web, "create ADD"}) {
+		t.Errorf("loop %+v", l)
+	}
+	ps := m.Passes()
+	if len(ps) != 1 || ps[0].Freed != 5 || ps[0].Dur != 2*ms || len(ps[0].Decisions) != 1 || ps[0].Running {
+		t.Errorf("passes %+v", ps)
+	}
+	if len(m.Decisions()) != 2 {
+		t.Errorf("decisions %+v", m.Decisions())
+	}
+}
+
+func TestProgress(t *testing.T) {
+	tp := tape.New()
+	pull := tp.Begin(0, web, 0, &trace.ImagePull{Image: "redis"})
+	tp.Point(ms, web, pull, &trace.ImageProgress{Image: "redis", Done: 1, Total: 4})
+	m := modelOf(tp)
+	p, _ := m.Pod(web)
+	if len(p.Pulls) != 1 || p.Pulls[0].Done != 1 || p.Pulls[0].Total != 4 || !p.Pulls[0].Since.Equal(when(0)) {
+		t.Errorf("pulls %+v", p.Pulls)
+	}
+	late := New(Options{})
+	apply(late, tp.Records()[1:])
+	if p, _ = late.Pod(web); len(p.Pulls) != 1 || !p.Pulls[0].Since.IsZero() {
+		t.Errorf("seen late: %+v", p.Pulls)
+	}
+	n := len(tp.Recs)
+	tp.End(5*ms, pull, nil)
+	apply(late, tp.Records()[n:])
+	apply(m, tp.Records()[n:])
+	for _, m := range []*Model{m, late} {
+		if p, _ = m.Pod(web); len(p.Pulls) != 0 {
+			t.Errorf("pulls after the end: %+v", p.Pulls)
+		}
+	}
+}
+
+func TestSecondLife(t *testing.T) {
+	for _, name := range []string{"after it is gone", "while it terminates"} {
+		t.Run(name, func(t *testing.T) {
+			tp := tape.New()
+			started(tp, web, 0, 5*ms)
+			tp.Point(10*ms, web, 0, &trace.Milestone{Name: "terminating"})
+			gone, again := 12*ms, 15*ms
+			if name == "while it terminates" {
+				gone, again = 15*ms, 12*ms
+			}
+			tp.Point(gone, web, 0, &trace.Milestone{Name: "gone"})
+			tp.Point(again, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
+			m := modelOf(tp)
+			p, _ := m.Pod(web)
+			if p.State() != StateStarting || !p.Start.Seen.Equal(when(again)) || len(m.GonePods()) != 0 {
+				t.Errorf("second life: %s %+v", p.State(), p)
+			}
+			more := tape.New()
+			more.Point(20*ms, web, 0, &trace.Milestone{Name: "started", Since: 20*ms - again})
+			apply(m, more.Records())
+			if n := len(m.Starts()); n != 2 {
+				t.Errorf("%d starts", n)
+			}
+		})
+	}
+}
+
+func TestAdopted(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Adopted: true})
+	tp.Point(ms, web, 0, &trace.Milestone{Name: "started", Since: ms, Adopted: true})
+	m := modelOf(tp)
+	if len(m.Starts()) != 0 {
+		t.Errorf("an adopted pod counts as a start: %+v", m.Starts())
+	}
+	if _, err := m.Waterfall(web, when(0)); !errors.Is(err, waterfall.ErrAdopted) {
+		t.Errorf("waterfall: %v", err)
+	}
+}
+
+func TestSourceErrorsAndLines(t *testing.T) {
+	tp := tape.New()
+	bad := &trace.SourceError{Source: "file", Path: "a.yaml", Line: 3, Field: "spec", Message: "is odd", Kept: true}
+	tp.Point(0, trace.Pod{}, 0, bad)
+	tp.Point(0, web, 0, &trace.NodeEvent{Type: "Warning", Reason: "Failed", Message: "no"})
+	tp.Point(0, trace.Pod{}, 0, &trace.Log{Level: "info", Message: "hello", Attrs: []trace.KV{{K: "n", V: "1"}}})
+	m := modelOf(tp)
+	if es := m.SourceErrors(); len(es) != 1 || es[0].Line != 3 {
+		t.Errorf("source errors %+v", es)
+	}
+	var texts []string
+	for _, l := range m.Lines() {
+		texts = append(texts, l.Level+" "+l.Reason+" "+l.Text)
+	}
+	want := []string{"error  a.yaml:3: spec: is odd (the earlier version stays in force)", "warn Failed no", "info  hello n=1"}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Error(diff)
+	}
+	mended := tape.New()
+	mended.Point(ms, web, 0, &trace.Source{Source: "file", Op: "UPDATE", Path: "a.yaml"})
+	apply(m, mended.Records())
+	if es := m.SourceErrors(); len(es) != 0 {
+		t.Errorf("after mending: %+v", es)
+	}
+}
+
+func TestRate(t *testing.T) {
+	tp := tape.New()
+	for i := range 50 {
+		tp.Point(time.Duration(i)*100*ms, trace.Pod{}, 0, &trace.Log{})
+	}
+	m := modelOf(tp)
+	if got := m.Rate(when(5 * time.Second)); got != 10 {
+		t.Errorf("rate %v, want 10", got)
+	}
+	if got := m.Rate(when(time.Minute)); got != 0 {
+		t.Errorf("rate a minute later %v, want 0", got)
+	}
+}
+
+// TestBounded applies far more than the caps allow, without a single end.
+func TestBounded(t *testing.T) {
+	opt := Options{Pods: 20, Loops: 5, Calls: 5, Samples: 5, Decisions: 5, Passes: 3, Lines: 5, Gone: 4, Starts: 5, Kept: 6, PerStart: 7, Open: 30}
+	m := New(opt)
+	tp := tape.New()
+	for i := range 300 {
+		pod := trace.Pod{Name: fmt.Sprint(i)}
+		at := time.Duration(i) * time.Second
+		started(tp, pod, at, ms)
+		for range 10 {
+			tp.Begin(at, pod, 0, &trace.Wait{For: trace.WaitQueue})
+			tp.Begin(at, pod, 0, &trace.CRICall{Method: "PullImage"})
+		}
+		tp.Begin(at, trace.Pod{}, 0, &trace.Loop{N: uint64(i)})
+		tp.Begin(at, trace.Pod{}, 0, &trace.GC{What: "image"})
+		tp.Point(at, trace.Pod{}, 0, &trace.Decision{By: "x"})
+		tp.Point(at, trace.Pod{}, 0, &trace.Log{Message: "x"})
+		tp.Point(at, trace.Pod{}, 0, &trace.Pressure{Signal: fmt.Sprint(i)})
+		tp.Point(at, trace.Pod{}, 0, &trace.SourceError{Path: fmt.Sprint(i)})
+		if i%2 == 0 {
+			tp.Point(at+ms, pod, 0, &trace.Milestone{Name: "gone"})
+		}
+	}
+	apply(m, tp.Records())
+	kept := 0
+	for _, p := range m.pods {
+		if len(p.recs) > opt.PerStart {
+			t.Errorf("%d records kept of one start", len(p.recs))
+		}
+		if len(p.recs) > 0 {
+			kept++
+		}
+	}
+	for what, c := range map[string][2]int{
+		"pods": {len(m.pods), opt.Pods}, "loops": {len(m.Loops()), opt.Loops}, "loop index": {len(m.loopOf), opt.Loops},
+		"calls": {len(m.Calls()), opt.Calls}, "in flight": {len(m.InFlight()), opt.Calls}, "decisions": {len(m.Decisions()), opt.Decisions},
+		"passes": {len(m.Passes()), opt.Passes}, "pass index": {len(m.passOf), opt.Passes}, "lines": {len(m.Lines()), opt.Lines},
+		"gone": {len(m.GonePods()), opt.Gone}, "starts": {len(m.Starts()), opt.Starts}, "kept": {kept, opt.Kept}, "kept list": {len(m.kept), opt.Kept},
+		"open": {len(m.open.byID), opt.Open}, "pressure": {len(m.Pressure()), maxSignals}, "source errors": {len(m.SourceErrors()), maxSourceErrors},
+	} {
+		if c[0] > c[1] {
+			t.Errorf("%s: %d, want at most %d", what, c[0], c[1])
+		}
+	}
+	if got := m.Loops(); got[len(got)-1].N != 299 || got[0].N != 295 {
+		t.Errorf("loops %d to %d", got[0].N, got[len(got)-1].N)
+	}
+}
+
+// TestEveryKind applies every kind on every edge, empty, without a pod and with one.
+func TestEveryKind(t *testing.T) {
+	m := New(Options{})
+	var seq uint64
+	for _, name := range trace.Kinds() {
+		for _, edge := range []trace.Edge{trace.EdgeBegin, trace.EdgePoint, trace.EdgeEnd} {
+			for _, pod := range []trace.Pod{{}, web, db} {
+				e, _ := trace.New(name)
+				seq++
+				m.Apply(&trace.Record{Seq: seq, Time: int64(seq), Edge: edge, Span: trace.SpanID(seq / 3), Pod: pod, Event: e})
+				Brief(e)
+			}
+		}
+	}
+	m.Apply(nil)
+	m.Apply(&trace.Record{})
+	if got := m.Node().Records; got != seq {
+		t.Errorf("%d records, want %d", got, seq)
+	}
+}
+
+func TestViewsAreCopies(t *testing.T) {
+	tp := tape.New()
+	l := tp.Begin(0, trace.Pod{}, 0, &trace.Loop{N: 1})
+	s := tp.Begin(ms, web, l, &trace.Sync{N: 1})
+	tp.Begin(ms, web, s, &trace.Action{ID: "create web"})
+	m := modelOf(tp)
+	m.Loops()[0].Caused[0].What = "spoilt"
+	p, _ := m.Pod(web)
+	p.Actions[0].ID = "spoilt"
+	if m.Loops()[0].Caused[0].What == "spoilt" || m.Pods()[0].Actions[0].ID == "spoilt" {
+		t.Error("a view shares memory with the model")
+	}
+}
