@@ -1,0 +1,170 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// errNoDevice is what reading a file of a cgroup fails with that is removed at that moment.
+const errNoDevice = unix.ENODEV
+
+// The kernel takes a moment to let go of a killed process. The pauses between tries double from
+// 1 ms to 100 ms: 2.5 s in all.
+const (
+	destroyTries = 30
+	longestPause = 100 * time.Millisecond
+)
+
+// DestroyPod kills whatever still runs in the pod's cgroups and removes them from every
+// hierarchy. A pod that has none is fine. The containers should have been stopped before: what
+// is left is killed without grace.
+//
+// Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, Destroy.
+func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
+	if m == nil {
+		return nil
+	}
+	if err := checkUID(uid); err != nil {
+		return err
+	}
+	name, found := m.find(uid)
+	if !found {
+		return nil
+	}
+	return m.traced(ctx, "destroy", name, func(e *trace.CgroupOp) error {
+		killed, err := m.killAll(ctx, uid)
+		e.Killed = killed
+		if err != nil {
+			return err
+		}
+		return m.removeAll(ctx, m.dirsOf(uid))
+	})
+}
+
+// DestroyRoot removes the whole tree below the configured root, and the root itself unless it
+// is /. It is for roots of one's own, such as a test's: it kills nothing and fails on what is
+// in use.
+func (m *Manager) DestroyRoot(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	top := m.spell(split(m.cfg.Root))
+	if top == "/" {
+		top = m.name("kubepods")
+	}
+	var dirs []string
+	for _, h := range m.tree {
+		dirs = append(dirs, filepath.Join(h.dir, top))
+	}
+	return m.removeAll(ctx, dirs)
+}
+
+// find returns the name of the first cgroup that the pod has.
+func (m *Manager) find(uid types.UID) (string, bool) {
+	for _, h := range m.tree {
+		for _, tier := range tiers() {
+			name := m.name(append(tier, podPrefix+string(uid))...)
+			if _, err := os.Stat(filepath.Join(h.dir, name)); err == nil {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// killAll kills until no process is left, and says how many there were.
+func (m *Manager) killAll(ctx context.Context, uid types.UID) (int, error) {
+	killed := map[int]bool{}
+	for try := range destroyTries {
+		pids, err := m.Pids(uid)
+		if err != nil {
+			return len(killed), err
+		}
+		if len(pids) == 0 {
+			return len(killed), nil
+		}
+		if slices.Contains(pids, os.Getpid()) {
+			return len(killed), errors.New("this process runs in the pod's cgroup and does not kill itself")
+		}
+		if err := m.kill(uid, pids); err != nil {
+			return len(killed), err
+		}
+		for _, pid := range pids {
+			killed[pid] = true
+		}
+		if err := pause(ctx, try); err != nil {
+			return len(killed), err
+		}
+	}
+	pids, err := m.Pids(uid)
+	if err == nil && len(pids) > 0 {
+		err = fmt.Errorf("processes %v do not die: they wait in the kernel, or their parent does not reap them", pids)
+	}
+	return len(killed), err
+}
+
+// kill sends SIGKILL: to the whole cgroup at once where the kernel can (cgroup v2 since Linux
+// 5.14), which no fork escapes, else to each process.
+func (m *Manager) kill(uid types.UID, pids []int) error {
+	if m.v2 {
+		whole := false
+		for _, dir := range m.dirsOf(uid) {
+			whole = write(filepath.Join(dir, "cgroup.kill"), "1") == nil || whole
+		}
+		if whole {
+			return nil
+		}
+	}
+	for _, pid := range pids {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("kill process %d: %w", pid, err)
+		}
+	}
+	return nil
+}
+
+// removeAll removes trees of cgroups, deepest first. One that is busy is tried again: the kernel
+// removes a process from its cgroup a little after its end.
+func (m *Manager) removeAll(ctx context.Context, tops []string) error {
+	for try := 0; ; try++ {
+		var busy error
+		for _, top := range tops {
+			all, err := below(top)
+			if err != nil {
+				return err
+			}
+			for _, dir := range slices.Backward(all) {
+				if err := m.fs.remove(dir); err != nil && !gone(err) {
+					busy = err
+				}
+			}
+		}
+		if busy == nil || try == destroyTries {
+			return busy
+		}
+		if err := pause(ctx, try); err != nil {
+			return errors.Join(busy, err)
+		}
+	}
+}
+
+func pause(ctx context.Context, try int) error {
+	t := time.NewTimer(min(time.Millisecond<<min(try, 10), longestPause))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

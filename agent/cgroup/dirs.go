@@ -1,0 +1,102 @@
+package cgroup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// dirs makes and removes cgroups. The kernel fills a new cgroup with its files and removes them
+// with it, which a plain file system does not do: tests stand in for it here.
+type dirs struct {
+	make, remove func(path string) error
+}
+
+func kernel() dirs {
+	return dirs{
+		make:   func(p string) error { return os.Mkdir(p, 0o755) },
+		remove: os.Remove,
+	}
+}
+
+// ensure makes one cgroup, whose parents exist, in every hierarchy, ready to hold processes and
+// children, and writes its settings.
+func (m *Manager) ensure(name string, settings []setting) error {
+	for _, h := range m.tree {
+		dir := filepath.Join(h.dir, name)
+		if err := m.fs.make(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("make cgroup: %w", err)
+		}
+		if err := m.prepare(h, dir); err != nil {
+			return err
+		}
+		for _, s := range settings {
+			if !h.has(s.controller) {
+				continue
+			}
+			if err := write(filepath.Join(dir, s.file), s.value); err != nil && (!s.optional || !errors.Is(err, fs.ErrNotExist)) {
+				return fmt.Errorf("set cgroup limit to %s: %w", s.value, err)
+			}
+		}
+	}
+	return nil
+}
+
+// prepare makes a cgroup usable: on v2 its children can be limited, on v1 it has CPUs and
+// memory nodes.
+func (m *Manager) prepare(h hierarchy, dir string) error {
+	if m.v2 {
+		return m.delegate(dir)
+	}
+	if !h.has("cpuset") {
+		return nil
+	}
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		if err := inherit(dir, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delegate turns on all controllers that dir has for its children.
+func (m *Manager) delegate(dir string) error {
+	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return fmt.Errorf("read cgroup: %w", err)
+	}
+	text := enable(strings.Fields(string(have)))
+	if text == "" {
+		return nil
+	}
+	if err := write(filepath.Join(dir, "cgroup.subtree_control"), text[1:]); err != nil {
+		return fmt.Errorf("delegate %s (it must not hold processes itself): %w", text[1:], err)
+	}
+	return nil
+}
+
+// inherit copies a cpuset file from the parent, where a new cgroup has none.
+func inherit(dir, file string) error {
+	if own, err := os.ReadFile(filepath.Join(dir, file)); err != nil || len(bytes.TrimSpace(own)) > 0 {
+		return err
+	}
+	parent, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(dir, file), string(bytes.TrimSpace(parent)))
+}
+
+// write sets an existing file in one write, as the kernel wants it.
+func write(file, value string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,19 @@
+// Package cgroup owns the cgroups of pods and of the QoS tiers above them: it makes them, sets
+// their limits, finds leftovers and removes them with whatever still runs inside.
+//
+// The tree is the kubelet's, on cgroup v1 and v2:
+//
+//	ROOT/kubepods                    all pods; limited to the node's allocatable
+//	ROOT/kubepods/pod<uid>           a guaranteed pod
+//	ROOT/kubepods/burstable          CPU weight: the sum of its pods' requests
+//	ROOT/kubepods/burstable/pod<uid>
+//	ROOT/kubepods/besteffort         CPU weight: the least there is
+//	ROOT/kubepods/besteffort/pod<uid>
+//
+// Containers' own cgroups below a pod's are the runtime's business, and this package touches them
+// only to remove them with the pod. It never moves a process. It runs no goroutine, and publishes
+// trace.CgroupOp around each ensure, update and destroy, as child of the span in the context.
+//
+// A nil *Manager stands for a node without cgroups (the simulated runtime, a Mac): all its
+// methods do nothing and find nothing.
+package cgroup

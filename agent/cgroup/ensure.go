@@ -1,0 +1,115 @@
+package cgroup
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/qos"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// EnsureTiers makes the root, kubepods and the QoS tiers where they are missing, and sets their
+// limits. Call it before the first EnsurePod, and again when a tier may have been removed.
+//
+// Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, Start.
+func (m *Manager) EnsureTiers(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	return m.traced(ctx, "ensure", m.name(tiers()[0]...), func(*trace.CgroupOp) error {
+		if m.v2 {
+			if err := m.delegate(m.tree[0].dir); err != nil {
+				return err
+			}
+		}
+		for _, root := range m.roots() {
+			if err := m.ensure(root, nil); err != nil {
+				return err
+			}
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		node := m.cfg.Node
+		settings := [][]setting{
+			limitSettings(m.v2, sharesOf(node.MilliCPU), &node.Memory, node.Pids),
+			limitSettings(m.v2, max(m.burstable, qos.MinShares), nil, 0),
+			limitSettings(m.v2, qos.MinShares, nil, 0),
+		}
+		for i, tier := range tiers() {
+			if err := m.ensure(m.name(tier...), settings[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// EnsurePod makes the pod's cgroup and sets its limits, whether it is there already or not. It
+// needs the tiers.
+//
+// Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, EnsureExists.
+func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
+	if m == nil {
+		return nil
+	}
+	if err := checkUID(pod.UID); err != nil {
+		return err
+	}
+	return m.traced(ctx, "ensure", m.PodParent(pod), func(*trace.CgroupOp) error {
+		r := qos.PodResources(pod, m.cfg.CFSQuota, m.cfg.CFSPeriod)
+		return m.ensure(m.PodParent(pod), podSettings(m.v2, r, m.cfg.PodPidsLimit, m.cfg.HugePageSizes))
+	})
+}
+
+// UpdateTiers gives the burstable tier the CPU weight of its pods' requests. It writes and
+// publishes only when that has changed.
+//
+// Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, UpdateCgroups.
+func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
+	if m == nil {
+		return nil
+	}
+	shares := qos.BurstableShares(pods)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if shares == m.burstable {
+		return nil
+	}
+	name := m.name(tiers()[1]...)
+	return m.traced(ctx, "update", name, func(*trace.CgroupOp) error {
+		s := sharesSetting(m.v2, shares)
+		for _, h := range m.tree {
+			if !h.has(s.controller) {
+				continue
+			}
+			if err := write(filepath.Join(h.dir, name, s.file), s.value); err != nil {
+				return fmt.Errorf("set CPU weight: %w", err)
+			}
+		}
+		m.burstable = shares
+		return nil
+	})
+}
+
+// traced publishes begin and end of an operation, which may add to what the end says.
+func (m *Manager) traced(ctx context.Context, op, name string, do func(*trace.CgroupOp) error) error {
+	e := trace.CgroupOp{Op: op, Path: name}
+	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), e)
+	err := do(&e)
+	if err != nil {
+		e.Err = err.Error()
+		err = fmt.Errorf("%s cgroup %s: %w", op, name, err)
+	}
+	trace.End(m.cfg.Bus, span, e)
+	return err
+}
+
+func sharesOf(milliCPU int64) int64 {
+	if milliCPU <= 0 {
+		return 0
+	}
+	return qos.Shares(milliCPU)
+}

@@ -1,0 +1,116 @@
+package cgroup
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Driver names who makes cgroups.
+type Driver string
+
+// The drivers that a kubelet knows.
+const (
+	Cgroupfs Driver = "cgroupfs"
+	Systemd  Driver = "systemd"
+)
+
+// Config says where the cgroups are and what limits they get.
+type Config struct {
+	// Mount is where cgroups are mounted; "" means /sys/fs/cgroup.
+	Mount string
+	// Root is the cgroup that kubepods is made in; "" means /. EnsureTiers makes it when missing
+	// (upstream demands that a root other than / exists).
+	Root string
+	// Driver must be the runtime's; "" means cgroupfs.
+	Driver Driver
+	// Bus receives what happens; it may be nil.
+	Bus *trace.Bus
+	// Node limits all pods together; zero fields are not limited.
+	Node Limits
+	// PodPidsLimit is the most processes in a pod; 0 or less means no limit.
+	PodPidsLimit int64
+	// CFSQuota says whether CPU limits are enforced. CFSPeriod 0 means 100 ms.
+	CFSQuota  bool
+	CFSPeriod time.Duration
+	// HugePageSizes are those of the kernel, as in 2MB; see [HugePageSizes]. A pod that does not
+	// ask for a size gets none of it.
+	HugePageSizes []string
+}
+
+// Limits is what all pods of the node may use together.
+type Limits struct {
+	// MilliCPU is a weight, not a cap, in thousandths of a CPU.
+	MilliCPU int64
+	// Memory is in bytes.
+	Memory int64
+	// Pids is the number of processes.
+	Pids int64
+}
+
+// Manager makes and removes cgroups. It is safe for concurrent use; a nil Manager does nothing.
+type Manager struct {
+	cfg  Config
+	v2   bool
+	tree []hierarchy
+	fs   dirs
+
+	mu        sync.Mutex
+	burstable int64
+}
+
+// UnavailableError says why cgroups cannot be managed here. The agent can run without them, on
+// a nil Manager, where the runtime does not need them either.
+type UnavailableError struct {
+	// Path is what was looked at.
+	Path string
+	// Err says what is wrong and what would be right.
+	Err error
+}
+
+// Error implements error.
+func (e *UnavailableError) Error() string { return fmt.Sprintf("cgroups at %s: %v", e.Path, e.Err) }
+
+// Unwrap returns the cause.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// New finds out which cgroup version is mounted and what it controls. It changes nothing. The
+// error is an *UnavailableError when the node has no cgroups or they cannot be written.
+func New(cfg Config) (*Manager, error) {
+	if cfg.Mount == "" {
+		cfg.Mount = "/sys/fs/cgroup"
+	}
+	if cfg.CFSPeriod == 0 {
+		cfg.CFSPeriod = 100 * time.Millisecond
+	}
+	switch cfg.Driver {
+	case "":
+		cfg.Driver = Cgroupfs
+	case Cgroupfs, Systemd:
+	default:
+		return nil, fmt.Errorf("cgroupDriver %q: want cgroupfs or systemd", cfg.Driver)
+	}
+	cfg.Root = path.Clean("/" + cfg.Root)
+	if cfg.Driver == Systemd && strings.Contains(cfg.Root, "_") {
+		return nil, fmt.Errorf("cgroupRoot %q: no _ with the systemd driver, which writes - as _", cfg.Root)
+	}
+	v2, tree, err := detect(cfg.Mount)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range tree {
+		if err := unix.Access(h.dir, unix.W_OK); err != nil {
+			return nil, &UnavailableError{h.dir, fmt.Errorf("cannot be written, run as root: %w", err)}
+		}
+	}
+	return &Manager{cfg: cfg, v2: v2, tree: tree, fs: kernel()}, nil
+}
+
+// V2 reports whether this is cgroup v2.
+func (m *Manager) V2() bool { return m != nil && m.v2 }
