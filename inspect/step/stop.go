@@ -1,0 +1,44 @@
+package step
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Stop is where a stepped pod waits for a person: before one action of its plan.
+type Stop struct {
+	Pod trace.Pod
+	// Index counts the stops from 1; Total is how many the plan has as known now.
+	Index, Total int
+	// Actions are the plan's, in the order in which they are gone through.
+	Actions []Action
+	// Next is the action that waits, as "RunPodSandbox"; "" when none is left.
+	Next string
+	// RequestTitle names the request that comes next, as runtime.v1.RunPodSandboxRequest.
+	RequestTitle string
+	// Request is the exact CRI request, pretty, without secrets; "" when the
+	// action makes none.
+	Request string
+	// Changed is what changed on the node since the last stop, one line each.
+	Changed []string
+}
+
+// State is how far an action has come.
+type State string
+
+// The states of an action.
+const (
+	Done State = "done"
+	Next State = "next"
+	Todo State = "todo"
+)
+
+// Action is one action of the plan of a stepped pod.
+type Action struct {
+	ID    string
+	Verb  string
+	State State
+	// Dur is how long it took; 0 until done.
+	Dur time.Duration
+}

@@ -1,0 +1,197 @@
+package tui
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/tuitest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestMain makes times of day the same everywhere.
+func TestMain(m *testing.M) {
+	time.Local = time.UTC
+	if os.Getenv(childEnv) != "" {
+		os.Exit(child())
+	}
+	os.Exit(m.Run())
+}
+
+// none is a source without records.
+type none struct{}
+
+func (none) Next(ctx context.Context, _ []trace.Record) ([]trace.Record, uint64, error) {
+	<-ctx.Done()
+	return nil, 0, ctx.Err()
+}
+
+// driver drives an app as Bubble Tea does, without a terminal.
+type driver struct {
+	t   testing.TB
+	app *app
+	now time.Time
+}
+
+func drive(t testing.TB, cfg Config, w, h int) *driver {
+	t.Helper()
+	d := &driver{t: t, now: tuitest.Epoch.Add(tuitest.Length)}
+	if cfg.Now == nil {
+		cfg.Now = func() time.Time { return d.now }
+	}
+	if cfg.ExportDir == "" {
+		cfg.ExportDir = t.TempDir()
+	}
+	d.app = newApp(t.Context(), cfg, style.For(cfg.Env), newPump(none{}))
+	d.send(tea.WindowSizeMsg{Width: w, Height: h})
+	return d
+}
+
+// send gives the app a message and, after it, all that its commands return, but
+// for those that wait.
+func (d *driver) send(msg tea.Msg) {
+	d.t.Helper()
+	switch msg := msg.(type) {
+	case nil, tea.QuitMsg:
+		return
+	case tea.BatchMsg:
+		for _, c := range msg {
+			d.run(c)
+		}
+		return
+	default:
+		d.run(d.app.update(msg))
+	}
+}
+
+func (d *driver) run(cmd tea.Cmd) {
+	d.t.Helper()
+	if cmd == nil {
+		return
+	}
+	out := make(chan tea.Msg, 1)
+	go func() { out <- cmd() }()
+	select {
+	case msg := <-out:
+		d.send(msg)
+	case <-time.After(20 * time.Millisecond): // it waits for records, a tick or a stop
+	}
+}
+
+// play gives the app the scripted session.
+func (d *driver) play() *driver {
+	d.t.Helper()
+	d.app.apply(tuitest.Session(), 0)
+	d.app.setNow()
+	d.app.refresh()
+	return d
+}
+
+// keys types keys, named as Bubble Tea names them, separated by spaces.
+func (d *driver) keys(names string) *driver {
+	d.t.Helper()
+	for _, name := range strings.Fields(names) {
+		d.send(press(name))
+	}
+	return d
+}
+
+var named = map[string]rune{
+	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "enter": tea.KeyEnter, "esc": tea.KeyEscape,
+	"tab": tea.KeyTab, "space": tea.KeySpace, "home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown,
+	"backspace": tea.KeyBackspace,
+}
+
+func press(name string) tea.KeyPressMsg {
+	if rest, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return tea.KeyPressMsg{Code: []rune(rest)[0], Mod: tea.ModCtrl}
+	}
+	if rest, ok := strings.CutPrefix(name, "shift+"); ok {
+		return tea.KeyPressMsg{Code: named[rest], Mod: tea.ModShift}
+	}
+	if code, ok := named[name]; ok {
+		k := tea.KeyPressMsg{Code: code}
+		if name == "space" {
+			k.Text = " "
+		}
+		return k
+	}
+	r := []rune(name)
+	return tea.KeyPressMsg{Code: r[0], Text: name}
+}
+
+func (d *driver) screen() string { return plainScreen(d.app.view()) }
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got), go test -update writes it anew:\n%s", path, diff)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for _, c := range []struct{ name, keys string }{
+		{"overview", "1"},
+		{"loop", "2"},
+		{"loop-children", "2 / c o n f i g enter enter"},
+		{"workers", "3"},
+		{"cri", "4"},
+		{"cri-methods", "4 m"},
+		{"cri-call", "4 s G enter"},
+		{"gc", "5"},
+		{"gc-verdicts", "5 enter"},
+		{"pod-pulling", "6"},
+		{"pod-slow", "1 j j enter"},
+		{"pod-crash", "1 j enter"},
+		{"step-none", "7"},
+		{"log", "9"},
+		{"log-all", "9 a"},
+		{"log-record", "9 k enter"},
+		{"help", "4 ?"},
+		{"filter-bad", "3 / w e ( "},
+	} {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			t.Run(name, func(t *testing.T) {
+				d := drive(t, Config{}, size[0], size[1]).play().keys(c.keys)
+				golden(t, name, d.screen())
+				within(t, d.screen(), size[0], size[1])
+			})
+		}
+	}
+}
+
+// within checks that a screen keeps to its size.
+func within(t *testing.T, screen string, w, h int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")
+	if len(lines) > h {
+		t.Errorf("%d lines, want at most %d", len(lines), h)
+	}
+	for i, l := range lines {
+		if n := style.Width(l); n > w {
+			t.Errorf("line %d is %d columns wide, want at most %d: %q", i+1, n, w, l)
+		}
+	}
+}

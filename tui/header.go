@@ -1,0 +1,160 @@
+package tui
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// staleLoop is from when on a syncLoop that has not turned is worth a colour.
+const staleLoop = 30 * time.Second
+
+// status is what the header tells.
+type status struct {
+	node    model.Node
+	now     time.Time
+	rate    float64
+	frozen  bool
+	waiting int    // records, while frozen
+	ended   string // why the stream ended; "" while it lives
+}
+
+// segment is a part of the header; the highest drop goes first when it is narrow.
+type segment struct {
+	text string
+	tone style.Tone
+	drop int
+}
+
+// header draws the first line of the screen in w columns.
+func header(th *style.Theme, s status, w int) string {
+	left := s.left(th)
+	right := s.right(th)
+	for width(left, " "+th.Glyphs.Dot+" ")+2+width(right, "  ") > w {
+		if !dropOne(&left, &right) {
+			break
+		}
+	}
+	l, r := width(left, " "+th.Glyphs.Dot+" "), width(right, "  ")
+	if l+1+r > w {
+		return th.Left(plainText(right, "  "), w)
+	}
+	return paint(th, left, th.Paint(style.Dim, " "+th.Glyphs.Dot+" ")) + strings.Repeat(" ", w-l-r) + paint(th, right, "  ")
+}
+
+func (s status) left(th *style.Theme) []segment {
+	n := s.node
+	name := segment{text: "kubeloupe", tone: style.Strong}
+	out := []segment{{text: th.CutMid(th.Clean(orUnknown(n.Name)), 30), tone: style.Strong, drop: 1}}
+	if n.Simulated {
+		out = append(out, segment{text: "SIMULATED", tone: style.Slow})
+	}
+	runtime := strings.TrimSpace(n.Runtime + " " + n.RuntimeVersion)
+	out = append(out, segment{text: th.Cut(th.Clean(orUnknown(runtime)), 24), drop: 4})
+	up := style.Unknown
+	if !n.Since.IsZero() {
+		up = style.Dur(max(s.now.Sub(n.Since), 0).Truncate(time.Second))
+	}
+	out = append(out, segment{text: "up " + up, drop: 6})
+	if n.State != "" && n.State != "ready" {
+		out = append(out, segment{text: th.Cut(th.Clean(strings.TrimSpace(n.State+" "+n.Reason)), 40), tone: style.Slow, drop: 2})
+	}
+	name.drop = 8
+	return slices.Insert(out, 0, name)
+}
+
+func (s status) right(th *style.Theme) []segment {
+	n := s.node
+	loop := segment{text: "loop " + style.Unknown, tone: style.Dim, drop: 3}
+	if !n.LastLoop.IsZero() {
+		age := max(s.now.Sub(n.LastLoop), 0)
+		loop = segment{text: "loop " + th.Glyphs.Live + " " + style.Age(age), drop: 3}
+		if age > staleLoop {
+			loop.tone = style.Slow
+		}
+	}
+	pleg := segment{text: "PLEG " + th.Clean(orUnknown(n.PLEGMode)), drop: 5}
+	rate := int(s.rate + 0.5)
+	if s.rate > 0 && rate == 0 {
+		rate = 1
+	}
+	out := []segment{
+		loop, pleg,
+		{text: th.Meter(busy(rate)), tone: style.Dim, drop: 9},
+		{text: strconv.Itoa(rate) + " ev/s", drop: 7},
+	}
+	if n.Lost > 0 {
+		out = append(out, segment{text: "lost " + style.Count(n.Lost), tone: style.Slow})
+	}
+	return append(out, s.state())
+}
+
+// state says whether what is on screen moves.
+func (s status) state() segment {
+	switch {
+	case s.frozen:
+		return segment{text: "FROZEN +" + style.Count(s.waiting), tone: style.Selected}
+	case s.ended != "":
+		return segment{text: "ENDED", tone: style.Strong}
+	}
+	return segment{text: "LIVE", tone: style.Strong}
+}
+
+func busy(rate int) int {
+	switch {
+	case rate <= 0:
+		return 0
+	case rate < 50:
+		return 1
+	case rate < 500:
+		return 2
+	}
+	return 3
+}
+
+// dropOne takes away the segment that matters least; false when all that is left matters.
+func dropOne(parts ...*[]segment) bool {
+	var in *[]segment
+	at, worst := -1, 0
+	for _, p := range parts {
+		for i, s := range *p {
+			if s.drop > worst {
+				in, at, worst = p, i, s.drop
+			}
+		}
+	}
+	if in == nil {
+		return false
+	}
+	*in = slices.Delete(*in, at, at+1)
+	return true
+}
+
+func width(parts []segment, gap string) int { return style.Width(plainText(parts, gap)) }
+
+func plainText(parts []segment, gap string) string {
+	texts := make([]string, 0, len(parts))
+	for _, p := range parts {
+		texts = append(texts, p.text)
+	}
+	return strings.Join(texts, gap)
+}
+
+func paint(th *style.Theme, parts []segment, gap string) string {
+	texts := make([]string, 0, len(parts))
+	for _, p := range parts {
+		texts = append(texts, th.Paint(p.tone, p.text))
+	}
+	return strings.Join(texts, gap)
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return style.Unknown
+	}
+	return s
+}

@@ -1,0 +1,32 @@
+package tui
+
+import (
+	"charm.land/bubbles/v2/key"
+
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/views"
+)
+
+// help opens a page that lists every key of the page on top.
+func (a *app) help() {
+	if len(a.stack) > 0 && a.top().Name() == "Help" {
+		a.back()
+		return
+	}
+	th := a.look.Theme
+	lines := []views.Text{{Line: "in this view", Tone: style.Strong}}
+	list := func(bindings []key.Binding) {
+		for _, b := range bindings {
+			if b.Enabled() {
+				lines = append(lines, views.Text{Line: "  " + th.Left(b.Help().Key, 9) + b.Help().Desc})
+			}
+		}
+	}
+	list(a.top().Keys())
+	lines = append(lines, views.Text{}, views.Text{Line: "everywhere", Tone: style.Strong})
+	list(a.look.Keys.Global())
+	lines = append(lines, views.Text{},
+		views.Text{Line: "A filter without capital letters ignores case. The mouse works: the wheel moves, a click selects,", Tone: style.Dim},
+		views.Text{Line: "a second click opens. Unknown figures are written -.", Tone: style.Dim})
+	a.push(views.NewPager(a.look, "Help", "help: "+a.top().Name(), lines))
+}

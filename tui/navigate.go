@@ -1,0 +1,149 @@
+package tui
+
+import (
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/tui/views"
+)
+
+// key takes a key: first the prompt, then what works everywhere, then the page.
+func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
+	if a.prompt != nil {
+		p := a.prompt
+		done, cmd := p.key(msg)
+		if done {
+			a.prompt = nil
+		}
+		return cmd
+	}
+	if taker, ok := a.top().(views.KeyTaker); ok && taker.Takes(msg) {
+		return a.top().Update(msg)
+	}
+	k := a.look.Keys
+	switch {
+	case key.Matches(msg, k.Quit):
+		return tea.Quit
+	case key.Matches(msg, k.Back):
+		a.back()
+	case key.Matches(msg, k.Filter):
+		a.askFilter()
+	case key.Matches(msg, k.Freeze):
+		a.freeze()
+	case key.Matches(msg, k.Export):
+		return a.export()
+	case key.Matches(msg, k.Views):
+		a.show(a.tabOf(msg.String()))
+	case key.Matches(msg, k.NextView):
+		a.show((a.active + 1) % len(a.tabs))
+	case key.Matches(msg, k.PrevView):
+		a.show((a.active + len(a.tabs) - 1) % len(a.tabs))
+	case key.Matches(msg, k.Help):
+		a.help()
+	case key.Matches(msg, k.Redraw):
+		return tea.ClearScreen
+	default:
+		return a.top().Update(msg)
+	}
+	return nil
+}
+
+func (a *app) tabOf(digit string) int {
+	for i, t := range a.tabs {
+		if t.digit == digit {
+			return i
+		}
+	}
+	return a.active
+}
+
+// show goes to a view.
+func (a *app) show(i int) {
+	if i != a.active {
+		a.before = a.active
+	}
+	a.stack, a.active = nil, i
+	a.refresh()
+}
+
+// jump goes to a view on behalf of another page.
+func (a *app) jump(page views.Page) {
+	for i, t := range a.tabs {
+		if t.page == page {
+			a.show(i)
+		}
+	}
+}
+
+// push puts a page on top.
+func (a *app) push(page views.Page) {
+	page.SetSize(a.w, a.bodyHeight())
+	a.stack = append(a.stack, page)
+	a.refresh()
+}
+
+// back takes away, in this order: the filter, the page on top, the view.
+func (a *app) back() {
+	switch {
+	case a.filters[a.top()] != "":
+		_ = a.setFilter("") // an empty filter is valid
+	case len(a.stack) > 0:
+		delete(a.filters, a.top())
+		a.stack = a.stack[:len(a.stack)-1]
+		a.refresh()
+	case a.before != a.active:
+		a.show(a.before)
+		a.before = a.active
+	}
+}
+
+// askFilter lets the user type a filter that works while it is typed.
+func (a *app) askFilter() {
+	old := a.filters[a.top()]
+	a.prompt = &prompt{
+		label: "filter: ", text: old,
+		live: a.setFilter,
+		drop: func() { _ = a.setFilter("") }, // an empty filter is valid
+	}
+}
+
+// setFilter filters the page on top. A text that is no regular expression leaves
+// the last one that was in force.
+func (a *app) setFilter(text string) error {
+	re, err := compile(text)
+	if err != nil {
+		return err
+	}
+	a.filters[a.top()] = text
+	a.top().SetFilter(re)
+	a.refresh()
+	return nil
+}
+
+// freeze stops the screen, or lets it go on with all that came meanwhile.
+func (a *app) freeze() {
+	if !a.backlog.frozen {
+		a.backlog.frozen = true
+		return
+	}
+	a.apply(a.backlog.take())
+	a.setNow()
+	a.refresh()
+}
+
+// click goes to the tab that was clicked, or tells the page.
+func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
+	if msg.Y == 1 && msg.Button == tea.MouseLeft {
+		for i, p := range a.places {
+			if msg.X >= p.from && msg.X < p.to {
+				a.show(i)
+			}
+		}
+		return nil
+	}
+	msg.Y -= bodyTop
+	if msg.Y < 0 || msg.Y >= a.bodyHeight() {
+		return nil
+	}
+	return a.top().Update(msg)
+}

@@ -1,0 +1,118 @@
+package tui
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// frame is the shortest time between two batches.
+	frame = time.Second / fps
+	// batch is how many records are read from the source at once.
+	batch = 512
+	// maxPending bounds what waits for the next frame; what comes then is left in
+	// the source, which counts what it loses.
+	maxPending = 16384
+)
+
+// recsMsg is what came since the last one.
+type recsMsg struct {
+	recs []trace.Record
+	lost uint64
+	err  error // the source has no more
+}
+
+// pump reads a source without pause, so that batches are as large as a frame is long.
+type pump struct {
+	src  Source
+	more chan struct{} // there is something to take
+	room chan struct{} // something was taken
+	done chan struct{}
+
+	mu      sync.Mutex
+	pending recsMsg
+}
+
+func newPump(src Source) *pump {
+	return &pump{src: src, more: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// run reads until the source ends or ctx does.
+func (p *pump) run(ctx context.Context) {
+	defer close(p.done)
+	buf := make([]trace.Record, 0, batch)
+	for {
+		recs, lost, err := p.src.Next(ctx, buf)
+		if ctx.Err() != nil {
+			return
+		}
+		full := p.put(recs, lost, err)
+		if err != nil {
+			return
+		}
+		if full {
+			select {
+			case <-p.room:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (p *pump) put(recs []trace.Record, lost uint64, err error) (full bool) {
+	p.mu.Lock()
+	p.pending.recs = append(p.pending.recs, recs...)
+	p.pending.lost += lost
+	p.pending.err = err
+	full = len(p.pending.recs) >= maxPending
+	p.mu.Unlock()
+	signal(p.more)
+	return full
+}
+
+// next is a command that returns what has come, as soon as there is something,
+// but not before the time of the next frame.
+func (p *pump) next(ctx context.Context, wait time.Duration) tea.Cmd {
+	return func() tea.Msg {
+		if wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		select {
+		case <-p.more:
+		case <-ctx.Done():
+			return nil
+		}
+		p.mu.Lock()
+		msg := p.pending
+		p.pending = recsMsg{}
+		p.mu.Unlock()
+		signal(p.room)
+		return msg
+	}
+}
+
+// wait waits for run to return, so that the caller may close its source, but not
+// for ever.
+func (p *pump) wait(most time.Duration) {
+	select {
+	case <-p.done:
+	case <-time.After(most):
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

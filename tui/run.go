@@ -1,0 +1,97 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/views"
+)
+
+// Source is where records come from: a cursor on a live agent's bus, a
+// connection to another one, a file. Next waits for at least one record and
+// appends up to cap(buf) of them to buf[:0]; lost is how many are missing before
+// them. It returns when ctx ends, and io.EOF after the last record.
+type Source interface {
+	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
+}
+
+// Stepper is a pod that is being stepped. Stops tells where it waits; Do
+// carries out one command line, as "n" or "b sandbox", and returns what to say.
+type Stepper = views.Stepper
+
+// Config is what a UI needs. Only Source is required.
+type Config struct {
+	Source  Source
+	Stepper Stepper // nil: nothing is being stepped
+	In      io.Reader
+	Out     io.Writer
+	// Env is the terminal's environment as KEY=value: TERM, NO_COLOR, COLORTERM, LANG,
+	// LC_*; nil is the process's own.
+	Env []string
+	// View is the number of the view to start with; 0 means the Overview, or Step when stepping.
+	View int
+	// ExportDir is where exports go; "" is the working directory.
+	ExportDir string
+	// Now is the clock to measure ages with; nil is time.Now. A replay gives its own.
+	Now func() time.Time
+}
+
+// fps is how many frames a second are drawn at most.
+const fps = 10
+
+// Run shows the UI until it is quit (nil), ctx ends (ctx's error) or it fails.
+// However it ends, the terminal is as it was before. It handles no signal but
+// the terminal's change of size.
+func Run(ctx context.Context, cfg Config) error {
+	if cfg.Source == nil {
+		return errors.New("terminal UI: field Source is missing: want a source of records")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Env == nil {
+		cfg.Env = os.Environ()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := newPump(cfg.Source)
+	go p.run(ctx)
+	g := &guard{app: newApp(ctx, cfg, style.For(cfg.Env), p)}
+	_, err := tea.NewProgram(g, options(ctx, cfg)...).Run()
+	cancel()
+	p.wait(time.Second)
+	switch {
+	case g.failure != nil:
+		return g.failure
+	case err != nil && errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("terminal UI: %w", err)
+	}
+	return nil
+}
+
+func options(ctx context.Context, cfg Config) []tea.ProgramOption {
+	opts := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithFPS(fps), tea.WithEnvironment(cfg.Env), tea.WithoutSignalHandler(),
+	}
+	if cfg.In != nil {
+		opts = append(opts, tea.WithInput(cfg.In))
+	}
+	if cfg.Out != nil {
+		opts = append(opts, tea.WithOutput(cfg.Out))
+	}
+	if noColor(cfg.Env) {
+		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	return opts
+}

@@ -1,0 +1,114 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+const (
+	bodyTop   = 2 // header and tabs
+	bottom    = 1
+	minWidth  = 60
+	minHeight = 16
+)
+
+func (a *app) bodyHeight() int { return max(a.h-bodyTop-bottom, 0) }
+
+func (a *app) tooSmall() bool { return a.w < minWidth || a.h < minHeight }
+
+func (a *app) resize(w, h int) {
+	a.w, a.h = w, h
+	for _, t := range a.tabs {
+		t.page.SetSize(w, a.bodyHeight())
+	}
+	for _, p := range a.stack {
+		p.SetSize(w, a.bodyHeight())
+	}
+	a.refresh()
+}
+
+// view draws the whole screen.
+func (a *app) view() string {
+	if a.w <= 0 || a.h <= 0 {
+		return ""
+	}
+	th := a.look.Theme
+	if a.tooSmall() {
+		text := fmt.Sprintf("This terminal is %dx%d. kubeloupe needs %dx%d or more.\nq quits", a.w, a.h, minWidth, minHeight)
+		lines := strings.Split(ansi.Wordwrap(text, a.w, ""), "\n")
+		return th.Fold(strings.Join(lines[:min(len(lines), a.h)], "\n"))
+	}
+	var tabs string
+	tabs, a.places = tabLine(th, a.tabs, a.active, a.w)
+	lines := []string{header(th, a.status(), a.w), tabs}
+	body := strings.Split(a.top().View(), "\n")
+	for i := range a.bodyHeight() {
+		if i < len(body) {
+			lines = append(lines, fit(body[i], a.w))
+		} else {
+			lines = append(lines, "")
+		}
+	}
+	lines = append(lines, fit(a.footer(), a.w))
+	return th.Fold(strings.Join(lines, "\n"))
+}
+
+// fit makes sure that a line does not wrap.
+func fit(line string, w int) string {
+	if len(line) <= w || ansi.StringWidth(line) <= w {
+		return line
+	}
+	return ansi.Truncate(line, w, "")
+}
+
+func (a *app) status() status {
+	s := status{
+		node: a.model.Node(), now: a.now, rate: a.model.Rate(a.now),
+		frozen: a.backlog.frozen, waiting: a.backlog.waiting(),
+	}
+	if a.ended != nil {
+		s.ended = a.ended.Error()
+	}
+	return s
+}
+
+// footer is the last line: what is being typed, what is to be said, the filter
+// in force, or the most useful keys.
+func (a *app) footer() string {
+	th := a.look.Theme
+	switch {
+	case a.prompt != nil:
+		return a.prompt.view(th, a.w)
+	case a.say.Text != "" && a.cfg.Now().Before(a.sayUntil):
+		tone := style.Plain
+		if a.say.Bad {
+			tone = style.Fail
+		}
+		return th.Paint(tone, th.Cut(" "+th.Clean(a.say.Text), a.w))
+	case a.filters[a.top()] != "":
+		return th.Paint(style.Strong, th.Cut(" filter: "+th.Clean(a.filters[a.top()]), a.w-20)) +
+			th.Paint(style.Dim, "   Esc drops it")
+	}
+	return th.Paint(style.Dim, th.Cut(" "+a.hints(), a.w))
+}
+
+// hints are the keys worth a reminder.
+func (a *app) hints() string {
+	var out []string
+	if h, ok := a.top().(interface{ Hints() string }); ok {
+		out = append(out, h.Hints())
+	}
+	if len(a.stack) > 0 {
+		out = append(out, "Esc back")
+	} else {
+		out = append(out, "Enter open")
+	}
+	return strings.Join(append(out, "/ filter", "s sort", "Space freeze", "e export", "? help", "q quit"), "  ")
+}
+
+func firstRune(s string) (rune, int) { return utf8.DecodeRuneInString(s) }

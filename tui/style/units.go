@@ -1,0 +1,53 @@
+package style
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// Unknown is what stands where a figure is not known.
+const Unknown = "-"
+
+// DurWidth is the width of the widest text that Dur returns.
+const DurWidth = 6
+
+// Dur writes a duration with three figures, as 812ms and 1.24s.
+func Dur(d time.Duration) string { return human.Duration(d) }
+
+// Known writes a duration, or Unknown for zero.
+func Known(d time.Duration) string {
+	if d == 0 {
+		return Unknown
+	}
+	return Dur(d)
+}
+
+// Age writes a duration that ticks, with no more than one decimal.
+func Age(d time.Duration) string {
+	if d >= 0 && d < 59950*time.Millisecond {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return Dur(d)
+}
+
+// Bytes writes a size, as 68 MiB.
+func Bytes(n int64) string { return human.Bytes(n) }
+
+// Count writes a whole number in groups: 1234567 is 1,234,567.
+func Count[N ~int | ~int64 | ~uint64](n N) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Clock writes the time of day to the millisecond, in local time.
+func Clock(t time.Time) string {
+	if t.IsZero() {
+		return Unknown
+	}
+	return t.Format("15:04:05.000")
+}

@@ -1,0 +1,65 @@
+package table
+
+// Move moves the cursor by n rows.
+func (t *Table[R]) Move(n int) { t.moveTo(t.cur + n) }
+
+// Page moves the cursor by n screens.
+func (t *Table[R]) Page(n int) { t.Move(n * max(t.rows()-1, 1)) }
+
+// Home moves to the first row.
+func (t *Table[R]) Home() { t.moveTo(0) }
+
+// End moves to the last row.
+func (t *Table[R]) End() { t.moveTo(len(t.shown) - 1) }
+
+// Click moves to the row drawn at line y of the box. It reports whether the
+// cursor was there before, which means: open it.
+func (t *Table[R]) Click(y int) (again bool) {
+	i := t.top + y - 1
+	if y < 1 || y > t.rows() || i >= len(t.shown) {
+		return false
+	}
+	again = i == t.cur
+	t.moveTo(i)
+	return again
+}
+
+// Select moves to the row of that id and reports whether there is one.
+func (t *Table[R]) Select(id string) bool {
+	for i, r := range t.shown {
+		if t.cfg.ID(r) == id {
+			t.moveTo(i)
+			return true
+		}
+	}
+	return false
+}
+
+// moveTo puts the cursor on a row. At the edge where rows arrive it follows them.
+func (t *Table[R]) moveTo(i int) {
+	i = max(min(i, len(t.shown)-1), 0)
+	t.cur = i
+	if len(t.shown) == 0 {
+		t.moved, t.sel = false, ""
+		return
+	}
+	t.sel = t.cfg.ID(t.shown[i])
+	edge := 0
+	if t.cfg.Tail {
+		edge = len(t.shown) - 1
+	}
+	t.moved = i != edge
+}
+
+// rows is how many rows fit below the heading.
+func (t *Table[R]) rows() int { return max(t.h-1, 0) }
+
+// scroll brings the cursor into view.
+func (t *Table[R]) scroll() {
+	n := t.rows()
+	t.top = min(t.top, t.cur)
+	if t.cur >= t.top+n {
+		t.top = t.cur - n + 1
+	}
+	t.top = max(min(t.top, len(t.shown)-n), 0)
+}

@@ -1,0 +1,73 @@
+package views
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/table"
+)
+
+// text is a column of words. It sorts by them.
+func text[R any](title string, width, flex, drop int, of func(R) string) table.Column[R] {
+	return table.Column[R]{
+		Title: title, Width: width, Flex: flex, Drop: drop,
+		Cell:    func(r R) table.Cell { return table.Cell{Text: cmp.Or(of(r), style.Unknown)} },
+		Compare: func(a, b R) int { return cmp.Compare(of(a), of(b)) },
+	}
+}
+
+// number is a column of figures, the largest first.
+func number[R any](title string, width, drop int, of func(R) int64, write func(int64) string) table.Column[R] {
+	return table.Column[R]{
+		Title: title, Width: width, Right: true, Drop: drop, Desc: true,
+		Cell:    func(r R) table.Cell { return table.Cell{Text: write(of(r))} },
+		Compare: func(a, b R) int { return cmp.Compare(of(a), of(b)) },
+	}
+}
+
+// duration is a column of durations, the longest first; slow says from when on
+// one gets the colour for slow, 0 never.
+func duration[R any](title string, drop int, slow time.Duration, of func(R) time.Duration) table.Column[R] {
+	c := number(title, style.DurWidth, drop, func(r R) int64 { return int64(of(r)) }, nil)
+	c.Cell = func(r R) table.Cell {
+		d := of(r)
+		if slow > 0 && d >= slow {
+			return table.Cell{Text: style.Dur(d), Tone: style.Slow}
+		}
+		return table.Cell{Text: style.Known(d)}
+	}
+	return c
+}
+
+// clock is a column of times of day.
+func clock[R any](title string, drop int, of func(R) time.Time) table.Column[R] {
+	return table.Column[R]{
+		Title: title, Width: 12, Drop: drop,
+		Cell: func(r R) table.Cell { return table.Cell{Text: style.Clock(of(r)), Tone: style.Dim} },
+	}
+}
+
+// toned gives the cells of a column a tone that depends on the row.
+func toned[R any](c table.Column[R], tone func(R) style.Tone) table.Column[R] {
+	plain := c.Cell
+	c.Cell = func(r R) table.Cell {
+		cell := plain(r)
+		if t := tone(r); t != style.Plain {
+			cell.Tone = t
+		}
+		return cell
+	}
+	return c
+}
+
+// count writes a whole number.
+func count(n int64) string { return style.Count(n) }
+
+// some writes a whole number, and zero as nothing, where zero is what one expects.
+func some(n int64) string {
+	if n == 0 {
+		return "."
+	}
+	return style.Count(n)
+}

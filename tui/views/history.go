@@ -1,0 +1,41 @@
+package views
+
+import "github.com/kubeloupe/kubeloupe/trace"
+
+// historySize is how many records are kept for drilling in.
+const historySize = 8192
+
+// History is the last records as they came.
+type History struct {
+	recs []trace.Record
+	next int
+}
+
+// NewHistory returns an empty history.
+func NewHistory() *History { return &History{} }
+
+// Add keeps a record and lets go of the oldest one.
+func (h *History) Add(r *trace.Record) {
+	if len(h.recs) < historySize {
+		h.recs = append(h.recs, *r)
+		return
+	}
+	h.recs[h.next] = *r
+	h.next = (h.next + 1) % historySize
+}
+
+// Len is how many records there are.
+func (h *History) Len() int { return len(h.recs) }
+
+// At returns the i-th record, 0 being the oldest. It must not be changed.
+func (h *History) At(i int) *trace.Record { return &h.recs[(h.next+i)%len(h.recs)] }
+
+// Last returns the newest record that f accepts, nil when there is none.
+func (h *History) Last(f func(*trace.Record) bool) *trace.Record {
+	for i := h.Len() - 1; i >= 0; i-- {
+		if r := h.At(i); f(r) {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package views
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/table"
+)
+
+// slowLoop is from when on an iteration counts as slow: syncLoop is to dispatch, not to work.
+const slowLoop = 100 * time.Millisecond
+
+// Loop shows the iterations of syncLoop, the newest first.
+type Loop struct {
+	list[model.Loop]
+	history *History
+	now     time.Time
+}
+
+// NewLoop returns the page.
+func NewLoop(look Look) *Loop {
+	p := &Loop{list: list[model.Loop]{Look: look}}
+	p.tbl = table.New(table.Config[model.Loop]{
+		Theme: look.Theme, Columns: p.columns(),
+		ID:    func(l model.Loop) string { return strconv.FormatUint(l.N, 10) + l.Begin.String() },
+		Text:  func(l model.Loop) string { return l.Case + " " + l.Op + " " + p.told(l) },
+		Empty: "no iteration of syncLoop seen yet",
+	})
+	p.open = p.children
+	return p
+}
+
+// Name implements Page.
+func (*Loop) Name() string { return "Loop" }
+
+// Refresh implements Page.
+func (p *Loop) Refresh(f Frame) {
+	p.history, p.now = f.History, f.Now
+	rows := f.Model.Loops()
+	slices.Reverse(rows)
+	p.tbl.SetRows(rows)
+}
+
+func (p *Loop) columns() []table.Column[model.Loop] {
+	plain := func(s string) table.Cell { return table.Cell{Text: s} }
+	return []table.Column[model.Loop]{
+		{Title: "n", Width: 7, Right: true, Desc: true,
+			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.N)) },
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.N, b.N) }},
+		{Title: "time", Width: 12, Drop: 2,
+			Cell: func(l model.Loop) table.Cell { return table.Cell{Text: style.Clock(l.Begin), Tone: style.Dim} }},
+		{Title: "case", Width: 12,
+			Cell:    func(l model.Loop) table.Cell { return plain(p.Theme.Clean(l.Case)) },
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Case, b.Case) }},
+		{Title: "op", Width: 9, Drop: 3,
+			Cell: func(l model.Loop) table.Cell { return plain(p.Theme.Clean(cmp.Or(l.Op, style.Unknown))) }},
+		{Title: "pods", Width: 4, Right: true, Desc: true,
+			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.Pods)) },
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Pods, b.Pods) }},
+		{Title: "took", Width: 6, Right: true, Desc: true, Cell: p.took,
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Dur, b.Dur) }},
+		{Title: "idle", Width: 6, Right: true, Desc: true, Drop: 1,
+			Cell:    func(l model.Loop) table.Cell { return table.Cell{Text: style.Known(l.Idle), Tone: style.Dim} },
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Idle, b.Idle) }},
+		{Title: "what it did", Width: 10, Flex: 1,
+			Cell: func(l model.Loop) table.Cell { return plain(p.told(l)) }},
+	}
+}
+
+func (p *Loop) took(l model.Loop) table.Cell {
+	d, tone := l.Dur, style.Plain
+	if l.Running {
+		d = max(p.now.Sub(l.Begin), 0)
+	}
+	if d >= slowLoop {
+		tone = style.Slow
+	}
+	text := style.Dur(d)
+	if l.Running && l.Uncertain {
+		text, tone = style.Unknown, style.Dim
+	}
+	return table.Cell{Text: text, Tone: tone}
+}
+
+// told says what an iteration did: its own words, else what it caused.
+func (p *Loop) told(l model.Loop) string {
+	if l.Detail != "" {
+		return p.Theme.Clean(l.Detail)
+	}
+	if len(l.Caused) == 0 {
+		return style.Unknown
+	}
+	e := l.Caused[0]
+	text := e.Kind
+	if !e.Pod.IsZero() {
+		text += " " + e.Pod.String()
+	}
+	if l.Children > 1 {
+		text += " +" + strconv.Itoa(l.Children-1)
+	}
+	return p.Theme.Clean(text)
+}
+
+// children opens what an iteration caused as a tree.
+func (p *Loop) children(l model.Loop) tea.Cmd {
+	title := "syncLoop iteration " + style.Count(l.N)
+	rec := p.history.Last(func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.Loop)
+		return ok && e.N == l.N
+	})
+	var root *node
+	if rec != nil {
+		root = causes(p.history, rec.Span)
+	}
+	if root != nil {
+		return send(Open{NewPager(p.Look, "iteration", title, outline(p.Theme, root))})
+	}
+	lines := []Text{{Line: "The records of this iteration are no longer kept. It caused:", Tone: style.Dim}}
+	for _, e := range l.Caused {
+		lines = append(lines, Text{Line: p.Theme.Clean(e.Kind + " " + e.Pod.String() + " " + e.What)})
+	}
+	return send(Open{NewPager(p.Look, "iteration", title, lines)})
+}

@@ -1,0 +1,204 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+)
+
+// Overview is the node at a glance: pods, what starts, what is in trouble, the
+// slowest starts, CRI calls and pressure.
+type Overview struct {
+	Look
+	w, h   int
+	filter *regexp.Regexp
+	order  startOrder
+
+	now      time.Time
+	known    bool
+	counts   model.Counts
+	stats    model.StartStats
+	starting []model.Pod
+	trouble  []model.Pod
+	slowest  []model.Start
+	methods  []model.Method
+	pressure []model.Pressure
+	broken   []model.SourceError
+
+	sel   string // id of the item under the cursor
+	cur   int
+	items []item // what the cursor can be on, as drawn last
+	hits  map[int]int
+}
+
+// item is a line of the overview that opens something.
+type item struct {
+	id   string
+	open tea.Msg
+}
+
+// startOrder is how finished starts are listed.
+type startOrder int
+
+const (
+	bySlowest startOrder = iota
+	byLatest
+	byName
+	startOrders
+)
+
+func (o startOrder) title() string {
+	return [...]string{"slowest starts", "latest starts", "starts by name"}[o]
+}
+
+// NewOverview returns the page.
+func NewOverview(look Look) *Overview { return &Overview{Look: look} }
+
+// Name implements Page.
+func (*Overview) Name() string { return "Overview" }
+
+// SetSize implements Page.
+func (p *Overview) SetSize(w, h int) {
+	p.w, p.h = w, h
+	p.layout()
+}
+
+// SetFilter implements Page.
+func (p *Overview) SetFilter(re *regexp.Regexp) { p.filter = re }
+
+// Keys implements Page.
+func (p *Overview) Keys() []key.Binding {
+	k := p.Look.Keys
+	return append(k.Moving(), k.Sort, k.Enter)
+}
+
+// Refresh implements Page.
+func (p *Overview) Refresh(f Frame) {
+	p.now, p.known = f.Now, f.Model.Node().Records > 0
+	p.counts, p.stats = f.Model.Counts(), f.Model.StartStats()
+	p.starting, p.trouble = p.starting[:0], p.trouble[:0]
+	for _, pod := range f.Model.Pods() {
+		switch {
+		case !p.matches(pod.Key.String()):
+		case inTrouble(&pod):
+			p.trouble = append(p.trouble, pod)
+		case pod.State() == model.StateStarting:
+			p.starting = append(p.starting, pod)
+		}
+	}
+	p.slowest = slices.DeleteFunc(f.Model.Starts(), func(s model.Start) bool { return !p.matches(s.Pod.String()) })
+	p.sortStarts()
+	p.methods = f.Model.Methods(f.Now)
+	slices.SortStableFunc(p.methods, func(a, b model.Method) int { return cmp.Compare(weight(b), weight(a)) })
+	p.pressure, p.broken = f.Model.Pressure(), f.Model.SourceErrors()
+	p.layout()
+}
+
+// weight orders methods: what changes the node before what only asks.
+func weight(m model.Method) int {
+	order := []string{"PullImage", "RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox"}
+	if i := slices.Index(order, m.Name); i >= 0 {
+		return 1<<20 - i
+	}
+	return m.Count
+}
+
+func (p *Overview) matches(s string) bool { return p.filter == nil || p.filter.MatchString(s) }
+
+func (p *Overview) sortStarts() {
+	slices.SortStableFunc(p.slowest, func(a, b model.Start) int {
+		switch p.order {
+		case byLatest:
+			return b.Started.Compare(a.Started)
+		case byName:
+			return cmp.Compare(a.Pod.String(), b.Pod.String())
+		case bySlowest, startOrders:
+		}
+		return cmp.Compare(b.ToStarted, a.ToStarted)
+	})
+}
+
+// inTrouble reports whether a person should look at the pod.
+func inTrouble(pod *model.Pod) bool {
+	return pod.State() == model.StateBackingOff || pod.Phase == "Failed" || why(pod) != ""
+}
+
+// why returns what a pod in trouble suffers from, "" when nothing is known.
+func why(pod *model.Pod) string {
+	for _, c := range pod.Containers {
+		switch c.Reason {
+		case "", "Completed", "ContainerCreating", "PodInitializing":
+			continue
+		}
+		return strings.TrimSpace(c.Reason + " " + c.Name + ": " + cmp.Or(c.Message, fmt.Sprintf("exit code %d", c.ExitCode)))
+	}
+	if pod.Phase == "Failed" {
+		return strings.TrimSpace("Failed " + pod.Reason + " " + pod.Message)
+	}
+	if pod.Backoff.Active() {
+		return strings.TrimSpace("back-off " + pod.Backoff.On + " " + pod.Backoff.Detail)
+	}
+	return ""
+}
+
+// Update implements Page.
+func (p *Overview) Update(msg tea.Msg) tea.Cmd {
+	k := p.Look.Keys
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		switch {
+		case key.Matches(msg, k.Up):
+			p.move(p.cur - 1)
+		case key.Matches(msg, k.Down):
+			p.move(p.cur + 1)
+		case key.Matches(msg, k.Top), key.Matches(msg, k.PageUp):
+			p.move(0)
+		case key.Matches(msg, k.Bottom), key.Matches(msg, k.PageDown):
+			p.move(len(p.items) - 1)
+		case key.Matches(msg, k.Enter):
+			return p.enter()
+		case key.Matches(msg, k.Sort):
+			p.order = (p.order + 1) % startOrders
+			p.sortStarts()
+			p.layout()
+			return send(Say{Text: "finished starts: " + p.order.title()})
+		}
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			p.move(p.cur - 1)
+		} else if msg.Button == tea.MouseWheelDown {
+			p.move(p.cur + 1)
+		}
+	case tea.MouseClickMsg:
+		if i, ok := p.hits[msg.Y]; ok && msg.Button == tea.MouseLeft {
+			again := i == p.cur
+			p.move(i)
+			if again {
+				return p.enter()
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Overview) enter() tea.Cmd {
+	if p.cur < len(p.items) {
+		return send(p.items[p.cur].open)
+	}
+	return nil
+}
+
+func (p *Overview) move(i int) {
+	p.cur = max(min(i, len(p.items)-1), 0)
+	if len(p.items) > 0 {
+		p.sel = p.items[p.cur].id
+	}
+}

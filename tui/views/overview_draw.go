@@ -1,0 +1,164 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// room is how many rows each section of the overview gets.
+type room struct{ broken, starting, trouble, slowest, bottom int }
+
+// share splits the height between the sections; what is in trouble comes first.
+func (p *Overview) share() room {
+	var r room
+	r.bottom = min(max(len(p.methods), len(p.pressure), 1), max(3, p.h/4))
+	left := p.h - 2 - 1 - 1 - 1 - r.bottom // counts and three rules
+	take := func(n, most int) int {
+		n = max(min(n, most, left), 0)
+		left -= n
+		return n
+	}
+	if len(p.broken) > 0 {
+		left--
+		r.broken = take(len(p.broken), 2)
+	}
+	if len(p.trouble) > 0 {
+		left--
+		r.trouble = take(len(p.trouble), max(left/3, 1))
+	}
+	r.starting = take(max(len(p.starting), 1), max(left/2, 1))
+	r.slowest = take(max(len(p.slowest), 1), left)
+	r.starting += min(max(len(p.starting)-r.starting, 0), left)
+	return r
+}
+
+// layout works out what the cursor can be on and finds its item again.
+func (p *Overview) layout() {
+	r := p.share()
+	p.items = p.items[:0]
+	for _, pod := range p.starting[:min(r.starting, len(p.starting))] {
+		p.items = append(p.items, item{"starting " + pod.Key.String() + pod.Key.UID, OpenPod{pod.Key}})
+	}
+	for _, pod := range p.trouble[:min(r.trouble, len(p.trouble))] {
+		p.items = append(p.items, item{"trouble " + pod.Key.String() + pod.Key.UID, OpenPod{pod.Key}})
+	}
+	for _, s := range p.slowest[:min(r.slowest, len(p.slowest))] {
+		p.items = append(p.items, item{"start " + s.Pod.String() + s.Pod.UID, OpenPod{s.Pod}})
+	}
+	for _, m := range p.methods[:min(r.bottom, len(p.methods))] {
+		p.items = append(p.items, item{"method " + m.Name, OpenCalls{m.Name}})
+	}
+	i := slices.IndexFunc(p.items, func(it item) bool { return it.id == p.sel })
+	if i < 0 {
+		i = max(min(p.cur, len(p.items)-1), 0)
+	}
+	p.cur = i
+}
+
+// View implements Page.
+func (p *Overview) View() string {
+	if p.w <= 0 || p.h <= 0 {
+		return ""
+	}
+	d := &overviewDraw{Overview: p, r: p.share()}
+	p.hits = map[int]int{}
+	d.head()
+	d.brokenPart()
+	d.startingPart()
+	d.troublePart()
+	d.slowestPart()
+	d.bottomPart()
+	return strings.Join(d.out[:min(len(d.out), p.h)], "\n")
+}
+
+// overviewDraw draws an overview once.
+type overviewDraw struct {
+	*Overview
+	r    room
+	out  []string
+	next int // item
+}
+
+func (d *overviewDraw) line(s string) { d.out = append(d.out, s) }
+
+// row adds the line of the next item: drawn holds it as cells, each with its tone.
+func (d *overviewDraw) row(cells ...span) {
+	d.hits[len(d.out)] = d.next
+	d.line(paintRow(d.Theme, cells, d.w, d.next == d.cur))
+	d.next++
+}
+
+func (d *overviewDraw) none(s string) {
+	d.line(d.Theme.Paint(style.Dim, d.Theme.Cut(" "+s, d.w)))
+}
+
+func (d *overviewDraw) head() {
+	th, c := d.Theme, d.counts
+	d.line(th.Rule("pods", d.w))
+	if !d.known {
+		d.none("waiting for the first event")
+		return
+	}
+	parts := []span{{text: fmt.Sprintf(" %d total", c.Total), tone: style.Strong}, {text: fmt.Sprintf("%d ready", c.Ready)}}
+	add := func(n int, what string, tone style.Tone, always bool) {
+		if n == 0 {
+			tone = style.Dim
+		}
+		if n > 0 || always {
+			parts = append(parts, span{text: fmt.Sprintf("%d %s", n, what), tone: tone})
+		}
+	}
+	add(c.Starting, "starting", style.Plain, true)
+	add(c.NotReady, "not ready", style.Slow, false)
+	add(c.BackingOff, "backing off", style.Fail, true)
+	add(c.Terminating, "terminating", style.Plain, true)
+	add(c.Done, "done", style.Plain, false)
+	add(c.Unknown, "unknown", style.Dim, false)
+	right := "start p50 " + style.Known(d.stats.P50) + "  p99 " + style.Known(d.stats.P99)
+	d.line(ends(th, parts, right, d.w))
+}
+
+// ends writes spans at the left with gaps that shrink, and a text at the right
+// where there is room for it.
+func ends(th *style.Theme, parts []span, right string, w int) string {
+	for _, gap := range []string{"   ", "  ", " "} {
+		var plain, painted []string
+		for _, s := range parts {
+			plain = append(plain, s.text)
+			painted = append(painted, th.Paint(s.tone, s.text))
+		}
+		n := style.Width(strings.Join(plain, gap))
+		if n+2+style.Width(right) <= w {
+			return strings.Join(painted, gap) + strings.Repeat(" ", w-n-style.Width(right)) + right
+		}
+		if gap == " " && n <= w {
+			return strings.Join(painted, gap)
+		}
+		if gap == " " {
+			return th.Cut(strings.Join(plain, gap), w)
+		}
+	}
+	return ""
+}
+
+func (d *overviewDraw) more(shown, all int) string {
+	if all > shown {
+		return fmt.Sprintf(", %d of %d shown", shown, all)
+	}
+	return ""
+}
+
+func (d *overviewDraw) brokenPart() {
+	if d.r.broken == 0 || len(d.broken) == 0 {
+		return
+	}
+	d.line(d.Theme.Rule("manifests that cannot be used"+d.more(d.r.broken, len(d.broken)), d.w))
+	for _, e := range d.broken[:min(d.r.broken, len(d.broken))] {
+		text := d.Theme.Clean(model.SourceErrorText(&e.SourceError))
+		d.line(d.Theme.Paint(style.Fail, d.Theme.Cut(" "+text, d.w)))
+	}
+}

@@ -1,0 +1,270 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// span is a piece of a row with its tone.
+type span struct {
+	text string
+	tone style.Tone
+}
+
+// paintRow writes a row of w columns; under the cursor in one tone, and marked.
+func paintRow(th *style.Theme, cells []span, w int, selected bool) string {
+	left := w - 1
+	var plain, painted strings.Builder
+	for _, c := range cells {
+		text := th.Cut(c.text, left)
+		left -= style.Width(text)
+		plain.WriteString(text)
+		painted.WriteString(th.Paint(c.tone, text))
+	}
+	if selected {
+		return th.Paint(style.Selected, th.Left(th.Glyphs.Mark+plain.String(), w))
+	}
+	return " " + painted.String()
+}
+
+// podWidth is how wide a pod's name is drawn.
+func (d *overviewDraw) podWidth() int { return min(max(d.w*28/100, 18), 44) }
+
+func (d *overviewDraw) name(s string) string {
+	w := d.podWidth()
+	return d.Theme.Left(d.Theme.CutMid(d.Theme.Clean(s), w), w)
+}
+
+func (d *overviewDraw) startingPart() {
+	th, all := d.Theme, d.starting
+	n := min(d.r.starting, len(all))
+	d.line(th.Rule("starting now"+d.more(n, len(all)), d.w))
+	if len(all) == 0 {
+		d.none("no pod is starting")
+	}
+	for i := range all[:n] {
+		d.startingRow(&all[i])
+	}
+}
+
+func (d *overviewDraw) startingRow(pod *model.Pod) {
+	th := d.Theme
+	doing, since, tone := now(th, pod)
+	did := max(d.w-d.podWidth()-46, 12)
+	age := style.Unknown
+	if !since.IsZero() {
+		age = style.Age(max(d.now.Sub(since), 0))
+	}
+	cells := []span{
+		{text: d.name(pod.Key.String())},
+		{text: " " + th.Left(doing, did), tone: tone},
+		{text: " " + th.Right(age, style.DurWidth)},
+	}
+	cells = append(cells, span{text: "  " + th.Left(progress(th, pod), 21)})
+	if !pod.Start.Seen.IsZero() {
+		total := style.Age(max(d.now.Sub(pod.Start.Seen), 0))
+		cells = append(cells, span{text: th.Right(total+" in all", 14), tone: style.Dim})
+	}
+	d.row(cells...)
+}
+
+// progress draws how far a pod's pull has come.
+func progress(th *style.Theme, pod *model.Pod) string {
+	for _, p := range pod.Pulls {
+		switch {
+		case p.At.IsZero():
+			continue
+		case p.Total <= 0:
+			return style.Bytes(p.Done)
+		}
+		return th.Bar(float64(p.Done), float64(p.Total), 8) + " " + ofBytes(p.Done, p.Total)
+	}
+	return ""
+}
+
+// ofBytes writes 41/68 MiB.
+func ofBytes(done, total int64) string {
+	whole := style.Bytes(total)
+	part := style.Bytes(done)
+	if number, unit, ok := strings.Cut(part, " "); ok && strings.HasSuffix(whole, " "+unit) {
+		part = number
+	}
+	return part + "/" + whole
+}
+
+// now says what a pod is doing or waiting for, and since when.
+func now(th *style.Theme, pod *model.Pod) (text string, since time.Time, tone style.Tone) {
+	switch {
+	case len(pod.Pulls) > 0:
+		text, since = "pull "+ShortImage(pod.Pulls[0].Image), pod.Pulls[0].Since
+	case len(pod.Waits) > 0 && len(pod.Actions) == 0:
+		w := pod.Waits[len(pod.Waits)-1]
+		text, since, tone = "wait "+string(w.For)+" "+w.On, w.Since, style.Dim
+	case len(pod.Actions) > 0:
+		a := pod.Actions[len(pod.Actions)-1]
+		text, since = a.ID, a.Since
+		if n := len(pod.Actions); n > 1 {
+			text += fmt.Sprintf(" +%d", n-1)
+		}
+	case pod.Worker.Current.Running:
+		text, since = "sync "+pod.Worker.Current.Why, pod.Worker.Current.Begin
+	default:
+		return style.Unknown, time.Time{}, style.Dim
+	}
+	return th.Clean(text), since, tone
+}
+
+// ShortImage leaves out an image's registry and digest.
+func ShortImage(image string) string {
+	name, digest, _ := strings.Cut(image, "@")
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	if name == "" {
+		return digest
+	}
+	return name
+}
+
+func (d *overviewDraw) troublePart() {
+	all := d.trouble
+	if len(all) == 0 {
+		return
+	}
+	n := min(d.r.trouble, len(all))
+	d.line(d.Theme.Rule("in trouble"+d.more(n, len(all)), d.w))
+	for i := range all[:n] {
+		pod := &all[i]
+		times := ""
+		if pod.Restarts > 0 {
+			times = fmt.Sprintf("%d×", pod.Restarts)
+		}
+		d.row(span{text: d.name(pod.Key.String())}, span{text: " " + d.Theme.Right(times, 4)},
+			span{text: " " + d.retry(pod)},
+			span{text: "  " + d.Theme.Clean(why(pod)), tone: style.Fail})
+	}
+}
+
+// retry says when a pod that backs off is tried again.
+func (d *overviewDraw) retry(pod *model.Pod) string {
+	if !pod.Backoff.Active() || pod.Backoff.Until.IsZero() {
+		return d.Theme.Right("", 9)
+	}
+	return d.Theme.Right("in "+style.Age(max(pod.Backoff.Until.Sub(d.now), 0)), 9)
+}
+
+func (d *overviewDraw) slowestPart() {
+	th, all := d.Theme, d.slowest
+	n := min(d.r.slowest, len(all))
+	at := d.podWidth() + 33
+	title := d.order.title()
+	rule := th.Glyphs.Line + " " + title + " "
+	rule += strings.Repeat(th.Glyphs.Line, max(at-style.Width(rule)-1, 0)) + " why "
+	d.line(th.Paint(style.Dim, th.Cut(rule+strings.Repeat(th.Glyphs.Line, max(d.w-style.Width(rule), 0)), d.w)))
+	if len(all) == 0 {
+		d.none("no pod has started since the first event")
+	}
+	longest := time.Duration(0)
+	for _, s := range all[:n] {
+		longest = max(longest, s.ToStarted)
+	}
+	for _, s := range all[:n] {
+		d.startRow(s, longest)
+	}
+}
+
+func (d *overviewDraw) startRow(s model.Start, longest time.Duration) {
+	th := d.Theme
+	var most model.Segment
+	for _, seg := range s.Segments {
+		if seg.Dur > most.Dur {
+			most = seg
+		}
+	}
+	main, bar := "", ""
+	if most.Dur > 0 {
+		main = th.Left(th.Clean(most.Label), 9) + " " + th.Right(style.Dur(most.Dur), style.DurWidth)
+		bar = th.Length(most.Dur.Seconds(), longest.Seconds(), 6)
+	}
+	tone := style.Plain
+	if d.stats.P50 > 0 && s.ToStarted > 2*d.stats.P50 {
+		tone = style.Slow
+	}
+	d.row(
+		span{text: d.name(s.Pod.String())},
+		span{text: " " + th.Right(style.Dur(s.ToStarted), style.DurWidth), tone: tone},
+		span{text: "  " + th.Left(main, 16)},
+		span{text: " " + th.Left(bar, 6), tone: style.Dim},
+		span{text: " " + th.Clean(s.Cause)},
+	)
+}
+
+// bottomPart draws CRI calls and pressure side by side.
+func (d *overviewDraw) bottomPart() {
+	th := d.Theme
+	left := min(max(d.w*52/100, 41), 62)
+	right := d.w - left - 1
+	n := min(d.r.bottom, len(d.methods))
+	d.line(th.Rule("CRI, last minute"+d.more(n, len(d.methods)), left) + " " + th.Rule("pressure", right))
+	for i := range d.r.bottom {
+		y := len(d.out)
+		mem := ""
+		if i < len(d.pressure) {
+			mem = pressureRow(th, d.pressure[i], right)
+		} else if i == 0 {
+			mem = th.Paint(style.Dim, th.Cut("not measured yet", right))
+		}
+		switch {
+		case i < n:
+			d.row(methodRow(th, d.methods[i], left)...)
+			row := paintRow(th, methodRow(th, d.methods[i], left), left, d.next-1 == d.cur)
+			d.out[y] = row + " " + mem
+		case i == 0:
+			d.line(th.Paint(style.Dim, th.Left(" no CRI call in the last minute", left)) + " " + mem)
+		default:
+			d.line(strings.Repeat(" ", left) + " " + mem)
+		}
+	}
+}
+
+func methodRow(th *style.Theme, m model.Method, w int) []span {
+	extra, tone := "", style.Plain
+	if m.Errors > 0 {
+		extra, tone = fmt.Sprintf(" %d failed", m.Errors), style.Fail
+	} else if m.InFlight > 0 {
+		extra = fmt.Sprintf(" %d open", m.InFlight)
+	}
+	p50, p99 := " p50"+th.Right(style.Known(m.P50), 6), " p99"+th.Right(style.Known(m.P99), 6)
+	name := w - 1 - 5 - 20
+	if name >= 15+9 {
+		name -= 9
+		extra = th.Left(extra, 9)
+	} else if m.Errors > 0 {
+		p50, extra = "", th.Right(extra, 10) // no room for both
+	} else {
+		extra = ""
+	}
+	return []span{
+		{text: th.Left(th.Clean(m.Name), name)}, {text: th.Right(style.Count(m.Count), 5) + p50},
+		{text: extra, tone: tone}, {text: p99},
+	}
+}
+
+func pressureRow(th *style.Theme, p model.Pressure, w int) string {
+	percent := p.Percent()
+	figure, bar := style.Unknown, th.Left("", 8)
+	if percent >= 0 {
+		figure, bar = fmt.Sprintf("%d%%", percent), th.Bar(float64(p.Used), float64(p.Capacity), 8)
+	}
+	text := th.Left(th.Clean(p.Signal), 7) + " " + bar + " " + th.Right(figure, 4)
+	tone := style.Plain
+	if percent >= 90 {
+		tone = style.Slow
+	}
+	rest := th.Cut("  "+th.Clean(p.Rule), w-style.Width(text))
+	return th.Paint(tone, th.Cut(text, w)) + th.Paint(style.Dim, rest)
+}

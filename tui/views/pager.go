@@ -1,0 +1,109 @@
+package views
+
+import (
+	"regexp"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// Text is one line of a Pager.
+type Text struct {
+	Line string // clean
+	Tone style.Tone
+}
+
+// Pager is a page of text that scrolls. A filter leaves out lines, as less's & does.
+type Pager struct {
+	Look
+	name, title string
+	lines       []Text
+	shown       []Text
+	filter      *regexp.Regexp
+	w, h, top   int
+}
+
+// NewPager returns a page with a title line. name is its Page.Name.
+func NewPager(look Look, name, title string, lines []Text) *Pager {
+	p := &Pager{Look: look, name: name, title: title, lines: lines}
+	p.SetFilter(nil)
+	return p
+}
+
+// Name implements Page.
+func (p *Pager) Name() string { return p.name }
+
+// Refresh implements Page: a pager shows what it was given.
+func (p *Pager) Refresh(Frame) {}
+
+// SetSize implements Page.
+func (p *Pager) SetSize(w, h int) { p.w, p.h = w, h }
+
+// SetFilter implements Page.
+func (p *Pager) SetFilter(re *regexp.Regexp) {
+	p.filter, p.shown = re, p.shown[:0]
+	for _, l := range p.lines {
+		if re == nil || re.MatchString(l.Line) {
+			p.shown = append(p.shown, l)
+		}
+	}
+}
+
+// Keys implements Page.
+func (p *Pager) Keys() []key.Binding { return p.Look.Keys.Moving() }
+
+// Update implements Page.
+func (p *Pager) Update(msg tea.Msg) tea.Cmd {
+	k := p.Look.Keys
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		switch {
+		case key.Matches(msg, k.Up):
+			p.top--
+		case key.Matches(msg, k.Down):
+			p.top++
+		case key.Matches(msg, k.PageUp):
+			p.top -= p.rows()
+		case key.Matches(msg, k.PageDown):
+			p.top += p.rows()
+		case key.Matches(msg, k.Top):
+			p.top = 0
+		case key.Matches(msg, k.Bottom):
+			p.top = len(p.shown)
+		}
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			p.top -= wheel
+		} else if msg.Button == tea.MouseWheelDown {
+			p.top += wheel
+		}
+	}
+	p.clamp()
+	return nil
+}
+
+func (p *Pager) rows() int { return max(p.h-1, 1) }
+
+func (p *Pager) clamp() { p.top = max(min(p.top, len(p.shown)-p.rows()), 0) }
+
+// View implements Page.
+func (p *Pager) View() string {
+	p.clamp()
+	th := p.Theme
+	end := min(p.top+p.rows(), len(p.shown))
+	title := p.title
+	if len(p.shown) > p.rows() {
+		title += "  " + style.Count(p.top+1) + "-" + style.Count(end) + " of " + style.Count(len(p.shown))
+	}
+	out := []string{th.Rule(title, p.w)}
+	for _, l := range p.shown[p.top:end] {
+		out = append(out, th.Paint(l.Tone, th.Cut(" "+l.Line, p.w)))
+	}
+	if len(p.shown) == 0 {
+		out = append(out, th.Paint(style.Dim, " nothing to show"))
+	}
+	return strings.Join(out[:min(len(out), max(p.h, 1))], "\n")
+}

@@ -1,0 +1,257 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// podHead is how many lines stand above those that scroll.
+const podHead = 2
+
+func (p *Pod) rows() int { return max(p.h-podHead, 1) }
+
+// lay makes the lines that scroll.
+func (p *Pod) lay() {
+	p.lines = p.lines[:0]
+	if p.known && p.w > 0 {
+		p.bars()
+		p.present()
+		p.containers()
+		p.verdicts()
+	}
+	p.move(p.cur)
+}
+
+func (p *Pod) add(tone style.Tone, text string) {
+	if p.filter == nil || p.filter.MatchString(text) {
+		p.lines = append(p.lines, podLine{Text: Text{Line: text, Tone: tone}})
+	}
+}
+
+func (p *Pod) bars() {
+	if p.fall == nil {
+		p.add(style.Dim, p.Theme.Clean(p.noFall))
+		return
+	}
+	l := p.fall.Layout(p.w - 2)
+	for i := range l.Lines {
+		ln := &l.Lines[i]
+		if p.filter == nil || p.filter.MatchString(ln.Text()) {
+			p.lines = append(p.lines, podLine{bar: ln, span: ln.Span})
+		}
+	}
+	p.wrap("why: ", p.fall.Why())
+	p.wrap("sum: ", p.fall.Sum())
+}
+
+// wrap adds a text that may take several lines.
+func (p *Pod) wrap(label, text string) {
+	if text == "" {
+		return
+	}
+	lead := label
+	for _, line := range Wrap(p.Theme.Clean(text), p.w-2-len(label)) {
+		p.add(style.Plain, lead+line)
+		lead = strings.Repeat(" ", len(label))
+	}
+}
+
+// Wrap breaks s at spaces into lines of at most w columns.
+func Wrap(s string, w int) []string {
+	var lines []string
+	cur := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case cur == "":
+			cur = word
+		case style.Width(cur)+1+style.Width(word) > w:
+			lines = append(lines, cur)
+			cur = word
+		default:
+			cur += " " + word
+		}
+	}
+	return append(lines, cur)
+}
+
+// present tells what goes on now.
+func (p *Pod) present() {
+	th := p.Theme
+	for _, a := range p.pod.Actions {
+		p.add(style.Plain, th.Clean(fmt.Sprintf("now: %s for %s %s", a.ID, style.Age(p.now.Sub(a.Since)), a.Reason)))
+	}
+	for _, w := range p.pod.Waits {
+		p.add(style.Dim, th.Clean(fmt.Sprintf("now: waits %s for %s (%s) %s", style.Age(p.now.Sub(w.Since)), w.On, w.For, w.Detail)))
+	}
+	if why := why(&p.pod); why != "" {
+		lead := "trouble: "
+		for _, line := range Wrap(th.Clean(why), p.w-2-len(lead)) {
+			p.add(style.Fail, lead+line)
+			lead = strings.Repeat(" ", len(lead))
+		}
+	}
+}
+
+func (p *Pod) containers() {
+	th := p.Theme
+	if len(p.pod.Containers) == 0 {
+		return
+	}
+	p.add(style.Dim, "")
+	p.add(style.Dim, th.Left("CONTAINER", 18)+th.Left("STATE", 12)+th.Right("RESTARTS", 8)+th.Right("EXIT", 6)+"  "+
+		th.Left("REASON", 20)+"  ID")
+	for _, c := range p.pod.Containers {
+		exit, tone := style.Unknown, style.Plain
+		if c.State == "terminated" {
+			exit = fmt.Sprint(c.ExitCode)
+			tone = toneIf(c.ExitCode != 0, style.Fail)
+		}
+		name := c.Name
+		if c.Init {
+			name = "init " + name
+		}
+		p.add(tone, th.Left(th.Clean(name), 18)+th.Left(th.Clean(c.State), 12)+th.Right(style.Count(c.Restarts), 8)+
+			th.Right(exit, 6)+"  "+th.Left(th.Clean(orUnknown(c.Reason)), 20)+"  "+th.Clean(orUnknown(ShortID(c.ID))))
+	}
+}
+
+// lastVerdicts is how many verdicts about a pod are shown.
+const lastVerdicts = 8
+
+func (p *Pod) verdicts() {
+	th := p.Theme
+	if len(p.verdict) == 0 {
+		return
+	}
+	p.add(style.Dim, "")
+	p.add(style.Dim, "VERDICTS")
+	for _, d := range p.verdict[max(len(p.verdict)-lastVerdicts, 0):] {
+		text := style.Clock(d.At) + "  " + th.Left(th.Clean(d.By), 12) + " " + th.Left(th.Clean(d.Verdict), 8) + " " + th.Clean(d.Reason)
+		p.add(style.Plain, text)
+	}
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return style.Unknown
+	}
+	return s
+}
+
+// View implements Page.
+func (p *Pod) View() string {
+	th := p.Theme
+	if p.w <= 0 || p.h <= 0 {
+		return ""
+	}
+	if !p.known {
+		return p.unknown()
+	}
+	if p.cur < p.top {
+		p.top = p.cur
+	}
+	if p.cur >= p.top+p.rows() {
+		p.top = p.cur - p.rows() + 1
+	}
+	p.top = max(min(p.top, len(p.lines)-p.rows()), 0)
+	out := p.heading()
+	for i := p.top; i < min(p.top+p.rows(), len(p.lines)); i++ {
+		out = append(out, p.line(i))
+	}
+	if len(p.lines) == 0 {
+		out = append(out, th.Paint(style.Dim, " nothing matches the filter"))
+	}
+	return strings.Join(out[:min(len(out), p.h)], "\n")
+}
+
+func (p *Pod) unknown() string {
+	text := " no pod seen yet"
+	if !p.chosen.IsZero() {
+		text = " " + p.Theme.Clean(p.chosen.String()) + " is no longer remembered; [ and ] go to other pods"
+	}
+	return p.Theme.Paint(style.Dim, p.Theme.Cut(text, p.w))
+}
+
+func (p *Pod) heading() []string {
+	th := p.Theme
+	name := th.Clean(p.pod.Key.String())
+	rest := "   " + string(p.pod.State())
+	axis := ""
+	if p.fall != nil {
+		rest = strings.TrimPrefix(th.Clean(p.fall.Title()), name)
+		l := p.fall.Layout(p.w - 2)
+		axis = strings.Repeat(" ", l.Labels+1) + ticks(l)
+	}
+	if p.pod.IP != "" {
+		rest += "   " + th.Clean(p.pod.IP)
+	}
+	name = th.CutMid(name, max(p.w-style.Width(rest)-2, 20))
+	return []string{
+		" " + th.Paint(style.Strong, name) + th.Cut(rest, max(p.w-style.Width(name)-1, 0)),
+		th.Paint(style.Dim, th.Cut(axis, p.w)),
+	}
+}
+
+func ticks(l waterfall.Layout) string {
+	row := []rune(strings.Repeat(" ", max(l.Width-l.Labels, 0)))
+	for _, t := range l.Ticks {
+		if text := []rune(t.Text); t.Col+len(text) <= len(row) {
+			copy(row[t.Col:], text)
+		}
+	}
+	return string(row)
+}
+
+func (p *Pod) line(i int) string {
+	th, ln := p.Theme, p.lines[i]
+	var cells []span
+	if ln.bar != nil {
+		cells = bar(th, ln.bar, p.fall.Layout(p.w-2))
+	} else {
+		cells = []span{{text: ln.Line, tone: ln.Tone}}
+	}
+	return paintRow(th, cells, p.w, i == p.cur)
+}
+
+// bar draws a row of the waterfall: label, bar, what is said behind it. The
+// critical path is bold, and marked for those who see no bold.
+func bar(th *style.Theme, ln *waterfall.Line, l waterfall.Layout) []span {
+	g := th.Glyphs
+	branch := ""
+	switch ln.Branch {
+	case waterfall.BranchMore:
+		branch = "  " + g.Branch + " "
+	case waterfall.BranchLast:
+		branch = "  " + g.LastChild + " "
+	case waterfall.BranchNone:
+	}
+	tone, glyph := style.Plain, g.Full
+	switch {
+	case ln.Err != "":
+		tone = style.Fail
+	case ln.Critical:
+		tone = style.Strong
+	case ln.Kind == waterfall.RowWait:
+		tone = style.Dim
+	}
+	if ln.Kind == waterfall.RowWait {
+		glyph = g.Wait
+	}
+	drawn := strings.Repeat(glyph, ln.Cols)
+	if ln.Cols == 0 {
+		drawn = g.Tick
+	}
+	mark := " "
+	if ln.Critical {
+		mark = g.Critical
+	}
+	label := mark + branch + th.Clean(ln.Text())
+	return []span{
+		{text: th.Left(th.Cut(label, l.Labels-1), l.Labels), tone: tone},
+		{text: strings.Repeat(" ", ln.Bar) + drawn, tone: tone},
+		{text: " " + th.Clean(ln.After), tone: tone},
+	}
+}

@@ -1,0 +1,215 @@
+package views
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// Stepper is a pod that is being stepped, as tui.Stepper.
+type Stepper interface {
+	Stops() <-chan step.Stop
+	Do(ctx context.Context, line string) (string, error)
+}
+
+// Stepped tells that the stepped pod waits anew, or that no more stops come.
+type Stepped struct {
+	Stop step.Stop
+	OK   bool
+}
+
+// StepReply is the answer to a command.
+type StepReply struct {
+	Line, Text string
+	Err        error
+}
+
+// Step shows a pod being stepped: its plan, the request that comes next and what
+// changed.
+type Step struct {
+	Look
+	stepper Stepper
+	keys    stepKeys
+	ctx     context.Context // ends commands; set by Listen
+	w, h    int
+	filter  *regexp.Regexp
+
+	stop   step.Stop
+	have   bool // a stop was told
+	busy   bool // a command went out and no stop came yet
+	over   bool // no more stops
+	scroll int  // of the request
+}
+
+type stepKeys struct{ next, cont, brk, print, quit key.Binding }
+
+// NewStep returns the page; without a stepper it says how to step.
+func NewStep(look Look, s Stepper) *Step {
+	return &Step{Look: look, stepper: s, keys: stepKeys{
+		next:  keys.Bind("n", "do this action, stop before the next", "n"),
+		cont:  keys.Bind("c", "go on to the next breakpoint or the end", "c"),
+		brk:   keys.Bind("b", "set a breakpoint", "b"),
+		print: keys.Bind("p", "print the request in full", "p"),
+		quit:  keys.Bind("q", "delete the pod, clean up and quit", "q"),
+	}}
+}
+
+// Name implements Page.
+func (*Step) Name() string { return "Step" }
+
+// SetSize implements Page.
+func (p *Step) SetSize(w, h int) { p.w, p.h = w, h }
+
+// SetFilter implements Page: the lines of the request are filtered.
+func (p *Step) SetFilter(re *regexp.Regexp) { p.filter, p.scroll = re, 0 }
+
+// Refresh implements Page: what is shown comes with Stepped.
+func (p *Step) Refresh(Frame) {}
+
+// Keys implements Page.
+func (p *Step) Keys() []key.Binding {
+	if p.stepper == nil {
+		return nil
+	}
+	return append([]key.Binding{p.keys.next, p.keys.cont, p.keys.brk, p.keys.print, p.keys.quit}, p.Look.Keys.Moving()...)
+}
+
+// Takes implements KeyTaker: here q cleans up first.
+func (p *Step) Takes(msg tea.KeyPressMsg) bool {
+	return p.stepper != nil && !p.over && key.Matches(msg, p.keys.quit)
+}
+
+// Hints are the keys of this page worth a reminder.
+func (p *Step) Hints() string {
+	if p.stepper == nil {
+		return ""
+	}
+	return "n next  c continue  b break  p print  q clean up and quit"
+}
+
+// Listen waits for the next stop.
+func (p *Step) Listen(ctx context.Context) tea.Cmd {
+	if p.stepper == nil {
+		return nil
+	}
+	p.ctx = ctx
+	stops := p.stepper.Stops()
+	return func() tea.Msg {
+		select {
+		case s, ok := <-stops:
+			return Stepped{Stop: s, OK: ok}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Take takes a stop and waits for the next one.
+func (p *Step) Take(ctx context.Context, msg Stepped) tea.Cmd {
+	p.busy = false
+	if !msg.OK {
+		p.over = true
+		return nil
+	}
+	p.stop, p.have, p.scroll = msg.Stop, true, 0
+	return p.Listen(ctx)
+}
+
+// Reply takes the answer to a command.
+func (p *Step) Reply(msg StepReply) tea.Cmd {
+	if msg.Err != nil {
+		p.busy = false
+		return send(Say{Text: msg.Line + ": " + msg.Err.Error(), Bad: true})
+	}
+	switch msg.Line {
+	case "q":
+		return send(Leave{})
+	case "p":
+		var lines []Text
+		for _, l := range p.Theme.CleanLines(msg.Text) {
+			lines = append(lines, Text{Line: l})
+		}
+		return send(Open{NewPager(p.Look, "request", p.Theme.Clean(p.stop.RequestTitle), lines)})
+	}
+	if msg.Text == "" {
+		return nil
+	}
+	return send(Say{Text: msg.Text})
+}
+
+// Update implements Page.
+func (p *Step) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		return p.key(msg)
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			p.scroll = max(p.scroll-wheel, 0)
+		} else if msg.Button == tea.MouseWheelDown {
+			p.scroll += wheel
+		}
+	}
+	return nil
+}
+
+func (p *Step) key(msg tea.KeyPressMsg) tea.Cmd {
+	if p.stepper == nil {
+		return nil
+	}
+	k := p.Look.Keys
+	switch {
+	case key.Matches(msg, p.keys.next):
+		return p.do("n", true)
+	case key.Matches(msg, p.keys.cont):
+		return p.do("c", true)
+	case key.Matches(msg, p.keys.print):
+		return p.do("p", false)
+	case key.Matches(msg, p.keys.quit):
+		return p.do("q", true)
+	case key.Matches(msg, p.keys.brk):
+		return send(Ask{Label: "stop before: ", Then: func(s string) tea.Msg { return p.command(strings.TrimSpace("b " + s)) }})
+	case key.Matches(msg, k.Up):
+		p.scroll = max(p.scroll-1, 0)
+	case key.Matches(msg, k.Down):
+		p.scroll++
+	case key.Matches(msg, k.PageUp):
+		p.scroll = max(p.scroll-p.h/2, 0)
+	case key.Matches(msg, k.PageDown):
+		p.scroll += p.h / 2
+	case key.Matches(msg, k.Top):
+		p.scroll = 0
+	case key.Matches(msg, k.Bottom):
+		p.scroll = 1 << 20
+	}
+	return nil
+}
+
+// do sends a command. One that moves the pod is not sent twice.
+func (p *Step) do(line string, moves bool) tea.Cmd {
+	switch {
+	case p.over && line != "q":
+		return send(Say{Text: "stepping is over"})
+	case moves && p.busy && line != "q":
+		return send(Say{Text: "the last command is still under way"})
+	}
+	p.busy = p.busy || moves
+	return func() tea.Msg { return p.command(line) }
+}
+
+func (p *Step) command(line string) tea.Msg {
+	text, err := p.stepper.Do(p.ctx, line)
+	return StepReply{Line: line, Text: text, Err: err}
+}
+
+var stateMark = map[step.State]func(*style.Theme) string{
+	step.Done: func(t *style.Theme) string { return t.Glyphs.Done },
+	step.Next: func(t *style.Theme) string { return t.Glyphs.Mark },
+	step.Todo: func(t *style.Theme) string { return t.Glyphs.Dot },
+}

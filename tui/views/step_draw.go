@@ -1,0 +1,144 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// View implements Page.
+func (p *Step) View() string {
+	if p.w <= 0 || p.h <= 0 {
+		return ""
+	}
+	switch {
+	case p.stepper == nil:
+		return p.words(
+			"Nothing is being stepped.",
+			"",
+			"kubeloupe step FILE runs the pod of that manifest and stops before each action of its",
+			"plan. This view then shows the exact request that comes next and what changed since",
+			"the last stop. The rest of the node goes on.")
+	case !p.have && p.over:
+		return p.words("Stepping ended before the first stop.")
+	case !p.have:
+		return p.words("Waiting for the first stop.")
+	}
+	out := []string{p.heading()}
+	changed := p.changed()
+	body := max(p.h-1-len(changed), 1)
+	left := p.plan(body)
+	lw := min(max(p.w*34/100, 26), 44)
+	right := p.request(p.w-lw-1, body)
+	th := p.Theme
+	for i := range body {
+		l, r := strings.Repeat(" ", lw), ""
+		if i < len(left) {
+			l = th.Paint(left[i].Tone, th.Left(left[i].Line, lw))
+		}
+		if i < len(right) {
+			r = th.Paint(right[i].Tone, right[i].Line)
+		}
+		out = append(out, l+" "+r)
+	}
+	out = append(out, changed...)
+	return strings.Join(out[:min(len(out), p.h)], "\n")
+}
+
+func (p *Step) words(lines ...string) string {
+	var out []string
+	for _, l := range lines {
+		for _, w := range Wrap(l, p.w-2) {
+			out = append(out, " "+w)
+		}
+	}
+	return strings.Join(out[:min(len(out), p.h)], "\n")
+}
+
+func (p *Step) heading() string {
+	th := p.Theme
+	where := fmt.Sprintf("paused before  %s      %d of %d", orUnknown(p.stop.Next), p.stop.Index, p.stop.Total)
+	switch {
+	case p.over:
+		where = "over"
+	case p.busy:
+		where = "running  " + p.stop.Next
+	}
+	where = th.Cut(th.Clean(where), p.w/2+10)
+	name := th.CutMid("step "+th.Clean(p.stop.Pod.String()), max(p.w-style.Width(where)-4, 10))
+	gap := max(p.w-style.Width(where)-style.Width(name)-2, 1)
+	return " " + th.Paint(style.Strong, name) + strings.Repeat(" ", gap) + where
+}
+
+// plan draws the actions; the one that comes next is always in sight.
+func (p *Step) plan(rows int) []Text {
+	th := p.Theme
+	next := 0
+	var lines []Text
+	for i, a := range p.stop.Actions {
+		mark, tone := stateMark[a.State], style.Dim
+		if mark == nil {
+			mark = stateMark[step.Todo]
+		}
+		took := ""
+		switch a.State {
+		case step.Done:
+			tone, took = style.Plain, style.Dur(a.Dur)
+		case step.Next:
+			tone, next = style.Strong, i
+		case step.Todo:
+		}
+		lines = append(lines, Text{Line: " " + mark(th) + " " + th.Left(th.Clean(a.ID), 15) + " " + th.Right(took, style.DurWidth), Tone: tone})
+	}
+	top := max(min(next-rows/2, len(lines)-rows), 0)
+	return lines[top:min(top+rows, len(lines))]
+}
+
+// request draws the request that comes next.
+func (p *Step) request(w, rows int) []Text {
+	th := p.Theme
+	title := Text{Line: th.Cut(th.Clean(p.stop.RequestTitle), w), Tone: style.Strong}
+	if p.stop.Request == "" {
+		text := "this action makes no CRI request"
+		if p.stop.Next == "" {
+			text = "no action is left"
+		}
+		return []Text{title, {Line: th.Cut(text, w), Tone: style.Dim}}
+	}
+	var lines []Text
+	for _, l := range th.CleanLines(p.stop.Request) {
+		if p.filter == nil || p.filter.MatchString(l) {
+			lines = append(lines, Text{Line: th.Cut("  "+l, w)})
+		}
+	}
+	room := max(rows-1, 1)
+	p.scroll = max(min(p.scroll, len(lines)-room), 0)
+	out := append([]Text{title}, lines[p.scroll:min(p.scroll+room, len(lines))]...)
+	if rest := len(lines) - p.scroll - room; rest > 0 && len(out) > 1 {
+		out[len(out)-1] = Text{Line: th.Cut(fmt.Sprintf("  %s %d more lines; p prints them all", th.Glyphs.Ellipsis, rest+1), w), Tone: style.Dim}
+	}
+	return out
+}
+
+// maxChanged is how many lines of changes are shown.
+const maxChanged = 4
+
+func (p *Step) changed() []string {
+	th := p.Theme
+	if len(p.stop.Changed) == 0 {
+		return []string{th.Paint(style.Dim, th.Cut(" nothing changed since the last stop", p.w))}
+	}
+	lead := " changed: "
+	var out []string
+	for i, c := range p.stop.Changed {
+		if i == maxChanged-1 && len(p.stop.Changed) > maxChanged {
+			out = append(out, th.Paint(style.Dim, fmt.Sprintf("%s and %d more", lead, len(p.stop.Changed)-i)))
+			break
+		}
+		out = append(out, th.Cut(lead+th.Clean(c), p.w))
+		lead = strings.Repeat(" ", len(lead))
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package views
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// node is one span, or one point, with what it caused.
+type node struct {
+	rec      *trace.Record // its end where there is one, else its begin
+	begin    int64
+	open     bool
+	children []*node
+}
+
+// causes returns what a span caused as a tree, as far as the history holds it.
+// nil when it does not hold the span itself.
+func causes(h *History, root trace.SpanID) *node {
+	if root == 0 {
+		return nil
+	}
+	nodes := map[trace.SpanID]*node{}
+	for i := range h.Len() {
+		r := h.At(i)
+		if n := nodes[r.Span]; n != nil {
+			n.rec, n.open = r, false
+			continue
+		}
+		parent := nodes[r.Parent]
+		if r.Span != root && parent == nil {
+			continue
+		}
+		n := &node{rec: r, begin: r.Start(), open: r.Edge == trace.EdgeBegin}
+		nodes[r.Span] = n
+		if parent != nil {
+			parent.children = append(parent.children, n)
+		}
+	}
+	return nodes[root]
+}
+
+// outline writes a tree as lines: offset, duration, what.
+func outline(th *style.Theme, root *node) []Text {
+	out := []Text{{Line: th.Right("AT", style.DurWidth+2) + th.Right("TOOK", style.DurWidth+2) + "  WHAT", Tone: style.Dim}}
+	var walk func(n *node, lead string, last, top bool)
+	walk = func(n *node, lead string, last, top bool) {
+		branch, below := "", ""
+		if !top {
+			branch, below = lead+th.Glyphs.Branch+" ", lead+th.Glyphs.Pipe+" "
+			if last {
+				branch, below = lead+th.Glyphs.LastChild+" ", lead+"  "
+			}
+		}
+		out = append(out, n.text(th, root.begin, branch, top))
+		for i, c := range n.children {
+			walk(c, below, i == len(n.children)-1, false)
+		}
+	}
+	walk(root, "", true, true)
+	return out
+}
+
+func (n *node) text(th *style.Theme, zero int64, lead string, top bool) Text {
+	took := ""
+	switch {
+	case n.open:
+		took = "open"
+	case n.rec.Edge == trace.EdgeEnd:
+		took = style.Dur(n.rec.Dur)
+	}
+	at := "+" + style.Dur(time.Duration(max(n.begin-zero, 0)))
+	line := th.Right(at, style.DurWidth+2) + th.Right(took, style.DurWidth+2) + "  " + lead + what(th, n.rec)
+	tone := style.Plain
+	switch {
+	case failure(n.rec.Event) != "":
+		tone = style.Fail
+	case top:
+		tone = style.Strong
+	case n.rec.Edge == trace.EdgePoint:
+		tone = style.Dim
+	}
+	return Text{Line: line, Tone: tone}
+}
+
+// what writes a record in one clean line: kind, pod, what it is about, what went wrong.
+func what(th *style.Theme, r *trace.Record) string {
+	parts := []string{r.Event.Kind().String()}
+	if !r.Pod.IsZero() {
+		parts = append(parts, th.Clean(r.Pod.String()))
+	}
+	if b := model.Brief(r.Event); b != "" {
+		parts = append(parts, th.Clean(b))
+	}
+	if e := failure(r.Event); e != "" {
+		parts = append(parts, "failed: "+th.Clean(e))
+	}
+	return strings.Join(parts, " ")
+}
+
+// failure returns what went wrong in an event, "" when nothing did.
+func failure(e trace.Event) string {
+	switch e := e.(type) {
+	case *trace.CRICall:
+		if e.Err == "" && e.Code != "" && e.Code != "OK" {
+			return e.Code
+		}
+		return e.Err
+	case *trace.Sync:
+		return e.Err
+	case *trace.Action:
+		return e.Err
+	case *trace.ImagePull:
+		return e.Err
+	case *trace.Volume:
+		return e.Err
+	case *trace.CgroupOp:
+		return e.Err
+	case *trace.GC:
+		return e.Err
+	case *trace.PLEGRelist:
+		return e.Err
+	case *trace.SourceError:
+		return e.Message
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/table"
+)
+
+// Workers shows the pod workers: one per pod.
+type Workers struct {
+	list[model.Pod]
+	now time.Time
+}
+
+// NewWorkers returns the page.
+func NewWorkers(look Look) *Workers {
+	p := &Workers{list: list[model.Pod]{Look: look}}
+	p.tbl = table.New(table.Config[model.Pod]{
+		Theme: look.Theme, Columns: p.columns(),
+		ID:    podID,
+		Text:  func(r model.Pod) string { return r.Key.String() + " " + p.state(r) + " " + p.doing(r) },
+		Empty: "no pod seen yet",
+	})
+	p.open = func(r model.Pod) tea.Cmd { return send(OpenPod{r.Key}) }
+	return p
+}
+
+func podID(r model.Pod) string { return r.Key.String() + r.Key.UID }
+
+// Name implements Page.
+func (*Workers) Name() string { return "Workers" }
+
+// Refresh implements Page.
+func (p *Workers) Refresh(f Frame) {
+	p.now = f.Now
+	p.tbl.SetRows(f.Model.Pods())
+}
+
+func (p *Workers) columns() []table.Column[model.Pod] {
+	doing := text("doing", 14, 3, 0, p.doing)
+	doing.Compare = nil
+	return []table.Column[model.Pod]{
+		{Title: "pod", Width: 20, Flex: 2,
+			Cell:    func(r model.Pod) table.Cell { return table.Cell{Text: p.Theme.Clean(r.Key.String())} },
+			Compare: func(a, b model.Pod) int { return cmp.Compare(a.Key.String(), b.Key.String()) }},
+		toned(text("state", 11, 0, 0, p.state), stateTone),
+		text("worker", 11, 0, 6, func(r model.Pod) string { return p.Theme.Clean(r.Worker.State) }),
+		text("ready", 5, 0, 3, ready),
+		toned(number("restarts", 8, 2, func(r model.Pod) int64 { return int64(r.Restarts) }, some),
+			func(r model.Pod) style.Tone { return toneIf(r.Restarts > 0, style.Slow) }),
+		number("syncs", 5, 5, func(r model.Pod) int64 { return int64(r.Worker.Syncs) }, count),
+		toned(number("errs", 4, 7, func(r model.Pod) int64 { return int64(r.Worker.Errors) }, some),
+			func(r model.Pod) style.Tone { return toneIf(r.Worker.Errors > 0, style.Fail) }),
+		duration("last", 4, time.Second, func(r model.Pod) time.Duration { return r.Worker.Last.Dur }),
+		doing,
+		duration("since", 1, 0, p.since),
+	}
+}
+
+func toneIf(cond bool, tone style.Tone) style.Tone {
+	if cond {
+		return tone
+	}
+	return style.Plain
+}
+
+func (p *Workers) state(r model.Pod) string { return string(r.State()) }
+
+func stateTone(r model.Pod) style.Tone {
+	switch r.State() {
+	case model.StateBackingOff:
+		return style.Fail
+	case model.StateStarting, model.StateTerminating, model.StateNotReady:
+		return style.Slow
+	case model.StateDone:
+		return toneIf(r.Phase == "Failed", style.Fail)
+	case model.StateReady:
+		return style.Plain
+	case model.StateUnknown, model.StateGone:
+	}
+	return style.Dim
+}
+
+func ready(r model.Pod) string {
+	if r.StatusAt.IsZero() {
+		return style.Unknown
+	}
+	return fmt.Sprintf("%d/%d", r.Ready, r.Total)
+}
+
+// doing says what the pod's worker does, or why the pod is in trouble.
+func (p *Workers) doing(r model.Pod) string {
+	text, _, _ := now(p.Theme, &r)
+	if reason := why(&r); reason != "" && text == style.Unknown {
+		return p.Theme.Clean(reason)
+	}
+	if text == style.Unknown && r.Worker.State == "terminating" {
+		return p.Theme.Clean(strings.TrimSpace("terminating " + r.Worker.Reason))
+	}
+	if text == style.Unknown && r.Worker.State != "" {
+		return "idle"
+	}
+	return text
+}
+
+func (p *Workers) since(r model.Pod) time.Duration {
+	_, since, _ := now(p.Theme, &r)
+	if since.IsZero() {
+		return 0
+	}
+	return max(p.now.Sub(since), time.Millisecond)
+}
