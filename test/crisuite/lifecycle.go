@@ -4,9 +4,12 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -101,6 +104,10 @@ func (s *suite) testSandboxNames(t *testing.T) {
 	check(t, err)
 	_, err = s.Runtime.RunPodSandbox(s.ctx, &runtimeapi.RunPodSandboxRequest{Config: p.config})
 	wantError(t, err, codes.FailedPrecondition, p.id)
+	_, err = s.Runtime.RunPodSandbox(s.ctx, &runtimeapi.RunPodSandboxRequest{Config: &runtimeapi.PodSandboxConfig{}})
+	wantError(t, err, codes.Unknown, "sandbox config must include metadata")
+	_, err = s.Runtime.RunPodSandbox(s.ctx, &runtimeapi.RunPodSandboxRequest{Config: s.sandboxConfig(t), RuntimeHandler: "nosuch"})
+	wantError(t, err, codes.Unknown, `no runtime for "nosuch" is configured`)
 
 	p.config.Metadata.Attempt = 1
 	_, err = s.tryRun(t, p.config)
@@ -113,10 +120,35 @@ func (s *suite) testSandboxNames(t *testing.T) {
 	if again.id == p.id {
 		t.Error("a new sandbox has the id of an old one")
 	}
-	_, err = s.Runtime.RunPodSandbox(s.ctx, &runtimeapi.RunPodSandboxRequest{Config: &runtimeapi.PodSandboxConfig{}})
-	wantError(t, err, codes.Unknown, "sandbox config must include metadata")
-	_, err = s.Runtime.RunPodSandbox(s.ctx, &runtimeapi.RunPodSandboxRequest{Config: s.sandboxConfig(t), RuntimeHandler: "nosuch"})
-	wantError(t, err, codes.Unknown, `no runtime for "nosuch" is configured`)
+}
+
+// testNameRace: of several calls at once for one name, one succeeds.
+func (s *suite) testNameRace(t *testing.T) {
+	config := s.sandboxConfig(t)
+	var wg sync.WaitGroup
+	var made, refused atomic.Int32
+	for range 5 {
+		wg.Go(func() {
+			switch _, err := s.Runtime.RunPodSandbox(s.ctx, &runtimeapi.RunPodSandboxRequest{Config: config}); status.Code(err) {
+			case codes.OK:
+				made.Add(1)
+			case codes.FailedPrecondition:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	list, err := s.Runtime.ListPodSandbox(s.ctx, &runtimeapi.ListPodSandboxRequest{Filter: &runtimeapi.PodSandboxFilter{LabelSelector: config.GetLabels()}})
+	check(t, err)
+	equal(t, "sandboxes made", made.Load(), 1)
+	equal(t, "calls refused", refused.Load(), 4)
+	equal(t, "sandboxes listed", len(list.GetItems()), 1)
+	for _, sb := range list.GetItems() {
+		_, err := s.Runtime.RemovePodSandbox(s.ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sb.GetId()})
+		check(t, err)
+	}
 }
 
 func (s *suite) testContainerNames(t *testing.T) {
@@ -196,9 +228,13 @@ func (s *suite) testRunCancelled(t *testing.T) {
 }
 
 func (s *suite) testHostNetwork(t *testing.T) {
-	p := s.run(t, func(c *runtimeapi.PodSandboxConfig) {
-		c.Linux.SecurityContext.NamespaceOptions.Network = runtimeapi.NamespaceMode_NODE
-	})
+	config := s.sandboxConfig(t)
+	config.Linux.SecurityContext.NamespaceOptions.Network = runtimeapi.NamespaceMode_NODE
+	_, err := s.tryRun(t, config)
+	wantError(t, err, codes.Unknown, "unable to set hostname without a private UTS namespace")
+	config.Hostname = ""
+	p, err := s.tryRun(t, config)
+	check(t, err)
 	st := s.sandboxStatus(t, p.id)
 	equal(t, "address of a pod on the host's network", st.GetNetwork().GetIp(), "")
 	equal(t, "network namespace", st.GetLinux().GetNamespaces().GetOptions().GetNetwork(), runtimeapi.NamespaceMode_NODE)

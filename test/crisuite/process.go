@@ -63,7 +63,7 @@ func (s *suite) testLogs(t *testing.T) {
 		return len(lines) == 3
 	})
 	slices.SortFunc(lines, func(a, b []string) int { return strings.Compare(a[3], b[3]) }) // the streams race
-	for i, want := range []string{"stdout F one", "stdout F three", "stderr F two"} {
+	for i, want := range []string{"stdout F one", "stdout P three", "stderr F two"} {
 		equal(t, "log line", strings.Join(lines[i][1:], " "), want)
 		if _, err := time.Parse(time.RFC3339Nano, lines[i][0]); err != nil {
 			t.Errorf("time of a log line: %v", err)

@@ -74,6 +74,12 @@ func (s *suite) testStopIgnored(t *testing.T) {
 	equal(t, "exit code", st.GetExitCode(), 137)
 	equal(t, "reason", st.GetReason(), "Error")
 
+	// A shell runs its traps between commands, and this one never comes to that.
+	id = p.start(t, "trap 'exit 0' TERM; echo up; sleep 1000")
+	s.waitLog(t, id, "up")
+	s.stop(t, id, 1)
+	equal(t, "exit code of a shell that waits for a command", s.status(t, id).GetExitCode(), 137)
+
 	id = p.start(t, "trap '' TERM; sleep 1000")
 	began = time.Now()
 	s.stop(t, id, 0)

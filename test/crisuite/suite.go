@@ -46,6 +46,7 @@ func Run(t *testing.T, target Target) {
 		{"Lifecycle", (*suite).testLifecycle},
 		{"Events", (*suite).testEvents},
 		{"SandboxNames", (*suite).testSandboxNames},
+		{"NameRace", (*suite).testNameRace},
 		{"ContainerNames", (*suite).testContainerNames},
 		{"CreateErrors", (*suite).testCreateErrors},
 		{"StartErrors", (*suite).testStartErrors},

@@ -63,19 +63,19 @@ func (l *criLog) write(stream runtimeapi.LogStreamType, b []byte) error {
 			l.rest[stream] = rest
 			return nil
 		}
-		if err := l.line(stream, line); err != nil {
+		if err := l.line(stream, runtimeapi.LogTagFull, line); err != nil {
 			return err
 		}
 		rest = after
 	}
 }
 
-func (l *criLog) line(stream runtimeapi.LogStreamType, line []byte) error {
-	_, err := fmt.Fprintf(l.file, "%s %s %s %s\n", time.Now().Format(time.RFC3339Nano), stream, runtimeapi.LogTagFull, line)
+func (l *criLog) line(stream runtimeapi.LogStreamType, tag runtimeapi.LogTag, line []byte) error {
+	_, err := fmt.Fprintf(l.file, "%s %s %s %s\n", time.Now().Format(time.RFC3339Nano), stream, tag, line)
 	return err
 }
 
-// Close writes what has no newline and closes the file. Later output is discarded.
+// Close writes what has no newline, as a partial line, and closes the file. Later output is discarded.
 func (l *criLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *criLog) Close() error {
 	}
 	for _, stream := range []runtimeapi.LogStreamType{runtimeapi.Stdout, runtimeapi.Stderr} {
 		if rest := l.rest[stream]; len(rest) > 0 {
-			if err := l.line(stream, rest); err != nil {
+			if err := l.line(stream, runtimeapi.LogTagPartial, rest); err != nil {
 				return err
 			}
 		}

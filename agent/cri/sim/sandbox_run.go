@@ -52,6 +52,9 @@ func (s *Server) runPodSandbox(ctx context.Context, r *runtimeapi.RunPodSandboxR
 	if err := s.pause(ctx, "RunPodSandbox"); err != nil {
 		return nil, fmt.Errorf("failed to start sandbox %q: %w", sb.id, err)
 	}
+	if sb.hostNetwork() && sb.config.GetHostname() != "" {
+		return nil, fmt.Errorf("failed to start sandbox %q: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to set hostname without a private UTS namespace", sb.id)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !sb.hostNetwork() {
