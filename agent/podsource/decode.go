@@ -1,0 +1,153 @@
+package podsource
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+)
+
+// Decode returns the static pods of a manifest, complete with defaults and identity, and what is
+// wrong with it. Pods that are right are returned even when others are not; whether to use them is
+// the caller's choice. The manifest holds YAML or JSON documents of kind Pod, PodList or List, and
+// is read strictly: an unknown field is a problem. Path is named in problems and enters the pods'
+// UIDs; node is the node's name.
+//
+// Upstream: pkg/kubelet/config/common.go, tryDecodeSinglePod, which reads one document, leniently.
+func Decode(path string, data []byte, node string) ([]*v1.Pod, []Problem) {
+	d := decoder{path: path, node: node, names: make(map[string]struct{})}
+	for doc := range documents(data) {
+		d.document(doc)
+	}
+	if len(d.pods) == 0 && len(d.problems) == 0 {
+		d.problems = append(d.problems, Problem{Path: path, Message: "holds no pod: want a manifest with apiVersion: v1 and kind: Pod"})
+	}
+	return d.pods, d.problems
+}
+
+type decoder struct {
+	path, node string
+	names      map[string]struct{}
+	pods       []*v1.Pod
+	problems   []Problem
+}
+
+func (d *decoder) problem(doc *document, field, message string) {
+	d.problems = append(d.problems, Problem{Path: d.path, Line: doc.locate(field), Field: field, Message: message})
+}
+
+func (d *decoder) document(doc *document) {
+	data, p := doc.json()
+	if p != nil {
+		p.Path = d.path
+		d.problems = append(d.problems, *p)
+		return
+	}
+	if string(data) != "null" {
+		d.object(doc, "", data, "")
+	}
+}
+
+// object decodes the Pod or list at field of doc. A kind that the object lacks is implied.
+func (d *decoder) object(doc *document, field string, data []byte, implied string) {
+	var meta metav1.TypeMeta
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &meta); err != nil {
+		d.problem(doc, field, "is not a Kubernetes object: want a mapping with apiVersion, kind, metadata, spec")
+		return
+	}
+	if meta.Kind == "" && meta.APIVersion == "" && implied != "" {
+		meta = metav1.TypeMeta{APIVersion: "v1", Kind: implied}
+	}
+	switch {
+	case meta.Kind == "":
+		d.problem(doc, join(field, "kind"), "is missing: want Pod")
+	case meta.Kind == "Pod" && meta.APIVersion != "v1":
+		d.problem(doc, join(field, "apiVersion"), fmt.Sprintf("is %q: want v1", meta.APIVersion))
+	case meta.Kind == "Pod":
+		d.pod(doc, field, data)
+	case (meta.Kind == "List" || meta.Kind == "PodList") && field == "":
+		d.list(doc, meta.Kind, data)
+	default:
+		d.problem(doc, join(field, "kind"), fmt.Sprintf("is %q: a static pod manifest holds kind Pod, PodList or List only", meta.Kind))
+	}
+}
+
+func (d *decoder) list(doc *document, kind string, data []byte) {
+	var list struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        metav1.ListMeta   `json:"metadata"`
+		Items           []json.RawMessage `json:"items"`
+	}
+	if !d.strict(doc, "", data, &list) {
+		return
+	}
+	implied := ""
+	if kind == "PodList" {
+		implied = "Pod"
+	}
+	for i, item := range list.Items {
+		d.object(doc, fmt.Sprintf("items[%d]", i), item, implied)
+	}
+}
+
+func (d *decoder) pod(doc *document, field string, data []byte) {
+	p := new(v1.Pod)
+	if !d.strict(doc, field, data, p) {
+		return
+	}
+	p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	if p.Name == "" {
+		d.problem(doc, join(field, "metadata.name"), "is missing")
+		return
+	}
+	pod.SetDefaults(p)
+	if err := pod.MakeStatic(p, d.path, d.node); err != nil {
+		d.problem(doc, field, err.Error())
+		return
+	}
+	errs := append(pod.Validate(p), pod.References(p)...)
+	for _, err := range errs {
+		d.problem(doc, join(field, err.Field), err.ErrorBody())
+	}
+	if len(errs) > 0 {
+		return
+	}
+	if _, dup := d.names[pod.FullName(p)]; dup {
+		d.problem(doc, join(field, "metadata.name"), fmt.Sprintf("pod %s/%s is defined twice in this file", p.Namespace, p.Name))
+		return
+	}
+	d.names[pod.FullName(p)] = struct{}{}
+	d.pods = append(d.pods, p)
+}
+
+// strict decodes data into out. It reports what is wrong and returns whether nothing was.
+func (d *decoder) strict(doc *document, field string, data []byte, out any) bool {
+	unknown, err := kjson.UnmarshalStrict(data, out)
+	if err != nil {
+		at, err := culprit(data, out, err)
+		d.problem(doc, join(field, at), typeMessage(err))
+		return false
+	}
+	for _, e := range unknown {
+		at, message := "", e.Error()
+		var fe kjson.FieldError
+		if errors.As(e, &fe) {
+			at = fe.FieldPath()
+			message = fieldMessage(message, at)
+		}
+		d.problem(doc, join(field, at), message)
+	}
+	return len(unknown) == 0
+}
+
+func join(field, child string) string {
+	if field == "" || child == "" {
+		return field + child
+	}
+	return field + "." + child
+}

@@ -1,0 +1,173 @@
+package podsource
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"regexp"
+	"strconv"
+	"strings"
+
+	yaml3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// document is one YAML or JSON document of a file.
+type document struct {
+	data []byte
+	// line is the line of the file at which data begins, from 1.
+	line int
+	// tree is parsed when something has to be located in it.
+	tree *yaml3.Node
+}
+
+// documents splits a file at its --- and ... lines and yields the parts that hold anything.
+func documents(data []byte) iter.Seq[*document] {
+	return func(yield func(*document) bool) {
+		data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+		doc, line := &document{line: 1}, 0
+		for text := range bytes.Lines(data) {
+			line++
+			if marker(text, "---") || marker(text, "...") {
+				if !doc.blank() && !yield(doc) {
+					return
+				}
+				doc = &document{line: line}
+				if text[0] == '.' {
+					doc.line++
+					continue
+				}
+				// What follows the marker on its line belongs to the document.
+				text = append([]byte("   "), text[3:]...)
+			}
+			doc.data = append(doc.data, text...)
+		}
+		if !doc.blank() {
+			yield(doc)
+		}
+	}
+}
+
+func marker(line []byte, mark string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(mark))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+// blank reports whether there is nothing but comments and directives.
+func (d *document) blank() bool {
+	for line := range bytes.Lines(d.data) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && line[0] != '%' {
+			return false
+		}
+	}
+	return true
+}
+
+// json returns the document as JSON; the problem has line and message only.
+func (d *document) json() ([]byte, *Problem) {
+	data := d.data
+	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '{' {
+		if json.Valid(text) {
+			return text, nil
+		}
+		data = untab(data)
+	}
+	out, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, d.syntax(err)
+	}
+	return out, nil
+}
+
+// syntax turns a YAML error, whose line counts within the document, into a problem.
+func (d *document) syntax(err error) *Problem {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	p := &Problem{Line: d.line, Message: text}
+	if m := regexp.MustCompile(`(?s)^(?:unmarshal errors:\s+)?line (\d+): ([^\n]+)`).FindStringSubmatch(text); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			p.Line, p.Message = d.line+n-1, m[2]
+		}
+	}
+	if strings.Contains(text, "cannot start any token") && bytes.ContainsRune(d.data, '\t') {
+		p.Message += " (indent with spaces, not tabs)"
+	}
+	p.Message = fmt.Sprintf("not valid YAML: %s", p.Message)
+	return p
+}
+
+// locate returns the line of the field, or of the nearest thing around it that exists.
+func (d *document) locate(field string) int {
+	if d.tree == nil {
+		d.tree = new(yaml3.Node)
+		if err := yaml3.Unmarshal(untabJSON(d.data), d.tree); err != nil {
+			d.tree = new(yaml3.Node) // it parsed before; without a tree the document's line has to do
+		}
+	}
+	if len(d.tree.Content) == 0 {
+		return d.line
+	}
+	return d.line + locate(d.tree.Content[0], field) - 1
+}
+
+func locate(n *yaml3.Node, field string) int {
+	line := max(n.Line, 1)
+	for field != "" {
+		if n.Kind == yaml3.AliasNode {
+			n = n.Alias
+		}
+		key, value, rest := step(n, field)
+		if value == nil {
+			break
+		}
+		line, n, field = key.Line, value, rest
+	}
+	return line
+}
+
+// step finds the child of n at which field begins: the node that bears its line, the child, and what
+// is left of field.
+func step(n *yaml3.Node, field string) (key, value *yaml3.Node, rest string) {
+	field = strings.TrimPrefix(field, ".")
+	if inner, after, ok := bracket(field); ok {
+		if i, err := strconv.Atoi(inner); err == nil && n.Kind == yaml3.SequenceNode {
+			if i < 0 || i >= len(n.Content) {
+				return nil, nil, ""
+			}
+			return n.Content[i], n.Content[i], after
+		}
+		field = inner + after
+	}
+	if n.Kind != yaml3.MappingNode {
+		return nil, nil, ""
+	}
+	// Keys may hold dots, so the longest that fits is the one.
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		after, ok := strings.CutPrefix(field, n.Content[i].Value)
+		fits := ok && (after == "" || after[0] == '.' || after[0] == '[')
+		if fits && (key == nil || len(n.Content[i].Value) > len(key.Value)) {
+			key, value, rest = n.Content[i], n.Content[i+1], after
+		}
+	}
+	return key, value, rest
+}
+
+// bracket splits [inner]after.
+func bracket(field string) (inner, after string, ok bool) {
+	inside, ok := strings.CutPrefix(field, "[")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(inside, "]")
+}
+
+// untab replaces the tabs that JSON may be indented with and YAML may not. JSON has none in strings.
+func untab(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\t"), []byte(" ")) }
+
+func untabJSON(data []byte) []byte {
+	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '{' {
+		return untab(data)
+	}
+	return data
+}

@@ -1,0 +1,171 @@
+package podsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// SourceFile is the name of the file source.
+const SourceFile = pod.SourceFile
+
+// DefaultFilePeriod is how often manifests are read again without an event.
+// Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, FileCheckFrequency.
+const DefaultFilePeriod = 20 * time.Second
+
+// pollPeriod is the period where the kernel tells nothing.
+const pollPeriod = time.Second
+
+// FileConfig is what a File needs.
+type FileConfig struct {
+	// Path is a directory of manifests, or one manifest. It need not exist yet.
+	Path string
+	// Node is the node's name.
+	Node string
+	// Period is fileCheckFrequency; 0 is DefaultFilePeriod.
+	Period time.Duration
+	// Bus may be nil.
+	Bus *trace.Bus
+}
+
+// File is the source of static pods.
+//
+// A manifest is used whole or not at all: one that turns bad leaves its last good version in force,
+// until it is good again or removed. When two manifests define a pod of the same name, the one that
+// was there first has it.
+//
+// Upstream: pkg/kubelet/config/file.go, which lets a manifest that turns bad take its pod with it at
+// the next periodic read.
+type File struct {
+	path   string
+	node   string
+	period time.Duration
+	bus    *trace.Bus
+
+	// What follows belongs to Run's goroutine.
+	manifests map[string]*manifest
+	orders    int
+	// unreadable is the last reported problem with path itself.
+	unreadable string
+	// watchError is why changes are polled for; "" when the kernel tells of them.
+	watchError string
+	// delivered says that a set has been handed over.
+	delivered bool
+}
+
+// NewFile returns a file source.
+func NewFile(c FileConfig) (*File, error) {
+	switch {
+	case c.Path == "":
+		return nil, errors.New("file source: staticPodPath is empty: want a directory or a manifest")
+	case c.Node == "":
+		return nil, errors.New("file source: the node's name is empty")
+	case c.Period < 0:
+		return nil, fmt.Errorf("file source: fileCheckFrequency is %s: want a positive duration", c.Period)
+	case c.Period == 0:
+		c.Period = DefaultFilePeriod
+	}
+	path := filepath.Clean(strings.TrimSuffix(c.Path, string(filepath.Separator)))
+	if c.Path == string(filepath.Separator) {
+		path = c.Path
+	}
+	return &File{path: path, node: c.Node, period: c.Period, bus: c.Bus, manifests: make(map[string]*manifest)}, nil
+}
+
+// Name implements Source.
+func (f *File) Name() string { return SourceFile }
+
+// Run implements Source.
+func (f *File) Run(ctx context.Context, set func([]*v1.Pod, trace.Span)) error {
+	w, err := newWatcher()
+	if err != nil {
+		f.watchFailed(err)
+	} else {
+		defer w.close()
+	}
+	// Watch first, then read: what changes in between is seen twice, never missed.
+	f.arm(w)
+	f.pass(causeStart, f.list(false), set)
+
+	ticker := time.NewTicker(f.interval())
+	defer ticker.Stop()
+	for {
+		timer := f.timer()
+		select {
+		case <-ctx.Done():
+			return nil
+		case batch := <-w.batches():
+			f.events(w, batch, set)
+		case <-timer:
+			f.settled(set)
+		case <-ticker.C:
+			f.arm(w)
+			ticker.Reset(f.interval())
+			f.pass(causePeriod, f.list(false), set)
+		}
+	}
+}
+
+// events reads what a batch of inotify events says has changed.
+func (f *File) events(w *watcher, batch []change, set func([]*v1.Pod, trace.Span)) {
+	files, all := w.interpret(f.path, batch)
+	if all {
+		f.arm(w)
+		f.pass(causeInotify, f.list(true), set)
+		return
+	}
+	f.pass(causeInotify, f.changed(files), set)
+}
+
+func (f *File) arm(w *watcher) {
+	if w == nil {
+		return
+	}
+	if err := w.arm(f.path); err != nil {
+		f.watchFailed(err)
+		return
+	}
+	f.watchError = ""
+}
+
+// interval is the time between periodic reads.
+func (f *File) interval() time.Duration {
+	if f.watchError != "" {
+		return min(f.period, pollPeriod)
+	}
+	return f.period
+}
+
+// watchFailed tells, once for each cause, that changes are noticed late.
+func (f *File) watchFailed(err error) {
+	if f.watchError == err.Error() {
+		return
+	}
+	f.watchError = err.Error()
+	trace.Point(f.bus, trace.Span{}, trace.Log{
+		Level:   "warn",
+		Message: fmt.Sprintf("manifests in %s are read every %s only: %v", f.path, f.interval(), err),
+	})
+}
+
+// timer fires when the next manifest is due; it is nil when none is.
+func (f *File) timer() <-chan time.Time {
+	var next time.Time
+	for _, m := range f.manifests {
+		if !m.due.IsZero() && (next.IsZero() || m.due.Before(next)) {
+			next = m.due
+		}
+	}
+	if next.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(next))
+}

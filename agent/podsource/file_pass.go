@@ -1,0 +1,229 @@
+package podsource
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// What made the source look.
+const (
+	causeStart   = "start"
+	causeInotify = "inotify"
+	causePeriod  = "period"
+	// causeSettled: a manifest was not in order and has had time to get there.
+	causeSettled = "settled"
+)
+
+// list names the files to look at, those that exist and those that did, and whether to read them
+// even if their stamps are the same. A path that cannot be read is reported and leaves everything
+// as it is: the list is nil.
+func (f *File) list(force bool) map[string]bool {
+	files := make(map[string]bool)
+	for path := range f.manifests {
+		files[path] = force
+	}
+	names, err := f.entries()
+	if err != nil {
+		if f.unreadable != err.Error() {
+			f.unreadable = err.Error()
+			p := Problem{Path: f.path, Message: err.Error()}
+			trace.Point(f.bus, trace.Span{}, p.event(SourceFile, len(f.manifests) > 0))
+		}
+		return nil
+	}
+	f.unreadable = ""
+	for _, path := range names {
+		files[path] = force
+	}
+	return files
+}
+
+// entries returns the paths of the manifests that exist. A path that does not exist has none.
+func (f *File) entries() ([]string, error) {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, cause(err)
+	case info.Mode().IsRegular():
+		return []string{f.path}, nil
+	case !info.IsDir():
+		return nil, fmt.Errorf("is neither a directory nor a regular file (%s)", info.Mode().Type())
+	}
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, cause(err)
+	}
+	var paths []string
+	for _, e := range entries {
+		if !hidden(e.Name()) {
+			paths = append(paths, filepath.Join(f.path, e.Name()))
+		}
+	}
+	return paths, nil
+}
+
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return fmt.Errorf("cannot be read: %w", pe.Err)
+	}
+	return err
+}
+
+// changed names the files that events are about. The value says whether to read a file even if its
+// stamp is the same.
+func (f *File) changed(events []change) map[string]bool {
+	files := make(map[string]bool)
+	for _, c := range events {
+		m := f.manifests[c.name]
+		switch c.kind {
+		case created:
+			// A writer's close follows; a link is complete as it is.
+			if info, err := os.Lstat(c.name); err != nil || (info.Mode()&fs.ModeSymlink == 0 && !linked(info)) {
+				continue
+			}
+		case attributes:
+			if m == nil || m.stat.info == nil || len(m.problems) == 0 {
+				continue
+			}
+		case backup:
+			if m != nil {
+				m.renamed, m.due = true, time.Now().Add(settle)
+				continue
+			}
+		case written, gone, everything:
+		}
+		files[c.name] = true
+	}
+	return files
+}
+
+// settled looks again at the manifests whose time has come and reports what has not got better.
+func (f *File) settled(set func([]*v1.Pod, trace.Span)) {
+	now := time.Now()
+	files := make(map[string]bool)
+	var due []*manifest
+	for _, m := range f.sorted() {
+		if !m.due.IsZero() && !m.due.After(now) {
+			files[m.path] = true
+			due = append(due, m)
+		}
+	}
+	spans := make([]trace.Span, len(due))
+	for i, m := range due {
+		spans[i] = m.span
+	}
+	f.pass(causeSettled, files, set)
+	for i, m := range due {
+		if m.span == spans[i] && f.manifests[m.path] == m {
+			m.report(f.bus)
+		}
+	}
+}
+
+// pass looks at files and, if any changed, delivers the new set. It delivers the first set even if it
+// is empty, but none before the path could be read: an unknown set is not an empty one.
+func (f *File) pass(why string, files map[string]bool, set func([]*v1.Pod, trace.Span)) {
+	if files == nil {
+		return
+	}
+	now := time.Now()
+	var versions []*version
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		m := f.manifests[path]
+		if v := look(path, m, files[path], now); v != nil && !f.wait(why, m, v, now) {
+			versions = append(versions, v)
+		}
+	}
+	if len(versions) == 0 && f.delivered {
+		return
+	}
+	event := trace.Source{Source: SourceFile, Op: opSet, Cause: why, Path: f.path}
+	if len(versions) == 1 {
+		event.Path = versions[0].path
+	}
+	span := trace.Begin(f.bus, trace.Span{}, event)
+	for _, v := range versions {
+		f.apply(v, span)
+	}
+	pods := f.pods(now)
+	event.Pods = len(pods)
+	trace.End(f.bus, span, event)
+	f.delivered = true
+	set(pods, span)
+}
+
+// wait reports whether a version has to be looked at later: a file that was renamed to a backup's
+// name may come back, and one that the periodic read happens to find may be half written.
+func (f *File) wait(why string, m *manifest, v *version, now time.Time) bool {
+	fresh := v.stat.info != nil && now.Sub(v.stat.info.ModTime()) < settle
+	if m == nil {
+		return why == causePeriod && fresh
+	}
+	if (v.gone && m.renamed && m.due.After(now)) || (why == causePeriod && fresh) {
+		if m.due.IsZero() {
+			m.due = now.Add(settle)
+		}
+		return true
+	}
+	return false
+}
+
+func (f *File) apply(v *version, span trace.Span) {
+	if v.gone {
+		delete(f.manifests, v.path)
+		return
+	}
+	m := f.manifests[v.path]
+	if m == nil {
+		m = &manifest{path: v.path, order: f.orders}
+		f.orders++
+		f.manifests[v.path] = m
+	}
+	m.apply(v, f.node, span)
+}
+
+// pods assembles the set. Of pods with the same name the one whose file was first is in it; the
+// others are noted as problems of their files.
+func (f *File) pods(now time.Time) []*v1.Pod {
+	var pods []*v1.Pod
+	owner := make(map[string]string)
+	for _, m := range f.sorted() {
+		var duplicates []Problem
+		for _, p := range m.pods {
+			name := pod.FullName(p)
+			if first, taken := owner[name]; taken {
+				duplicates = append(duplicates, Problem{
+					Path:    m.path,
+					Field:   "metadata.name",
+					Message: fmt.Sprintf("pod %s/%s is already defined in %s; this one is ignored until that is removed", p.Namespace, p.Name, first),
+				})
+				continue
+			}
+			owner[name] = m.path
+			pods = append(pods, p)
+		}
+		m.duplicates = duplicates
+		m.schedule(now)
+	}
+	return pods
+}
+
+// sorted returns the manifests, the one that was there first at first.
+func (f *File) sorted() []*manifest {
+	return slices.SortedFunc(maps.Values(f.manifests), func(a, b *manifest) int { return cmp.Compare(a.order, b.order) })
+}

@@ -1,0 +1,175 @@
+package podsource
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// maxManifest is the size of the largest manifest that is read.
+	// Upstream: pkg/kubelet/config/common.go, maxConfigLength.
+	maxManifest = 10 << 20
+	// settle is how long a manifest may be broken, doubly defined or renamed away before that
+	// counts: writers take several steps.
+	settle = 150 * time.Millisecond
+	// racy is how fresh a modification time may be for a later write to get the same one.
+	racy = 20 * time.Millisecond
+)
+
+// manifest is one file and the pods it stands for.
+type manifest struct {
+	path string
+	// order tells which file was there first.
+	order int
+	stat  stamp
+	sum   [sha256.Size]byte
+	// pods are in force. They are of the last version without problems, if there was one.
+	pods []*v1.Pod
+	good bool
+	// problems are of the present version, duplicates are with other files.
+	problems   []Problem
+	duplicates []Problem
+	// reported are the problems that have been published.
+	reported map[Problem]bool
+	// due is when something has to be decided about it; zero when nothing has.
+	due time.Time
+	// renamed says that it went to a backup's name and may come back.
+	renamed bool
+	// span is the SET at which the present version was read.
+	span trace.Span
+}
+
+// stamp tells whether a file may have changed since it was read.
+type stamp struct {
+	info fs.FileInfo
+	// unsure says that it was written so shortly before that its time may not tell.
+	unsure bool
+}
+
+// same reports whether the file is certainly the one that was read.
+func (s stamp) same(info fs.FileInfo) bool {
+	return s.info != nil && !s.unsure && os.SameFile(s.info, info) &&
+		s.info.ModTime().Equal(info.ModTime()) && s.info.Size() == info.Size() && s.info.Mode() == info.Mode()
+}
+
+// version is what a look at a file found.
+type version struct {
+	path string
+	gone bool
+	stat stamp
+	data []byte
+	sum  [sha256.Size]byte
+	// problem is why it cannot be read.
+	problem *Problem
+}
+
+// look reads the file if it differs from m, which is nil for a new one. With force, an unchanged
+// stamp is not trusted. It returns nil when nothing changed.
+func look(path string, m *manifest, force bool, now time.Time) *version {
+	v := &version{path: path}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if m == nil {
+			return nil
+		}
+		v.gone = true
+		return v
+	case err == nil && !force && m != nil && m.stat.same(info):
+		return nil
+	case err == nil && info.IsDir():
+		err = errors.New("is a directory: manifests are read from one level only")
+	case err == nil && !info.Mode().IsRegular():
+		err = fmt.Errorf("is not a regular file (%s)", info.Mode().Type())
+	case err == nil && info.Size() > maxManifest:
+		err = fmt.Errorf("is %d bytes long: want at most %d", info.Size(), maxManifest)
+	case err == nil:
+		v.data, err = read(path)
+	}
+	if info != nil && err == nil {
+		v.stat = stamp{info: info, unsure: now.Sub(info.ModTime()) < racy}
+	}
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = fmt.Errorf("cannot be read: %w", pe.Err)
+		}
+		v.problem = &Problem{Path: path, Message: err.Error()}
+		v.sum = sha256.Sum256([]byte("error: " + err.Error()))
+	} else {
+		v.sum = sha256.Sum256(v.data)
+	}
+	if m != nil && m.sum == v.sum && !m.renamed {
+		m.stat = v.stat
+		return nil
+	}
+	return v
+}
+
+func read(path string) ([]byte, error) {
+	file, err := os.Open(path) //nolint:gosec // the path is the operator's manifest
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(io.LimitReader(file, maxManifest))
+}
+
+// apply makes v the manifest's present version.
+func (m *manifest) apply(v *version, node string, span trace.Span) {
+	m.stat, m.sum, m.span, m.renamed, m.due = v.stat, v.sum, span, false, time.Time{}
+	m.reported = nil
+	var pods []*v1.Pod
+	m.problems = nil
+	if v.problem != nil {
+		m.problems = []Problem{*v.problem}
+	} else {
+		pods, m.problems = Decode(m.path, v.data, node)
+	}
+	switch {
+	case len(m.problems) == 0:
+		m.pods, m.good = pods, true
+	case !m.good:
+		// There is nothing to go back to, so what is right of it has to do.
+		m.pods = pods
+	}
+}
+
+// schedule sets when its problems are reported, if there are new ones.
+func (m *manifest) schedule(now time.Time) {
+	if !m.due.IsZero() {
+		return
+	}
+	for _, p := range slices.Concat(m.problems, m.duplicates) {
+		if !m.reported[p] {
+			m.due = now.Add(settle)
+			return
+		}
+	}
+}
+
+// report publishes the problems that have not been published yet.
+func (m *manifest) report(bus *trace.Bus) {
+	present := make(map[Problem]bool)
+	publish := func(problems []Problem, kept bool) {
+		for _, p := range problems {
+			if !m.reported[p] && !present[p] {
+				trace.Point(bus, m.span, p.event(SourceFile, kept))
+			}
+			present[p] = true
+		}
+	}
+	publish(m.problems, m.good && len(m.pods) > 0)
+	publish(m.duplicates, false)
+	m.reported, m.due = present, time.Time{}
+}

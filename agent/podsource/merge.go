@@ -1,0 +1,134 @@
+package podsource
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+)
+
+// held is what the mux has of one source, by UID.
+type held map[types.UID]entry
+
+// entry is one pod: as the source gave it, and as the mux passes it on.
+type entry struct {
+	given *v1.Pod
+	pod   *v1.Pod
+}
+
+// diff is what one SET changed. Its pods are copies.
+type diff struct {
+	remove, add, update, del, reconcile []*v1.Pod
+	// duplicates were left out because an earlier pod of the set has their full name or UID.
+	duplicates []*v1.Pod
+}
+
+// updates lists the changes in the order in which a receiver must see them: what is gone makes room
+// for what is new.
+func (d diff) updates() []Update {
+	var list []Update
+	for _, u := range []Update{
+		{Op: OpRemove, Pods: d.remove},
+		{Op: OpAdd, Pods: d.add},
+		{Op: OpUpdate, Pods: d.update},
+		{Op: OpDelete, Pods: d.del},
+		{Op: OpReconcile, Pods: d.reconcile},
+	} {
+		if len(u.Pods) > 0 {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// merge compares a source's new set with what is held of it. It changes neither.
+// Upstream: pkg/kubelet/config/config.go, podStorage.merge.
+func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) {
+	next := make(held, len(pods))
+	var d diff
+	names := make(map[string]struct{}, len(pods))
+	for _, given := range pods {
+		name := pod.FullName(given)
+		_, sameName := names[name]
+		if _, sameUID := next[given.UID]; sameName || sameUID {
+			d.duplicates = append(d.duplicates, given)
+			continue
+		}
+		names[name] = struct{}{}
+		before, known := old[given.UID]
+		switch {
+		case !known:
+			p := annotate(given, source, now.Format(time.RFC3339Nano))
+			next[given.UID] = entry{given, p}
+			d.add = append(d.add, p.DeepCopy())
+			continue
+		case before.given == given:
+			next[given.UID] = before
+			continue
+		}
+		p := annotate(given, source, before.pod.Annotations[pod.AnnotationSeen])
+		next[given.UID] = entry{given, p}
+		switch {
+		case differ(before.given, given) && given.DeletionTimestamp != nil:
+			d.del = append(d.del, p.DeepCopy())
+		case differ(before.given, given):
+			d.update = append(d.update, p.DeepCopy())
+		case !reflect.DeepEqual(before.given.Status, given.Status):
+			d.reconcile = append(d.reconcile, p.DeepCopy())
+		}
+	}
+	for uid, e := range old {
+		if _, still := next[uid]; !still {
+			d.remove = append(d.remove, e.pod.DeepCopy())
+		}
+	}
+	sortByName(d.remove)
+	return next, d
+}
+
+// annotate returns a copy of the pod with the annotations that the mux owns.
+func annotate(given *v1.Pod, source, seen string) *v1.Pod {
+	p := given.DeepCopy()
+	if p.Annotations == nil {
+		p.Annotations = make(map[string]string, 2)
+	}
+	p.Annotations[pod.AnnotationSource] = source
+	p.Annotations[pod.AnnotationSeen] = seen
+	return p
+}
+
+// differ reports whether b is more than a with another status.
+// Upstream: pkg/kubelet/config/config.go, podsDifferSemantically.
+func differ(a, b *v1.Pod) bool {
+	return !reflect.DeepEqual(a.Spec, b.Spec) ||
+		!maps.Equal(a.Labels, b.Labels) ||
+		!reflect.DeepEqual(a.DeletionTimestamp, b.DeletionTimestamp) ||
+		!reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) ||
+		!sameAnnotations(a.Annotations, b.Annotations)
+}
+
+// sameAnnotations compares what is not the agent's own.
+func sameAnnotations(a, b map[string]string) bool {
+	return maps.Equal(foreign(a), foreign(b))
+}
+
+func foreign(annotations map[string]string) map[string]string {
+	own := func(key, _ string) bool {
+		return key == pod.AnnotationSource || key == pod.AnnotationSeen || key == pod.AnnotationMirror
+	}
+	out := maps.Clone(annotations)
+	maps.DeleteFunc(out, own)
+	return out
+}
+
+func sortByName(pods []*v1.Pod) {
+	slices.SortFunc(pods, func(a, b *v1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+}

@@ -1,0 +1,134 @@
+package podsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// updateBuffer is how many updates may wait for the receiver before sources wait.
+const updateBuffer = 64
+
+// Config is what a Mux needs.
+type Config struct {
+	// Sources are run by Mux.Run. There is at least one; their names differ.
+	Sources []Source
+	// Bus may be nil.
+	Bus *trace.Bus
+}
+
+// Mux merges the sets of several sources into one stream of updates, in strict order.
+// Upstream: pkg/kubelet/config/config.go, PodConfig.
+type Mux struct {
+	sources []Source
+	bus     *trace.Bus
+	updates chan Update
+
+	mu   sync.Mutex // held while an update is sent: that is what keeps the order
+	held map[string]held
+
+	seenMu sync.Mutex
+	unseen map[string]struct{}
+}
+
+// New returns a mux over the sources of c.
+func New(c Config) (*Mux, error) {
+	if len(c.Sources) == 0 {
+		return nil, errors.New("pod sources: none configured; give a manifest directory (staticPodPath) or another source")
+	}
+	m := &Mux{
+		sources: c.Sources,
+		bus:     c.Bus,
+		updates: make(chan Update, updateBuffer),
+		held:    make(map[string]held, len(c.Sources)),
+		unseen:  make(map[string]struct{}, len(c.Sources)),
+	}
+	for _, s := range c.Sources {
+		if _, dup := m.unseen[s.Name()]; dup || s.Name() == "" {
+			return nil, fmt.Errorf("pod sources: name %q is empty or used twice", s.Name())
+		}
+		m.unseen[s.Name()] = struct{}{}
+	}
+	return m, nil
+}
+
+// Updates returns the stream of updates. It is never closed: the context that Run got is what ends.
+func (m *Mux) Updates() <-chan Update { return m.updates }
+
+// SeenAllSources reports whether every source has delivered a set. The receiver of updates, which
+// may not have read them all yet, goes by Update.AllSources.
+// Upstream: pkg/kubelet/config/config.go, SeenAllSources.
+func (m *Mux) SeenAllSources() bool {
+	m.seenMu.Lock()
+	defer m.seenMu.Unlock()
+	return len(m.unseen) == 0
+}
+
+// Run runs the sources until ctx ends, and returns nil then, or until one fails.
+func (m *Mux) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for _, s := range m.sources {
+		wg.Go(func() {
+			err := s.Run(ctx, func(pods []*v1.Pod, cause trace.Span) { m.set(ctx, s.Name(), pods, cause) })
+			if err != nil && ctx.Err() == nil {
+				cancel(fmt.Errorf("pod source %s: %w", s.Name(), err))
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+// set merges one source's whole set and sends what changed.
+func (m *Mux) set(ctx context.Context, source string, pods []*v1.Pod, cause trace.Span) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next, diff := merge(m.held[source], source, pods, time.Now())
+	m.held[source] = next
+	for _, p := range diff.duplicates {
+		trace.Point(m.bus, trace.ForPod(cause, pod.Ref(p)), trace.SourceError{
+			Source:  source,
+			Field:   "metadata.name",
+			Message: fmt.Sprintf("another pod of this source already has the name %s/%s or the UID %s; this one is ignored", p.Namespace, p.Name, p.UID),
+		})
+	}
+	first, all := m.seen(source)
+	updates := diff.updates()
+	if first && len(updates) == 0 {
+		updates = []Update{{Op: OpAdd}}
+	}
+	for i, u := range updates {
+		u.Source, u.Span = source, cause
+		u.AllSources = all && i == len(updates)-1
+		for _, p := range u.Pods {
+			trace.Point(m.bus, trace.ForPod(cause, pod.Ref(p)), trace.Source{Source: source, Op: string(u.Op)})
+		}
+		select {
+		case m.updates <- u:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// seen notes that the source has reported. It returns whether that was the first time, and whether
+// all sources have by now.
+func (m *Mux) seen(source string) (first, all bool) {
+	m.seenMu.Lock()
+	defer m.seenMu.Unlock()
+	_, first = m.unseen[source]
+	delete(m.unseen, source)
+	return first, len(m.unseen) == 0
+}

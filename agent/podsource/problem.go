@@ -1,0 +1,37 @@
+package podsource
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Problem is one reason why a manifest cannot be used. It is comparable and an error.
+type Problem struct {
+	// Path is the file, as it was given.
+	Path string
+	// Line counts from 1; 0 when unknown.
+	Line int
+	// Field is the path of the field, as spec.containers[0].image; "" when it is the whole document.
+	Field   string
+	Message string
+}
+
+// Error returns path:line: field: message, without what is unknown.
+func (p Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.Path)
+	if p.Line > 0 {
+		b.WriteString(":" + strconv.Itoa(p.Line))
+	}
+	if p.Field != "" {
+		b.WriteString(": " + p.Field)
+	}
+	b.WriteString(": " + p.Message)
+	return b.String()
+}
+
+func (p Problem) event(source string, kept bool) trace.SourceError {
+	return trace.SourceError{Source: source, Path: p.Path, Line: p.Line, Field: p.Field, Message: p.Message, Kept: kept}
+}

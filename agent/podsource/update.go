@@ -1,0 +1,54 @@
+package podsource
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Op is what became of pods in their source.
+// Upstream: pkg/kubelet/types/pod_update.go, PodOperation.
+type Op string
+
+// The operations.
+const (
+	// OpAdd is for pods new to their source.
+	OpAdd Op = "ADD"
+	// OpUpdate is for pods whose spec or metadata changed.
+	OpUpdate Op = "UPDATE"
+	// OpRemove is for pods that are no longer in their source.
+	OpRemove Op = "REMOVE"
+	// OpReconcile is for pods of which the source shows another status than before.
+	OpReconcile Op = "RECONCILE"
+	// OpDelete is for pods that are to end gracefully: their deletionTimestamp is set.
+	OpDelete Op = "DELETE"
+)
+
+// opSet is what a source does: it delivers its whole set.
+const opSet = "SET"
+
+// Update is one operation on pods of one source. The pods belong to the receiver.
+type Update struct {
+	Op     Op
+	Source string
+	// Pods may be empty: then Op is OpAdd and it tells that an empty source has reported.
+	Pods []*v1.Pod
+	// Span is the SET that brought it: the cause of whatever the receiver does now.
+	Span trace.Span
+	// AllSources says that with this update every source has reported at least once. Updates
+	// come in order, so a receiver that has seen it may act on a pod's absence.
+	AllSources bool
+}
+
+// Source delivers desired pods.
+type Source interface {
+	// Name is what the pods' source annotation says. It is unique within a mux.
+	Name() string
+	// Run calls set with all pods of the source, at first soon and again on every change, from one
+	// goroutine, until ctx ends; then it returns nil. The span is the SET's cause. Pods once
+	// handed over never change; an unchanged pod is handed over as the same pointer where that
+	// is cheap.
+	Run(ctx context.Context, set func(pods []*v1.Pod, cause trace.Span)) error
+}
