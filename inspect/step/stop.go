@@ -1,6 +1,8 @@
 package step
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -29,9 +31,10 @@ type State string
 
 // The states of an action.
 const (
-	Done State = "done"
-	Next State = "next"
-	Todo State = "todo"
+	Done   State = "done"
+	Failed State = "failed"
+	Next   State = "next"
+	Todo   State = "todo"
 )
 
 // Action is one action of the plan of a stepped pod.
@@ -41,4 +44,25 @@ type Action struct {
 	State State
 	// Dur is how long it took; 0 until done.
 	Dur time.Duration
+	// Err is why it failed.
+	Err string
+}
+
+// Plan draws the plan as text, one action a line.
+func (s Stop) Plan() string {
+	var b strings.Builder
+	for _, a := range s.Actions {
+		mark, dur := "·", ""
+		switch a.State {
+		case Done:
+			mark, dur = "✓", a.Dur.Round(100*time.Microsecond).String()
+		case Failed:
+			mark, dur = "✗", a.Err
+		case Next:
+			mark = "▶"
+		case Todo:
+		}
+		fmt.Fprintf(&b, "%s %-24s %s\n", mark, a.ID, dur)
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
