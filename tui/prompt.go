@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -78,7 +79,7 @@ func (p *prompt) view(th *style.Theme, w int) string {
 	room := max(w-style.Width(label)-style.Width(hint)-1, 1)
 	text := th.Clean(p.text)
 	for style.Width(text) > room {
-		_, size := firstRune(text)
+		_, size := utf8.DecodeRuneInString(text)
 		text = text[size:]
 	}
 	return th.Paint(style.Strong, label) + text + th.Paint(style.Selected, " ") + th.Paint(style.Fail, hint)

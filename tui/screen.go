@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -91,24 +90,39 @@ func (a *app) footer() string {
 		}
 		return th.Paint(tone, th.Cut(" "+th.Clean(a.say.Text), a.w))
 	case a.filters[a.top()] != "":
-		return th.Paint(style.Strong, th.Cut(" filter: "+th.Clean(a.filters[a.top()]), a.w-20)) +
-			th.Paint(style.Dim, "   Esc drops it")
+		rest := "   Esc drops it"
+		if c, ok := a.top().(interface{ Counts() (shown, all int) }); ok {
+			shown, all := c.Counts()
+			rest = "   " + style.Count(shown) + " of " + style.Count(all) + rest
+		}
+		return th.Paint(style.Strong, th.Cut(" filter: "+th.Clean(a.filters[a.top()]), a.w-len(rest))) + th.Paint(style.Dim, rest)
 	}
-	return th.Paint(style.Dim, th.Cut(" "+a.hints(), a.w))
+	return th.Paint(style.Dim, th.Cut(a.hints(), a.w))
 }
 
-// hints are the keys worth a reminder.
+// hints are the keys worth a reminder, as many as there is room for.
 func (a *app) hints() string {
+	k, has := a.look.Keys, map[string]bool{}
+	for _, b := range a.top().Keys() {
+		has[b.Help().Key] = true
+	}
 	var out []string
-	if h, ok := a.top().(interface{ Hints() string }); ok {
+	if h, ok := a.top().(interface{ Hints() string }); ok && h.Hints() != "" {
 		out = append(out, h.Hints())
+	}
+	if has[k.Enter.Help().Key] {
+		out = append(out, "Enter open")
 	}
 	if len(a.stack) > 0 {
 		out = append(out, "Esc back")
-	} else {
-		out = append(out, "Enter open")
 	}
-	return strings.Join(append(out, "/ filter", "s sort", "Space freeze", "e export", "? help", "q quit"), "  ")
+	out = append(out, "/ filter")
+	if has[k.Sort.Help().Key] {
+		out = append(out, "s sort")
+	}
+	out = append(out, "Space freeze", "e export", "? help", "q quit")
+	for len(out) > 3 && style.Width(strings.Join(out, "  "))+2 > a.w {
+		out = append(out[:len(out)-3], out[len(out)-2:]...) // help and quit stay
+	}
+	return " " + strings.Join(out, "  ")
 }
-
-func firstRune(s string) (rune, int) { return utf8.DecodeRuneInString(s) }

@@ -61,12 +61,21 @@ func (s *Script) Both(from, to time.Duration, parent Span, e trace.Event) Span {
 	return sp
 }
 
-// Records returns what was added, in order of time and numbered.
+// Records returns what was added, in order of time and numbered, loop iterations
+// numbered too.
 func (s *Script) Records() []trace.Record {
 	out := slices.Clone(s.recs)
 	slices.SortStableFunc(out, func(a, b trace.Record) int { return cmp.Compare(a.Time, b.Time) })
+	loops, of := uint64(0), map[trace.SpanID]uint64{}
 	for i := range out {
 		out[i].Seq = uint64(i) + 1
+		if l, ok := out[i].Event.(*trace.Loop); ok {
+			if of[out[i].Span] == 0 {
+				loops++
+				of[out[i].Span] = loops
+			}
+			l.N = of[out[i].Span]
+		}
 	}
 	return out
 }

@@ -64,10 +64,13 @@ func toned[R any](c table.Column[R], tone func(R) style.Tone) table.Column[R] {
 // count writes a whole number.
 func count(n int64) string { return style.Count(n) }
 
-// some writes a whole number, and zero as nothing, where zero is what one expects.
-func some(n int64) string {
-	if n == 0 {
-		return "."
-	}
-	return style.Count(n)
+// oddity is a column of figures that are zero when all is well: zero is dim,
+// anything else has the tone.
+func oddity[R any](title string, width, drop int, tone style.Tone, of func(R) int64) table.Column[R] {
+	return toned(number(title, width, drop, of, count), func(r R) style.Tone {
+		if of(r) == 0 {
+			return style.Dim
+		}
+		return tone
+	})
 }

@@ -86,6 +86,14 @@ func (p *CRI) SetFilter(re *regexp.Regexp) {
 	p.methods.SetFilter(re)
 }
 
+// Counts returns how many rows are shown and how many there are.
+func (p *CRI) Counts() (shown, all int) {
+	if p.by {
+		return p.methods.Counts()
+	}
+	return p.list.Counts()
+}
+
 // View implements Page.
 func (p *CRI) View() string {
 	if p.by {
@@ -131,9 +139,8 @@ func methodColumns(th *style.Theme) []table.Column[model.Method] {
 	return []table.Column[model.Method]{
 		text("method", 18, 1, 0, func(m model.Method) string { return th.Clean(m.Name) }),
 		number("last minute", 11, 0, func(m model.Method) int64 { return int64(m.Count) }, count),
-		toned(number("failed", 6, 0, func(m model.Method) int64 { return int64(m.Errors) }, some),
-			func(m model.Method) style.Tone { return toneIf(m.Errors > 0, style.Fail) }),
-		number("open", 4, 0, func(m model.Method) int64 { return int64(m.InFlight) }, some),
+		oddity("failed", 6, 0, style.Fail, func(m model.Method) int64 { return int64(m.Errors) }),
+		oddity("open", 4, 0, style.Plain, func(m model.Method) int64 { return int64(m.InFlight) }),
 		dur("p50", func(m model.Method) time.Duration { return m.P50 }),
 		dur("p99", func(m model.Method) time.Duration { return m.P99 }),
 		dur("max", func(m model.Method) time.Duration { return m.Max }),

@@ -28,6 +28,9 @@ func (l *list[R]) SetFilter(re *regexp.Regexp) { l.tbl.SetFilter(re) }
 // View implements Page.
 func (l *list[R]) View() string { return l.tbl.View() }
 
+// Counts returns how many rows are shown and how many there are.
+func (l *list[R]) Counts() (shown, all int) { return l.tbl.Len() }
+
 // Keys implements Page.
 func (l *list[R]) Keys() []key.Binding {
 	ks := append(l.Look.Keys.Moving(), l.Look.Keys.Sort)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 // Log shows what is worth a line, the newest last, or every record.
 type Log struct {
 	list[logRow]
+	records list[logRow]
 	history *History
 	all     bool
 	toggle  key.Binding
@@ -34,15 +37,48 @@ type logRow struct {
 // NewLog returns the page.
 func NewLog(look Look) *Log {
 	p := &Log{list: list[logRow]{Look: look}, toggle: keys.Bind("a", "what is worth a line, or all records", "a")}
-	p.tbl = table.New(table.Config[logRow]{
-		Theme: look.Theme, Columns: p.columns(), Tail: true,
-		ID:    func(r logRow) string { return strconv.FormatUint(r.seq(), 10) },
-		Text:  func(r logRow) string { return p.label(r) + " " + r.pod().String() + " " + p.text(r) },
-		Empty: "nothing worth a line yet; a shows all records",
-	})
+	p.tbl = p.table(p.columns(), "nothing worth a line yet; a shows all records")
 	p.open = p.whole
+	took := duration("took", 2, slowCall, logRow.took)
+	took.Compare = nil
+	p.records = list[logRow]{Look: look, open: p.whole}
+	p.records.tbl = p.table(slices.Insert(p.columns(), 2, took), "no record seen yet")
 	return p
 }
+
+func (p *Log) table(columns []table.Column[logRow], empty string) *table.Table[logRow] {
+	return table.New(table.Config[logRow]{
+		Theme: p.Theme, Columns: columns, Tail: true, Empty: empty,
+		ID:   func(r logRow) string { return strconv.FormatUint(r.seq(), 10) },
+		Text: func(r logRow) string { return p.label(r) + " " + r.pod().String() + " " + p.text(r) },
+	})
+}
+
+// shown is the table in use.
+func (p *Log) shown() *list[logRow] {
+	if p.all {
+		return &p.records
+	}
+	return &p.list
+}
+
+// SetSize implements Page.
+func (p *Log) SetSize(w, h int) {
+	p.list.SetSize(w, h)
+	p.records.SetSize(w, h)
+}
+
+// SetFilter implements Page.
+func (p *Log) SetFilter(re *regexp.Regexp) {
+	p.list.SetFilter(re)
+	p.records.SetFilter(re)
+}
+
+// Counts returns how many rows are shown and how many there are.
+func (p *Log) Counts() (shown, all int) { return p.shown().Counts() }
+
+// View implements Page.
+func (p *Log) View() string { return p.shown().View() }
 
 // Name implements Page.
 func (*Log) Name() string { return "Log" }
@@ -67,7 +103,7 @@ func (p *Log) Refresh(f Frame) {
 			rows = append(rows, logRow{line: l})
 		}
 	}
-	p.tbl.SetRows(rows)
+	p.shown().tbl.SetRows(rows)
 }
 
 // Update implements Page.
@@ -76,19 +112,16 @@ func (p *Log) Update(msg tea.Msg) tea.Cmd {
 		p.all = !p.all
 		return send(Redraw{})
 	}
-	return p.list.Update(msg)
+	return p.shown().Update(msg)
 }
 
 func (p *Log) columns() []table.Column[logRow] {
-	took := duration("took", 2, slowCall, logRow.took)
-	took.Compare = nil
 	return []table.Column[logRow]{
-		clock("time", 0, logRow.at),
+		clock("time", 3, logRow.at),
 		toned(text("what", 14, 0, 0, p.label), logRow.tone),
-		took,
-		text("pod", 16, 1, 1, func(r logRow) string { return p.Theme.CutMid(p.Theme.Clean(r.pod().String()), 40) }),
+		text("pod", 19, 1, 1, func(r logRow) string { return p.Theme.CutMid(p.Theme.Clean(r.pod().String()), 40) }),
 		toned(table.Column[logRow]{
-			Title: "text", Width: 20, Flex: 3,
+			Title: "text", Width: 20, Flex: 4,
 			Cell: func(r logRow) table.Cell { return table.Cell{Text: p.text(r)} },
 		}, logRow.tone),
 	}

@@ -97,13 +97,18 @@ func (p *Loop) told(l model.Loop) string {
 	if len(l.Caused) == 0 {
 		return style.Unknown
 	}
-	e := l.Caused[0]
-	text := e.Kind
-	if !e.Pod.IsZero() {
-		text += " " + e.Pod.String()
+	var pods []string
+	for _, e := range l.Caused {
+		if pod := e.Pod.String(); pod != "" && !slices.Contains(pods, pod) {
+			pods = append(pods, pod)
+		}
 	}
-	if l.Children > 1 {
-		text += " +" + strconv.Itoa(l.Children-1)
+	text := l.Caused[0].Kind
+	if len(pods) > 0 {
+		text = pods[0]
+	}
+	if n := max(len(pods), l.Pods); n > 1 {
+		text += " +" + strconv.Itoa(n-1)
 	}
 	return p.Theme.Clean(text)
 }

@@ -112,10 +112,11 @@ func (d *overviewDraw) head() {
 			parts = append(parts, span{text: fmt.Sprintf("%d %s", n, what), tone: tone})
 		}
 	}
+	wide := d.w >= 100
 	add(c.Starting, "starting", style.Plain, true)
 	add(c.NotReady, "not ready", style.Slow, false)
-	add(c.BackingOff, "backing off", style.Fail, true)
-	add(c.Terminating, "terminating", style.Plain, true)
+	add(c.BackingOff, "backing off", style.Fail, wide)
+	add(c.Terminating, "terminating", style.Plain, wide)
 	add(c.Done, "done", style.Plain, false)
 	add(c.Unknown, "unknown", style.Dim, false)
 	right := "start p50 " + style.Known(d.stats.P50) + "  p99 " + style.Known(d.stats.P99)

@@ -54,7 +54,10 @@ func (d *overviewDraw) startingPart() {
 func (d *overviewDraw) startingRow(pod *model.Pod) {
 	th := d.Theme
 	doing, since, tone := now(th, pod)
-	did := max(d.w-d.podWidth()-46, 12)
+	did, wide := d.w-d.podWidth()-32, d.w >= 90
+	if wide {
+		did -= 14
+	}
 	age := style.Unknown
 	if !since.IsZero() {
 		age = style.Age(max(d.now.Sub(since), 0))
@@ -65,7 +68,7 @@ func (d *overviewDraw) startingRow(pod *model.Pod) {
 		{text: " " + th.Right(age, style.DurWidth)},
 	}
 	cells = append(cells, span{text: "  " + th.Left(progress(th, pod), 21)})
-	if !pod.Start.Seen.IsZero() {
+	if wide && !pod.Start.Seen.IsZero() {
 		total := style.Age(max(d.now.Sub(pod.Start.Seen), 0))
 		cells = append(cells, span{text: th.Right(total+" in all", 14), tone: style.Dim})
 	}
@@ -185,10 +188,16 @@ func (d *overviewDraw) startRow(s model.Start, longest time.Duration) {
 			most = seg
 		}
 	}
-	main, bar := "", ""
+	main, bar, cause := "", "", s.Cause
 	if most.Dur > 0 {
 		main = th.Left(th.Clean(most.Label), 9) + " " + th.Right(style.Dur(most.Dur), style.DurWidth)
 		bar = th.Length(most.Dur.Seconds(), longest.Seconds(), 6)
+		// The cause repeats what the columns before it say.
+		if _, reason, ok := strings.Cut(cause, ": "); ok {
+			cause = reason
+		} else if strings.HasPrefix(cause, most.Label) {
+			cause = ""
+		}
 	}
 	tone := style.Plain
 	if d.stats.P50 > 0 && s.ToStarted > 2*d.stats.P50 {
@@ -199,7 +208,7 @@ func (d *overviewDraw) startRow(s model.Start, longest time.Duration) {
 		span{text: " " + th.Right(style.Dur(s.ToStarted), style.DurWidth), tone: tone},
 		span{text: "  " + th.Left(main, 16)},
 		span{text: " " + th.Left(bar, 6), tone: style.Dim},
-		span{text: " " + th.Clean(s.Cause)},
+		span{text: " " + th.Clean(cause)},
 	)
 }
 
@@ -240,10 +249,14 @@ func methodRow(th *style.Theme, m model.Method, w int) []span {
 	}
 	p50, p99 := " p50"+th.Right(style.Known(m.P50), 6), " p99"+th.Right(style.Known(m.P99), 6)
 	name := w - 1 - 5 - 20
-	if name >= 15+9 {
-		name -= 9
-		extra = th.Left(extra, 9)
-	} else if m.Errors > 0 {
+	if name >= 15+10 {
+		name -= 10
+		extra = th.Left(" "+extra, 10)
+		return []span{
+			{text: th.Left(th.Clean(m.Name), name)}, {text: th.Right(style.Count(m.Count), 5) + p50 + p99}, {text: extra, tone: tone},
+		}
+	}
+	if m.Errors > 0 {
 		p50, extra = "", th.Right(extra, 10) // no room for both
 	} else {
 		extra = ""

@@ -37,6 +37,7 @@ type Pod struct {
 
 	cur, top int
 	lines    []podLine
+	columns  waterfall.Layout
 }
 
 // podLine is a line of the page; one with a span opens.
@@ -187,7 +188,7 @@ func (p *Pod) step(by int) tea.Cmd {
 // enter opens what happened within the bar under the cursor.
 func (p *Pod) enter() tea.Cmd {
 	if p.cur >= len(p.lines) || p.lines[p.cur].span == 0 {
-		return nil
+		return send(Say{Text: "nothing to open on this line"})
 	}
 	line := p.lines[p.cur]
 	h := p.history

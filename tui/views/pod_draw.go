@@ -31,12 +31,16 @@ func (p *Pod) add(tone style.Tone, text string) {
 	}
 }
 
+// layout places the bars, with some room behind them for what is said there.
+func (p *Pod) layout() waterfall.Layout { return p.fall.Layout(p.w - 2 - max(p.w-76, 0)/4) }
+
 func (p *Pod) bars() {
 	if p.fall == nil {
 		p.add(style.Dim, p.Theme.Clean(p.noFall))
 		return
 	}
-	l := p.fall.Layout(p.w - 2)
+	p.columns = p.layout()
+	l := p.columns
 	for i := range l.Lines {
 		ln := &l.Lines[i]
 		if p.filter == nil || p.filter.MatchString(ln.Text()) {
@@ -101,8 +105,8 @@ func (p *Pod) containers() {
 		return
 	}
 	p.add(style.Dim, "")
-	p.add(style.Dim, th.Left("CONTAINER", 18)+th.Left("STATE", 12)+th.Right("RESTARTS", 8)+th.Right("EXIT", 6)+"  "+
-		th.Left("REASON", 20)+"  ID")
+	p.add(style.Dim, th.Left("CONTAINER", 16)+" "+th.Left("STATE", 10)+th.Right("RESTARTS", 9)+th.Right("EXIT", 5)+"  "+
+		th.Left("REASON", 18)+"  ID")
 	for _, c := range p.pod.Containers {
 		exit, tone := style.Unknown, style.Plain
 		if c.State == "terminated" {
@@ -113,8 +117,8 @@ func (p *Pod) containers() {
 		if c.Init {
 			name = "init " + name
 		}
-		p.add(tone, th.Left(th.Clean(name), 18)+th.Left(th.Clean(c.State), 12)+th.Right(style.Count(c.Restarts), 8)+
-			th.Right(exit, 6)+"  "+th.Left(th.Clean(orUnknown(c.Reason)), 20)+"  "+th.Clean(orUnknown(ShortID(c.ID))))
+		p.add(tone, th.Left(th.Clean(name), 16)+" "+th.Left(th.Clean(c.State), 10)+th.Right(style.Count(c.Restarts), 9)+
+			th.Right(exit, 5)+"  "+th.Left(th.Clean(orUnknown(c.Reason)), 18)+"  "+th.Clean(orUnknown(ShortID(c.ID))))
 	}
 }
 
@@ -182,7 +186,7 @@ func (p *Pod) heading() []string {
 	axis := ""
 	if p.fall != nil {
 		rest = strings.TrimPrefix(th.Clean(p.fall.Title()), name)
-		l := p.fall.Layout(p.w - 2)
+		l := p.columns
 		axis = strings.Repeat(" ", l.Labels+1) + ticks(l)
 	}
 	if p.pod.IP != "" {
@@ -209,7 +213,7 @@ func (p *Pod) line(i int) string {
 	th, ln := p.Theme, p.lines[i]
 	var cells []span
 	if ln.bar != nil {
-		cells = bar(th, ln.bar, p.fall.Layout(p.w-2))
+		cells = bar(th, ln.bar, p.columns)
 	} else {
 		cells = []span{{text: ln.Line, tone: ln.Tone}}
 	}

@@ -18,9 +18,8 @@ func (p *Step) View() string {
 		return p.words(
 			"Nothing is being stepped.",
 			"",
-			"kubeloupe step FILE runs the pod of that manifest and stops before each action of its",
-			"plan. This view then shows the exact request that comes next and what changed since",
-			"the last stop. The rest of the node goes on.")
+			"kubeloupe step FILE runs the pod of that manifest and stops before each action of its plan. This view "+
+				"then shows the exact request that comes next and what changed since the last stop. The rest of the node goes on.")
 	case !p.have && p.over:
 		return p.words("Stepping ended before the first stop.")
 	case !p.have:

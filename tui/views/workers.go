@@ -3,6 +3,7 @@ package views
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,20 @@ func (*Workers) Name() string { return "Workers" }
 // Refresh implements Page.
 func (p *Workers) Refresh(f Frame) {
 	p.now = f.Now
-	p.tbl.SetRows(f.Model.Pods())
+	rows := f.Model.Pods()
+	slices.SortStableFunc(rows, func(a, b model.Pod) int { return cmp.Compare(urgency(&a), urgency(&b)) })
+	p.tbl.SetRows(rows)
+}
+
+// urgency orders workers: trouble first, then what moves, then the rest.
+func urgency(r *model.Pod) int {
+	switch {
+	case inTrouble(r):
+		return 0
+	case r.State() == model.StateReady || r.State() == model.StateDone:
+		return 2
+	}
+	return 1
 }
 
 func (p *Workers) columns() []table.Column[model.Pod] {
@@ -53,11 +67,9 @@ func (p *Workers) columns() []table.Column[model.Pod] {
 		toned(text("state", 11, 0, 0, p.state), stateTone),
 		text("worker", 11, 0, 6, func(r model.Pod) string { return p.Theme.Clean(r.Worker.State) }),
 		text("ready", 5, 0, 3, ready),
-		toned(number("restarts", 8, 2, func(r model.Pod) int64 { return int64(r.Restarts) }, some),
-			func(r model.Pod) style.Tone { return toneIf(r.Restarts > 0, style.Slow) }),
+		oddity("restarts", 8, 2, style.Slow, func(r model.Pod) int64 { return int64(r.Restarts) }),
 		number("syncs", 5, 5, func(r model.Pod) int64 { return int64(r.Worker.Syncs) }, count),
-		toned(number("errs", 4, 7, func(r model.Pod) int64 { return int64(r.Worker.Errors) }, some),
-			func(r model.Pod) style.Tone { return toneIf(r.Worker.Errors > 0, style.Fail) }),
+		oddity("errs", 4, 7, style.Fail, func(r model.Pod) int64 { return int64(r.Worker.Errors) }),
 		duration("last", 4, time.Second, func(r model.Pod) time.Duration { return r.Worker.Last.Dur }),
 		doing,
 		duration("since", 1, 0, p.since),
