@@ -18,3 +18,5 @@
 //   - A record that a reader was given is its own copy and never changes.
 //   - A nil *Bus accepts and drops everything.
 package trace
+
+//go:generate go run ./internal/gendoc -o ../docs/events.md
