@@ -1,0 +1,166 @@
+// Package loop is the syncLoop: one select over everything that can happen to
+// the node's pods, one dispatch table, no policy.
+//
+// It owns the order in which things are handled. It never touches a pod: a
+// [Handler] does. It polls nothing: ticks come from whoever has something due, and
+// housekeeping has a slow safety period.
+//
+// It runs no goroutine besides Run's own. It publishes Loop begin/end for each
+// iteration and a runtime wait while it may not run.
+//
+// Upstream: pkg/kubelet/kubelet.go, syncLoop, syncLoopIteration.
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Handler does what an iteration calls for. The contexts carry the iteration's span.
+// Calls are serial and should return at once; work is for pod workers.
+type Handler interface {
+	// Config takes what a source changed.
+	Config(ctx context.Context, u podsource.Update)
+	// Lifecycle takes what the runtime changed.
+	Lifecycle(ctx context.Context, e pleg.Event)
+	// Sync looks at a pod whose time has come.
+	Sync(ctx context.Context, uid types.UID)
+	// Housekeep looks for what nobody owns any more. It returns what it found, for people.
+	Housekeep(ctx context.Context) string
+}
+
+// Ready tells whether the runtime can be worked with.
+type Ready interface {
+	// Ready returns whether, and why not.
+	Ready() (ok bool, why string)
+	// Changed returns a channel that is closed at the next change.
+	Changed() <-chan struct{}
+}
+
+// Config is what a Loop needs.
+type Config struct {
+	Handler   Handler
+	Ready     Ready
+	Updates   <-chan podsource.Update
+	Lifecycle <-chan pleg.Event
+	Due       <-chan types.UID
+	// Tidy asks for housekeeping now.
+	Tidy <-chan struct{}
+	// Period is housekeeping's safety net; zero means 1 minute.
+	Period time.Duration
+	Bus    *trace.Bus
+}
+
+// Loop is the syncLoop.
+type Loop struct {
+	cfg  Config
+	n    uint64
+	last atomic.Int64 // Unix nanoseconds of the end of the last iteration or look at it
+}
+
+// New returns a loop that has not run.
+func New(cfg Config) (*Loop, error) {
+	if cfg.Handler == nil || cfg.Ready == nil || cfg.Updates == nil || cfg.Lifecycle == nil {
+		return nil, errors.New("loop: Config needs Handler, Ready, Updates and Lifecycle")
+	}
+	if cfg.Period == 0 {
+		cfg.Period = time.Minute
+	}
+	return &Loop{cfg: cfg}, nil
+}
+
+// Alive returns when the loop last showed that it is not stuck. An idle loop that waits
+// is alive at any time: its time is now.
+func (l *Loop) Alive() time.Time {
+	if ns := l.last.Load(); ns != 0 {
+		return time.Unix(0, ns)
+	}
+	return time.Now()
+}
+
+// Run iterates until ctx ends.
+func (l *Loop) Run(ctx context.Context) error {
+	tick := time.NewTicker(l.cfg.Period)
+	defer tick.Stop()
+	for {
+		if !l.awaitRuntime(ctx) {
+			return nil
+		}
+		idle := time.Now()
+		select {
+		case <-ctx.Done():
+			return nil
+		case u := <-l.cfg.Updates:
+			l.iterate(ctx, u.Span, trace.Loop{Case: "config", Op: string(u.Op), Pods: len(u.Pods), Detail: u.Source}, idle,
+				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Config(ctx, u) })
+		case e := <-l.cfg.Lifecycle:
+			l.iterate(ctx, e.Span, trace.Loop{Case: "pleg", Op: string(e.Type), Pods: 1, Detail: e.Span.Pod.String()}, idle,
+				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Lifecycle(ctx, e) })
+		case uid := <-l.cfg.Due:
+			l.iterate(ctx, trace.Span{}, trace.Loop{Case: "sync", Pods: 1}, idle,
+				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Sync(ctx, uid) })
+		case <-l.cfg.Tidy:
+			l.housekeep(ctx, "asked", idle)
+		case <-tick.C:
+			l.housekeep(ctx, "period", idle)
+		}
+	}
+}
+
+func (l *Loop) housekeep(ctx context.Context, op string, idle time.Time) {
+	l.iterate(ctx, trace.Span{}, trace.Loop{Case: "housekeeping", Op: op}, idle, func(ctx context.Context, ev *trace.Loop) {
+		ev.Detail = l.cfg.Handler.Housekeep(ctx)
+	})
+}
+
+// iterate is one iteration: publish, handle, publish.
+func (l *Loop) iterate(ctx context.Context, cause trace.Span, ev trace.Loop, idle time.Time, handle func(context.Context, *trace.Loop)) {
+	l.n++
+	ev.N, ev.Idle = l.n, time.Since(idle)
+	cause.Pod = trace.Pod{} // an iteration is the node's, whatever pod it is about
+	l.last.Store(time.Now().UnixNano())
+	span := trace.Begin(l.cfg.Bus, cause, ev)
+	handle(trace.ContextWith(ctx, span), &ev)
+	trace.End(l.cfg.Bus, span, ev)
+	l.last.Store(0)
+}
+
+// awaitRuntime returns when the runtime can be worked with; false when ctx ended.
+func (l *Loop) awaitRuntime(ctx context.Context) bool {
+	changed := l.cfg.Ready.Changed()
+	ok, why := l.cfg.Ready.Ready()
+	if ok {
+		return ctx.Err() == nil
+	}
+	wait := trace.Wait{For: trace.WaitRuntime, On: "the container runtime", Detail: why}
+	span := trace.Begin(l.cfg.Bus, trace.Span{}, wait)
+	defer func() { trace.End(l.cfg.Bus, span, wait) }()
+	for !ok {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-changed:
+		}
+		changed = l.cfg.Ready.Changed()
+		ok, why = l.cfg.Ready.Ready()
+	}
+	return true
+}
+
+// Healthy is the check behind /healthz/syncloop: an iteration that takes longer
+// than limit is stuck.
+func (l *Loop) Healthy(limit time.Duration) error {
+	if age := time.Since(l.Alive()); age > limit {
+		return fmt.Errorf("sync loop: the current iteration has taken %s, more than %s", age.Round(time.Second), limit)
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+// Package pods joins what the node should run with what became of it. [Manager]
+// handles what the syncLoop hands on; [Syncer] does the work of a pod's worker.
+//
+// It owns the set of desired pods, their statuses and their milestones. It never
+// calls the runtime itself (agent/podruntime does) and never writes to an API server.
+//
+// It runs no goroutine. It publishes Milestone, PodStatus, and the Decisions of
+// admission, adoption and housekeeping.
+//
+// Upstream: pkg/kubelet/kubelet.go, HandlePodAdditions and its neighbours, SyncPod, HandlePodCleanups.
+package pods

@@ -1,0 +1,70 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// orphanGrace is what containers get whose pod nobody knows, in seconds.
+// Upstream: pkg/kubelet/kubelet_pods.go, HandlePodCleanups.
+const orphanGrace = 1
+
+// Housekeep ends pods that run and that no source has, and cleans what they left.
+// It does nothing before every source has reported once.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, HandlePodCleanups.
+func (m *Manager) Housekeep(ctx context.Context) string {
+	if !m.sources {
+		return "not every source has reported: nothing is removed"
+	}
+	span := trace.FromContext(ctx)
+	var did []string
+	for uid, seen := range m.cfg.Seen.All() {
+		if m.cfg.Workers.State(uid) == worker.None && !m.cfg.Store.Known(uid) {
+			m.orphan(span, seen, podid.SourceFile, "no source has it")
+			did = append(did, "ended "+seen.Namespace+"/"+seen.Name)
+		}
+	}
+	all := m.cfg.Seen.All()
+	known := func(uid types.UID) bool {
+		return all[uid] != nil || m.cfg.Store.Known(uid) || m.cfg.Workers.State(uid) != worker.None
+	}
+	for _, o := range m.cfg.Orphans {
+		removed, err := o.Clean(ctx, known)
+		did = append(did, removed...)
+		if err != nil {
+			did = append(did, err.Error())
+		}
+	}
+	return strings.Join(did, "; ")
+}
+
+// orphan ends a pod that runs and that nobody wants. What is known of its spec is
+// what the runtime has.
+func (m *Manager) orphan(span trace.Span, seen *observe.Pod, source, why string) {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: seen.Name, Namespace: seen.Namespace, UID: seen.UID,
+		Annotations: map[string]string{podid.AnnotationSource: source},
+	}}
+	for _, c := range seen.Containers {
+		pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: c.Name, Image: c.Image})
+	}
+	span = trace.ForPod(span, podid.Ref(pod))
+	trace.Point(m.cfg.Bus, span, trace.Decision{
+		By: "housekeeping", Subject: podid.Ref(pod).String(), Verdict: "remove", Reason: why,
+		Inputs: []trace.KV{{K: "containers", V: fmt.Sprint(len(seen.Containers))}, {K: "active", V: fmt.Sprint(seen.Active())}},
+	})
+	m.cfg.Workers.Ask(seen.UID, worker.Ask{
+		Pod: pod, End: true, Grace: new(int64(orphanGrace)), Remove: true, Reason: why, Cause: worker.Cause{Text: "housekeeping", Span: span},
+	})
+}

@@ -1,0 +1,27 @@
+package pods
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Lifecycle takes what the runtime changed.
+func (m *Manager) Lifecycle(ctx context.Context, e pleg.Event) {
+	if m.cfg.Workers.Wake(e.UID, worker.Cause{Text: string(e.Type), Span: trace.FromContext(ctx)}) {
+		return
+	}
+	// Something moves in a pod that nobody works on: a terminated pod's remains, or a stranger.
+	if e.Type != pleg.ContainerRemoved && m.sources && m.cfg.Workers.State(e.UID) == worker.None && m.cfg.Seen.Get(e.UID).Active() {
+		m.tidy()
+	}
+}
+
+// Sync looks at a pod whose time has come.
+func (m *Manager) Sync(ctx context.Context, uid types.UID) {
+	m.cfg.Workers.Wake(uid, worker.Cause{Text: "due", Span: trace.FromContext(ctx), Retry: true})
+}

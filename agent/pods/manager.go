@@ -1,0 +1,147 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Workers has a worker for each pod.
+type Workers interface {
+	Ask(uid types.UID, a worker.Ask)
+	Wake(uid types.UID, c worker.Cause) bool
+	State(uid types.UID) worker.State
+	Pods() map[types.UID]*v1.Pod
+}
+
+// Seen is what the runtime has, as far as is known.
+type Seen interface {
+	Get(uid types.UID) *observe.Pod
+	All() map[types.UID]*observe.Pod
+}
+
+// Orphans cleans up what belongs to pods that nobody knows.
+type Orphans interface {
+	// Clean removes what belongs to pods that known does not know, and says what it removed.
+	Clean(ctx context.Context, known func(types.UID) bool) (removed []string, err error)
+}
+
+// Config is what a Manager needs.
+type Config struct {
+	Workers Workers
+	Seen    Seen
+	Orphans []Orphans
+	Store   *Store
+	// MaxPods is the most pods that the node takes.
+	MaxPods int
+	// Tidy is asked for when housekeeping should come soon; may be nil.
+	Tidy func()
+	Bus  *trace.Bus
+}
+
+// Manager handles what the syncLoop hands on. Its methods are called by the loop only.
+type Manager struct {
+	cfg      Config
+	sources  bool // every source has reported
+	rejected map[types.UID]bool
+}
+
+// New returns a manager that desires nothing.
+func New(cfg Config) (*Manager, error) {
+	if cfg.Workers == nil || cfg.Seen == nil || cfg.Store == nil {
+		return nil, errors.New("pods: Config needs Workers, Seen and Store")
+	}
+	return &Manager{cfg: cfg, rejected: map[types.UID]bool{}}, nil
+}
+
+// Store holds the desired pods and what became of them. Safe for concurrent use.
+type Store struct {
+	mu   sync.Mutex
+	pods map[types.UID]*entry
+}
+
+type entry struct {
+	pod     *v1.Pod
+	seenAt  time.Time
+	status  v1.PodStatus
+	said    trace.PodStatus // what was last published
+	started bool
+	ready   bool
+	ending  bool
+	ended   time.Time // when it was told to end
+}
+
+// NewStore returns an empty store.
+func NewStore() *Store { return &Store{pods: map[types.UID]*entry{}} }
+
+// put notes a desired pod; false when it was known.
+func (s *Store) put(pod *v1.Pod, now time.Time) (fresh bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.pods[pod.UID]; e != nil {
+		e.pod = pod
+		return false
+	}
+	s.pods[pod.UID] = &entry{pod: pod, seenAt: now}
+	return true
+}
+
+// with calls f on a pod's entry, if there is one.
+func (s *Store) with(uid types.UID, f func(*entry)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.pods[uid]; e != nil {
+		f(e)
+	}
+}
+
+// drop forgets a pod and returns what was known.
+func (s *Store) drop(uid types.UID) *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.pods[uid]
+	delete(s.pods, uid)
+	return e
+}
+
+// Known reports whether the pod is desired or still on its way out.
+func (s *Store) Known(uid types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pods[uid] != nil
+}
+
+// Pods returns copies of all pods with their statuses, for /pods.
+func (s *Store) Pods() []v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]v1.Pod, 0, len(s.pods))
+	for _, e := range s.pods {
+		p := e.pod.DeepCopy()
+		p.Status = *e.status.DeepCopy()
+		out = append(out, *p)
+	}
+	return out
+}
+
+// active are the pods that take part in admission: neither ending nor over.
+func (s *Store) active(but types.UID) []*v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*v1.Pod
+	for uid, e := range s.pods {
+		over := e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
+		if uid != but && e.ended.IsZero() && !over {
+			out = append(out, e.pod)
+		}
+	}
+	return out
+}

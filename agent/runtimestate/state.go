@@ -1,0 +1,152 @@
+// Package runtimestate knows whether the container runtime and its network can be
+// worked with.
+//
+// It owns that one fact. It never acts on it and never restarts anything.
+//
+// It runs one goroutine inside Run, which asks the runtime every 30 s while all
+// is well and every second while it is not. It publishes Agent{State: degraded|ready} on change.
+//
+// Upstream: pkg/kubelet/runtime.go, updateRuntimeUp (every 5 s there, always).
+package runtimestate
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Runtime is asked for its status.
+type Runtime interface {
+	Status(context.Context, *runtimeapi.StatusRequest, ...grpc.CallOption) (*runtimeapi.StatusResponse, error)
+}
+
+// State is what is known. Safe for concurrent use.
+type State struct {
+	runtime Runtime
+	bus     *trace.Bus
+	good    time.Duration
+	bad     time.Duration
+
+	mu       sync.Mutex
+	up       bool
+	why      string
+	network  bool
+	netWhy   string
+	changed  chan struct{}
+	prompted chan struct{}
+}
+
+// New returns a state that knows nothing yet, which is not ready.
+func New(rt Runtime, bus *trace.Bus) (*State, error) {
+	if rt == nil {
+		return nil, errors.New("runtimestate: no runtime")
+	}
+	return &State{
+		runtime: rt, bus: bus, good: 30 * time.Second, bad: time.Second,
+		why: "not asked yet", netWhy: "not asked yet", changed: make(chan struct{}), prompted: make(chan struct{}, 1),
+	}, nil
+}
+
+// Ready returns whether the runtime answers and says that it is ready, and why not.
+func (s *State) Ready() (ok bool, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.up, s.why
+}
+
+// NetworkReady returns whether pod networks can be made, and why not.
+func (s *State) NetworkReady() (ok bool, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.network, s.netWhy
+}
+
+// Changed returns a channel that is closed at the next change.
+func (s *State) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+// Prompt asks for a look now; it does not wait.
+func (s *State) Prompt() {
+	select {
+	case s.prompted <- struct{}{}:
+	default:
+	}
+}
+
+// Run looks again and again until ctx ends.
+func (s *State) Run(ctx context.Context) error {
+	for {
+		period := s.good
+		if up, _ := s.Ready(); !up {
+			period = s.bad
+		} else if net, _ := s.NetworkReady(); !net {
+			period = s.bad
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.prompted:
+		case <-time.After(period):
+		}
+		s.Check(ctx)
+	}
+}
+
+// Check asks the runtime once.
+func (s *State) Check(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	up, why, network, netWhy := true, "", true, ""
+	r, err := s.runtime.Status(ctx, &runtimeapi.StatusRequest{})
+	if err != nil {
+		if errors.Is(context.Cause(ctx), context.Canceled) {
+			return
+		}
+		up, why = false, status.Convert(err).Message()
+		network, netWhy = false, "the runtime does not answer"
+	}
+	if err == nil {
+		up, why = condition(r, runtimeapi.RuntimeReady)
+		network, netWhy = condition(r, runtimeapi.NetworkReady)
+	}
+	s.set(up, why, network, netWhy)
+}
+
+func condition(r *runtimeapi.StatusResponse, name string) (ok bool, why string) {
+	for _, c := range r.GetStatus().GetConditions() {
+		if c.GetType() == name && !c.GetStatus() {
+			return false, c.GetReason() + ": " + c.GetMessage()
+		}
+	}
+	return true, ""
+}
+
+func (s *State) set(up bool, why string, network bool, netWhy string) {
+	s.mu.Lock()
+	same := s.up == up && s.why == why && s.network == network && s.netWhy == netWhy
+	s.up, s.why, s.network, s.netWhy = up, why, network, netWhy
+	if !same {
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
+	s.mu.Unlock()
+	switch {
+	case same:
+	case !up:
+		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "degraded", Reason: "container runtime: " + why})
+	case !network:
+		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "degraded", Reason: "pod network: " + netWhy})
+	default:
+		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "ready"})
+	}
+}
