@@ -1,0 +1,17 @@
+// Package printer writes records to a stream that is not a terminal: one line of
+// text per event worth a line, or every record as a JSON line.
+//
+// It owns those two formats. It writes no escape codes: foreign text is kept on its
+// line and stripped of control characters. It starts no goroutine (Run pumps in the
+// caller's) and publishes nothing.
+//
+// Worth a line of text are: what the agent and its PLEG turn to; pods added,
+// changed and removed by a source; errors in manifests; milestones; pods that
+// succeeded or failed; actions on sandboxes and containers when they end, other
+// actions when they fail or take 100 ms; pulls when they end; back-offs when they
+// begin; other waits of 100 ms when they end; steps of a person; containers that
+// died; decisions that change something (not: keep, admit); collections that
+// removed something; warnings; syncs, CRI calls, relists, volumes and cgroups that
+// failed; log lines above debug. Everything else, such as loop iterations and each
+// CRI call, is in the JSON.
+package printer

@@ -1,0 +1,222 @@
+package printer
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// longEnough is how long a wait or a minor action must have taken to be worth a line.
+const longEnough = 100 * time.Millisecond
+
+// Line says what happened, or "" when the record is not worth a line. See the
+// package comment for which are. It may hold foreign text with control characters.
+func Line(r *trace.Record) string {
+	over := r.Edge != trace.EdgeBegin
+	switch e := r.Event.(type) {
+	case *trace.Agent:
+		return agent(e)
+	case *trace.Source:
+		return source(e)
+	case *trace.SourceError:
+		return sourceError(e)
+	case *trace.Log:
+		return logLine(e)
+	case *trace.Decision:
+		return decision(e)
+	case *trace.NodeEvent:
+		if e.Type == "Warning" {
+			return fmt.Sprintf("warning %s: %s", e.Reason, e.Message)
+		}
+	case *trace.Milestone:
+		return milestone(e)
+	case *trace.Wait:
+		return wait(r, e)
+	case *trace.Gate:
+		return "gate " + e.Action + ": " + e.Verdict
+	case *trace.PodStatus:
+		if e.Phase == "Succeeded" || e.Phase == "Failed" {
+			return join("phase "+e.Phase, e.Reason, e.Message)
+		}
+	case *trace.PLEGMode:
+		return join("PLEG "+e.Mode, e.Reason)
+	case *trace.PLEGEvent:
+		if e.Type == "ContainerDied" {
+			return "container " + cmp.Or(e.Name, e.Container) + " died"
+		}
+	case *trace.GC:
+		if over && (e.Removed > 0 || e.Err != "") {
+			return failed(fmt.Sprintf("%s gc removed %d of %d, freed %s", e.What, e.Removed, e.Considered, human.Bytes(e.Freed)), e.Err)
+		}
+	case *trace.Action:
+		if over {
+			return action(r, e)
+		}
+	case *trace.ImagePull:
+		if over {
+			return pull(r, e)
+		}
+	}
+	if over {
+		return failure(r)
+	}
+	return ""
+}
+
+// failure is a line for what is worth one only when it failed.
+func failure(r *trace.Record) string {
+	switch e := r.Event.(type) {
+	case *trace.Sync:
+		return ifFailed("sync "+e.Why, e.Err)
+	case *trace.CRICall:
+		if e.Code == "NotFound" { // asked for what is gone: part of the ordinary course
+			return ""
+		}
+		return ifFailed("cri "+e.Method, e.Err)
+	case *trace.PLEGRelist:
+		return ifFailed("PLEG relist", e.Err)
+	case *trace.Volume:
+		return ifFailed("volume "+e.Op+" "+e.Name, e.Err)
+	case *trace.CgroupOp:
+		return ifFailed("cgroup "+e.Op+" "+e.Path, e.Err)
+	}
+	return ""
+}
+
+func agent(e *trace.Agent) string {
+	s := "agent " + e.State
+	if e.Node != "" {
+		s += " on " + e.Node
+	}
+	if e.Runtime != "" {
+		s += ", " + strings.TrimSpace(e.Runtime+" "+e.RuntimeVersion)
+	}
+	if e.Simulated {
+		s += " (simulated)"
+	}
+	return join(s, e.Reason)
+}
+
+func source(e *trace.Source) string {
+	switch e.Op {
+	case "ADD", "UPDATE", "REMOVE", "DELETE":
+		s := "source " + e.Source + " " + e.Op
+		if e.Path != "" {
+			s += " " + e.Path
+		}
+		return s
+	}
+	return ""
+}
+
+func sourceError(e *trace.SourceError) string {
+	s := "manifest " + cmp.Or(e.Path, e.Source)
+	if e.Line > 0 {
+		s += fmt.Sprintf(":%d", e.Line)
+	}
+	s = join(s, e.Field, e.Message)
+	if e.Kept {
+		s += " (the earlier version stays in force)"
+	}
+	return s
+}
+
+func logLine(e *trace.Log) string {
+	if e.Level == "debug" {
+		return ""
+	}
+	s := cmp.Or(e.Level, "info") + ": " + e.Message
+	for _, a := range e.Attrs {
+		s += fmt.Sprintf(" %s=%q", a.K, a.V)
+	}
+	return s
+}
+
+func decision(e *trace.Decision) string {
+	if e.Verdict == "keep" || e.Verdict == "admit" {
+		return ""
+	}
+	s := fmt.Sprintf("%s: %s %s", e.By, e.Verdict, e.Subject)
+	if e.Bytes > 0 {
+		s += " (" + human.Bytes(e.Bytes) + ")"
+	}
+	return join(s, e.Reason)
+}
+
+func milestone(e *trace.Milestone) string {
+	s := e.Name
+	if e.Source != "" {
+		s += " from " + e.Source
+	}
+	if e.Since > 0 {
+		s += " after " + human.Duration(e.Since)
+	}
+	if e.Adopted {
+		s += " (found running)"
+	}
+	return s
+}
+
+func wait(r *trace.Record, e *trace.Wait) string {
+	s := fmt.Sprintf("%s for %s", e.For, cmp.Or(e.On, "something unnamed"))
+	switch {
+	case r.Edge == trace.EdgeBegin && e.For == trace.WaitBackoff:
+		return join("waits: "+s, e.Detail)
+	case r.Edge == trace.EdgeEnd && r.Dur >= longEnough:
+		return "waited: " + s
+	}
+	return ""
+}
+
+func action(r *trace.Record, e *trace.Action) string {
+	what := cmp.Or(e.ID, strings.TrimSpace(e.Verb+" "+cmp.Or(e.Container, e.Target)))
+	switch e.Verb {
+	case "sandbox", "create", "start", "post-start", "kill", "stop-sandbox", "remove", "remove-sandbox":
+		return failed(what, e.Err)
+	}
+	if e.Err != "" || (r.Dur >= longEnough && e.Verb != "image") {
+		return failed(what, e.Err)
+	}
+	return ""
+}
+
+func pull(r *trace.Record, e *trace.ImagePull) string {
+	s := "pull " + e.Image
+	switch {
+	case e.Shared:
+		s += " (another pod's pull)"
+	case e.Bytes > 0 && e.Err == "":
+		s += fmt.Sprintf(" (%s, %s)", human.Bytes(e.Bytes), human.Rate(e.Bytes, r.Dur))
+	}
+	return failed(s, e.Err)
+}
+
+// failed adds the error, when there is one.
+func failed(what, err string) string {
+	if err == "" {
+		return what
+	}
+	return what + " failed: " + err
+}
+
+func ifFailed(what, err string) string {
+	if err == "" {
+		return ""
+	}
+	return failed(what, err)
+}
+
+// join puts colons between what is not empty.
+func join(parts ...string) string {
+	out := parts[:0]
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, ": ")
+}

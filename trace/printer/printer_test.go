@@ -1,0 +1,212 @@
+package printer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/jsonl"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var cart = trace.Pod{Namespace: "shop", Name: "cart-7d4f-a1b", UID: "9f"}
+
+const ms = time.Millisecond
+
+// sample has each kind: some worth a line, some not.
+func sample() []trace.Record {
+	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var recs []trace.Record
+	add := func(at time.Duration, pod trace.Pod, edge trace.Edge, dur time.Duration, e trace.Event) {
+		recs = append(recs, trace.Record{Seq: uint64(len(recs) + 1), Time: t0.Add(at).UnixNano(), Edge: edge, Dur: dur, Pod: pod, Event: e})
+	}
+	node := trace.Pod{}
+	const point, begin, end = trace.EdgePoint, trace.EdgeBegin, trace.EdgeEnd
+	add(0, node, point, 0, &trace.Agent{State: "starting", Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2"})
+	add(1*ms, node, point, 0, &trace.PLEGMode{Mode: "evented"})
+	add(2*ms, node, point, 0, &trace.SourceError{Source: "file", Path: "/m/bad.yaml", Line: 4, Field: "spec.containers[0].image", Message: "required", Kept: true})
+	add(3*ms, node, end, 1*ms, &trace.Source{Source: "file", Op: "SET", Pods: 1})
+	add(4*ms, cart, point, 0, &trace.Source{Source: "file", Op: "ADD", Path: "/m/cart.yaml"})
+	add(4*ms, cart, point, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	add(4*ms, node, end, 1*ms, &trace.Loop{N: 1, Case: "config", Op: "ADD"})
+	add(5*ms, cart, point, 0, &trace.Worker{From: "none", To: "syncing"})
+	add(5*ms, cart, begin, 0, &trace.Sync{Why: "create", N: 1})
+	add(5*ms, cart, point, 0, &trace.Decision{By: "admission", Subject: "cart", Verdict: "admit", Reason: "fits"})
+	add(5*ms, cart, point, 0, &trace.Plan{Steps: []trace.PlanStep{{ID: "sandbox"}}})
+	add(6*ms, cart, end, 1*ms, &trace.Action{ID: "cgroup", Verb: "cgroup"})
+	add(7*ms, cart, end, 1*ms, &trace.CgroupOp{Op: "ensure", Path: "/kubepods"})
+	add(200*ms, cart, end, 120*ms, &trace.Wait{For: trace.WaitQueue, On: "runtime", Detail: "4 of 4 slots busy"})
+	add(200*ms, cart, end, 20*ms, &trace.Wait{For: trace.WaitLock, On: "too short to tell"})
+	add(317*ms, cart, end, 110*ms, &trace.CRICall{Method: "RunPodSandbox", Code: "OK"})
+	add(317*ms, cart, end, 312*ms, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	add(400*ms, cart, point, 0, &trace.ImageProgress{Image: "redis:7.2", Done: 1})
+	add(4104*ms, cart, end, 4100*ms, &trace.ImagePull{Image: "redis:7.2", Bytes: 68 << 20})
+	add(4104*ms, cart, end, 4101*ms, &trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2"})
+	add(4110*ms, cart, point, 0, &trace.NodeEvent{Type: "Normal", Reason: "Pulled", Message: "ok"})
+	add(4110*ms, cart, end, 5*ms, &trace.Action{ID: "create cart", Verb: "create", Container: "cart", Err: "bad\x1b[31m\nthing"})
+	add(4110*ms, cart, point, 0, &trace.NodeEvent{Type: "Warning", Reason: "Failed", Message: "Error: bad"})
+	add(4111*ms, cart, end, 4106*ms, &trace.Sync{Why: "create", N: 1, Err: "create cart: bad"})
+	add(4111*ms, cart, begin, 0, &trace.Wait{For: trace.WaitBackoff, On: "create cart", Detail: "1s"})
+	add(5111*ms, cart, end, 1000*ms, &trace.Wait{For: trace.WaitBackoff, On: "create cart", Detail: "1s"})
+	add(5200*ms, cart, end, 88*ms, &trace.Action{ID: "start cart", Verb: "start", Container: "cart"})
+	add(5201*ms, cart, point, 0, &trace.Milestone{Name: "started", Since: 5197 * ms})
+	add(5201*ms, cart, point, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+	add(5201*ms, cart, point, 0, &trace.PLEGEvent{Type: "ContainerStarted", Name: "cart"})
+	add(9000*ms, cart, point, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "cart"})
+	add(9000*ms, cart, point, 0, &trace.PodStatus{Phase: "Failed", Reason: "Error", Total: 1})
+	add(9001*ms, node, end, 3*ms, &trace.PLEGRelist{Cause: "period", Err: "deadline exceeded"})
+	add(9002*ms, node, end, 3*ms, &trace.CRICall{Method: "ContainerStatus", Code: "NotFound", Err: "no such container"})
+	add(9003*ms, node, point, 0, &trace.Decision{By: "gc.image", Subject: "old:1", Verdict: "remove", Reason: "unused for 3h12m", Bytes: 5 << 20})
+	add(9003*ms, node, point, 0, &trace.Decision{By: "gc.image", Subject: "new:1", Verdict: "keep", Reason: "in use"})
+	add(9004*ms, node, end, 12*ms, &trace.GC{What: "image", Considered: 2, Removed: 1, Freed: 5 << 20})
+	add(9005*ms, node, end, 12*ms, &trace.GC{What: "container", Considered: 2})
+	add(9006*ms, cart, point, 0, &trace.Gate{Action: "sandbox", Verdict: "go"})
+	add(9007*ms, cart, end, 1*ms, &trace.Volume{Op: "setup", Name: "data", Err: "no space"})
+	add(9008*ms, node, point, 0, &trace.Log{Level: "debug", Message: "not this"})
+	add(9008*ms, node, point, 0, &trace.Log{Level: "warn", Message: "flag ignored", Attrs: []trace.KV{{K: "flag", V: "--x y"}}})
+	add(9009*ms, node, point, 0, &trace.Pressure{Signal: "memory"})
+	return recs
+}
+
+func TestText(t *testing.T) {
+	for name, opt := range map[string]TextOptions{"text": {}, "relative": {Relative: true}} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			s := Text(&b, opt)
+			for _, r := range sample() {
+				if err := s.Write(&r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(s.Lost(12, last(sample())), s.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			if bytes.ContainsAny(b.Bytes(), "\x1b\r\t") {
+				t.Error("control characters in the output")
+			}
+			path := "testdata/" + name + ".txt"
+			if *update {
+				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), b.String()); diff != "" {
+				t.Errorf("(-want +got, -update rewrites):\n%s", diff)
+			}
+		})
+	}
+}
+
+func last(recs []trace.Record) time.Time { return recs[len(recs)-1].At() }
+
+// TestSampleIsComplete fails when a kind of event was added and not thought of here.
+func TestSampleIsComplete(t *testing.T) {
+	have := map[string]bool{}
+	for _, r := range sample() {
+		have[r.Event.Kind().String()] = true
+	}
+	for _, k := range trace.Kinds() {
+		if !have[k] {
+			t.Errorf("no %s in the sample", k)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	s := JSON(&b)
+	want := sample()
+	for i := range want {
+		if err := s.Write(&want[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(s.Lost(12, last(sample())), s.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, trace.Record{Time: want[len(want)-1].Time, Event: &trace.Log{
+		Level: "warn", Message: "12 records were lost here: this reader was too slow", Attrs: []trace.KV{{K: "lost", V: "12"}},
+	}})
+	var got []trace.Record
+	for r, err := range jsonl.Read(&b) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, r)
+	}
+	body := cmp.Comparer(func(a, b trace.Body) bool { return a.IsZero() && b.IsZero() })
+	if diff := cmp.Diff(want, got, body); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := trace.NewBus(4)
+		cur := bus.Subscribe(trace.FromNow)
+		for range 6 {
+			trace.Point(bus, trace.Span{}, trace.Log{Message: "x"})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var b bytes.Buffer
+		done := make(chan error)
+		go func() { done <- Run(ctx, cur, Text(&b, TextOptions{Relative: true})) }()
+		synctest.Wait()
+		if got := b.String(); strings.Count(got, "\n") != 5 || !strings.Contains(got, "lost 2 records here") {
+			t.Errorf("after a batch:\n%s", got)
+		}
+		trace.Point(bus, trace.Span{}, trace.Log{Message: "the last"})
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if !strings.HasSuffix(b.String(), "info: the last\n") {
+			t.Errorf("what was published before the end is missing:\n%s", b.String())
+		}
+	})
+}
+
+func TestRunEndsWithTheCursor(t *testing.T) {
+	bus := trace.NewBus(4)
+	cur := bus.Subscribe(trace.FromNow)
+	trace.Point(bus, trace.Span{}, trace.Log{Message: "x"})
+	cur.Close()
+	var b bytes.Buffer
+	if err := Run(t.Context(), cur, JSON(&b)); err != nil || !json.Valid(b.Bytes()) {
+		t.Errorf("%v, %q", err, b.String())
+	}
+}
+
+type broken struct{}
+
+var errBroken = errors.New("broken pipe")
+
+func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestRunReturnsTheWritersError(t *testing.T) {
+	bus := trace.NewBus(4)
+	cur := bus.Subscribe(trace.FromNow)
+	trace.Point(bus, trace.Span{}, trace.Log{Message: "x"})
+	for _, s := range []Sink{Text(broken{}, TextOptions{}), JSON(broken{})} {
+		cur := bus.Subscribe(trace.FromOldest)
+		if err := Run(t.Context(), cur, s); !errors.Is(err, errBroken) {
+			t.Errorf("%T: %v", s, err)
+		}
+	}
+	cur.Close()
+}
