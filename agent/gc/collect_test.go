@@ -1,0 +1,370 @@
+package gc
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+func newCollector(t *testing.T, n *node, change func(*Config)) (*Collector, *tracetest.Recorder) {
+	t.Helper()
+	rec := tracetest.New(t)
+	cfg := Config{
+		Runtime: n, Images: n, Pods: n, Bus: rec.Bus(), FSInfo: n.fs,
+		ContainerPolicy: DefaultContainerPolicy(), ImagePolicy: DefaultImagePolicy(),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, rec
+}
+
+// decided lists the decisions as "verdict subject (bytes)".
+func decided(rec *tracetest.Recorder) []string {
+	var out []string
+	for _, d := range tracetest.Events[trace.Decision](rec) {
+		out = append(out, d.Verdict+" "+d.Subject)
+	}
+	return out
+}
+
+func lastPass(t *testing.T, rec *tracetest.Recorder) trace.GC {
+	t.Helper()
+	recs := rec.OfKind("gc")
+	if len(recs) == 0 || recs[len(recs)-1].Edge != trace.EdgeEnd {
+		t.Fatal("no pass has ended")
+	}
+	e, ok := recs[len(recs)-1].Event.(*trace.GC)
+	if !ok {
+		t.Fatal("not a GC event")
+	}
+	return *e
+}
+
+func write(t *testing.T, name, data string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tree(t *testing.T, root string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(root, path); rel != "." {
+			out = append(out, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestContainerPass(t *testing.T) {
+	n := newNode()
+	for _, line := range []string{
+		"olderolder exited live/web 10 s", "newernewer exited live/web 20 s", "runrunrun running live/web 30 s",
+		"lostlost unknown gone/web 5 t", "stuckstuck exited gone2/web 5 u",
+	} {
+		c := container(t, line)
+		n.containers[c.Id] = c
+	}
+	n.containers["newernewer"].Metadata.Attempt = 1
+	for _, line := range []string{"s ready live 1", "t notready gone 1", "u notready gone2 1"} {
+		s := sandbox(t, line)
+		n.sandboxes[s.Id] = s
+	}
+	n.gone = map[string]bool{"gone": true, "gone2": true, "gone3": true}
+	n.stuck["stuckstuck"] = errors.New("device busy")
+
+	dir := t.TempDir()
+	pods, links := filepath.Join(dir, "pods"), filepath.Join(dir, "containers")
+	write(t, filepath.Join(pods, "ns_pod-live_live/web/0.log"), "12345")
+	write(t, filepath.Join(pods, "ns_pod-live_live/web/0.log.20260101-000000.gz"), "123")
+	write(t, filepath.Join(pods, "ns_pod-live_live/web/1.log"), "1234567")
+	write(t, filepath.Join(pods, "ns_pod-gone3_gone3/web/0.log"), "1")
+	write(t, filepath.Join(links, "keep.txt"), "")
+	for id, target := range map[string]string{
+		"olderolder": "ns_pod-live_live/web/0.log", "newernewer": "ns_pod-live_live/web/1.log", "vanished": "ns_pod-gone3_gone3/web/0.log",
+	} {
+		if err := os.Symlink(filepath.Join(pods, target), filepath.Join(links, "pod_ns_web-"+id+".log")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, rec := newCollector(t, n, func(c *Config) { c.PodLogDir, c.ContainerLogDir = pods, links })
+
+	sum, err := c.CollectContainers(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "device busy") {
+		t.Errorf("error %v", err)
+	}
+	want := []string{
+		"remove container web of ns/pod-gone (lostlost)",
+		"keep container web of ns/pod-gone2 (stuckstuck)",
+		"keep container web of ns/pod-live (newernewer)",
+		"remove container web of ns/pod-live (olderolder)",
+		"remove sandbox of ns/pod-gone (t)",
+		"keep sandbox of ns/pod-gone2 (u)",
+		"remove log directory ns_pod-gone3_gone3",
+		"remove log link pod_ns_web-olderolder.log",
+		"remove log link pod_ns_web-vanished.log",
+	}
+	if d := cmp.Diff(want, decided(rec)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(Summary{Considered: 9, Removed: 6, Freed: 9}, sum); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"newernewer", "runrunrun", "stuckstuck"}, slices.Sorted(maps.Keys(n.containers))); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"s", "u"}, slices.Sorted(maps.Keys(n.sandboxes))); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"lostlost", "t"}, n.stopped); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{
+		"containers", "containers/keep.txt", "containers/pod_ns_web-newernewer.log",
+		"pods", "pods/ns_pod-live_live", "pods/ns_pod-live_live/web", "pods/ns_pod-live_live/web/1.log",
+	}, tree(t, dir)); d != "" {
+		t.Error(d)
+	}
+	pass := lastPass(t, rec)
+	if pass.Err == "" || pass.Considered != 9 || pass.Removed != 6 || pass.Freed != 9 || pass.Cause != "demand" {
+		t.Errorf("pass %+v", pass)
+	}
+	span := rec.OfKind("gc")[0].Span
+	for _, r := range rec.OfKind("decision") {
+		if r.Parent != span {
+			t.Error("a decision does not hang below its pass")
+		}
+	}
+
+	// What was stuck goes with the next pass, and its sandbox with it.
+	delete(n.stuck, "stuckstuck")
+	if sum, err = c.CollectContainers(t.Context()); err != nil || sum.Removed != 2 || len(n.sandboxes) != 1 {
+		t.Errorf("%+v, %v, %d sandboxes", sum, err, len(n.sandboxes))
+	}
+}
+
+func TestNothingIsGoneBeforeTheSourcesAreReady(t *testing.T) {
+	n := newNode()
+	n.starting, n.gone["gone"] = true, true
+	n.containers["c"] = container(t, "c exited gone/web 5 s")
+	n.sandboxes["s"] = sandbox(t, "s notready gone 1")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "ns_pod_gone/web/0.log"), "1")
+	c, _ := newCollector(t, n, func(c *Config) { c.PodLogDir = dir })
+	if sum, err := c.CollectContainers(t.Context()); err != nil || sum.Removed != 0 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if len(n.containers)+len(n.sandboxes) != 2 || len(tree(t, dir)) != 3 {
+		t.Error("something was removed")
+	}
+	n.starting = false
+	if sum, err := c.CollectContainers(t.Context()); err != nil || sum.Removed != 3 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
+func TestRuntimeThatCannotList(t *testing.T) {
+	n := newNode()
+	n.deaf = errors.New("connection refused")
+	c, rec := newCollector(t, n, nil)
+	if _, err := c.CollectContainers(t.Context()); !errors.Is(err, n.deaf) {
+		t.Errorf("error %v", err)
+	}
+	if e := lastPass(t, rec); e.Err == "" {
+		t.Error("the pass tells no error")
+	}
+	for range 2 {
+		if _, err := c.CollectImages(t.Context()); !errors.Is(err, n.deaf) {
+			t.Errorf("error %v", err)
+		}
+	}
+	var reasons []string
+	for _, e := range tracetest.Events[trace.NodeEvent](rec) {
+		reasons = append(reasons, e.Reason)
+	}
+	if d := cmp.Diff([]string{"ContainerGCFailed", "ImageGCFailed"}, reasons); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestImagePass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode()
+		n.image("pause", 10)
+		n.images["pause"].Pinned = true
+		n.image("old", 100)
+		n.image("web", 300)
+		n.image("spare", 200)
+		ctr := container(t, "c running live/web 1 s")
+		ctr.ImageRef = "r.io/web:v1" // by tag, as older runtimes say
+		n.containers["c"] = ctr
+		c, rec := newCollector(t, n, nil)
+		collect := func() Summary {
+			t.Helper()
+			sum, err := c.CollectImages(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sum
+		}
+
+		if sum := collect(); sum.Considered != 4 || sum.Removed != 0 {
+			t.Errorf("%+v", sum)
+		}
+		// spare is used for a while: old is older then.
+		ctr.ImageRef, ctr.ImageId = "", "spare"
+		time.Sleep(10 * time.Minute)
+		collect()
+		ctr.ImageId = "web"
+		time.Sleep(10 * time.Minute)
+		n.other = 290 // 900 of 1000 bytes in use: 100 have to go
+		sum := collect()
+		if d := cmp.Diff(Summary{Considered: 4, Removed: 1, Freed: 100}, sum); d != "" {
+			t.Error(d)
+		}
+		if _, there := n.images["old"]; there || len(n.images) != 3 {
+			t.Errorf("images left: %v", slices.Collect(maps.Keys(n.images)))
+		}
+		if e := lastPass(t, rec); e.Usage != 90 || e.Freed != 100 || e.Removed != 1 || e.What != "image" {
+			t.Errorf("pass %+v", e)
+		}
+		decisions := tracetest.Events[trace.Decision](rec)
+		if last := decisions[len(decisions)-4:]; last[0].By != "gc.image" || last[0].Verdict != "remove" || last[0].Bytes != 100 || last[0].Subject != "r.io/old:v1" {
+			t.Errorf("decisions %+v", last)
+		}
+
+		// Not enough to be had: said so.
+		n.other = 900 - 510
+		n.other += 60
+		n.stuck["spare"] = errors.New("busy")
+		_, err := c.CollectImages(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "busy") {
+			t.Errorf("error %v", err)
+		}
+		n.stuck = nil
+		n.images["spare"].Pinned = true
+		if _, err = c.CollectImages(t.Context()); err == nil || !strings.Contains(err.Error(), "96% full and 160 bytes have to go") {
+			t.Errorf("error %v", err)
+		}
+		// On demand all that is unused goes.
+		n.images["spare"].Pinned = false
+		if sum, err := c.DeleteUnused(t.Context()); err != nil || sum.Removed != 1 || len(n.images) != 2 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+	})
+}
+
+func TestStubbornImageIsReplacedByTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode()
+		for _, id := range []string{"a", "b", "c"} {
+			n.image(id, 100)
+		}
+		n.other = 550 // 85%: 50 have to go
+		n.stuck["a"] = errors.New("busy")
+		c, rec := newCollector(t, n, func(c *Config) { c.ImagePolicy.MinAge = 0 })
+		if _, err := c.CollectImages(t.Context()); err == nil {
+			t.Error("no error")
+		}
+		want := []string{"keep r.io/a:v1", "remove r.io/b:v1", "keep r.io/c:v1"}
+		if d := cmp.Diff(want, decided(rec)); d != "" {
+			t.Error(d)
+		}
+		if len(n.images) != 2 {
+			t.Errorf("%d images left", len(n.images))
+		}
+	})
+}
+
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode()
+		n.image("a", 10)
+		n.image("b", 900)
+		c, rec := newCollector(t, n, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		time.Sleep(10*time.Minute + time.Second)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		passes := map[string]int{}
+		for _, r := range rec.OfKind("gc") {
+			if e, ok := r.Event.(*trace.GC); ok && r.Edge == trace.EdgeEnd {
+				passes[e.What]++
+				if e.Cause != "period" {
+					t.Errorf("cause %q", e.Cause)
+				}
+			}
+		}
+		if passes["container"] != 11 || passes["image"] != 3 {
+			t.Errorf("passes %v", passes)
+		}
+		// The first pass spared what it had just seen, the second removed both to reach
+		// the mark, the third had nothing to do and told nothing.
+		if d := cmp.Diff([]string{"keep r.io/a:v1", "keep r.io/b:v1", "remove r.io/a:v1", "remove r.io/b:v1"}, decided(rec)); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestRunWithoutImagePasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, rec := newCollector(t, newNode(), func(c *Config) { c.ImagePolicy = ImagePolicy{High: 100, Low: 80} })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := c.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		for _, e := range tracetest.Events[trace.GC](rec) {
+			if e.What == "image" {
+				t.Fatal("an image pass ran")
+			}
+		}
+	})
+}
+
+func TestNewRejects(t *testing.T) {
+	_, err := New(Config{ImagePolicy: ImagePolicy{High: 50, Low: 101, MinAge: time.Hour, MaxAge: time.Minute}, ContainerPolicy: ContainerPolicy{MinAge: -1}})
+	if err == nil || len(strings.Split(err.Error(), "\n")) != 5 {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestStatFS(t *testing.T) {
+	f, err := StatFS(t.TempDir())
+	if err != nil || f.Capacity <= 0 || f.Available < 0 || f.Available > f.Capacity {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if _, err := StatFS("/no/such/place"); err == nil {
+		t.Error("no error for a path that is not there")
+	}
+}

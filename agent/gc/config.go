@@ -1,0 +1,118 @@
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Upstream: pkg/kubelet/kubelet.go, ContainerGCPeriod and ImageGCPeriod.
+const (
+	containerPeriod = time.Minute
+	imagePeriod     = 5 * time.Minute
+)
+
+// Runtime is the part of the CRI runtime service that is needed.
+// runtimeapi.RuntimeServiceClient satisfies it.
+type Runtime interface {
+	ListContainers(context.Context, *runtimeapi.ListContainersRequest, ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error)
+	ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxResponse, error)
+	StopContainer(context.Context, *runtimeapi.StopContainerRequest, ...grpc.CallOption) (*runtimeapi.StopContainerResponse, error)
+	RemoveContainer(context.Context, *runtimeapi.RemoveContainerRequest, ...grpc.CallOption) (*runtimeapi.RemoveContainerResponse, error)
+	StopPodSandbox(context.Context, *runtimeapi.StopPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.StopPodSandboxResponse, error)
+	RemovePodSandbox(context.Context, *runtimeapi.RemovePodSandboxRequest, ...grpc.CallOption) (*runtimeapi.RemovePodSandboxResponse, error)
+}
+
+// ImageService is the part of the CRI image service that is needed.
+// runtimeapi.ImageServiceClient satisfies it.
+type ImageService interface {
+	ListImages(context.Context, *runtimeapi.ListImagesRequest, ...grpc.CallOption) (*runtimeapi.ListImagesResponse, error)
+	RemoveImage(context.Context, *runtimeapi.RemoveImageRequest, ...grpc.CallOption) (*runtimeapi.RemoveImageResponse, error)
+	ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest, ...grpc.CallOption) (*runtimeapi.ImageFsInfoResponse, error)
+}
+
+// Pods tells which pods are gone.
+type Pods interface {
+	// SourcesReady reports whether every pod source has delivered its pods once. Until
+	// then no pod is taken for gone.
+	SourcesReady() bool
+	// IsDeleted reports whether nobody wants the pod and nothing works on it any more:
+	// all that is left of it can go. It must not say so of a pod whose containers are
+	// still being ended.
+	//
+	// Upstream: pkg/kubelet/pod_workers.go, ShouldPodContentBeRemoved.
+	IsDeleted(uid string) bool
+}
+
+// Config is what a Collector is built from.
+type Config struct {
+	Runtime Runtime
+	Images  ImageService
+	Pods    Pods
+	// Bus is where events go; nil drops them.
+	Bus *trace.Bus
+	// PodLogDir is the pods' log directory, /var/log/pods upstream; "" leaves logs alone.
+	PodLogDir string
+	// ContainerLogDir holds links to the containers' logs, /var/log/containers
+	// upstream; "" leaves links alone.
+	ContainerLogDir string
+
+	ContainerPolicy ContainerPolicy
+	ImagePolicy     ImagePolicy
+	// FSInfo measures the file system that a path is on; nil means statfs.
+	FSInfo func(path string) (FS, error)
+}
+
+// Collector removes what is no longer needed. It is safe for concurrent use.
+type Collector struct {
+	cfg   Config
+	began time.Time
+
+	containerPass sync.Mutex
+	imagePass     sync.Mutex
+	seen          tracker // guarded by imagePass
+	failures      int     // periodic image passes that failed in a row, likewise
+}
+
+// New returns a Collector, or every reason why it cannot be built.
+func New(c Config) (*Collector, error) {
+	var errs []error
+	if c.Runtime == nil || c.Images == nil || c.Pods == nil {
+		errs = append(errs, errors.New("gc: Runtime, Images and Pods are required"))
+	}
+	p := c.ImagePolicy
+	for _, f := range []struct {
+		field string
+		value int
+	}{{"imageGCHighThresholdPercent", p.High}, {"imageGCLowThresholdPercent", p.Low}} {
+		if f.value < 0 || f.value > 100 {
+			errs = append(errs, fmt.Errorf("gc: %s is %d, must be between 0 and 100", f.field, f.value))
+		}
+	}
+	if p.Low > p.High {
+		errs = append(errs, fmt.Errorf("gc: imageGCLowThresholdPercent is %d, must not be above imageGCHighThresholdPercent, which is %d", p.Low, p.High))
+	}
+	if p.MinAge < 0 || p.MaxAge < 0 {
+		errs = append(errs, fmt.Errorf("gc: imageMinimumGCAge is %v and imageMaximumGCAge %v, neither can be negative", p.MinAge, p.MaxAge))
+	}
+	if p.MaxAge > 0 && p.MaxAge < p.MinAge {
+		errs = append(errs, fmt.Errorf("gc: imageMaximumGCAge is %v, must be above imageMinimumGCAge, which is %v", p.MaxAge, p.MinAge))
+	}
+	if c.ContainerPolicy.MinAge < 0 {
+		errs = append(errs, fmt.Errorf("gc: minimum-container-ttl-duration is %v, cannot be negative", c.ContainerPolicy.MinAge))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if c.FSInfo == nil {
+		c.FSInfo = StatFS
+	}
+	return &Collector{cfg: c, began: time.Now()}, nil
+}

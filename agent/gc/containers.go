@@ -1,0 +1,160 @@
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// stopGrace is what a container of unknown state gets to end, in seconds.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, minimumGracePeriodInSeconds.
+const stopGrace = 2
+
+func (c *Collector) collectContainers(ctx context.Context, cause string) (sum Summary, err error) {
+	c.containerPass.Lock()
+	defer c.containerPass.Unlock()
+	sp := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), trace.GC{What: "container", Cause: cause})
+	ctx = trace.ContextWith(ctx, sp)
+	defer func() {
+		e := trace.GC{What: "container", Cause: cause, Considered: sum.Considered, Removed: sum.Removed, Freed: sum.Freed}
+		if err != nil {
+			e.Err = err.Error()
+			c.warn(sp, "ContainerGCFailed", err.Error())
+		}
+		trace.End(c.cfg.Bus, sp, e)
+	}()
+
+	in, err := c.lookAtContainers(ctx)
+	if err != nil {
+		return sum, err
+	}
+	var errs []error
+	failed := make(map[string]error) // by sandbox
+	for _, v := range PlanContainers(in) {
+		err := c.settle(ctx, &v, failed[v.ID])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
+			failed[v.sandbox] = errors.New("one of its containers could not be removed")
+		}
+		c.tell(sp, "gc.container", &v, &sum)
+	}
+	links, err := c.danglingLinks()
+	if err != nil {
+		errs = append(errs, err)
+	}
+	for _, v := range PlanLinks(links, in.Containers) {
+		if err := c.settle(ctx, &v, nil); err != nil {
+			errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
+		}
+		c.tell(sp, "gc.container", &v, &sum)
+	}
+	return sum, errors.Join(errs...)
+}
+
+func (c *Collector) lookAtContainers(ctx context.Context) (ContainerInputs, error) {
+	containers, err := c.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
+	if err != nil {
+		return ContainerInputs{}, fmt.Errorf("list containers: %w", err)
+	}
+	sandboxes, err := c.cfg.Runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
+	if err != nil {
+		return ContainerInputs{}, fmt.Errorf("list sandboxes: %w", err)
+	}
+	in := ContainerInputs{
+		Now: time.Now(), Policy: c.cfg.ContainerPolicy,
+		Containers: containers.GetContainers(), Sandboxes: sandboxes.GetItems(),
+		Deleted: func(string) bool { return false },
+	}
+	if !c.cfg.Pods.SourcesReady() {
+		return in, nil
+	}
+	in.Deleted = c.cfg.Pods.IsDeleted
+	in.LogDirs, err = c.logDirs()
+	return in, err
+}
+
+// settle does what the verdict says and completes it: its bytes, and the reason if it
+// could not be done, or must not for why.
+func (c *Collector) settle(ctx context.Context, v *Verdict, why error) error {
+	v.Bytes = c.size(v)
+	if !v.Remove {
+		return nil
+	}
+	err := why
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = c.remove(ctx, v)
+	}
+	if err != nil {
+		*v = v.kept(err)
+	}
+	if why != nil {
+		return nil // told of already
+	}
+	return err
+}
+
+// remove removes one thing. What is gone already counts as removed.
+func (c *Collector) remove(ctx context.Context, v *Verdict) error {
+	switch v.Kind {
+	case KindContainer:
+		return c.removeContainer(ctx, v)
+	case KindSandbox:
+		_, err := c.cfg.Runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: v.ID})
+		if err := unlessGone(err); err != nil {
+			return err
+		}
+		_, err = c.cfg.Runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: v.ID})
+		return unlessGone(err)
+	case KindLogDir:
+		return os.RemoveAll(filepath.Join(c.cfg.PodLogDir, v.ID))
+	case KindLogLink:
+		return os.Remove(filepath.Join(c.cfg.ContainerLogDir, v.ID))
+	case KindImage:
+		_, err := c.cfg.Images.RemoveImage(ctx, &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: v.ID, RuntimeHandler: v.handler}})
+		return unlessGone(err)
+	}
+	return fmt.Errorf("unknown kind %q", v.Kind)
+}
+
+func (c *Collector) removeContainer(ctx context.Context, v *Verdict) error {
+	if v.unknown {
+		_, err := c.cfg.Runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: v.ID, Timeout: stopGrace})
+		if err := unlessGone(err); err != nil {
+			return fmt.Errorf("stop: %w", err)
+		}
+	}
+	_, err := c.cfg.Runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: v.ID})
+	if err := unlessGone(err); err != nil {
+		return err
+	}
+	return c.removeLogs(v)
+}
+
+func unlessGone(err error) error {
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
+	return err
+}
+
+// tell publishes a verdict and counts it.
+func (c *Collector) tell(sp trace.Span, by string, v *Verdict, sum *Summary) {
+	sum.add(v)
+	trace.Point(c.cfg.Bus, sp, v.decision(by))
+}
+
+func (c *Collector) warn(sp trace.Span, reason, msg string) {
+	trace.Point(c.cfg.Bus, sp, trace.NodeEvent{Type: "Warning", Reason: reason, Message: msg})
+}

@@ -1,0 +1,146 @@
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// collectImages makes one image pass. A periodic pass that nothing triggered tells no
+// verdicts: it would say the same of every image every five minutes.
+func (c *Collector) collectImages(ctx context.Context, cause string, all bool) (sum Summary, err error) {
+	c.imagePass.Lock()
+	defer c.imagePass.Unlock()
+	sp := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), trace.GC{What: "image", Cause: cause})
+	ctx = trace.ContextWith(ctx, sp)
+	var in ImageInputs
+	defer func() {
+		e := trace.GC{What: "image", Cause: cause, Considered: sum.Considered, Removed: sum.Removed, Freed: sum.Freed, Usage: in.FS.Used()}
+		if err != nil {
+			e.Err = err.Error()
+		}
+		c.reportImages(sp, err)
+		trace.End(c.cfg.Bus, sp, e)
+	}()
+
+	if in, err = c.lookAtImages(ctx); err != nil {
+		return sum, err
+	}
+	in.All = all
+	quiet := cause == "period" && in.FS.Used() < in.Policy.High
+	verdicts, err := c.removeImages(ctx, &in)
+	for _, v := range verdicts {
+		if quiet && !v.Remove {
+			continue
+		}
+		c.tell(sp, "gc.image", &v, &sum)
+	}
+	if need := in.Need(); err == nil && !all && sum.Freed < need {
+		err = fmt.Errorf("the image file system is %d%% full and %d bytes have to go; removing unused images freed %d: "+
+			"look for images in use, logs, volumes or other data", in.FS.Used(), need, sum.Freed)
+		c.warn(sp, "FreeDiskSpaceFailed", err.Error())
+	}
+	return sum, err
+}
+
+func (c *Collector) lookAtImages(ctx context.Context) (ImageInputs, error) {
+	images, err := c.cfg.Images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	if err != nil {
+		return ImageInputs{}, fmt.Errorf("list images: %w", err)
+	}
+	// After the images: a container that was created in between is seen, an image that
+	// was pulled in between is not, and neither is lost.
+	containers, err := c.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
+	if err != nil {
+		return ImageInputs{}, fmt.Errorf("list containers: %w", err)
+	}
+	now := time.Now()
+	in := ImageInputs{
+		Now: now, Policy: c.cfg.ImagePolicy, Watched: now.Sub(c.began),
+		Images: c.seen.look(now, images.GetImages(), containers.GetContainers()),
+	}
+	in.FS, err = c.ImageFS(ctx)
+	return in, err
+}
+
+// ImageFS measures the file system that holds the images.
+func (c *Collector) ImageFS(ctx context.Context) (FS, error) {
+	info, err := c.cfg.Images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
+	if err != nil {
+		return FS{}, fmt.Errorf("image file system: %w", err)
+	}
+	if len(info.GetImageFilesystems()) == 0 {
+		return FS{}, errors.New("image file system: the runtime names none")
+	}
+	mount := info.ImageFilesystems[0].GetFsId().GetMountpoint()
+	f, err := c.cfg.FSInfo(mount)
+	if err != nil {
+		return FS{}, fmt.Errorf("image file system: %w", err)
+	}
+	if f.Capacity <= 0 {
+		return FS{}, fmt.Errorf("image file system %s: %w", mount, errNoCapacity)
+	}
+	return f, nil
+}
+
+var errNoCapacity = errors.New("invalid capacity 0 on image filesystem")
+
+// removeImages carries out the plan one by one, and plans anew when an image would not
+// go, so that the next in line takes its place. It returns the verdicts as they came out.
+func (c *Collector) removeImages(ctx context.Context, in *ImageInputs) ([]Verdict, error) {
+	var errs []error
+	done := make(map[string]bool)
+	for {
+		verdicts := PlanImages(*in)
+		v, err := c.removePlanned(ctx, verdicts, done)
+		if err == nil {
+			return verdicts, errors.Join(errs...)
+		}
+		errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
+		for i := range in.Images {
+			if img := &in.Images[i]; img.ID == v.ID && img.RuntimeHandler == v.handler {
+				img.Failed = err.Error()
+			}
+		}
+	}
+}
+
+// removePlanned removes what the plan says, up to the first image that would not go.
+func (c *Collector) removePlanned(ctx context.Context, plan []Verdict, done map[string]bool) (Verdict, error) {
+	for _, v := range plan {
+		key := v.ID + "," + v.handler
+		if !v.Remove || done[key] {
+			continue
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = c.remove(ctx, &v)
+		}
+		if err != nil {
+			return v, err
+		}
+		done[key] = true
+	}
+	return Verdict{}, nil
+}
+
+// reportImages tells of passes that fail again and again. The first failure after a
+// start is often just that: too early.
+func (c *Collector) reportImages(sp trace.Span, err error) {
+	if err == nil {
+		c.failures = 0
+		return
+	}
+	c.failures++
+	if errors.Is(err, errNoCapacity) {
+		c.warn(sp, "InvalidDiskCapacity", err.Error())
+	}
+	if c.failures > 1 {
+		c.warn(sp, "ImageGCFailed", err.Error())
+	}
+}

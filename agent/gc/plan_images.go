@@ -1,0 +1,157 @@
+package gc
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// ImagePolicy says when images have to go.
+type ImagePolicy struct {
+	// High and Low are in percent of the image file system: from High on images are
+	// removed until Low (imageGCHighThresholdPercent 85, imageGCLowThresholdPercent 80).
+	High, Low int
+	// MinAge is how long an image must have been seen before it can go (imageMinimumGCAge, 2 min).
+	MinAge time.Duration
+	// MaxAge is how long an image may be unused; 0 means forever (imageMaximumGCAge).
+	MaxAge time.Duration
+}
+
+// DefaultImagePolicy is upstream's.
+func DefaultImagePolicy() ImagePolicy {
+	return ImagePolicy{High: 85, Low: 80, MinAge: 2 * time.Minute}
+}
+
+// FS is a file system's size, in bytes.
+type FS struct{ Capacity, Available int64 }
+
+// Used is how full it is in percent, rounded up; 0 while its capacity is unknown.
+func (f FS) Used() int {
+	if f.Capacity <= 0 {
+		return 0
+	}
+	// In floating point: 100 × bytes overflows 64 bits from 92 PB on.
+	return 100 - int(float64(min(f.Available, f.Capacity))*100/float64(f.Capacity))
+}
+
+// Image is what is known of one image on the node.
+type Image struct {
+	ID string
+	// Name is a tag or digest, for people.
+	Name   string
+	Size   int64
+	Pinned bool
+	// Used says that a container, running or not, is made from it.
+	Used bool
+	// FirstSeen is when a pass first found it, LastUsed when one last found it used;
+	// zero for never.
+	FirstSeen, LastUsed time.Time
+	// Failed is why an earlier attempt of this pass could not remove it.
+	Failed string
+	// RuntimeHandler is whose image it is, where runtimes tell images apart by that.
+	RuntimeHandler string
+}
+
+// unusedSince is when its time of not being used began.
+func (i *Image) unusedSince() time.Time {
+	if i.LastUsed.After(i.FirstSeen) {
+		return i.LastUsed
+	}
+	return i.FirstSeen
+}
+
+// ImageInputs is all that an image pass is decided from.
+type ImageInputs struct {
+	Now    time.Time
+	Policy ImagePolicy
+	FS     FS
+	// All asks for every unused image, however full the file system is.
+	All bool
+	// Watched is how long images have been watched: MaxAge counts from then at the earliest.
+	Watched time.Duration
+	Images  []Image
+}
+
+// Need is how many bytes have to go.
+func (in *ImageInputs) Need() int64 {
+	if in.FS.Used() < in.Policy.High {
+		return 0
+	}
+	return max(0, in.FS.Capacity/100*int64(100-in.Policy.Low)-in.FS.Available)
+}
+
+// PlanImages gives a verdict on each image, least recently used first: that is the
+// order in which to remove.
+//
+// Upstream: pkg/kubelet/images/image_gc_manager.go, GarbageCollect. One thing differs:
+// an image that was never used is old from when it was first seen, not from the beginning
+// of time, so that imageMaximumGCAge does not take what was just brought.
+func PlanImages(in ImageInputs) []Verdict {
+	images := slices.Clone(in.Images)
+	slices.SortStableFunc(images, func(a, b Image) int {
+		return cmp.Or(a.LastUsed.Compare(b.LastUsed), a.FirstSeen.Compare(b.FirstSeen), cmp.Compare(a.ID, b.ID))
+	})
+	need, freed := in.Need(), int64(0)
+	verdicts := make([]Verdict, 0, len(images))
+	for i := range images {
+		img := &images[i]
+		v := describeImage(img, in.Now)
+		v.Remove, v.Reason = judge(&in, img, need, freed)
+		if v.Remove {
+			freed += img.Size
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}
+
+func judge(in *ImageInputs, img *Image, need, freed int64) (remove bool, reason string) {
+	unused := in.Now.Sub(img.unusedSince())
+	seen := in.Now.Sub(img.FirstSeen)
+	switch {
+	case img.Used:
+		return false, "a container is made from it"
+	case img.Pinned:
+		return false, "the runtime pins it"
+	case img.Failed != "":
+		return false, "it could not be removed: " + img.Failed
+	case in.Policy.MaxAge > 0 && in.Watched > in.Policy.MaxAge && unused > in.Policy.MaxAge:
+		return true, fmt.Sprintf("it has been unused for %v, longer than %v", unused.Round(time.Second), in.Policy.MaxAge)
+	case !in.All && in.FS.Used() < in.Policy.High:
+		return false, fmt.Sprintf("the file system is %d%% full, below %d%%", in.FS.Used(), in.Policy.High)
+	case seen < in.Policy.MinAge:
+		return false, fmt.Sprintf("it was first seen %v ago, less than %v", seen.Truncate(time.Second), in.Policy.MinAge)
+	case in.All:
+		return true, "unused images were asked to go"
+	case freed >= need:
+		return false, fmt.Sprintf("images unused for longer free enough to reach %d%%", in.Policy.Low)
+	default:
+		return true, fmt.Sprintf("the file system is %d%% full and has to come down to %d%%; it has been unused for %v", in.FS.Used(), in.Policy.Low, unused.Round(time.Second))
+	}
+}
+
+func describeImage(img *Image, now time.Time) Verdict {
+	return Verdict{
+		Kind: KindImage, ID: img.ID, Subject: cmp.Or(img.Name, img.ID), Bytes: img.Size, handler: img.RuntimeHandler,
+		Inputs: []trace.KV{
+			{K: "size", V: strconv.FormatInt(img.Size, 10)},
+			{K: "last_used", V: ago(now, img.LastUsed)},
+			{K: "first_seen", V: ago(now, img.FirstSeen)},
+			{K: "id", V: img.ID},
+		},
+	}
+}
+
+func ago(now, t time.Time) string {
+	switch {
+	case t.IsZero():
+		return "never"
+	case !t.Before(now):
+		return "now"
+	}
+	return now.Sub(t).Round(time.Second).String() + " ago"
+}

@@ -1,0 +1,68 @@
+package gc
+
+import (
+	"slices"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/kubelet/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// planLogDirs decides on the log directories of deleted pods.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_gc.go, evictPodLogsDirectories.
+func planLogDirs(in *ContainerInputs) []Verdict {
+	running := make(map[string]bool)
+	for _, c := range in.Containers {
+		if c.State == runtimeapi.ContainerState_CONTAINER_RUNNING {
+			running[types.GetPodUID(c.Labels)] = true
+		}
+	}
+	var verdicts []Verdict
+	for _, name := range slices.Sorted(slices.Values(in.LogDirs)) {
+		uid, ok := logDirUID(name)
+		if !ok || !in.Deleted(uid) {
+			continue
+		}
+		v := Verdict{
+			Kind: KindLogDir, ID: name, Subject: "log directory " + name,
+			Remove: true, Reason: "its pod is gone",
+			Inputs: []trace.KV{{K: "pod_uid", V: uid}},
+		}
+		if running[uid] {
+			v.Remove, v.Reason = false, "a container of its pod still runs"
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}
+
+// PlanLinks decides on log links that lead nowhere, given by name. A link is kept while
+// its container is not known to be dead: its log may be just being rotated.
+func PlanLinks(dangling []string, containers []*runtimeapi.Container) []Verdict {
+	states := make(map[string]runtimeapi.ContainerState, len(containers))
+	for _, c := range containers {
+		states[c.Id] = c.State
+	}
+	var verdicts []Verdict
+	for _, name := range slices.Sorted(slices.Values(dangling)) {
+		id, ok := linkContainer(name)
+		if !ok {
+			continue
+		}
+		v := Verdict{
+			Kind: KindLogLink, ID: name, Subject: "log link " + name,
+			Remove: true, Reason: "it leads nowhere and its container is gone",
+			Inputs: []trace.KV{{K: "id", V: id}},
+		}
+		switch state, ok := states[id]; {
+		case ok && state == runtimeapi.ContainerState_CONTAINER_EXITED:
+			v.Reason = "it leads nowhere and its container has ended"
+		case ok:
+			v.Remove, v.Reason = false, "its container is not dead: the log may be being rotated"
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}

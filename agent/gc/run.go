@@ -1,0 +1,58 @@
+package gc
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Run makes a pass of each kind now and then every minute (containers) and every five
+// minutes (images) until ctx is done. A pass that fails is told of and tried again at
+// its next turn. The image passes are left out when no usage could ever trigger them.
+//
+// Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection.
+func (c *Collector) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		every(ctx, containerPeriod, func() { _, _ = c.collectContainers(ctx, "period") })
+	})
+	if c.cfg.ImagePolicy.High < 100 || c.cfg.ImagePolicy.MaxAge > 0 {
+		wg.Go(func() {
+			every(ctx, imagePeriod, func() { _, _ = c.collectImages(ctx, "period", false) })
+		})
+	}
+	wg.Wait()
+	return nil
+}
+
+func every(ctx context.Context, period time.Duration, pass func()) {
+	t := time.NewTicker(period)
+	defer t.Stop()
+	for {
+		pass()
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// CollectContainers makes a container pass at once.
+func (c *Collector) CollectContainers(ctx context.Context) (Summary, error) {
+	return c.collectContainers(ctx, "demand")
+}
+
+// CollectImages makes an image pass at once. It removes only what a periodic pass
+// would, but tells the verdict on every image.
+func (c *Collector) CollectImages(ctx context.Context) (Summary, error) {
+	return c.collectImages(ctx, "demand", false)
+}
+
+// DeleteUnused removes every image that is not in use, pinned or too young, however
+// full the file system is.
+//
+// Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
+func (c *Collector) DeleteUnused(ctx context.Context) (Summary, error) {
+	return c.collectImages(ctx, "demand", true)
+}

@@ -1,0 +1,73 @@
+package gc
+
+import (
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// sighting is what is remembered of an image between passes.
+type sighting struct{ first, used time.Time }
+
+// tracker remembers when images were first seen and last used.
+type tracker map[string]sighting
+
+// look takes note of what is there now and returns the images with what is known of them.
+//
+// Upstream: pkg/kubelet/images/image_gc_manager.go, detectImages.
+func (t *tracker) look(now time.Time, images []*runtimeapi.Image, containers []*runtimeapi.Container) []Image {
+	used := make(map[string]bool)
+	for _, c := range containers {
+		for _, name := range []string{c.ImageId, c.ImageRef, c.GetImage().GetImage()} {
+			used[name] = true
+		}
+	}
+	next := make(tracker, len(images))
+	out := make([]Image, 0, len(images))
+	for _, img := range images {
+		key := img.Id
+		if h := img.GetSpec().GetRuntimeHandler(); h != "" {
+			key += "," + h
+		}
+		s, known := (*t)[key]
+		if !known {
+			s.first = now
+		}
+		inUse := isUsed(img, used)
+		if inUse {
+			s.used = now
+		}
+		next[key] = s
+		out = append(out, Image{
+			ID: img.Id, Name: nameOf(img), Size: int64(img.Size), Pinned: img.Pinned, Used: inUse, //nolint:gosec // no image has 8 EiB
+			FirstSeen: s.first, LastUsed: s.used, RuntimeHandler: img.GetSpec().GetRuntimeHandler(),
+		})
+	}
+	*t = next
+	return out
+}
+
+// isUsed asks by every name: older runtimes give their containers a tag or a digest
+// where newer ones give the id.
+func isUsed(img *runtimeapi.Image, used map[string]bool) bool {
+	if used[img.Id] {
+		return true
+	}
+	for _, names := range [][]string{img.RepoTags, img.RepoDigests} {
+		for _, name := range names {
+			if used[name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func nameOf(img *runtimeapi.Image) string {
+	for _, names := range [][]string{img.RepoTags, img.RepoDigests} {
+		if len(names) > 0 {
+			return names[0]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,70 @@
+package gc
+
+import "github.com/kubeloupe/kubeloupe/trace"
+
+// Kind is what sort of thing a verdict is about.
+type Kind string
+
+// The kinds.
+const (
+	KindContainer Kind = "container"
+	KindSandbox   Kind = "sandbox"
+	KindLogDir    Kind = "log directory"
+	KindLogLink   Kind = "log link"
+	KindImage     Kind = "image"
+)
+
+// Verdict is what becomes of one candidate, and why.
+type Verdict struct {
+	Kind Kind
+	// ID is the runtime's id, or the path below its directory for logs.
+	ID string
+	// Subject names it for people.
+	Subject string
+	Remove  bool
+	// Reason is one sentence.
+	Reason string
+	// Inputs are the figures the verdict rests on.
+	Inputs []trace.KV
+	// Bytes is what removing it frees, as far as known: the size of an image, of a
+	// directory, of a container's log files. The runtime does not tell the size of a
+	// dead container's own layer.
+	Bytes int64
+
+	sandbox string // of a container
+	handler string // runtime handler of an image
+	unknown bool   // the runtime does not know its state: stop it before removal
+	logs    string // pattern of a container's log files, below the pods' log directory
+}
+
+// kept turns a verdict around after its removal failed.
+func (v Verdict) kept(err error) Verdict {
+	v.Remove = false
+	v.Reason = "it could not be removed: " + err.Error()
+	return v
+}
+
+// decision is the verdict as an event.
+func (v *Verdict) decision(by string) trace.Decision {
+	verdict := "keep"
+	if v.Remove {
+		verdict = "remove"
+	}
+	return trace.Decision{By: by, Subject: v.Subject, Verdict: verdict, Reason: v.Reason, Inputs: v.Inputs, Bytes: v.Bytes}
+}
+
+// Summary is what a pass came to.
+type Summary struct {
+	// Considered and Removed count candidates.
+	Considered, Removed int
+	// Freed is in bytes.
+	Freed int64
+}
+
+func (s *Summary) add(v *Verdict) {
+	s.Considered++
+	if v.Remove {
+		s.Removed++
+		s.Freed += v.Bytes
+	}
+}
