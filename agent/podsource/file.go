@@ -49,6 +49,7 @@ type File struct {
 	node   string
 	period time.Duration
 	bus    *trace.Bus
+	settle time.Duration
 
 	// What follows belongs to Run's goroutine.
 	manifests map[string]*manifest
@@ -77,7 +78,7 @@ func NewFile(c FileConfig) (*File, error) {
 	if c.Path == string(filepath.Separator) {
 		path = c.Path
 	}
-	return &File{path: path, node: c.Node, period: c.Period, bus: c.Bus, manifests: make(map[string]*manifest)}, nil
+	return &File{path: path, node: c.Node, period: c.Period, bus: c.Bus, settle: settleTime, manifests: make(map[string]*manifest)}, nil
 }
 
 // Name implements Source.

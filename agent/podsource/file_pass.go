@@ -92,8 +92,8 @@ func (f *File) changed(events []change) map[string]bool {
 		m := f.manifests[c.name]
 		switch c.kind {
 		case created:
-			// A writer's close follows; a link is complete as it is.
-			if info, err := os.Lstat(c.name); err != nil || (info.Mode()&fs.ModeSymlink == 0 && !linked(info)) {
+			// A writer's close follows; a link or a directory is complete as it is.
+			if info, err := os.Lstat(c.name); err != nil || (info.Mode().IsRegular() && !linked(info)) {
 				continue
 			}
 		case attributes:
@@ -102,7 +102,7 @@ func (f *File) changed(events []change) map[string]bool {
 			}
 		case backup:
 			if m != nil {
-				m.renamed, m.due = true, time.Now().Add(settle)
+				m.renamed, m.due = true, time.Now().Add(f.settle)
 				continue
 			}
 		case written, gone, everything:
@@ -170,13 +170,13 @@ func (f *File) pass(why string, files map[string]bool, set func([]*v1.Pod, trace
 // wait reports whether a version has to be looked at later: a file that was renamed to a backup's
 // name may come back, and one that the periodic read happens to find may be half written.
 func (f *File) wait(why string, m *manifest, v *version, now time.Time) bool {
-	fresh := v.stat.info != nil && now.Sub(v.stat.info.ModTime()) < settle
+	fresh := v.stat.info != nil && now.Sub(v.stat.info.ModTime()) < f.settle
 	if m == nil {
 		return why == causePeriod && fresh
 	}
 	if (v.gone && m.renamed && m.due.After(now)) || (why == causePeriod && fresh) {
 		if m.due.IsZero() {
-			m.due = now.Add(settle)
+			m.due = now.Add(f.settle)
 		}
 		return true
 	}
@@ -218,7 +218,7 @@ func (f *File) pods(now time.Time) []*v1.Pod {
 			pods = append(pods, p)
 		}
 		m.duplicates = duplicates
-		m.schedule(now)
+		m.schedule(now.Add(f.settle))
 	}
 	return pods
 }

@@ -19,9 +19,9 @@ const (
 	// maxManifest is the size of the largest manifest that is read.
 	// Upstream: pkg/kubelet/config/common.go, maxConfigLength.
 	maxManifest = 10 << 20
-	// settle is how long a manifest may be broken, doubly defined or renamed away before that
+	// settleTime is how long a manifest may be broken, doubly defined or renamed away before that
 	// counts: writers take several steps.
-	settle = 150 * time.Millisecond
+	settleTime = 150 * time.Millisecond
 	// racy is how fresh a modification time may be for a later write to get the same one.
 	racy = 20 * time.Millisecond
 )
@@ -145,14 +145,14 @@ func (m *manifest) apply(v *version, node string, span trace.Span) {
 	}
 }
 
-// schedule sets when its problems are reported, if there are new ones.
-func (m *manifest) schedule(now time.Time) {
+// schedule sets when its problems are reported, if there are new ones and nothing is due before.
+func (m *manifest) schedule(due time.Time) {
 	if !m.due.IsZero() {
 		return
 	}
 	for _, p := range slices.Concat(m.problems, m.duplicates) {
 		if !m.reported[p] {
-			m.due = now.Add(settle)
+			m.due = due
 			return
 		}
 	}

@@ -1,0 +1,426 @@
+package podsource
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// node is a running file source behind a mux, and what it has told.
+type node struct {
+	t    *testing.T
+	dir  string
+	rec  *tracetest.Recorder
+	next func() Update
+	cur  *trace.Cursor
+}
+
+// never is a time that no test takes.
+const never = time.Hour
+
+// start runs a file source over path within dir.
+func start(t *testing.T, dir, path string, period, settle time.Duration) *node {
+	t.Helper()
+	rec := tracetest.New(t)
+	f, err := NewFile(FileConfig{Path: filepath.Join(dir, path), Node: "n1", Period: period, Bus: rec.Bus()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(Config{Sources: []Source{f}, Bus: rec.Bus()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.settle = settle
+	cur := rec.Bus().Subscribe(trace.FromOldest)
+	t.Cleanup(cur.Close)
+	return &node{t: t, dir: dir, rec: rec, next: run(t, m), cur: cur}
+}
+
+func (n *node) path(name string) string { return filepath.Join(n.dir, name) }
+
+func (n *node) write(name, text string) {
+	n.t.Helper()
+	must(n.t, os.WriteFile(n.path(name), []byte(text), 0o600))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expect takes as many updates as are given, as "OP name ...".
+func (n *node) expect(want ...string) []*v1.Pod {
+	n.t.Helper()
+	var got []string
+	var pods []*v1.Pod
+	for range want {
+		u := n.next()
+		text := string(u.Op)
+		for _, p := range u.Pods {
+			text += " " + strings.TrimSuffix(p.Name, "-n1")
+			pods = append(pods, p)
+		}
+		got = append(got, text)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		n.t.Fatalf("updates (-want +got):\n%s", d)
+	}
+	return pods
+}
+
+// expectError waits for the next SourceError.
+func (n *node) expectError() trace.SourceError {
+	n.t.Helper()
+	for {
+		recs, _, err := n.cur.Next(n.t.Context(), make([]trace.Record, 0, 1))
+		must(n.t, err)
+		for _, r := range recs {
+			if e, ok := r.Event.(*trace.SourceError); ok {
+				return *e
+			}
+		}
+	}
+}
+
+func (n *node) noErrors() {
+	n.t.Helper()
+	for _, e := range tracetest.Events[trace.SourceError](n.rec) {
+		n.t.Errorf("unexpected error: %+v", e)
+	}
+}
+
+func image(tag string) string { return strings.Replace(web, "busybox:1", "busybox:"+tag, 1) }
+
+func TestFileDirectory(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, never)
+	n.expect("ADD") // an empty source reports as well
+
+	n.write("web.yaml", web)
+	first := n.expect("ADD web")[0]
+	if first.Annotations[pod.AnnotationSource] != "file" || first.Annotations[pod.AnnotationSeen] == "" || !pod.IsStatic(first) {
+		t.Errorf("annotations: %v", first.Annotations)
+	}
+	n.write("web.yaml", image("2"))
+	edited := n.expect("REMOVE web", "ADD web")
+	if edited[0].UID != first.UID || edited[1].UID == first.UID {
+		t.Errorf("UIDs: %s, then REMOVE %s ADD %s", first.UID, edited[0].UID, edited[1].UID)
+	}
+	n.write("b.json", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b"},"spec":{"containers":[{"name":"c","image":"x:1"}]}}`)
+	n.expect("ADD b")
+	must(t, os.Remove(n.path("web.yaml")))
+	n.expect("REMOVE web")
+	must(t, os.Rename(n.path("b.json"), filepath.Join(t.TempDir(), "b.json")))
+	n.expect("REMOVE b")
+	n.noErrors()
+
+	for _, e := range n.rec.OfKind("source") {
+		if s := e.Event.(*trace.Source); s.Op == opSet && s.Cause != "start" && s.Cause != "inotify" {
+			t.Errorf("SET caused by %s", s.Cause)
+		}
+	}
+}
+
+func TestFileStart(t *testing.T) {
+	dir := t.TempDir()
+	n := &node{t: t, dir: dir}
+	n.write("b.yaml", podYAML("b"))
+	n.write("a.yaml", podYAML("a")+"---\n"+podYAML("c"))
+	n.write(".hidden.yaml", podYAML("hidden"))
+	n.write("b.yaml~", podYAML("backup"))
+	n.write("#b.yaml#", podYAML("autosave"))
+	n = start(t, dir, "", never, never)
+	if u := n.next(); describe(u) != fmt.Sprintf("ADD file a-n1/%s c-n1/%s b-n1/%s all", u.Pods[0].UID, u.Pods[1].UID, u.Pods[2].UID) {
+		t.Errorf("first update: %s", describe(u))
+	}
+	n.noErrors()
+}
+
+func TestFileTurnsBad(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, time.Millisecond)
+	n.expect("ADD")
+	n.write("web.yaml", web)
+	n.expect("ADD web")
+	n.write("other.yaml", podYAML("other"))
+	n.expect("ADD other")
+
+	n.write("web.yaml", strings.Replace(web, "image:", "imagee:", 1))
+	want := trace.SourceError{
+		Source: "file", Path: n.path("web.yaml"), Line: 8, Field: "spec.containers[0].imagee", Message: "unknown field", Kept: true,
+	}
+	if d := cmp.Diff(want, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	// Its pod is still in force: were it gone, REMOVE web would come first.
+	n.write("third.yaml", podYAML("third"))
+	n.expect("ADD third")
+	// Good again, unchanged: nothing happens to the pod.
+	n.write("web.yaml", web)
+	must(t, os.Remove(n.path("third.yaml")))
+	n.expect("REMOVE third")
+	// The same mistake again is told again, and removing the file removes the pod.
+	n.write("web.yaml", strings.Replace(web, "image:", "imagee:", 1))
+	if d := cmp.Diff(want, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	must(t, os.Remove(n.path("web.yaml")))
+	n.expect("REMOVE web")
+	if errs := tracetest.Events[trace.SourceError](n.rec); len(errs) != 2 {
+		t.Errorf("%d errors, want 2: %+v", len(errs), errs)
+	}
+}
+
+func TestFileBadFromTheStart(t *testing.T) {
+	dir := t.TempDir()
+	n := &node{t: t, dir: dir}
+	n.write("bad.yaml", podYAML("good-half")+"---\nkind: Pod\n")
+	n.write("web.yaml", web)
+	n = start(t, dir, "", never, time.Millisecond)
+	// There is no earlier version, so what is right of the file is used.
+	n.expect("ADD good-half web")
+	e := n.expectError()
+	if e.Kept || e.Line != 10 || e.Field != "apiVersion" {
+		t.Errorf("error: %+v", e)
+	}
+}
+
+func TestFileWrittenInSteps(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, never)
+	n.expect("ADD")
+	half := len(web) - 10
+	// Open for writing: half a manifest is not looked at before it is closed.
+	file, err := os.Create(n.path("web.yaml"))
+	must(t, err)
+	_, err = file.WriteString(web[:half])
+	must(t, err)
+	n.write("other.yaml", podYAML("other"))
+	n.expect("ADD other")
+	_, err = file.WriteString(web[half:])
+	must(t, err)
+	must(t, file.Close())
+	n.expect("ADD web")
+	// Closed in between: it gets time to become good before it counts as broken.
+	n.write("steps.yaml", podYAML("steps")[:half])
+	n.write("steps.yaml", podYAML("steps"))
+	n.expect("ADD steps")
+	// Emptied first, as a shell's redirection does.
+	n.write("web.yaml", "")
+	n.write("web.yaml", image("2"))
+	n.expect("REMOVE web", "ADD web")
+	n.noErrors()
+}
+
+func TestFileEditors(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, never)
+	n.expect("ADD")
+	n.write("web.yaml", web)
+	n.expect("ADD web")
+
+	// vim: a backup by rename, then the file anew. Saving it unchanged leaves the pod alone.
+	must(t, os.Rename(n.path("web.yaml"), n.path("web.yaml~")))
+	n.write("web.yaml", web)
+	must(t, os.Remove(n.path("web.yaml~")))
+	n.write("marker.yaml", podYAML("marker"))
+	n.expect("ADD marker")
+	// An atomic rename over it.
+	n.write(".web.yaml.tmp", image("2"))
+	must(t, os.Rename(n.path(".web.yaml.tmp"), n.path("web.yaml")))
+	n.expect("REMOVE web", "ADD web")
+	// sed -i: a temporary file with an ordinary name. The running pod's file keeps the name.
+	n.write("sedAbC", image("3"))
+	must(t, os.Rename(n.path("sedAbC"), n.path("web.yaml")))
+	n.expect("REMOVE web", "ADD web")
+	n.noErrors()
+}
+
+// A rename to a backup's name that nothing follows removes the pod after all.
+func TestFileBackupStays(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, time.Millisecond)
+	n.expect("ADD")
+	n.write("web.yaml", web)
+	n.expect("ADD web")
+	must(t, os.Rename(n.path("web.yaml"), n.path("web.yaml~")))
+	n.expect("REMOVE web")
+	n.noErrors()
+}
+
+func TestFileDuplicates(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, time.Millisecond)
+	n.expect("ADD")
+	n.write("b.yaml", web)
+	first := n.expect("ADD web")[0]
+	n.write("a.yaml", image("2"))
+	want := trace.SourceError{
+		Source: "file", Path: n.path("a.yaml"), Field: "metadata.name",
+		Message: fmt.Sprintf("pod default/web-n1 is already defined in %s; this one is ignored until that is removed", n.path("b.yaml")),
+	}
+	if d := cmp.Diff(want, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	must(t, os.Remove(n.path("b.yaml")))
+	if pods := n.expect("REMOVE web", "ADD web"); pods[0].UID != first.UID || pods[1].Spec.Containers[0].Image != "busybox:2" {
+		t.Errorf("the first to have the name was not the one that kept it")
+	}
+	if errs := tracetest.Events[trace.SourceError](n.rec); len(errs) != 1 {
+		t.Errorf("%d errors, want 1: %+v", len(errs), errs)
+	}
+}
+
+func TestFileDirectoryComesAndGoes(t *testing.T) {
+	n := start(t, t.TempDir(), "a/b/manifests", never, never)
+	n.expect("ADD")
+	dir := n.path("a/b/manifests")
+	for range 3 {
+		must(t, os.MkdirAll(dir, 0o700))
+		n.write("a/b/manifests/web.yaml", web)
+		n.expect("ADD web")
+		must(t, os.RemoveAll(n.path("a")))
+		n.expect("REMOVE web")
+	}
+	// A whole directory renamed into place.
+	must(t, os.MkdirAll(n.path("new/manifests"), 0o700))
+	n.write("new/manifests/web.yaml", web)
+	must(t, os.MkdirAll(n.path("a"), 0o700))
+	must(t, os.Rename(n.path("new"), n.path("a/b")))
+	n.expect("ADD web")
+	n.noErrors()
+}
+
+func TestFileSingle(t *testing.T) {
+	n := start(t, t.TempDir(), "pod.yaml", never, never)
+	n.expect("ADD")
+	n.write("pod.yaml", web)
+	n.expect("ADD web")
+	n.write("unrelated.yaml", podYAML("unrelated"))
+	n.write("pod.yaml", image("2"))
+	n.expect("REMOVE web", "ADD web")
+	must(t, os.Remove(n.path("pod.yaml")))
+	n.expect("REMOVE web")
+	must(t, os.Mkdir(n.path("pod.yaml"), 0o700))
+	n.write("pod.yaml/in.yaml", podYAML("in"))
+	n.expect("ADD in")
+	n.noErrors()
+}
+
+// Kubernetes' atomic writers put files behind two symlinks and swap the inner one.
+func TestFileAtomicWriter(t *testing.T) {
+	dir := t.TempDir()
+	n := &node{t: t, dir: dir}
+	must(t, os.MkdirAll(n.path("..1"), 0o700))
+	must(t, os.MkdirAll(n.path("..2"), 0o700))
+	n.write("..1/web.yaml", web)
+	n.write("..2/web.yaml", image("2"))
+	must(t, os.Symlink("..1", n.path("..data")))
+	must(t, os.Symlink("..data/web.yaml", n.path("web.yaml")))
+	n = start(t, dir, "", never, never)
+	n.expect("ADD web")
+	must(t, os.Symlink("..2", n.path("..data_tmp")))
+	must(t, os.Rename(n.path("..data_tmp"), n.path("..data")))
+	if p := n.expect("REMOVE web", "ADD web")[1]; p.Spec.Containers[0].Image != "busybox:2" {
+		t.Errorf("image %s", p.Spec.Containers[0].Image)
+	}
+	// A new link, symbolic or hard, is a complete file at once.
+	elsewhere := filepath.Join(t.TempDir(), "x.yaml")
+	must(t, os.WriteFile(elsewhere, []byte(podYAML("linked")), 0o600))
+	must(t, os.Symlink(elsewhere, n.path("linked.yaml")))
+	n.expect("ADD linked")
+	n.noErrors()
+}
+
+// Without an event, as for a symlink's target, the periodic read finds what changed.
+func TestFilePeriod(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(t.TempDir(), "web.yaml")
+	must(t, os.WriteFile(elsewhere, []byte(web), 0o600))
+	must(t, os.Symlink(elsewhere, filepath.Join(dir, "web.yaml")))
+	n := start(t, dir, "", 10*time.Millisecond, time.Millisecond)
+	n.expect("ADD web")
+	must(t, os.WriteFile(elsewhere, []byte(image("2")), 0o600))
+	n.expect("REMOVE web", "ADD web")
+	must(t, os.Remove(elsewhere))
+	n.expect("REMOVE web")
+	n.noErrors()
+	var causes []string
+	for _, s := range tracetest.Events[trace.Source](n.rec) {
+		if s.Op == opSet && s.Pods == 0 {
+			causes = append(causes, s.Cause)
+		}
+	}
+	if len(causes) == 0 || causes[len(causes)-1] != "period" {
+		t.Errorf("causes of the SETs: %v", causes)
+	}
+}
+
+func TestFileUnreadable(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, time.Millisecond)
+	n.expect("ADD")
+	n.write("web.yaml", web)
+	n.expect("ADD web")
+	must(t, os.Mkdir(n.path("sub"), 0o700))
+	if e := n.expectError(); e.Path != n.path("sub") || e.Message != "is a directory: manifests are read from one level only" {
+		t.Errorf("error: %+v", e)
+	}
+	must(t, os.Symlink(n.path("sub"), n.path("link")))
+	if e := n.expectError(); e.Path != n.path("link") || e.Message != "is a directory: manifests are read from one level only" {
+		t.Errorf("error: %+v", e)
+	}
+	must(t, os.Truncate(n.path("web.yaml"), maxManifest+1))
+	file, err := os.OpenFile(n.path("web.yaml"), os.O_WRONLY, 0)
+	must(t, err)
+	must(t, file.Close())
+	if e := n.expectError(); e.Message != "is 10485761 bytes long: want at most 10485760" || !e.Kept {
+		t.Errorf("error: %+v", e)
+	}
+}
+
+func TestNewFile(t *testing.T) {
+	for _, c := range []FileConfig{{Node: "n"}, {Path: "/x"}, {Path: "/x", Node: "n", Period: -1}} {
+		if _, err := NewFile(c); err == nil {
+			t.Errorf("NewFile(%+v) gave no error", c)
+		}
+	}
+	for in, want := range map[string]string{"/x/": "/x", "/": "/", "m//a/": "m/a"} {
+		if f, err := NewFile(FileConfig{Path: in, Node: "n"}); err != nil || f.path != want {
+			t.Errorf("path %q: %+v, %v", in, f, err)
+		}
+	}
+}
+
+// BenchmarkFile measures from before a manifest is written to its ADD.
+func BenchmarkFile(b *testing.B) {
+	dir := b.TempDir()
+	f, err := NewFile(FileConfig{Path: dir, Node: "n1"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := New(Config{Sources: []Source{f}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- m.Run(b.Context()) }()
+	b.Cleanup(func() { <-done })
+	<-m.Updates()
+	path := filepath.Join(dir, "web.yaml")
+	for i := 0; b.Loop(); i++ {
+		if err := os.WriteFile(path, []byte(image(fmt.Sprint(i))), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		for u := range m.Updates() {
+			if u.Op == OpAdd {
+				break
+			}
+		}
+	}
+}
