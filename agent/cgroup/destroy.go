@@ -47,13 +47,18 @@ func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
 		if err != nil {
 			return err
 		}
+		if m.cfg.Driver == Systemd {
+			if err := m.removeSlice(name); err != nil {
+				return err
+			}
+		}
 		return m.removeAll(ctx, m.dirsOf(uid))
 	})
 }
 
 // DestroyRoot removes the whole tree below the configured root, and the root itself unless it
-// is /. It is for roots of one's own, such as a test's: it kills nothing and fails on what is
-// in use.
+// is /. It is for roots of one's own with the cgroupfs driver, such as a test's: it kills nothing
+// and fails on what is in use.
 func (m *Manager) DestroyRoot(ctx context.Context) error {
 	if m == nil {
 		return nil

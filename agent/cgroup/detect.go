@@ -42,6 +42,10 @@ func detect(mount string) (v2 bool, tree []hierarchy, err error) {
 	return false, tree, require(mount, tree)
 }
 
+func (m *Manager) controls(controller string) bool {
+	return slices.ContainsFunc(m.tree, func(h hierarchy) bool { return h.has(controller) })
+}
+
 func require(mount string, tree []hierarchy) error {
 	for _, c := range []string{"cpu", "memory"} {
 		if !slices.ContainsFunc(tree, func(h hierarchy) bool { return h.has(c) }) {

@@ -24,8 +24,12 @@ func kernel() dirs {
 }
 
 // ensure makes one cgroup, whose parents exist, in every hierarchy, ready to hold processes and
-// children, and writes its settings.
-func (m *Manager) ensure(name string, settings []setting) error {
+// children, and sets its limits.
+func (m *Manager) ensure(name string, l limits) error {
+	if m.cfg.Driver == Systemd {
+		return m.ensureSlice(name, l)
+	}
+	settings := l.settings(m.v2)
 	for _, h := range m.tree {
 		dir := filepath.Join(h.dir, name)
 		if err := m.fs.make(dir); err != nil && !errors.Is(err, fs.ErrExist) {

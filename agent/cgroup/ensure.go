@@ -3,7 +3,6 @@ package cgroup
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -20,26 +19,26 @@ func (m *Manager) EnsureTiers(ctx context.Context) error {
 		return nil
 	}
 	return m.traced(ctx, "ensure", m.name(tiers()[0]...), func(*trace.CgroupOp) error {
-		if m.v2 {
+		if m.v2 && m.cfg.Driver != Systemd {
 			if err := m.delegate(m.tree[0].dir); err != nil {
 				return err
 			}
 		}
 		for _, root := range m.roots() {
-			if err := m.ensure(root, nil); err != nil {
+			if err := m.ensure(root, limits{}); err != nil {
 				return err
 			}
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		node := m.cfg.Node
-		settings := [][]setting{
-			limitSettings(m.v2, sharesOf(node.MilliCPU), &node.Memory, node.Pids),
-			limitSettings(m.v2, max(m.burstable, qos.MinShares), nil, 0),
-			limitSettings(m.v2, qos.MinShares, nil, 0),
+		all := []limits{
+			{Resources: qos.Resources{CPUShares: sharesOf(node.MilliCPU), Memory: &node.Memory}, pids: node.Pids},
+			{Resources: qos.Resources{CPUShares: max(m.burstable, qos.MinShares)}},
+			{Resources: qos.Resources{CPUShares: qos.MinShares}},
 		}
 		for i, tier := range tiers() {
-			if err := m.ensure(m.name(tier...), settings[i]); err != nil {
+			if err := m.ensure(m.name(tier...), all[i]); err != nil {
 				return err
 			}
 		}
@@ -59,8 +58,11 @@ func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
 		return err
 	}
 	return m.traced(ctx, "ensure", m.PodParent(pod), func(*trace.CgroupOp) error {
-		r := qos.PodResources(pod, m.cfg.CFSQuota, m.cfg.CFSPeriod)
-		return m.ensure(m.PodParent(pod), podSettings(m.v2, r, m.cfg.PodPidsLimit, m.cfg.HugePageSizes))
+		return m.ensure(m.PodParent(pod), limits{
+			Resources: qos.PodResources(pod, m.cfg.CFSQuota, m.cfg.CFSPeriod),
+			pids:      m.cfg.PodPidsLimit,
+			pageSizes: m.cfg.HugePageSizes,
+		})
 	})
 }
 
@@ -80,14 +82,8 @@ func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
 	}
 	name := m.name(tiers()[1]...)
 	return m.traced(ctx, "update", name, func(*trace.CgroupOp) error {
-		s := sharesSetting(m.v2, shares)
-		for _, h := range m.tree {
-			if !h.has(s.controller) {
-				continue
-			}
-			if err := write(filepath.Join(h.dir, name, s.file), s.value); err != nil {
-				return fmt.Errorf("set CPU weight: %w", err)
-			}
+		if err := m.ensure(name, limits{Resources: qos.Resources{CPUShares: shares}}); err != nil {
+			return err
 		}
 		m.burstable = shares
 		return nil

@@ -8,6 +8,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
+// limits is what one cgroup is given. Zero fields are left as they are.
+type limits struct {
+	qos.Resources
+	// pids is the most processes.
+	pids int64
+	// pageSizes are the huge page sizes to limit, to 0 where Resources names no limit.
+	pageSizes []string
+}
+
 // setting is one value of one file, for the hierarchy that has the controller.
 type setting struct {
 	controller, file, value string
@@ -15,77 +24,71 @@ type setting struct {
 	optional bool
 }
 
-// podSettings spells a pod's resources as files.
+// settings spells limits as files.
 //
 // Upstream: pkg/kubelet/cm/cgroup_manager_linux.go, toResources; opencontainers/cgroups fs and fs2.
-func podSettings(v2 bool, r qos.Resources, pids int64, pageSizes []string) []setting {
-	out := limitSettings(v2, r.CPUShares, r.Memory, pids)
-	if r.CPUQuota != nil && r.CPUPeriod != nil && *r.CPUQuota != 0 {
-		out = append(out, quotaSettings(v2, *r.CPUQuota, *r.CPUPeriod)...)
-	}
-	for _, size := range pageSizes {
-		out = append(out, hugePageSettings(v2, size, r.HugePages)...)
-	}
-	return out
-}
-
-// limitSettings leaves out what is nil or not positive.
-func limitSettings(v2 bool, shares int64, memory *int64, pids int64) []setting {
+func (l limits) settings(v2 bool) []setting {
 	var out []setting
-	if shares > 0 {
-		out = append(out, sharesSetting(v2, shares))
+	add := func(controller, file string, value any) {
+		out = append(out, setting{controller: controller, file: file, value: fmt.Sprint(value)})
 	}
-	if memory != nil && *memory > 0 {
-		file := "memory.limit_in_bytes"
-		if v2 {
-			file = "memory.max"
-		}
-		out = append(out, setting{controller: "memory", file: file, value: strconv.FormatInt(*memory, 10)})
+	if l.CPUShares > 0 && v2 {
+		add("cpu", "cpu.weight", qos.Weight(l.CPUShares))
+	} else if l.CPUShares > 0 {
+		add("cpu", "cpu.shares", l.CPUShares)
 	}
-	if pids > 0 {
-		out = append(out, setting{controller: "pids", file: "pids.max", value: strconv.FormatInt(pids, 10)})
-	}
-	return out
-}
-
-func sharesSetting(v2 bool, shares int64) setting {
-	if v2 {
-		return setting{controller: "cpu", file: "cpu.weight", value: strconv.FormatInt(qos.Weight(shares), 10)}
-	}
-	return setting{controller: "cpu", file: "cpu.shares", value: strconv.FormatInt(shares, 10)}
-}
-
-func quotaSettings(v2 bool, quota, period int64) []setting {
-	if v2 {
+	if quota, period, ok := l.quota(); ok && v2 {
 		text := "max"
 		if quota > 0 {
 			text = strconv.FormatInt(quota, 10)
 		}
-		return []setting{{controller: "cpu", file: "cpu.max", value: fmt.Sprintf("%s %d", text, period)}}
+		add("cpu", "cpu.max", fmt.Sprintf("%s %d", text, period))
+	} else if ok {
+		add("cpu", "cpu.cfs_period_us", period)
+		add("cpu", "cpu.cfs_quota_us", quota)
 	}
-	return []setting{
-		{controller: "cpu", file: "cpu.cfs_period_us", value: strconv.FormatInt(period, 10)},
-		{controller: "cpu", file: "cpu.cfs_quota_us", value: strconv.FormatInt(quota, 10)},
+	if memory, ok := l.memory(); ok && v2 {
+		add("memory", "memory.max", memory)
+	} else if ok {
+		add("memory", "memory.limit_in_bytes", memory)
 	}
-}
-
-// hugePageSettings limits use and, where the kernel has it, reservation.
-func hugePageSettings(v2 bool, size string, limits map[int64]int64) []setting {
-	var limit int64
-	for bytes, l := range limits {
-		if qos.PageSize(bytes) == size {
-			limit = l
-		}
+	if l.pids > 0 {
+		add("pids", "pids.max", l.pids)
 	}
 	end := "limit_in_bytes"
 	if v2 {
 		end = "max"
 	}
-	value := strconv.FormatInt(limit, 10)
-	return []setting{
-		{controller: "hugetlb", file: "hugetlb." + size + "." + end, value: value, optional: true},
-		{controller: "hugetlb", file: "hugetlb." + size + ".rsvd." + end, value: value, optional: true},
+	for _, size := range l.pageSizes {
+		// Use and, where the kernel has it, reservation.
+		for _, file := range []string{"hugetlb." + size + "." + end, "hugetlb." + size + ".rsvd." + end} {
+			out = append(out, setting{controller: "hugetlb", file: file, value: fmt.Sprint(l.hugePages(size)), optional: true})
+		}
 	}
+	return out
+}
+
+func (l limits) quota() (quota, period int64, ok bool) {
+	if l.CPUQuota == nil || l.CPUPeriod == nil || *l.CPUQuota == 0 {
+		return 0, 0, false
+	}
+	return *l.CPUQuota, *l.CPUPeriod, true
+}
+
+func (l limits) memory() (int64, bool) {
+	if l.Memory == nil || *l.Memory <= 0 {
+		return 0, false
+	}
+	return *l.Memory, true
+}
+
+func (l limits) hugePages(size string) int64 {
+	for bytes, limit := range l.HugePages {
+		if qos.PageSize(bytes) == size {
+			return limit
+		}
+	}
+	return 0
 }
 
 // enable is what cgroup.subtree_control is told so that children can be limited.

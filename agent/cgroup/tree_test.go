@@ -250,6 +250,25 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestSystemdDriverNeedsSystemd(t *testing.T) {
+	if _, err := os.Stat("/run/systemd/system"); err == nil {
+		t.Skip("systemd runs here and would be asked")
+	}
+	m, mount := v2Tree(t, cgroup.Config{Driver: cgroup.Systemd})
+	for _, err := range []error{m.EnsureTiers(t.Context()), m.EnsurePod(t.Context(), burstable("b-1"))} {
+		if err == nil || !strings.Contains(err.Error(), "systemd") {
+			t.Errorf("error %v, want one that says why", err)
+		}
+	}
+	dir := "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podb_1.slice"
+	do(t, os.MkdirAll(filepath.Join(mount, dir), 0o700))
+	list, err := m.List(t.Context())
+	do(t, err)
+	if diff := cmp.Diff(map[types.UID][]string{"b-1": {"/" + dir}}, list); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	m, _ := v2Tree(t, cgroup.Config{})
 	do(t, m.EnsureTiers(t.Context()))
