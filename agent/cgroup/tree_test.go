@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -226,6 +227,19 @@ func TestDestroyStopsWithItsContext(t *testing.T) {
 	do(t, os.WriteFile(filepath.Join(mount, "kubepods/besteffort/pode-1/cgroup.procs"), []byte("0\n0\n"), 0o600))
 	if pids, err := m.Pids("e-1"); err != nil || len(pids) != 0 {
 		t.Errorf("pids %v, %v", pids, err)
+	}
+}
+
+func TestDestroyDoesNotKillItself(t *testing.T) {
+	m, mount := v2Tree(t, cgroup.Config{})
+	do(t, m.EnsureTiers(t.Context()))
+	do(t, m.EnsurePod(t.Context(), guaranteed("g-1")))
+	do(t, os.WriteFile(filepath.Join(mount, "kubepods/podg-1/cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0o600))
+	if err := m.DestroyPod(t.Context(), "g-1"); err == nil || !strings.Contains(err.Error(), "does not kill itself") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(mount, "kubepods/podg-1")); err != nil {
+		t.Errorf("the cgroup was removed: %v", err)
 	}
 }
 
