@@ -1,6 +1,7 @@
 package crisuite
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -123,6 +124,20 @@ func (s *suite) testResources(t *testing.T) {
 	equal(t, "state after the update", s.status(t, id).GetState(), runtimeapi.ContainerState_CONTAINER_RUNNING)
 }
 
+func (s *suite) testUser(t *testing.T) {
+	p := s.run(t)
+	cfg := p.container("sleep 1000")
+	sc := cfg.GetLinux().GetSecurityContext()
+	sc.RunAsUser, sc.RunAsGroup = &runtimeapi.Int64Value{Value: 1000}, &runtimeapi.Int64Value{Value: 2000}
+	sc.SupplementalGroups = []int64{3000}
+	id := p.create(t, cfg)
+	check(t, p.tryStart(id))
+	user := s.status(t, id).GetUser().GetLinux()
+	equal(t, "uid", user.GetUid(), 1000)
+	equal(t, "gid", user.GetGid(), 2000)
+	equal(t, "groups", fmt.Sprint(user.GetSupplementalGroups()), "[2000 3000]")
+}
+
 func (s *suite) testStats(t *testing.T) {
 	p := s.run(t)
 	id := p.start(t, "sleep 1000")
@@ -139,4 +154,16 @@ func (s *suite) testStats(t *testing.T) {
 	if _, err = s.Runtime.ContainerStats(s.ctx, &runtimeapi.ContainerStatsRequest{ContainerId: id}); err == nil {
 		t.Error("statistics of a container that has exited")
 	}
+	list, err = s.Runtime.ListContainerStats(s.ctx, &runtimeapi.ListContainerStatsRequest{Filter: &runtimeapi.ContainerStatsFilter{Id: id}})
+	check(t, err)
+	if len(list.GetStats()) != 1 || list.GetStats()[0].GetCpu() != nil || list.GetStats()[0].GetMemory() != nil {
+		t.Errorf("listed statistics of a container that has exited = %v, want its attributes without CPU and memory", list.GetStats())
+	}
+	pod, err := s.Runtime.PodSandboxStats(s.ctx, &runtimeapi.PodSandboxStatsRequest{PodSandboxId: p.id})
+	check(t, err)
+	equal(t, "pod", pod.GetStats().GetAttributes().GetId(), p.id)
+	_, err = s.Runtime.StopPodSandbox(s.ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: p.id})
+	check(t, err)
+	_, err = s.Runtime.PodSandboxStats(s.ctx, &runtimeapi.PodSandboxStatsRequest{PodSandboxId: p.id})
+	wantError(t, err, codes.Unavailable, "is not in ready state")
 }

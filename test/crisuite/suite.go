@@ -71,6 +71,7 @@ func Run(t *testing.T, target Target) {
 		{"ExecSync", (*suite).testExecSync},
 		{"Logs", (*suite).testLogs},
 		{"Command", (*suite).testCommand},
+		{"User", (*suite).testUser},
 		{"Resources", (*suite).testResources},
 		{"Stats", (*suite).testStats},
 		{"Images", (*suite).testImages},

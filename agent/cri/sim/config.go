@@ -18,7 +18,7 @@ type Config struct {
 	AnyImage *Image
 	// PullBandwidth is the speed of one pull in bytes per second. 0 means 16 MiB/s, a negative value means no limit.
 	PullBandwidth int64
-	// RuntimeHandlers are the names that RuntimeClasses may use, beside the default "".
+	// RuntimeHandlers are the names that RuntimeClasses may use, beside the default "". Nil means "runc".
 	RuntimeHandlers []string
 	// ImageFSPath is reported as the mount point of the image file system. The default is the directory for temporary files.
 	ImageFSPath string
@@ -93,6 +93,9 @@ func (c *Config) complete() error {
 	}
 	if c.PullBandwidth == 0 {
 		c.PullBandwidth = DefaultPullBandwidth
+	}
+	if c.RuntimeHandlers == nil {
+		c.RuntimeHandlers = []string{"runc"}
 	}
 	if c.ImageFSPath == "" {
 		c.ImageFSPath = os.TempDir()

@@ -25,6 +25,19 @@ func (s *Server) ContainerStatus(ctx context.Context, r *runtimeapi.ContainerSta
 	})
 }
 
+// user is the identity of the first process: the request's, or else the image's numeric user.
+func (c *container) user() *runtimeapi.ContainerUser {
+	sc := c.config.GetLinux().GetSecurityContext()
+	uid, _ := c.image.user()
+	if sc.GetRunAsUser() != nil {
+		uid = sc.GetRunAsUser()
+	}
+	gid := sc.GetRunAsGroup().GetValue()
+	return &runtimeapi.ContainerUser{Linux: &runtimeapi.LinuxContainerUser{
+		Uid: uid.GetValue(), Gid: gid, SupplementalGroups: append([]int64{gid}, sc.GetSupplementalGroups()...),
+	}}
+}
+
 // criSignal is the CRI's name of a signal; an unknown one is the runtime's default.
 func criSignal(name string) runtimeapi.Signal {
 	name = strings.NewReplacer("+", "PLUS", "-", "MINUS").Replace(name)
@@ -49,7 +62,7 @@ func (s *Server) containerStatus(c *container) *runtimeapi.ContainerStatus {
 		Mounts:      c.config.GetMounts(),
 		LogPath:     c.logPath,
 		Resources:   &runtimeapi.ContainerResources{Linux: c.resources},
-		User:        &runtimeapi.ContainerUser{},
+		User:        c.user(),
 		StopSignal:  criSignal(c.stopSignal()),
 	}
 	if stored := s.images[id]; stored != nil {

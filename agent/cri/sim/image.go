@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/distribution/reference"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Image is one image of the simulated registry.
@@ -100,6 +103,15 @@ func (i *Image) size() uint64 {
 		n += l.Size
 	}
 	return n
+}
+
+// user is the image's user, as a number or as a name.
+func (i *Image) user() (*runtimeapi.Int64Value, string) {
+	name, _, _ := strings.Cut(i.User, ":")
+	if uid, err := strconv.ParseInt(name, 10, 64); err == nil {
+		return &runtimeapi.Int64Value{Value: uid}, ""
+	}
+	return nil, name
 }
 
 func (i *Image) has(program string) bool {

@@ -69,14 +69,11 @@ func (s *Server) ImageFsInfo(ctx context.Context, _ *runtimeapi.ImageFsInfoReque
 				count++
 			}
 		}
-		usage := &runtimeapi.FilesystemUsage{
+		return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: []*runtimeapi.FilesystemUsage{{
 			Timestamp:  now(),
 			FsId:       &runtimeapi.FilesystemIdentifier{Mountpoint: s.cfg.ImageFSPath},
 			UsedBytes:  &runtimeapi.UInt64Value{Value: used},
 			InodesUsed: &runtimeapi.UInt64Value{Value: count},
-		}
-		return &runtimeapi.ImageFsInfoResponse{
-			ImageFilesystems: []*runtimeapi.FilesystemUsage{usage}, ContainerFilesystems: []*runtimeapi.FilesystemUsage{usage},
-		}, nil
+		}}}, nil
 	})
 }

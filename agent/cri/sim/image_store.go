@@ -75,15 +75,8 @@ func (s *Server) known(ref reference.Named) (*Image, error) {
 }
 
 func (i *storedImage) toCRI() *runtimeapi.Image {
-	image := &runtimeapi.Image{
-		Id: i.id(), RepoTags: i.tags, RepoDigests: i.digests, Size: i.size(), Pinned: i.Pinned,
+	uid, name := i.user()
+	return &runtimeapi.Image{
+		Id: i.id(), RepoTags: i.tags, RepoDigests: i.digests, Size: i.size(), Uid: uid, Username: name, Pinned: i.Pinned,
 	}
-	user, _, _ := strings.Cut(i.User, ":")
-	var uid int64
-	if n, err := fmt.Sscanf(user, "%d", &uid); n == 1 && err == nil && fmt.Sprint(uid) == user {
-		image.Uid = &runtimeapi.Int64Value{Value: uid}
-	} else {
-		image.Username = user
-	}
-	return image
 }

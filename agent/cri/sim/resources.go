@@ -19,6 +19,9 @@ func (s *Server) UpdateContainerResources(ctx context.Context, r *runtimeapi.Upd
 			return nil, fmt.Errorf("failed to update resources: container %q is in removing state", c.id)
 		}
 		updated := proto.CloneOf(c.resources) // statuses in flight share the old one
+		if len(r.GetLinux().GetHugepageLimits()) > 0 {
+			updated.HugepageLimits = nil // a list replaces, Merge would append
+		}
 		proto.Merge(updated, r.GetLinux())
 		c.resources = updated
 		return &runtimeapi.UpdateContainerResourcesResponse{}, nil

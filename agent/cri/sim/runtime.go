@@ -19,16 +19,17 @@ func (s *Server) Version(ctx context.Context, _ *runtimeapi.VersionRequest) (*ru
 	})
 }
 
-// Status reports the conditions, which SetCondition changes, and the runtime handlers.
+// Status reports the conditions, which SetCondition changes, and the runtime handlers with the features of runc.
 func (s *Server) Status(ctx context.Context, r *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
 	return quick(ctx, s, "Status", subject{}, func() (*runtimeapi.StatusResponse, error) {
 		resp := &runtimeapi.StatusResponse{
-			Status:          &runtimeapi.RuntimeStatus{Conditions: slices.Clone(s.conditions)},
-			RuntimeHandlers: []*runtimeapi.RuntimeHandler{{Features: &runtimeapi.RuntimeHandlerFeatures{}}},
-			Features:        &runtimeapi.RuntimeFeatures{},
+			Status:   &runtimeapi.RuntimeStatus{Conditions: slices.Clone(s.conditions)},
+			Features: &runtimeapi.RuntimeFeatures{SupplementalGroupsPolicy: true, UserNamespacesHostNetwork: true},
 		}
-		for _, name := range s.cfg.RuntimeHandlers {
-			resp.RuntimeHandlers = append(resp.RuntimeHandlers, &runtimeapi.RuntimeHandler{Name: name, Features: &runtimeapi.RuntimeHandlerFeatures{}})
+		for _, name := range append([]string{""}, s.cfg.RuntimeHandlers...) {
+			resp.RuntimeHandlers = append(resp.RuntimeHandlers, &runtimeapi.RuntimeHandler{
+				Name: name, Features: &runtimeapi.RuntimeHandlerFeatures{RecursiveReadOnlyMounts: true, UserNamespaces: true},
+			})
 		}
 		var err error
 		if r.GetVerbose() {

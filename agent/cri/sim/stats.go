@@ -7,13 +7,17 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// The made-up usage of a running container: a thousandth of a core, and some MiB that differ by container.
+// The made-up usage: of a running container a thousandth of a core, and some MiB that differ by container; of a sandbox
+// some bytes each second in either direction.
 const (
 	usageNanoCores = 1_000_000
 	usageBytes     = 4 << 20
+	usageNetwork   = 100
 )
 
 // ContainerStats returns made-up statistics of a running container.
@@ -30,7 +34,8 @@ func (s *Server) ContainerStats(ctx context.Context, r *runtimeapi.ContainerStat
 	})
 }
 
-// ListContainerStats returns made-up statistics of the running containers that match the filter.
+// ListContainerStats returns made-up statistics of the containers that match the filter. Of those that do not run it
+// lists the names alone, like containerd.
 func (s *Server) ListContainerStats(ctx context.Context, r *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
 	return quick(ctx, s, "ListContainerStats", subject{}, func() (*runtimeapi.ListContainerStatsResponse, error) {
 		return &runtimeapi.ListContainerStatsResponse{Stats: s.listContainerStats(r.GetFilter())}, nil
@@ -61,7 +66,7 @@ func (s *Server) PodSandboxStats(ctx context.Context, r *runtimeapi.PodSandboxSt
 			return nil, fmt.Errorf("an error occurred when trying to find sandbox %s: %w", r.GetPodSandboxId(), err)
 		}
 		if !sb.ready() {
-			return nil, fmt.Errorf("failed to decode pod sandbox metrics %s: sandbox is in %s state", sb.id, sb.state)
+			return nil, status.Errorf(codes.Unavailable, "failed to decode pod sandbox metrics %s: failed to get pod sandbox stats since sandbox container %q is not in ready state: unavailable", sb.id, sb.id)
 		}
 		return &runtimeapi.PodSandboxStatsResponse{Stats: s.podSandboxStats(sb)}, nil
 	})
@@ -93,7 +98,7 @@ func (s *Server) StreamPodSandboxStats(r *runtimeapi.StreamPodSandboxStatsReques
 func (s *Server) listContainerStats(f *runtimeapi.ContainerStatsFilter) []*runtimeapi.ContainerStats {
 	var list []*runtimeapi.ContainerStats
 	for _, c := range s.sortedContainers() {
-		if c.running() && s.matchesID(f.GetId(), c.id) && s.matchesID(f.GetPodSandboxId(), c.sandbox.id) &&
+		if s.matchesID(f.GetId(), c.id) && s.matchesID(f.GetPodSandboxId(), c.sandbox.id) &&
 			hasLabels(c.config.GetLabels(), f.GetLabelSelector()) {
 			list = append(list, s.containerStats(c))
 		}
@@ -112,22 +117,25 @@ func (s *Server) listPodSandboxStats(f *runtimeapi.PodSandboxStatsFilter) []*run
 }
 
 func (s *Server) containerStats(c *container) *runtimeapi.ContainerStats {
-	cpu := uint64(max(0, now()-c.startedAt)) * usageNanoCores / uint64(time.Second)
-	memory := usageBytes + uint64(c.order%8)<<20
-	if limit := c.resources.GetMemoryLimitInBytes(); limit > 0 {
-		memory = min(memory, uint64(limit)/2)
-	}
-	return &runtimeapi.ContainerStats{
+	st := &runtimeapi.ContainerStats{
 		Attributes: &runtimeapi.ContainerAttributes{
 			Id: c.id, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(),
 		},
-		Cpu:    cpuUsage(cpu, usageNanoCores),
-		Memory: memoryUsage(memory),
 		WritableLayer: &runtimeapi.FilesystemUsage{
 			Timestamp: now(), FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: s.cfg.ImageFSPath},
 			UsedBytes: &runtimeapi.UInt64Value{Value: 4096}, InodesUsed: &runtimeapi.UInt64Value{Value: 1},
 		},
 	}
+	if !c.running() {
+		return st
+	}
+	cpu := uint64(max(0, now()-c.startedAt)) * usageNanoCores / uint64(time.Second)
+	memory := usageBytes + uint64(c.order%8)<<20
+	if limit := c.resources.GetMemoryLimitInBytes(); limit > 0 {
+		memory = min(memory, uint64(limit)/2)
+	}
+	st.Cpu, st.Memory = cpuUsage(cpu, usageNanoCores), memoryUsage(memory)
+	return st
 }
 
 func (s *Server) podSandboxStats(sb *sandbox) *runtimeapi.PodSandboxStats {
@@ -143,13 +151,24 @@ func (s *Server) podSandboxStats(sb *sandbox) *runtimeapi.PodSandboxStats {
 		}
 	}
 	linux.Cpu, linux.Memory = cpuUsage(cpu, nano), memoryUsage(memory)
-	linux.Process = &runtimeapi.ProcessUsage{Timestamp: now(), ProcessCount: &runtimeapi.UInt64Value{Value: uint64(len(linux.Containers) + 1)}}
+	if !sb.hostNetwork() {
+		linux.Network = networkUsage(uint64(max(0, now()-sb.createdAt)) * usageNetwork / uint64(time.Second))
+	}
+	linux.Process = &runtimeapi.ProcessUsage{Timestamp: now(), ProcessCount: &runtimeapi.UInt64Value{Value: uint64(len(linux.Containers))}}
 	return &runtimeapi.PodSandboxStats{
 		Attributes: &runtimeapi.PodSandboxAttributes{
 			Id: sb.id, Metadata: sb.config.GetMetadata(), Labels: sb.config.GetLabels(), Annotations: sb.config.GetAnnotations(),
 		},
 		Linux: linux,
 	}
+}
+
+func networkUsage(n uint64) *runtimeapi.NetworkUsage {
+	eth0 := &runtimeapi.NetworkInterfaceUsage{
+		Name: "eth0", RxBytes: &runtimeapi.UInt64Value{Value: n}, RxErrors: &runtimeapi.UInt64Value{},
+		TxBytes: &runtimeapi.UInt64Value{Value: n}, TxErrors: &runtimeapi.UInt64Value{},
+	}
+	return &runtimeapi.NetworkUsage{Timestamp: now(), DefaultInterface: eth0, Interfaces: []*runtimeapi.NetworkInterfaceUsage{eth0}}
 }
 
 func cpuUsage(total, nano uint64) *runtimeapi.CpuUsage {
