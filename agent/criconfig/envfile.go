@@ -20,7 +20,7 @@ func envFileValue(text, key string) (string, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(this, "=")
-		if !ok || name == "" || strings.ContainsAny(name, " \t") {
+		if !ok || name == "" || name != strings.TrimRight(name, " \t") {
 			return "", fmt.Errorf("line %d: want NAME='value', no space before =", start)
 		}
 		if value == "" || (value[0] != '\'' && value[0] != ' ' && value[0] != '\t') {
