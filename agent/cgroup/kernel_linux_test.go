@@ -25,8 +25,8 @@ import (
 
 const mount = "/sys/fs/cgroup"
 
-// real is a manager on this machine's cgroups, under a root of its own that the test removes.
-func real(t testing.TB, cfg cgroup.Config) *cgroup.Manager {
+// onKernel is a manager on this machine's cgroups, under a root of its own that the test removes.
+func onKernel(t testing.TB, cfg cgroup.Config) *cgroup.Manager {
 	t.Helper()
 	cfg.Root = fmt.Sprintf("/kubeloupe-test-%d", os.Getpid())
 	m, err := cgroup.New(cfg)
@@ -54,7 +54,7 @@ func real(t testing.TB, cfg cgroup.Config) *cgroup.Manager {
 func TestKernel(t *testing.T) {
 	rec := tracetest.New(t)
 	ctx := t.Context()
-	m := real(t, cgroup.Config{
+	m := onKernel(t, cgroup.Config{
 		Bus: rec.Bus(), CFSQuota: true, PodPidsLimit: 64, Node: cgroup.Limits{MilliCPU: 2000, Memory: 1 << 30, Pids: 1000},
 	})
 	r := quantities("cpu", "500m", "memory", "64Mi")
@@ -142,7 +142,7 @@ func TestKernel(t *testing.T) {
 }
 
 func BenchmarkEnsureAndDestroyPod(b *testing.B) {
-	m := real(b, cgroup.Config{CFSQuota: true})
+	m := onKernel(b, cgroup.Config{CFSQuota: true})
 	for b.Loop() {
 		if err := errors.Join(m.EnsurePod(b.Context(), burstable("bench")), m.DestroyPod(b.Context(), "bench")); err != nil {
 			b.Fatal(err)
@@ -151,7 +151,7 @@ func BenchmarkEnsureAndDestroyPod(b *testing.B) {
 }
 
 func BenchmarkEnsurePod(b *testing.B) {
-	m := real(b, cgroup.Config{CFSQuota: true})
+	m := onKernel(b, cgroup.Config{CFSQuota: true})
 	var made []types.UID
 	for i := 0; b.Loop(); i++ {
 		uid := types.UID(fmt.Sprintf("bench-%d", i))
