@@ -22,8 +22,6 @@ const (
 	labelPodNamespace    = types.KubernetesPodNamespaceLabel
 	labelPodUID          = types.KubernetesPodUIDLabel
 	labelContainerName   = types.KubernetesContainerNameLabel
-	legacyLogLength      = 255
-	defaultLogRoot       = "/var/log/pods"
 )
 
 // sandboxLabels are the pod's own labels and its identity.

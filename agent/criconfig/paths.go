@@ -8,6 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+const (
+	defaultLogRoot = "/var/log/pods"
+	// legacyLogLength is the longest file name of ext4.
+	legacyLogLength = 255
+)
+
 // PodLogDir is the directory of a pod's logs: ROOT/NAMESPACE_NAME_UID. A root of "" means
 // /var/log/pods.
 //
