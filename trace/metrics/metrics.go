@@ -1,0 +1,156 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Sink folds records into metrics. Build it with New.
+type Sink struct {
+	set
+	pods       map[trace.Pod]*pod
+	desired    map[string]int // pods by source
+	lastRelist int64
+}
+
+// New returns a sink whose metrics, and those of the Go runtime and the process,
+// are registered with reg. It fails when one of those names is taken.
+func New(reg prometheus.Registerer) (*Sink, error) {
+	s := &Sink{set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[string]int{}}
+	all := append(s.collectors(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, c := range all {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// Run applies what cur yields until ctx is done or cur is closed.
+func (s *Sink) Run(ctx context.Context, cur *trace.Cursor) error {
+	buf := make([]trace.Record, 0, 256)
+	for {
+		recs, lost, err := cur.Next(ctx, buf)
+		if errors.Is(err, trace.ErrClosed) || ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read records for metrics: %w", err)
+		}
+		s.Lost(lost)
+		for i := range recs {
+			s.Apply(&recs[i])
+		}
+	}
+}
+
+// Lost counts n records that were missed.
+func (s *Sink) Lost(n uint64) { s.recordsLost.Add(float64(n)) }
+
+// Apply folds one record in.
+func (s *Sink) Apply(r *trace.Record) {
+	if r == nil || r.Event == nil {
+		return
+	}
+	s.records.WithLabelValues(r.Event.Kind().String()).Inc()
+	switch e := r.Event.(type) {
+	case *trace.Milestone:
+		s.milestone(r, e)
+	case *trace.PodStatus:
+		s.status(r, e)
+	case *trace.Sync:
+		s.sync(r, e)
+	case *trace.PLEGRelist:
+		s.relist(r)
+	case *trace.Source:
+		s.source(e)
+	case *trace.Decision:
+		s.decision(e)
+	}
+	if r.Edge == trace.EdgeEnd {
+		s.ended(r)
+	}
+}
+
+// ended folds in the end of something that is observed only then.
+func (s *Sink) ended(r *trace.Record) {
+	sec := r.Dur.Seconds()
+	switch e := r.Event.(type) {
+	case *trace.CRICall:
+		op := Operation(e.Method)
+		s.runtimeOps.WithLabelValues(op).Inc()
+		s.runtimeOpsDuration.WithLabelValues(op).Observe(sec)
+		if e.Err != "" || (e.Code != "" && e.Code != "OK") {
+			s.runtimeOpsErrors.WithLabelValues(op).Inc()
+		}
+	case *trace.Wait:
+		s.waitSeconds.WithLabelValues(string(e.For)).Add(sec)
+	case *trace.ImagePull:
+		if e.Err == "" && !e.Shared {
+			s.imagePull.WithLabelValues(sizeBucket(e.Bytes)).Observe(sec)
+		}
+	case *trace.CgroupOp:
+		op := e.Op
+		if op == "ensure" {
+			op = "create"
+		}
+		s.cgroupDuration.WithLabelValues(op).Observe(sec)
+	case *trace.Action:
+		s.action(r, e)
+	}
+}
+
+// relist follows PLEG's relists. Upstream: pkg/kubelet/pleg/generic.go, Relist.
+func (s *Sink) relist(r *trace.Record) {
+	begin := r.Start()
+	if r.Edge == trace.EdgeEnd {
+		s.plegDuration.Observe(r.Dur.Seconds())
+	}
+	if begin == s.lastRelist {
+		return // its begin was seen already
+	}
+	if s.lastRelist != 0 {
+		s.plegInterval.Observe(time.Duration(begin - s.lastRelist).Seconds())
+	}
+	s.lastRelist = begin
+	s.plegLastSeen.Set(float64(time.Unix(0, begin).Unix()))
+}
+
+func (s *Sink) source(e *trace.Source) {
+	if e.Op != "SET" {
+		return
+	}
+	s.desired[e.Source] = e.Pods
+	static, other := 0, 0
+	for source, n := range s.desired {
+		if source == "api" {
+			other += n
+		} else {
+			static += n
+		}
+	}
+	s.desiredPods.WithLabelValues("true").Set(float64(static))
+	s.desiredPods.WithLabelValues("").Set(float64(other))
+}
+
+// decision counts images that garbage collection removed, by the decision's input
+// named reason: space or age.
+func (s *Sink) decision(e *trace.Decision) {
+	if e.By != "gc.image" || e.Verdict != "remove" {
+		return
+	}
+	reason := "unknown"
+	for _, in := range e.Inputs {
+		if in.K == "reason" && (in.V == "space" || in.V == "age") {
+			reason = in.V
+		}
+	}
+	s.imageGC.WithLabelValues(reason).Inc()
+}

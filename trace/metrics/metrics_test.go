@@ -1,0 +1,241 @@
+package metrics
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var web = trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
+
+const ms = time.Millisecond
+
+func newSink(t *testing.T) (*Sink, *prometheus.Registry) {
+	t.Helper()
+	reg := prometheus.NewRegistry()
+	s, err := New(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, reg
+}
+
+// story applies a pod's life and some of the node's.
+func story(s *Sink) {
+	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	n := uint64(0)
+	put := func(at time.Duration, pod trace.Pod, edge trace.Edge, dur time.Duration, e trace.Event) {
+		n++
+		s.Apply(&trace.Record{Seq: n, Time: t0.Add(at).UnixNano(), Edge: edge, Dur: dur, Pod: pod, Event: e})
+	}
+	node := trace.Pod{}
+	const point, begin, end = trace.EdgePoint, trace.EdgeBegin, trace.EdgeEnd
+	put(0, node, begin, 0, &trace.PLEGRelist{Cause: "start"})
+	put(20*ms, node, end, 20*ms, &trace.PLEGRelist{Cause: "start"})
+	put(30*ms, node, end, ms, &trace.Source{Source: "file", Op: "SET", Pods: 1})
+	put(40*ms, web, point, 0, &trace.Milestone{Name: "seen", Spec: &trace.PodSpec{
+		Containers: []trace.ContainerSpec{{Name: "web"}}, InitContainers: []trace.ContainerSpec{{Name: "setup"}},
+	}})
+	put(60*ms, web, begin, 0, &trace.Sync{Why: "create", N: 1})
+	put(61*ms, web, end, ms, &trace.CgroupOp{Op: "ensure"})
+	put(70*ms, web, end, 9*ms, &trace.Wait{For: trace.WaitQueue})
+	put(370*ms, web, end, 300*ms, &trace.CRICall{Method: "RunPodSandbox", Code: "OK"})
+	put(370*ms, web, end, 300*ms, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	put(380*ms, web, end, ms, &trace.CRICall{Method: "ContainerStatus", Code: "NotFound", Err: "no"})
+	put(2000*ms, web, end, 1500*ms, &trace.ImagePull{Image: "web:1", Bytes: 68 << 20})
+	put(2000*ms, web, end, 1500*ms, &trace.ImagePull{Image: "web:1", Bytes: 68 << 20, Shared: true})
+	put(2100*ms, web, end, 90*ms, &trace.Action{ID: "create setup", Verb: "create", Container: "setup", Err: "CreateContainerConfigError: no key"})
+	put(2200*ms, web, end, 80*ms, &trace.Action{ID: "create setup", Verb: "create", Container: "setup"})
+	put(2300*ms, web, end, 80*ms, &trace.Action{ID: "start setup", Verb: "start", Container: "setup"})
+	put(2400*ms, web, end, 2340*ms, &trace.Sync{Why: "create", N: 1})
+	put(2400*ms, web, point, 0, &trace.PodStatus{Phase: "Pending", SandboxID: "s", Containers: []trace.ContainerStatus{{Name: "setup", Init: true, State: "running"}, {Name: "web", State: "waiting"}}})
+	put(2500*ms, web, end, 80*ms, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
+	done := trace.ContainerStatus{Name: "setup", Init: true, State: "terminated", Reason: "Completed"}
+	put(2600*ms, web, point, 0, &trace.PodStatus{Phase: "Running", SandboxID: "s", Containers: []trace.ContainerStatus{done, {Name: "web", State: "running"}}})
+	put(2600*ms, web, point, 0, &trace.Milestone{Name: "started", Since: 2560 * ms})
+	put(2700*ms, web, end, 5*ms, &trace.Sync{Why: "retry", N: 2})
+	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "remove", Inputs: []trace.KV{{K: "reason", V: "space"}}})
+	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "keep"})
+	put(60*time.Second, node, end, 10*ms, &trace.PLEGRelist{Cause: "period"}) // its begin was lost
+	s.Lost(3)
+}
+
+// ours gathers all but the Go runtime's and the process's metrics, as scraped.
+func ours(t *testing.T, reg *prometheus.Registry) string {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "go_") || strings.HasPrefix(f.GetName(), "process_") {
+			continue
+		}
+		if _, err := expfmt.MetricFamilyToText(&b, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func TestStory(t *testing.T) {
+	s, reg := newSink(t)
+	story(s)
+	got := ours(t, reg)
+	if *update {
+		if err := os.WriteFile("testdata/story.txt", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/story.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(-want +got, -update rewrites):\n%s", diff)
+	}
+	for _, line := range []string{
+		`kubelet_runtime_operations_total{operation_type="run_podsandbox"} 1`,
+		`kubelet_runtime_operations_errors_total{operation_type="container_status"} 1`,
+		`kubelet_pod_start_duration_seconds_sum 2.56`,
+		`kubelet_pod_worker_start_duration_seconds_sum 0.02`,
+		`kubelet_pleg_relist_interval_seconds_sum 59.99`,
+		`kubelet_pleg_relist_duration_seconds_count 2`,
+		`kubelet_started_pods_total 1`,
+		`kubelet_started_containers_total{container_type="init_container"} 2`,
+		`kubelet_started_containers_errors_total{code="CreateContainerConfigError",container_type="init_container"} 1`,
+		`kubelet_terminated_containers_total{container_type="init_container",exit_code="0",reason="Completed"} 1`,
+		`kubelet_running_pods 1`,
+		`kubelet_running_containers{container_state="running"} 1`,
+		`kubelet_image_pull_duration_seconds_count{image_size_in_bytes="10MB-100MB"} 1`,
+		`kubelet_image_garbage_collected_total{reason="space"} 1`,
+		`kubeloupe_wait_seconds_total{kind="queue"} 0.009`,
+		`kubeloupe_records_lost_total 3`,
+	} {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("missing: %s", line)
+		}
+	}
+}
+
+func TestGoneAndAdopted(t *testing.T) {
+	s, reg := newSink(t)
+	story(s)
+	s.Apply(&trace.Record{Pod: web, Event: &trace.Milestone{Name: "gone"}})
+	s.Apply(&trace.Record{Pod: web, Event: &trace.Milestone{Name: "started", Since: time.Hour, Adopted: true}})
+	got := ours(t, reg)
+	for _, line := range []string{"kubelet_running_pods 0", `kubelet_running_containers{container_state="running"} 0`, "kubelet_pod_start_duration_seconds_count 1"} {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("missing: %s", line)
+		}
+	}
+}
+
+func TestRegistersOnce(t *testing.T) {
+	_, reg := newSink(t)
+	if _, err := New(reg); err == nil {
+		t.Error("a second set in one registry")
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{}
+	for _, f := range families {
+		have[f.GetName()] = true
+	}
+	for _, name := range []string{"go_goroutines", "process_start_time_seconds", "kubeloupe_records_lost_total"} {
+		if !have[name] {
+			t.Errorf("no %s", name)
+		}
+	}
+}
+
+func TestEveryKindAndBounds(t *testing.T) {
+	s, _ := newSink(t)
+	for i := range maxPods + 100 {
+		kinds := trace.Kinds()
+		e, _ := trace.New(kinds[i%len(kinds)])
+		pod := trace.Pod{Name: fmt.Sprint(i)}
+		s.Apply(&trace.Record{Seq: uint64(i), Edge: trace.Edge(i % 3), Pod: pod, Event: e})
+		s.Apply(&trace.Record{Pod: pod, Event: &trace.Milestone{Name: "seen"}})
+	}
+	s.Apply(nil)
+	s.Apply(&trace.Record{})
+	if len(s.pods) > maxPods {
+		t.Errorf("%d pods remembered", len(s.pods))
+	}
+}
+
+func TestScrapeBesideApply(t *testing.T) {
+	s, reg := newSink(t)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 50 {
+			story(s)
+		}
+	})
+	for range 20 {
+		ours(t, reg)
+	}
+	wg.Wait()
+}
+
+func TestRun(t *testing.T) {
+	s, reg := newSink(t)
+	bus := trace.NewBus(2)
+	cur := bus.Subscribe(trace.FromNow)
+	for range 5 {
+		trace.Point(bus, trace.Span{}, trace.Log{})
+	}
+	cur.Close()
+	if err := s.Run(t.Context(), cur); err != nil {
+		t.Fatal(err)
+	}
+	got := ours(t, reg)
+	for _, line := range []string{`kubeloupe_records_total{kind="log"} 2`, "kubeloupe_records_lost_total 3"} {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("missing: %s", line)
+		}
+	}
+}
+
+// TestOperations holds upstream's names, as in instrumented_services.go.
+func TestOperations(t *testing.T) {
+	for method, want := range map[string]string{
+		"Version": "version", "Status": "status", "CreateContainer": "create_container", "ListContainers": "list_containers",
+		"UpdateContainerResources": "update_container", "ReopenContainerLog": "reopen_container_log", "ExecSync": "exec_sync",
+		"RunPodSandbox": "run_podsandbox", "PodSandboxStatus": "podsandbox_status", "ListPodSandbox": "list_podsandbox",
+		"ListPodSandboxStats": "list_podsandbox_stats", "UpdatePodSandboxResources": "update_podsandbox_resources",
+		"ImageFsInfo": "image_fs_info", "PullImage": "pull_image", "GetContainerEvents": "get_container_events",
+		"ListMetricDescriptors": "list_metric_descriptors", "RuntimeConfig": "runtime_config", "": "",
+	} {
+		if got := Operation(method); got != want {
+			t.Errorf("%s is %q, want %q", method, got, want)
+		}
+	}
+}
+
+func TestSizeBuckets(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "N/A", -1: "N/A", 1: "0-10MB", 10 << 20: "0-10MB", 10<<20 + 1: "10MB-100MB", 1 << 30: "500MB-1GB", 200 << 30: "GT100GB",
+	} {
+		if got := sizeBucket(bytes); got != want {
+			t.Errorf("%d is %q, want %q", bytes, got, want)
+		}
+	}
+}

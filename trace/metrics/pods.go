@@ -1,0 +1,149 @@
+package metrics
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxPods bounds what is remembered.
+const maxPods = 4096
+
+// pod is what the metrics need to remember of one pod.
+type pod struct {
+	seen    int64 // Unix nanoseconds; 0 unknown
+	synced  bool
+	init    map[string]bool   // names of init containers
+	running bool              // its sandbox runs, as far as the last status tells
+	states  map[string]string // running or exited by container name, of the last status
+	known   bool              // there was a status
+}
+
+func (s *Sink) pod(key trace.Pod) *pod {
+	p := s.pods[key]
+	if p == nil {
+		if len(s.pods) >= maxPods {
+			for old := range s.pods {
+				delete(s.pods, old)
+				break
+			}
+		}
+		p = &pod{init: map[string]bool{}}
+		s.pods[key] = p
+	}
+	return p
+}
+
+func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
+	switch e.Name {
+	case "seen":
+		p := s.pod(r.Pod)
+		p.seen, p.synced = r.Time, false
+		if e.Spec != nil {
+			s.containersPerPod.Observe(float64(len(e.Spec.Containers)))
+			for _, c := range e.Spec.InitContainers {
+				p.init[c.Name] = true
+			}
+		}
+	case "started":
+		if !e.Adopted && e.Since > 0 {
+			s.podStart.Observe(e.Since.Seconds())
+		}
+	case "gone":
+		delete(s.pods, r.Pod)
+		s.count()
+	}
+}
+
+// status brings the gauges in line with a pod's status and counts what ended.
+func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
+	p := s.pod(r.Pod)
+	was, known := p.states, p.known
+	p.known, p.running = true, e.SandboxID != "" && (e.Phase == "Pending" || e.Phase == "Running")
+	p.states = map[string]string{}
+	for _, c := range e.Containers {
+		if c.Init {
+			p.init[c.Name] = true
+		}
+		switch c.State {
+		case "running":
+			p.states[c.Name] = "running"
+		case "terminated":
+			p.states[c.Name] = "exited"
+			// Upstream: pkg/kubelet/status/status_manager.go, updateStatusInternal.
+			if known && was[c.Name] != "exited" {
+				s.terminatedContainers.WithLabelValues(p.kind(c.Name), strconv.Itoa(int(c.ExitCode)), c.Reason).Inc()
+			}
+		}
+	}
+	s.count()
+}
+
+// count sets the gauges from the pods' last statuses.
+func (s *Sink) count() {
+	pods, states := 0, map[string]int{"running": 0, "exited": 0}
+	for _, p := range s.pods {
+		if p.running {
+			pods++
+		}
+		for _, state := range p.states {
+			states[state]++
+		}
+	}
+	s.runningPods.Set(float64(pods))
+	for state, n := range states {
+		s.runningContainers.WithLabelValues(state).Set(float64(n))
+	}
+}
+
+// kind is upstream's container_type.
+func (p *pod) kind(container string) string {
+	if p.init[container] {
+		return "init_container"
+	}
+	return "container"
+}
+
+// sync observes passes. Upstream: pkg/kubelet/pod_workers.go, podWorkerLoop.
+func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
+	if p := s.pods[r.Pod]; p != nil && !p.synced {
+		p.synced = true
+		if p.seen != 0 && r.Start() >= p.seen {
+			s.podWorkerStart.Observe(time.Duration(r.Start() - p.seen).Seconds())
+		}
+	}
+	if r.Edge != trace.EdgeEnd {
+		return
+	}
+	op := e.Why
+	switch op {
+	case "retry":
+		op = "sync"
+	case "finish":
+		op = "terminated"
+	}
+	s.podWorkerDuration.WithLabelValues(op).Observe(r.Dur.Seconds())
+}
+
+// action counts attempts. An attempt to start a container is over when its image
+// or creation fails, or when its start ends.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod.
+func (s *Sink) action(r *trace.Record, e *trace.Action) {
+	switch e.Verb {
+	case "sandbox":
+		s.startedPods.Inc()
+		if e.Err != "" {
+			s.startedPodsErrors.Inc()
+		}
+	case "image", "create", "start":
+		if e.Verb != "start" && e.Err == "" {
+			return
+		}
+		kind := s.pod(r.Pod).kind(e.Container)
+		s.startedContainers.WithLabelValues(kind).Inc()
+		if e.Err != "" {
+			s.startedContainersErrors.WithLabelValues(kind, failureCode(e.Verb, e.Err)).Inc()
+		}
+	}
+}

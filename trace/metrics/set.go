@@ -1,0 +1,98 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Upstream's bucket boundaries, in seconds.
+var (
+	podStartBuckets  = []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
+	imagePullBuckets = []float64{1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
+)
+
+// set is all collectors of ours.
+type set struct {
+	runtimeOps, runtimeOpsErrors      *prometheus.CounterVec
+	runtimeOpsDuration                *prometheus.HistogramVec
+	podStart, podWorkerStart          prometheus.Histogram
+	podWorkerDuration, cgroupDuration *prometheus.HistogramVec
+	containersPerPod                  prometheus.Histogram
+	plegDuration, plegInterval        prometheus.Histogram
+	plegLastSeen, runningPods         prometheus.Gauge
+	runningContainers, desiredPods    *prometheus.GaugeVec
+	startedPods, startedPodsErrors    prometheus.Counter
+	startedContainers                 *prometheus.CounterVec
+	startedContainersErrors           *prometheus.CounterVec
+	terminatedContainers              *prometheus.CounterVec
+	imagePull                         *prometheus.HistogramVec
+	imageGC                           *prometheus.CounterVec
+	waitSeconds, records              *prometheus.CounterVec
+	recordsLost                       prometheus.Counter
+}
+
+func newSet() set {
+	return set{
+		runtimeOps:         counters("runtime_operations_total", "CRI calls that ended, by operation.", "operation_type"),
+		runtimeOpsErrors:   counters("runtime_operations_errors_total", "CRI calls that failed, by operation.", "operation_type"),
+		runtimeOpsDuration: histograms("runtime_operations_duration_seconds", "How long CRI calls took, by operation.", prometheus.ExponentialBuckets(.005, 2.5, 14), "operation_type"),
+		podStart:           histogram("pod_start_duration_seconds", "From first seeing a pod to all its containers running. Pods found running are left out.", podStartBuckets),
+		podWorkerStart:     histogram("pod_worker_start_duration_seconds", "From first seeing a pod to its worker's first sync.", prometheus.DefBuckets),
+		podWorkerDuration:  histograms("pod_worker_duration_seconds", "How long one sync of a pod took, by kind.", prometheus.DefBuckets, "operation_type"),
+		cgroupDuration:     histograms("cgroup_manager_duration_seconds", "How long operations on pod cgroups took, by method.", prometheus.DefBuckets, "operation_type"),
+		containersPerPod:   histogram("containers_per_pod_count", "Containers per pod seen.", prometheus.ExponentialBuckets(1, 2, 5)),
+		plegDuration:       histogram("pleg_relist_duration_seconds", "How long relists took.", prometheus.DefBuckets),
+		plegInterval:       histogram("pleg_relist_interval_seconds", "Time from one relist's begin to the next.", prometheus.DefBuckets),
+		plegLastSeen:       gauge("pleg_last_seen_seconds", "Unix time at which the last relist began."),
+		runningPods:        gauge("running_pods", "Pods that have a sandbox and have not ended, by their last status."),
+		runningContainers:  gauges("running_containers", "Containers of the pods' last statuses, by state: running or exited.", "container_state"),
+		desiredPods:        gauges("desired_pods", "Pods that the sources hold; static is true for those not from the API server.", "static"),
+		startedPods:        counter("started_pods_total", "Attempts to create a pod sandbox."),
+		startedPodsErrors:  counter("started_pods_errors_total", "Attempts to create a pod sandbox that failed."),
+		startedContainers:  counters("started_containers_total", "Attempts to start a container.", "container_type"),
+		startedContainersErrors: counters("started_containers_errors_total", "Attempts to start a container that failed, by reason.",
+			"container_type", "code"),
+		terminatedContainers: counters("terminated_containers_total", "Containers seen to end.", "container_type", "exit_code", "reason"),
+		imagePull:            histograms("image_pull_duration_seconds", "How long pulls took once it was their turn, by image size.", imagePullBuckets, "image_size_in_bytes"),
+		imageGC:              counters("image_garbage_collected_total", "Images removed by garbage collection, for space or age.", "reason"),
+		waitSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "kubeloupe", Name: "wait_seconds_total", Help: "Time in which nothing worked for some pod, by what was waited for.",
+		}, []string{"kind"}),
+		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "kubeloupe", Name: "records_total", Help: "Trace records counted here, by kind of event.",
+		}, []string{"kind"}),
+		recordsLost: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "kubeloupe", Name: "records_lost_total", Help: "Trace records that these metrics missed.",
+		}),
+	}
+}
+
+func (s *set) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		s.runtimeOps, s.runtimeOpsErrors, s.runtimeOpsDuration, s.podStart, s.podWorkerStart, s.podWorkerDuration,
+		s.cgroupDuration, s.containersPerPod, s.plegDuration, s.plegInterval, s.plegLastSeen, s.runningPods,
+		s.runningContainers, s.desiredPods, s.startedPods, s.startedPodsErrors, s.startedContainers,
+		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.waitSeconds, s.records, s.recordsLost,
+	}
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Subsystem: "kubelet", Name: name, Help: help})
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "kubelet", Name: name, Help: help}, labels)
+}
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: "kubelet", Name: name, Help: help})
+}
+
+func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "kubelet", Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: "kubelet", Name: name, Help: help, Buckets: buckets})
+}
+
+func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: "kubelet", Name: name, Help: help, Buckets: buckets}, labels)
+}
