@@ -64,26 +64,34 @@ func (c *Collector) lookAtImages(ctx context.Context) (ImageInputs, error) {
 		Now: now, Policy: c.cfg.ImagePolicy, Watched: now.Sub(c.began),
 		Images: c.seen.look(now, images.GetImages(), containers.GetContainers()),
 	}
-	in.FS, err = c.ImageFS(ctx)
+	in.FS, err = c.imageFS(ctx)
 	return in, err
 }
 
-// ImageFS measures the file system that holds the images.
-func (c *Collector) ImageFS(ctx context.Context) (FS, error) {
+// ImageDir asks the runtime where it keeps its images.
+func (c *Collector) ImageDir(ctx context.Context) (string, error) {
 	info, err := c.cfg.Images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
 	if err != nil {
-		return FS{}, fmt.Errorf("image file system: %w", err)
+		return "", fmt.Errorf("image file system: %w", err)
 	}
 	if len(info.GetImageFilesystems()) == 0 {
-		return FS{}, errors.New("image file system: the runtime names none")
+		return "", errors.New("image file system: the runtime names none")
 	}
-	mount := info.ImageFilesystems[0].GetFsId().GetMountpoint()
-	f, err := c.cfg.FSInfo(mount)
+	return info.ImageFilesystems[0].GetFsId().GetMountpoint(), nil
+}
+
+// imageFS measures the file system that holds the images.
+func (c *Collector) imageFS(ctx context.Context) (FS, error) {
+	dir, err := c.ImageDir(ctx)
+	if err != nil {
+		return FS{}, err
+	}
+	f, err := c.cfg.FSInfo(dir)
 	if err != nil {
 		return FS{}, fmt.Errorf("image file system: %w", err)
 	}
 	if f.Capacity <= 0 {
-		return FS{}, fmt.Errorf("image file system %s: %w", mount, errNoCapacity)
+		return FS{}, fmt.Errorf("image file system %s: %w", dir, errNoCapacity)
 	}
 	return f, nil
 }

@@ -26,6 +26,14 @@ func DefaultImagePolicy() ImagePolicy {
 	return ImagePolicy{High: 85, Low: 80, MinAge: 2 * time.Minute}
 }
 
+// String tells the marks, as "image GC at 85% → 80%".
+func (p ImagePolicy) String() string {
+	if p.High >= 100 {
+		return "no image GC by usage"
+	}
+	return fmt.Sprintf("image GC at %d%% → %d%%", p.High, p.Low)
+}
+
 // FS is a file system's size, in bytes.
 type FS struct{ Capacity, Available int64 }
 

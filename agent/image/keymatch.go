@@ -1,0 +1,79 @@
+package image
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// hub is what docker calls its default registry in its config.
+const hub = "index.docker.io"
+
+// match returns the credentials of all entries that fit a repository, the more
+// specific first. Docker's own name for its default registry fits when nothing else does.
+//
+// Upstream: pkg/credentialprovider/keyring.go, BasicDockerKeyring.
+func match(entries map[string]login, repository string) []*runtimeapi.AuthConfig {
+	byPlace := make(map[string][]*runtimeapi.AuthConfig)
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		p := place(key)
+		byPlace[p] = append(byPlace[p], &runtimeapi.AuthConfig{Username: entries[key].Username, Password: entries[key].Password})
+	}
+	var found []*runtimeapi.AuthConfig
+	for _, p := range slices.SortedFunc(maps.Keys(byPlace), func(a, b string) int { return cmp.Compare(b, a) }) {
+		if fits(p, repository) {
+			found = append(found, byPlace[p]...)
+		}
+	}
+	if len(found) == 0 && strings.HasPrefix(repository, "docker.io/") {
+		return byPlace[hub]
+	}
+	return found
+}
+
+// place normalises an entry's name to host or host/path, as
+// https://registry.example.com/v2/ to registry.example.com.
+func place(key string) string {
+	key = strings.TrimPrefix(strings.TrimPrefix(key, "https://"), "http://")
+	host, p, _ := strings.Cut(key, "/")
+	if first, rest, ok := strings.Cut(p, "/"); ok && (first == "v1" || first == "v2") {
+		p = rest
+	}
+	if p == "" {
+		return host
+	}
+	return host + "/" + p
+}
+
+// fits reports whether an entry for pattern is good for a repository: the same port,
+// each part of the host alike (* stands for any), and the path a beginning of the
+// repository's.
+func fits(pattern, repository string) bool {
+	wantHost, wantPath, _ := strings.Cut(pattern, "/")
+	host, repo, _ := strings.Cut(repository, "/")
+	if !strings.HasPrefix(repo, wantPath) {
+		return false
+	}
+	if wantHost == host { // IPv6 addresses fit only so
+		return true
+	}
+	wantHost, wantPort, _ := strings.Cut(wantHost, ":")
+	host, port, _ := strings.Cut(host, ":")
+	if wantPort != port {
+		return false
+	}
+	wantParts, parts := strings.Split(wantHost, "."), strings.Split(host, ".")
+	if len(wantParts) != len(parts) {
+		return false
+	}
+	for i, part := range parts {
+		if ok, err := path.Match(wantParts[i], part); err != nil || !ok {
+			return false
+		}
+	}
+	return true
+}

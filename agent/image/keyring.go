@@ -1,0 +1,112 @@
+package image
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxConfig is the largest docker config that is read, in bytes.
+const maxConfig = 10 << 20
+
+// FileKeyring holds the node's registry credentials: the first docker config that is
+// there and can be read. It is read anew for each pull, so a changed file counts at once.
+type FileKeyring struct {
+	bus   *trace.Bus
+	files []string
+}
+
+// NewFileKeyring looks for a config.json in the agent's root directory, the working
+// directory, ~/.docker and /.docker, then for a .dockercfg in the root directory, the
+// working directory, ~ and /. A file that is there and broken is told of on bus.
+//
+// Upstream: pkg/credentialprovider/config.go, DefaultDockerConfigJSONPaths and
+// DefaultDockercfgPaths.
+func NewFileKeyring(rootDir string, bus *trace.Bus) *FileKeyring {
+	home, _ := os.UserHomeDir() // "" reads the working directory twice, no harm
+	k := &FileKeyring{bus: bus}
+	for _, dir := range []string{rootDir, "", filepath.Join(home, ".docker"), "/.docker"} {
+		k.files = append(k.files, filepath.Join(dir, "config.json"))
+	}
+	for _, dir := range []string{rootDir, "", home, "/"} {
+		k.files = append(k.files, filepath.Join(dir, ".dockercfg"))
+	}
+	return k
+}
+
+// Lookup implements Keyring.
+func (k *FileKeyring) Lookup(repository string) []*runtimeapi.AuthConfig {
+	for _, name := range k.files {
+		entries, err := readDockerConfig(name)
+		switch {
+		case err == nil:
+			return match(entries, repository)
+		case !errors.Is(err, fs.ErrNotExist):
+			trace.Point(k.bus, trace.Span{}, trace.Log{Level: "warn", Message: "registry credentials: " + err.Error()})
+		}
+	}
+	return nil
+}
+
+// login is one entry of a docker config.
+type login struct {
+	Username string `json:"username"`
+	Password string `json:"password"`
+	// Auth is base64 of user:password and wins over the two above.
+	Auth string `json:"auth"`
+}
+
+func readDockerConfig(name string) (map[string]login, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxConfig {
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxConfig)
+	}
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var entries map[string]login
+	if filepath.Base(name) == ".dockercfg" {
+		err = json.Unmarshal(raw, &entries)
+	} else {
+		var config struct {
+			Auths map[string]login `json:"auths"`
+		}
+		err = json.Unmarshal(raw, &config)
+		entries = config.Auths
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a docker config: not the JSON expected", name) // never quote a secret
+	}
+	for host, l := range entries {
+		if l.Auth == "" {
+			continue
+		}
+		user, password, ok := decodeAuth(l.Auth)
+		if !ok {
+			return nil, fmt.Errorf("%s: auths[%q].auth must be base64 of user:password", name, host)
+		}
+		entries[host] = login{Username: user, Password: password}
+	}
+	return entries, nil
+}
+
+func decodeAuth(auth string) (user, password string, ok bool) {
+	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(auth), "="))
+	if err != nil {
+		return "", "", false
+	}
+	return strings.Cut(string(raw), ":")
+}

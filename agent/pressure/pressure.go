@@ -1,0 +1,86 @@
+package pressure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Period is how often Run measures.
+const Period = 10 * time.Second
+
+// Usage is how much of something is used, in bytes.
+type Usage struct{ Used, Capacity int64 }
+
+// Signal is one resource to watch.
+type Signal struct {
+	// Name is memory, nodefs or imagefs.
+	Name string
+	// Rule says what happens at which mark, for people; may be empty.
+	Rule string
+	// Measure reads the current figure.
+	Measure func(context.Context) (Usage, error)
+}
+
+// Config is what a Watcher is built from.
+type Config struct {
+	// Bus is where events go; nil drops them.
+	Bus     *trace.Bus
+	Signals []Signal
+}
+
+// Watcher publishes the usage of its signals.
+type Watcher struct {
+	bus     *trace.Bus
+	signals []Signal
+	failing map[string]bool
+}
+
+// New returns a Watcher.
+func New(c Config) (*Watcher, error) {
+	var errs []error
+	for i, s := range c.Signals {
+		if s.Name == "" || s.Measure == nil {
+			errs = append(errs, fmt.Errorf("pressure: signal %d (%q) needs a Name and a Measure", i, s.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &Watcher{bus: c.Bus, signals: c.Signals, failing: make(map[string]bool)}, nil
+}
+
+// Run measures now and every Period until ctx is done.
+func (w *Watcher) Run(ctx context.Context) error {
+	t := time.NewTicker(Period)
+	defer t.Stop()
+	for {
+		w.measure(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+func (w *Watcher) measure(ctx context.Context) {
+	for _, s := range w.signals {
+		u, err := s.Measure(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			if !w.failing[s.Name] {
+				trace.Point(w.bus, trace.Span{}, trace.Log{Level: "warn", Message: fmt.Sprintf("cannot measure %s: %v", s.Name, err)})
+			}
+			w.failing[s.Name] = true
+			continue
+		}
+		w.failing[s.Name] = false
+		trace.Point(w.bus, trace.Span{}, trace.Pressure{Signal: s.Name, Used: u.Used, Capacity: u.Capacity, Rule: s.Rule})
+	}
+}
