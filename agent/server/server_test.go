@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func testServer(t *testing.T, loop error) *Server {
+	t.Helper()
+	s, err := New(Config{
+		Pods: func() []v1.Pod {
+			return []v1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "b"}}, {ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a"}}}
+		},
+		Checks: []Check{{Name: "syncloop", Check: func() error { return loop }}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestHealth(t *testing.T) {
+	stuck := errors.New("stuck for 3m")
+	for _, c := range []struct {
+		name, path string
+		loop       error
+		code       int
+		body       string
+	}{
+		{"all well", "/healthz", nil, 200, "ok"},
+		{"verbose", "/healthz?verbose", nil, 200, "[+]ping ok\n[+]syncloop ok\nhealthz check passed\n"},
+		{"one fails", "/healthz", stuck, 500, "[+]ping ok\n[-]syncloop failed: stuck for 3m\nhealthz check failed\n"},
+		{"excluded", "/healthz?exclude=syncloop", stuck, 200, "ok"},
+		{"by name", "/healthz/syncloop", stuck, 500, "internal server error: stuck for 3m\n"},
+		{"ping", "/healthz/ping", stuck, 200, "ok"},
+		{"no such check", "/healthz/nope", nil, 404, "404 page not found\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			testServer(t, c.loop).health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))
+			if w.Code != c.code || w.Body.String() != c.body {
+				t.Errorf("%d %q, want %d %q", w.Code, w.Body, c.code, c.body)
+			}
+		})
+	}
+}
+
+func TestPodsOverTheNetwork(t *testing.T) {
+	s := testServer(t, nil)
+	s.cfg.Address, s.cfg.ReadOnlyPort = "127.0.0.1", freePort(t)
+	if err := s.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	url := "http://" + s.Addresses()[0]
+
+	res, err := http.Get(url + "/pods") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() //nolint:errcheck // a test
+	var list v1.PodList
+	if err := json.NewDecoder(res.Body).Decode(&list); err != nil {
+		t.Fatal(err)
+	}
+	if list.Kind != "PodList" || len(list.Items) != 2 || list.Items[0].Name != "a" {
+		t.Errorf("got %+v", list)
+	}
+	post, err := http.Post(url+"/pods", "", nil) //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer post.Body.Close() //nolint:errcheck // a test
+	if post.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST answered %d", post.StatusCode)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := http.Get(url + "/pods"); err == nil { //nolint:noctx,bodyclose // nothing answers
+		t.Error("it still listens")
+	}
+}
+
+func TestPortInUseNamesFlagAndRemedy(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // a test
+	s := testServer(t, nil)
+	s.cfg.HealthzAddress, s.cfg.HealthzPort = "127.0.0.1", int32(l.Addr().(*net.TCPAddr).Port)
+	err = s.Listen(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "--healthz-port") || !strings.Contains(err.Error(), "remedy") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestOffServesNothing(t *testing.T) {
+	s := testServer(t, nil)
+	if err := s.Listen(t.Context()); err != nil || len(s.Addresses()) != 0 {
+		t.Errorf("%v, %v", s.Addresses(), err)
+	}
+}
+
+func freePort(t *testing.T) int32 {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // a test
+	return int32(l.Addr().(*net.TCPAddr).Port)
+}
+
