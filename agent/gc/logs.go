@@ -92,7 +92,7 @@ func treeSize(path string) int64 {
 	var n int64
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // a best effort
+			return nil // a best effort
 		}
 		if info, err := d.Info(); err == nil {
 			n += info.Size()

@@ -13,6 +13,6 @@ func StatFS(path string) (FS, error) {
 	if err := unix.Statfs(path, &st); err != nil {
 		return FS{}, fmt.Errorf("statfs %s: %w", path, err)
 	}
-	size := int64(st.Bsize) //nolint:unconvert // its type differs between systems
+	size := int64(st.Bsize) // its type differs between systems
 	return FS{Capacity: int64(st.Blocks) * size, Available: int64(st.Bavail) * size}, nil
 }

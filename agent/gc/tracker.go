@@ -39,7 +39,7 @@ func (t *tracker) look(now time.Time, images []*runtimeapi.Image, containers []*
 		}
 		next[key] = s
 		out = append(out, Image{
-			ID: img.Id, Name: nameOf(img), Size: int64(img.Size), Pinned: img.Pinned, Used: inUse, //nolint:gosec // no image has 8 EiB
+			ID: img.Id, Name: nameOf(img), Size: int64(img.Size), Pinned: img.Pinned, Used: inUse,
 			FirstSeen: s.first, LastUsed: s.used, RuntimeHandler: img.GetSpec().GetRuntimeHandler(),
 		})
 	}

@@ -44,14 +44,18 @@ func (b *backoff) check(t target, now time.Time) (attempt, bool) {
 	return a, ok && now.Before(a.until())
 }
 
-// fail notes a failed pull and returns how long to wait.
-func (b *backoff) fail(t target, now time.Time, err string) attempt {
+// fail notes a pull that began and now failed, and returns how long to wait. Containers
+// of one pod that shared it count once.
+func (b *backoff) fail(t target, began, now time.Time, err string) attempt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.all == nil {
 		b.all = make(map[target]attempt)
 	}
 	a, ok := b.all[t]
+	if ok && !a.at.Before(began) {
+		return a
+	}
 	if !ok || a.expired(now) {
 		a = attempt{delay: backoffFirst / 2}
 	}

@@ -292,6 +292,24 @@ func TestSharedFailureBacksEveryPodOff(t *testing.T) {
 	})
 }
 
+// Two containers of one pod want the same image: a failure counts once.
+func TestOnePodFailsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPuller(t, Config{Service: newNode()})
+		var wg sync.WaitGroup
+		for _, c := range []string{"a", "b"} {
+			wg.Go(func() {
+				_, err := p.Ensure(t.Context(), Request{PodUID: "u", Container: c, Image: app})
+				var e *Error
+				if !errors.As(err, &e) || time.Until(e.RetryAt) != 10*time.Second {
+					t.Errorf("error %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
 func TestPodThatBeganThePullGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(app)

@@ -49,7 +49,7 @@ func (p *Puller) pull(ctx context.Context, req *Request, name Name, spec *runtim
 	case errors.As(err, &inspect):
 		return Result{}, p.inspectError(ctx, req, inspect.error)
 	case err != nil:
-		return Result{}, p.failed(ctx, req, err)
+		return Result{}, p.failed(ctx, req, began, err)
 	}
 
 	total := time.Since(began)
@@ -128,7 +128,7 @@ func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []
 }
 
 func pullEvent(image string, img *runtimeapi.Image, shared bool, err error) trace.ImagePull {
-	e := trace.ImagePull{Image: image, Shared: shared, Ref: img.GetId(), Bytes: int64(img.GetSize())} //nolint:gosec // no image has 8 EiB
+	e := trace.ImagePull{Image: image, Shared: shared, Ref: img.GetId(), Bytes: int64(img.GetSize())}
 	if err != nil {
 		e.Err = err.Error()
 	}

@@ -61,7 +61,7 @@ func newResult(req *Request, img *runtimeapi.Image) Result {
 		Ref:   img.GetId(),
 		Spec:  &runtimeapi.ImageSpec{Image: img.GetId(), UserSpecifiedImage: req.Image},
 		User:  User{Name: img.GetUsername()},
-		Bytes: int64(img.GetSize()), //nolint:gosec // no image has 8 EiB
+		Bytes: int64(img.GetSize()),
 	}
 	if uid := img.GetUid(); uid != nil {
 		r.User.UID = new(uid.GetValue())

@@ -10,10 +10,10 @@ import (
 )
 
 // failed notes a pull that went wrong and types its error.
-func (p *Puller) failed(ctx context.Context, req *Request, cause error) error {
+func (p *Puller) failed(ctx context.Context, req *Request, began time.Time, cause error) error {
 	err := pullError(req.Image, cause)
 	p.warn(ctx, req, "Failed", fmt.Sprintf("Failed to pull image %q: %v", req.Image, cause))
-	a := p.backoff.fail(target{req.PodUID, req.Image}, time.Now(), err.Error())
+	a := p.backoff.fail(target{req.PodUID, req.Image}, began, time.Now(), err.Error())
 	err.RetryAt = a.until()
 	p.decide(ctx, req, a, fmt.Sprintf("attempt %d failed; the next may begin in %v", a.failures, a.delay))
 	return err
