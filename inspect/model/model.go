@@ -84,7 +84,7 @@ func (m *Model) Apply(r *trace.Record) {
 			m.node.LastRelist = r.At()
 		}
 	case *trace.Source:
-		m.sources.source(r, e)
+		m.sources.delivered(r, e)
 	case *trace.SourceError:
 		m.sources.add(r, e)
 	}

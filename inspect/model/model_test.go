@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -336,11 +337,64 @@ func TestSourceErrorsAndLines(t *testing.T) {
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Error(diff)
 	}
-	mended := tape.New()
-	mended.Point(ms, web, 0, &trace.Source{Source: "file", Op: "UPDATE", Path: "a.yaml"})
-	apply(m, mended.Records())
-	if es := m.SourceErrors(); len(es) != 0 {
-		t.Errorf("after mending: %+v", es)
+	for what, e := range map[string]trace.Event{
+		"delivered":      &trace.Source{Source: "file", Op: "UPDATE", Path: "a.yaml"},
+		"an empty error": &trace.SourceError{Source: "file", Path: "a.yaml"},
+		"a pod of it":    &trace.Milestone{Name: "seen", Source: "file", Spec: &trace.PodSpec{Manifest: "a.yaml"}},
+	} {
+		m := New(Options{})
+		again := tape.New()
+		again.Point(0, trace.Pod{}, 0, bad)
+		again.Point(0, trace.Pod{}, 0, bad)
+		other := *bad
+		other.Line = 9
+		again.Point(0, trace.Pod{}, 0, &other)
+		apply(m, again.Records())
+		if n := len(m.SourceErrors()); n != 2 {
+			t.Errorf("%d errors, want 2", n)
+		}
+		pod := trace.Pod{}
+		if _, ok := e.(*trace.Milestone); ok {
+			pod = web
+		}
+		mended := tape.New()
+		mended.Point(ms, pod, 0, e)
+		apply(m, mended.Records())
+		if es := m.SourceErrors(); len(es) != 0 {
+			t.Errorf("mended by %s: %+v", what, es)
+		}
+	}
+}
+
+func TestKeptRecords(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, web, 0, &trace.Milestone{Name: "seen"})
+	pull := tp.Begin(0, web, 0, &trace.ImagePull{Image: "redis"})
+	for i := range 50 {
+		tp.Point(time.Duration(i)*ms, web, pull, &trace.ImageProgress{Image: "redis", Done: int64(i)})
+	}
+	tp.Point(50*ms, web, 0, &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(json.RawMessage("{}"))})
+	tp.Point(50*ms, web, 0, &trace.Log{})
+	tp.Point(60*ms, web, 0, &trace.Milestone{Name: "started", Since: 60 * ms})
+	m := New(Options{PerStart: 4})
+	apply(m, tp.Records())
+	recs, cut := m.StartRecords(web)
+	var kinds []string
+	for _, r := range recs {
+		kinds = append(kinds, r.Event.Kind().String())
+		if c, ok := r.Event.(*trace.CRICall); ok && !c.Request.IsZero() {
+			t.Error("a body is kept with the start")
+		}
+	}
+	want := []string{"pod.milestone", "image.pull", "image.progress", "cri.call", "pod.milestone"}
+	if diff := cmp.Diff(want, kinds); diff != "" || !cut {
+		t.Errorf("cut %v (-want +got):\n%s", cut, diff)
+	}
+	if m.Calls()[0].Request.IsZero() {
+		t.Error("the call has lost its body")
+	}
+	if wf, err := m.Waterfall(web, when(0)); err != nil || !wf.Incomplete || wf.Started != 60*ms {
+		t.Errorf("waterfall %+v, %v", wf, err)
 	}
 }
 
@@ -384,7 +438,7 @@ func TestBounded(t *testing.T) {
 	apply(m, tp.Records())
 	kept := 0
 	for _, p := range m.pods {
-		if len(p.recs) > opt.PerStart {
+		if len(p.recs) > opt.PerStart+maxMilestones {
 			t.Errorf("%d records kept of one start", len(p.recs))
 		}
 		if len(p.recs) > 0 {
@@ -396,7 +450,7 @@ func TestBounded(t *testing.T) {
 		"calls": {len(m.Calls()), opt.Calls}, "in flight": {len(m.InFlight()), opt.Calls}, "decisions": {len(m.Decisions()), opt.Decisions},
 		"passes": {len(m.Passes()), opt.Passes}, "pass index": {len(m.passOf), opt.Passes}, "lines": {len(m.Lines()), opt.Lines},
 		"gone": {len(m.GonePods()), opt.Gone}, "starts": {len(m.Starts()), opt.Starts}, "kept": {kept, opt.Kept}, "kept list": {len(m.kept), opt.Kept},
-		"open": {len(m.open.byID), opt.Open}, "pressure": {len(m.Pressure()), maxSignals}, "source errors": {len(m.SourceErrors()), maxSourceErrors},
+		"open": {len(m.open.byID), opt.Open}, "pressure": {len(m.Pressure()), maxSignals}, "source errors": {len(m.SourceErrors()), maxSourceFiles},
 	} {
 		if c[0] > c[1] {
 			t.Errorf("%s: %d, want at most %d", what, c[0], c[1])

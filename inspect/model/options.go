@@ -12,7 +12,7 @@ type Options struct {
 	Gone      int // pods that are gone; 100
 	Starts    int // finished starts, for percentiles and the slowest; 1000
 	Kept      int // pods whose start's records are kept; 128
-	PerStart  int // records kept per start; 1000
+	PerStart  int // records kept per start, a few milestones aside; 400
 	Open      int // spans begun and not ended; 8192
 }
 
@@ -32,7 +32,7 @@ func (o Options) withDefaults() Options {
 	set(&o.Gone, 100)
 	set(&o.Starts, 1000)
 	set(&o.Kept, 128)
-	set(&o.PerStart, 1000)
+	set(&o.PerStart, 400)
 	set(&o.Open, 8192)
 	return o
 }

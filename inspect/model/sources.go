@@ -8,8 +8,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxSourceErrors bounds how many files' errors are remembered.
-const maxSourceErrors = 200
+// How many source errors are remembered: files, and errors of each.
+const (
+	maxSourceFiles  = 200
+	maxErrorsOfFile = 10
+)
 
 // SourceError is what is wrong with one manifest now.
 type SourceError struct {
@@ -19,34 +22,55 @@ type SourceError struct {
 }
 
 // sourceErrors are the current errors by source and file, or pod where no file is known.
-type sourceErrors map[[2]string]SourceError
+type sourceErrors map[[2]string][]SourceError
 
 func sourceKey(source, path string, pod trace.Pod) [2]string {
 	return [2]string{source, cmp.Or(path, pod.String())}
 }
 
-// SourceErrors returns the errors not known to be mended, by path.
+// SourceErrors returns the errors that are not known to be mended, by source and
+// path. A file's errors are taken as mended by an error without message for it, by
+// what the source delivers from it, and by a pod that is made of it or gone.
 func (m *Model) SourceErrors() []SourceError {
 	out := make([]SourceError, 0, len(m.sources))
-	for _, e := range m.sources {
-		out = append(out, e)
+	for _, es := range m.sources {
+		out = append(out, es...)
 	}
-	slices.SortFunc(out, func(a, b SourceError) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Path, b.Path))
+	slices.SortStableFunc(out, func(a, b SourceError) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
 	})
 	return out
 }
 
 func (s sourceErrors) add(r *trace.Record, e *trace.SourceError) {
 	k := sourceKey(e.Source, e.Path, r.Pod)
-	if _, known := s[k]; known || len(s) < maxSourceErrors {
-		s[k] = SourceError{At: r.At(), Pod: r.Pod, SourceError: *e}
+	if e.Message == "" {
+		delete(s, k)
+		return
+	}
+	es, known := s[k]
+	if !known && len(s) >= maxSourceFiles {
+		return
+	}
+	es = slices.DeleteFunc(es, func(o SourceError) bool {
+		return o.Line == e.Line && o.Field == e.Field && o.Message == e.Message
+	})
+	if len(es) < maxErrorsOfFile {
+		es = append(es, SourceError{At: r.At(), Pod: r.Pod, SourceError: *e})
+	}
+	s[k] = es
+}
+
+// delivered clears the errors of what a source delivered.
+func (s sourceErrors) delivered(r *trace.Record, e *trace.Source) {
+	if r.Edge != trace.EdgeBegin && (e.Path != "" || !r.Pod.IsZero()) {
+		delete(s, sourceKey(e.Source, e.Path, r.Pod))
 	}
 }
 
-// source clears the error of a file from which a pod came meanwhile.
-func (s sourceErrors) source(r *trace.Record, e *trace.Source) {
-	if e.Path != "" || !r.Pod.IsZero() {
-		delete(s, sourceKey(e.Source, e.Path, r.Pod))
+// manifest clears the errors of a file that a pod was made of, or that is no more.
+func (s sourceErrors) manifest(source, path string) {
+	if path != "" {
+		delete(s, sourceKey(source, path, trace.Pod{}))
 	}
 }

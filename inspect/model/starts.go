@@ -10,6 +10,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
+// maxMilestones is how many milestones are kept beyond Options.PerStart.
+const maxMilestones = 8
+
 // Start is how a pod came up.
 type Start struct {
 	Pod     trace.Pod
@@ -87,6 +90,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		s.Seen, s.Source = r.At(), e.Source
 		if e.Spec != nil {
 			p.Spec, p.QoS = e.Spec, e.Spec.QoS
+			m.sources.manifest(e.Source, e.Spec.Manifest)
 		}
 	case "started":
 		if !s.Started.IsZero() {
@@ -174,6 +178,9 @@ func (m *Model) applyGone(p *pod, r *trace.Record) {
 		return
 	}
 	p.Gone = r.At()
+	if p.Spec != nil {
+		m.sources.manifest(p.Start.Source, p.Spec.Manifest)
+	}
 	if p.next != nil {
 		m.revive(p.next)
 		return
@@ -206,20 +213,36 @@ func (m *Model) revive(seen *trace.Record) {
 	m.applyPod(p, seen)
 }
 
-// keep remembers a record of a pod's start.
+// keep remembers a record of a pod's start, without bodies and only the last
+// progress of each pull. Milestones are kept even when there is no more room.
 func (m *Model) keep(p *pod, r *trace.Record) {
 	if !p.recording {
 		return
 	}
-	if len(p.recs) >= m.opt.PerStart {
-		p.cut, p.recording = true, false
+	kept := *r
+	switch e := r.Event.(type) {
+	case *trace.CRICall:
+		if !e.Request.IsZero() || !e.Response.IsZero() {
+			c := *e
+			c.Request, c.Response = trace.Body{}, trace.Body{}
+			kept.Event = &c
+		}
+	case *trace.ImageProgress:
+		p.recs = slices.DeleteFunc(p.recs, func(o trace.Record) bool {
+			_, same := o.Event.(*trace.ImageProgress)
+			return same && o.Parent == r.Parent
+		})
+	}
+	_, always := r.Event.(*trace.Milestone)
+	if len(p.recs) >= m.opt.PerStart && !(always && len(p.recs) < m.opt.PerStart+maxMilestones) {
+		p.cut = true
 		return
 	}
 	if len(p.recs) == 0 {
 		m.kept = append(m.kept, p.Key)
 		m.makeRoom()
 	}
-	p.recs = append(p.recs, *r)
+	p.recs = append(p.recs, kept)
 }
 
 // forget drops the kept records of a pod and keeps no more.

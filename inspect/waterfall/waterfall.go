@@ -94,7 +94,10 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	if m := marks["started"]; m != nil && m.adopted || marks["seen"] != nil && marks["seen"].adopted {
 		return nil, fmt.Errorf("waterfall of %s: %w", pod, ErrAdopted)
 	}
-	end := own[len(own)-1].Time
+	end := own[0].Time
+	for i := range own {
+		end = max(end, own[i].Time)
+	}
 	if !now.IsZero() {
 		end = max(end, now.UnixNano())
 	}
