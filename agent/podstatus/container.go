@@ -1,0 +1,253 @@
+package podstatus
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+)
+
+// Reasons that a status gives on its own. Upstream: pkg/kubelet/kubelet_pods.go,
+// pkg/kubelet/container/helpers.go.
+const (
+	ContainerCreating      = "ContainerCreating"
+	PodInitializing        = "PodInitializing"
+	Completed              = "Completed"
+	Error                  = "Error"
+	ContainerStatusUnknown = "ContainerStatusUnknown"
+)
+
+// maxMessages is how many bytes of termination messages a pod has, shared by its containers.
+// Upstream: pkg/kubelet/container/runtime.go, MaxPodTerminationMessageLogLength.
+const maxMessages = 12 << 10
+
+// lost is the exit code of a container whose end nobody saw.
+const lost = 137
+
+// containers returns the statuses of the listed containers: app containers by name, init containers
+// in their order.
+// Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses.
+func (g *generator) containers(specs []v1.Container, previous []v1.ContainerStatus, init bool) []v1.ContainerStatus {
+	statuses := make([]v1.ContainerStatus, 0, len(specs))
+	for i := range specs {
+		c := &specs[i]
+		old := find(previous, c.Name)
+		s := g.container(c, old)
+		g.explain(c, init, &s)
+		g.judge(c, init, &s)
+		statuses = append(statuses, s)
+	}
+	if !init {
+		slices.SortFunc(statuses, func(a, b v1.ContainerStatus) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	if len(statuses) == 0 {
+		return nil
+	}
+	return statuses
+}
+
+func find(statuses []v1.ContainerStatus, name string) *v1.ContainerStatus {
+	i := slices.IndexFunc(statuses, func(s v1.ContainerStatus) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &statuses[i]
+}
+
+// container is the state of a container as far as it is known, now and before.
+func (g *generator) container(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
+	newest, before := g.lastTwo(c.Name)
+	if newest == nil {
+		return g.unseen(c, old)
+	}
+	s := g.convert(c, newest, old)
+	if before != nil {
+		s.LastTerminationState = g.convert(c, before, nil).State
+	} else if old != nil && old.ContainerID != s.ContainerID && old.State.Terminated != nil {
+		// The one before has been removed since; what is known of it is worth keeping.
+		s.LastTerminationState.Terminated = old.State.Terminated
+	} else if old != nil {
+		s.LastTerminationState = old.LastTerminationState
+	}
+	return s
+}
+
+// lastTwo returns the newest two containers of that name.
+func (g *generator) lastTwo(name string) (newest, before *observe.Container) {
+	if g.seen == nil {
+		return nil, nil
+	}
+	for i := range g.seen.Containers {
+		c := &g.seen.Containers[i]
+		switch {
+		case c.Name != name:
+		case newest == nil:
+			newest = c
+		default:
+			return newest, c
+		}
+	}
+	return newest, nil
+}
+
+// unseen is the status of a container that the runtime does not have: not created yet, or gone.
+func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
+	s := v1.ContainerStatus{Name: c.Name, Image: c.Image, State: v1.ContainerState{
+		Waiting: &v1.ContainerStateWaiting{Reason: ContainerCreating},
+	}}
+	if len(g.pod.Spec.InitContainers) > 0 {
+		s.State.Waiting.Reason = PodInitializing
+	}
+	if old == nil {
+		return s
+	}
+	if old.State.Terminated != nil {
+		return *old
+	}
+	s.RestartCount, s.LastTerminationState = old.RestartCount, old.LastTerminationState
+	if old.State.Running != nil && s.LastTerminationState.Terminated == nil {
+		// It ran and is gone. Having run, it does not put the pod back to Pending.
+		s.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
+			Reason:   ContainerStatusUnknown,
+			Message:  "The container could not be located when the pod was deleted.  The container used to be Running",
+			ExitCode: lost,
+		}
+		if g.pod.DeletionTimestamp == nil {
+			s.RestartCount++
+		}
+	}
+	return s
+}
+
+// convert is the status that one of the runtime's containers has.
+func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.ContainerStatus) v1.ContainerStatus {
+	id := g.in.Runtime + "://" + c.ID
+	s := v1.ContainerStatus{
+		Name:         c.Name,
+		Image:        cmp.Or(c.Image, spec.Image),
+		ImageID:      c.ImageID,
+		ContainerID:  id,
+		RestartCount: int32(c.Attempt), //nolint:gosec // attempts count from 0 by 1
+	}
+	switch c.State {
+	case observe.Running:
+		s.State.Running = &v1.ContainerStateRunning{StartedAt: stamp(c.StartedAt)}
+	case observe.Exited:
+		s.State.Terminated = &v1.ContainerStateTerminated{
+			ExitCode:    c.ExitCode,
+			Reason:      cmp.Or(c.Reason, reasonOf(c.ExitCode)),
+			Message:     g.message(c.Message),
+			StartedAt:   stamp(c.StartedAt),
+			FinishedAt:  stamp(c.FinishedAt),
+			ContainerID: id,
+		}
+	case observe.Unknown:
+		if old != nil && old.State.Running != nil {
+			s.RestartCount = old.RestartCount + 1
+			s.State.Terminated = &v1.ContainerStateTerminated{
+				Reason:   ContainerStatusUnknown,
+				Message:  "The container could not be located when the pod was terminated",
+				ExitCode: lost,
+			}
+			break
+		}
+		s.State.Waiting = &v1.ContainerStateWaiting{}
+	case observe.Created:
+		s.State.Waiting = &v1.ContainerStateWaiting{}
+	}
+	return s
+}
+
+func reasonOf(exitCode int32) string {
+	if exitCode == 0 {
+		return Completed
+	}
+	return Error
+}
+
+// message cuts a termination message to the container's share.
+func (g *generator) message(text string) string {
+	spec := &g.pod.Spec
+	share := maxMessages / max(1, len(spec.Containers)+len(spec.InitContainers)+len(spec.EphemeralContainers))
+	return text[:min(len(text), share)]
+}
+
+// explain makes a container that should run and does not Waiting, where it is known why, and infers
+// the end of an init container that is gone from what came after it.
+func (g *generator) explain(c *v1.Container, init bool, s *v1.ContainerStatus) {
+	newest := g.seen.Newest(c.Name)
+	if init {
+		if newest != nil && newest.State == observe.Exited && newest.ExitCode == 0 {
+			return
+		}
+		if newest == nil && !pod.RestartableInit(c) && s.State.Waiting != nil && g.created() {
+			s.State = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
+				Reason:  Completed,
+				Message: "Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally",
+			}}
+			return
+		}
+	}
+	reason, known := g.in.Reasons[c.Name]
+	if !known || !g.shouldStart(c, newest) {
+		return
+	}
+	if s.State.Terminated != nil {
+		s.LastTerminationState = s.State
+	}
+	s.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason.Reason, Message: reason.Message}}
+}
+
+// shouldStart reports whether the container is to be started next.
+// Upstream: pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
+func (g *generator) shouldStart(c *v1.Container, newest *observe.Container) bool {
+	switch {
+	case g.pod.DeletionTimestamp != nil:
+		return false
+	case newest == nil:
+		return true
+	case newest.State == observe.Running:
+		return false
+	case newest.State == observe.Exited:
+		return pod.ShouldRestart(&g.pod.Spec, c, newest.ExitCode)
+	}
+	return true
+}
+
+// judge sets started and ready.
+// Upstream: pkg/kubelet/prober/prober_manager.go, UpdatePodStatus.
+func (g *generator) judge(c *v1.Container, init bool, s *v1.ContainerStatus) {
+	running := s.State.Running != nil
+	started := running && (g.in.Started == nil || g.in.Started(c.Name))
+	s.Started = &started
+	if init && !pod.RestartableInit(c) {
+		s.Ready = s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
+		return
+	}
+	s.Ready = started && (g.in.Ready == nil || g.in.Ready(c.Name))
+}
+
+// created reports whether the runtime has any app container: init containers are through then.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, HasAnyRegularContainerCreated.
+func (g *generator) created() bool {
+	return slices.ContainsFunc(g.pod.Spec.Containers, func(c v1.Container) bool {
+		newest := g.seen.Newest(c.Name)
+		return newest != nil && newest.State != observe.Unknown
+	})
+}
+
+// initialized reports whether any app container is in the present sandbox.
+// Upstream: pkg/kubelet/container/helpers.go, HasAnyActiveRegularContainerStarted.
+func (g *generator) initialized() bool {
+	sandbox := g.seen.Sandbox()
+	if sandbox == nil || !sandbox.Ready {
+		return false
+	}
+	return slices.ContainsFunc(g.seen.Containers, func(c observe.Container) bool {
+		return c.SandboxID == sandbox.ID &&
+			slices.ContainsFunc(g.pod.Spec.Containers, func(spec v1.Container) bool { return spec.Name == c.Name })
+	})
+}

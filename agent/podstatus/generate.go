@@ -1,0 +1,114 @@
+package podstatus
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
+)
+
+// Reason is why something is as it is: a CamelCase word that tools match on, and a sentence.
+type Reason struct{ Reason, Message string }
+
+// Inputs is what a status depends on besides the pod and the runtime's report.
+type Inputs struct {
+	// Now stamps what changes. Statuses have a resolution of one second.
+	Now time.Time
+	// Previous is the last status generated; nil stands for the pod's own, as its source had it.
+	Previous *v1.PodStatus
+	// Runtime is what comes before :// in container ids, as containerd.
+	Runtime string
+	// HostIPs are the node's, the primary one first. They also say which family a pod's IPs lead with.
+	HostIPs []string
+	// Reasons say, by container name, why a container that should run does not: CrashLoopBackOff,
+	// ErrImagePull, ...
+	Reasons map[string]Reason
+	// Started and Ready answer for a running container by name, after its probes. Nil answers yes.
+	Started, Ready func(container string) bool
+	// Terminal says that nothing of the pod will run again: its worker is done with it.
+	Terminal bool
+	// Failed makes the pod Failed whatever its containers do, as for an eviction.
+	Failed *Reason
+}
+
+// Generate returns the pod's status. Seen may be nil when the runtime knows nothing of the pod.
+// Neither pod nor in is changed; parts of Previous may be shared with the result.
+//
+// Not covered: resize (resources, allocatedResources), volumeMounts, user and stopSignal of a
+// container, and the RestartAllContainers action.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, then
+// pkg/kubelet/status/status_manager.go, updateStatusInternal and normalizeStatus.
+func Generate(pod *v1.Pod, seen *observe.Pod, in Inputs) v1.PodStatus {
+	previous := in.Previous
+	if previous == nil {
+		previous = &pod.Status
+	}
+	g := generator{pod: pod, seen: seen, in: in, previous: previous}
+	s := v1.PodStatus{
+		ObservedGeneration: pod.Generation,
+		QOSClass:           qos.Class(pod),
+		StartTime:          previous.StartTime,
+		// Both are set by whoever schedules and resizes.
+		NominatedNodeName: pod.Status.NominatedNodeName,
+		Resize:            pod.Status.Resize, //nolint:staticcheck // deprecated, but ours to pass on
+	}
+	if s.StartTime.IsZero() {
+		s.StartTime = new(stamp(in.Now))
+	}
+	s.InitContainerStatuses = g.containers(pod.Spec.InitContainers, previous.InitContainerStatuses, true)
+	s.ContainerStatuses = g.containers(pod.Spec.Containers, previous.ContainerStatuses, false)
+	g.ips(&s)
+	g.settlePhase(&s)
+	s.Conditions = g.conditions(&s)
+	return s
+}
+
+// Rejected is the status of a pod that was never admitted.
+// Upstream: pkg/kubelet/kubelet.go, rejectPod.
+func Rejected(pod *v1.Pod, why Reason, now time.Time) v1.PodStatus {
+	return v1.PodStatus{
+		ObservedGeneration: pod.Generation,
+		QOSClass:           qos.Class(pod),
+		Phase:              v1.PodFailed,
+		Reason:             why.Reason,
+		Message:            "Pod was rejected: " + why.Message,
+		StartTime:          new(stamp(now)),
+	}
+}
+
+// generator is one call of Generate.
+type generator struct {
+	pod      *v1.Pod
+	seen     *observe.Pod
+	in       Inputs
+	previous *v1.PodStatus
+}
+
+// settlePhase sets the phase, and the reason that belongs to it.
+func (g *generator) settlePhase(s *v1.PodStatus) {
+	s.Phase = phase(g.pod, s, g.in.Terminal, g.initialized())
+	for _, before := range []v1.PodPhase{g.pod.Status.Phase, g.previous.Phase} {
+		if terminal(before) && !terminal(s.Phase) {
+			s.Phase = before
+		}
+	}
+	if s.Phase == g.previous.Phase {
+		s.Reason, s.Message = g.previous.Reason, g.previous.Message
+	}
+	if g.in.Failed != nil {
+		s.Phase, s.Reason, s.Message = v1.PodFailed, g.in.Failed.Reason, g.in.Failed.Message
+	}
+	// The API server lets no pod out of a terminal phase.
+	if terminal(g.pod.Status.Phase) {
+		s.Phase = g.pod.Status.Phase
+	}
+}
+
+func terminal(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceeded }
+
+// stamp has a second's resolution, as times have after a trip through the API.
+func stamp(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }

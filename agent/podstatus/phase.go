@@ -1,0 +1,121 @@
+package podstatus
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+)
+
+// tally counts containers by what they mean for the phase.
+type tally struct {
+	// initPending and initFailed count init containers; failed are those that will not run again.
+	initPending, initFailed int
+	// sidecarPending counts sidecars that have not started.
+	sidecarPending int
+	// Of app containers and running sidecars:
+	unknown, running, waiting int
+	// Of app containers:
+	stopped, final, succeeded int
+}
+
+// phase sums a pod up.
+// Upstream: pkg/kubelet/kubelet_pods.go, getPhase.
+func phase(p *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPhase {
+	var t tally
+	for i := range p.Spec.InitContainers {
+		c := &p.Spec.InitContainers[i]
+		status := find(s.InitContainerStatuses, c.Name)
+		if pod.RestartableInit(c) {
+			t.sidecar(status)
+		} else {
+			t.init(&p.Spec, c, status)
+		}
+	}
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		t.app(&p.Spec, c, find(s.ContainerStatuses, c.Name))
+	}
+	switch {
+	case t.initFailed > 0:
+		return v1.PodFailed
+	case t.initPending > 0, t.sidecarPending > 0 && !initialized, t.waiting > 0:
+		return v1.PodPending
+	case t.unknown > 0:
+		return v1.PodPending
+	case t.running > 0:
+		return v1.PodRunning
+	case t.stopped == 0:
+		return v1.PodPending
+	case terminal && !pod.IsStatic(p):
+		return t.outcome()
+	case t.stopped != t.final:
+		return v1.PodRunning // some are about to run again
+	}
+	return t.outcome()
+}
+
+func (t *tally) outcome() v1.PodPhase {
+	if t.stopped == t.succeeded {
+		return v1.PodSucceeded
+	}
+	return v1.PodFailed
+}
+
+// ended returns how a container that is not running ended, now or the last time; nil if it never ran.
+func ended(s *v1.ContainerStatus) *v1.ContainerStateTerminated {
+	if s.State.Terminated != nil {
+		return s.State.Terminated
+	}
+	if s.State.Waiting != nil {
+		return s.LastTerminationState.Terminated
+	}
+	return nil
+}
+
+func (t *tally) init(spec *v1.PodSpec, c *v1.Container, s *v1.ContainerStatus) {
+	if s == nil || s.State.Running != nil || ended(s) == nil {
+		t.initPending++
+		return
+	}
+	if code := ended(s).ExitCode; code != 0 && !pod.ShouldRestart(spec, c, code) {
+		t.initFailed++
+	}
+}
+
+func (t *tally) sidecar(s *v1.ContainerStatus) {
+	switch {
+	case s == nil:
+		t.unknown++
+	case s.State.Running != nil:
+		t.running++
+		if s.Started == nil || !*s.Started {
+			t.sidecarPending++
+		}
+	case ended(s) != nil:
+		// One that ended does not count: it comes back, or the pod is over.
+	default:
+		t.sidecarPending++
+		t.waiting++
+	}
+}
+
+func (t *tally) app(spec *v1.PodSpec, c *v1.Container, s *v1.ContainerStatus) {
+	switch {
+	case s == nil:
+		t.unknown++
+	case s.State.Running != nil:
+		t.running++
+	case ended(s) != nil:
+		t.stopped++
+		code := ended(s).ExitCode
+		if !pod.ShouldRestart(spec, c, code) {
+			t.final++
+		}
+		// One that waits to run again has not succeeded, whatever its last exit code.
+		if s.State.Terminated != nil && code == 0 {
+			t.succeeded++
+		}
+	default:
+		t.waiting++
+	}
+}

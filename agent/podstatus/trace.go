@@ -1,0 +1,63 @@
+package podstatus
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Trace returns the status as records carry it. Ready, Total and Restarts count what kubectl counts:
+// app containers and sidecars. Seen may be nil; it tells the sandbox.
+func Trace(p *v1.Pod, s v1.PodStatus, seen *observe.Pod) trace.PodStatus {
+	out := trace.PodStatus{Phase: string(s.Phase), Reason: s.Reason, Message: s.Message, IP: s.PodIP}
+	if sandbox := seen.Sandbox(); sandbox != nil {
+		out.SandboxID = sandbox.ID
+	}
+	sidecars := make(map[string]bool)
+	for i := range p.Spec.InitContainers {
+		sidecars[p.Spec.InitContainers[i].Name] = pod.RestartableInit(&p.Spec.InitContainers[i])
+	}
+	add := func(c *v1.ContainerStatus, init bool) {
+		out.Containers = append(out.Containers, container(c, init))
+		if init && !sidecars[c.Name] {
+			return
+		}
+		out.Total++
+		out.Restarts += int(c.RestartCount)
+		if c.Ready {
+			out.Ready++
+		}
+	}
+	for i := range s.InitContainerStatuses {
+		add(&s.InitContainerStatuses[i], true)
+	}
+	for i := range s.ContainerStatuses {
+		add(&s.ContainerStatuses[i], false)
+	}
+	return out
+}
+
+func container(c *v1.ContainerStatus, init bool) trace.ContainerStatus {
+	_, id, _ := strings.Cut(c.ContainerID, "://")
+	out := trace.ContainerStatus{Name: c.Name, Init: init, ID: id, Restarts: int(c.RestartCount)}
+	switch {
+	case c.State.Running != nil:
+		out.State = "running"
+	case c.State.Terminated != nil:
+		out.State = "terminated"
+		out.Reason, out.Message, out.ExitCode = c.State.Terminated.Reason, c.State.Terminated.Message, c.State.Terminated.ExitCode
+	default:
+		out.State = "waiting"
+		if w := c.State.Waiting; w != nil {
+			out.Reason, out.Message = w.Reason, w.Message
+		}
+		if last := c.LastTerminationState.Terminated; last != nil {
+			out.ExitCode = last.ExitCode
+		}
+	}
+	return out
+}
