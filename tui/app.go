@@ -142,12 +142,14 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 
 // absorb takes in what came, or puts it aside while the screen is frozen.
 func (a *app) absorb(msg recsMsg) tea.Cmd {
-	if msg.err != nil && !errors.Is(msg.err, io.EOF) && !errors.Is(msg.err, trace.ErrClosed) {
+	switch {
+	case msg.err == nil:
+	case errors.Is(msg.err, io.EOF), errors.Is(msg.err, trace.ErrClosed):
+		a.tell(views.Say{Text: "the stream of events has ended; this is how it was at the end"})
+	default:
 		a.tell(views.Say{Text: "the stream of events broke: " + msg.err.Error(), Bad: true})
 	}
-	if msg.err != nil {
-		a.ended = msg.err
-	}
+	a.ended = msg.err
 	if a.backlog.frozen {
 		a.backlog.add(msg.recs, msg.lost)
 	} else {

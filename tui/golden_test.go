@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -37,11 +39,14 @@ func (none) Next(ctx context.Context, _ []trace.Record) ([]trace.Record, uint64,
 	return nil, 0, ctx.Err()
 }
 
-// driver drives an app as Bubble Tea does, without a terminal.
+// driver drives an app as Bubble Tea does, without a terminal, in a bubble of
+// testing/synctest.
 type driver struct {
 	t   testing.TB
 	app *app
 	now time.Time
+
+	waiting []chan tea.Msg
 }
 
 func drive(t testing.TB, cfg Config, w, h int) *driver {
@@ -53,13 +58,13 @@ func drive(t testing.TB, cfg Config, w, h int) *driver {
 	if cfg.ExportDir == "" {
 		cfg.ExportDir = t.TempDir()
 	}
+	t.Cleanup(func() { time.Sleep(time.Minute) }) // the last tick is over
 	d.app = newApp(t.Context(), cfg, style.For(cfg.Env), newPump(none{}))
 	d.send(tea.WindowSizeMsg{Width: w, Height: h})
 	return d
 }
 
-// send gives the app a message and, after it, all that its commands return, but
-// for those that wait.
+// send gives the app a message and, after it, all that its commands return.
 func (d *driver) send(msg tea.Msg) {
 	d.t.Helper()
 	switch msg := msg.(type) {
@@ -75,17 +80,31 @@ func (d *driver) send(msg tea.Msg) {
 	}
 }
 
+// run runs a command until it returns or waits for something; what it returns
+// later is taken in by settle.
 func (d *driver) run(cmd tea.Cmd) {
 	d.t.Helper()
 	if cmd == nil {
 		return
 	}
 	out := make(chan tea.Msg, 1)
+	d.waiting = append(d.waiting, out)
 	go func() { out <- cmd() }()
-	select {
-	case msg := <-out:
-		d.send(msg)
-	case <-time.After(20 * time.Millisecond): // it waits for records, a tick or a stop
+	d.settle()
+}
+
+// settle takes in what commands have returned.
+func (d *driver) settle() {
+	d.t.Helper()
+	synctest.Wait()
+	for i := 0; i < len(d.waiting); i++ {
+		select {
+		case msg := <-d.waiting[i]:
+			d.waiting = slices.Delete(d.waiting, i, i+1)
+			d.send(msg)
+			i = -1
+		default:
+		}
 	}
 }
 
@@ -103,6 +122,7 @@ func (d *driver) keys(names string) *driver {
 	d.t.Helper()
 	for _, name := range strings.Fields(names) {
 		d.send(press(name))
+		d.settle()
 	}
 	return d
 }
@@ -173,13 +193,19 @@ func TestGolden(t *testing.T) {
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
-			t.Run(name, func(t *testing.T) {
+			bubble(t, name, func(t *testing.T) {
 				d := drive(t, Config{}, size[0], size[1]).play().keys(c.keys)
 				golden(t, name, d.screen())
 				within(t, d.screen(), size[0], size[1])
 			})
 		}
 	}
+}
+
+// bubble runs a subtest in a bubble.
+func bubble(t *testing.T, name string, f func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 // within checks that a screen keeps to its size.

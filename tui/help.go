@@ -1,11 +1,18 @@
 package tui
 
 import (
+	"slices"
+
 	"charm.land/bubbles/v2/key"
 
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
+
+// taken reports whether a page gives a key of its own to what b is known by.
+func taken(b key.Binding, page []key.Binding) bool {
+	return slices.ContainsFunc(page, func(o key.Binding) bool { return o.Help().Key == b.Help().Key })
+}
 
 // help opens a page that lists every key of the page on top.
 func (a *app) help() {
@@ -24,7 +31,7 @@ func (a *app) help() {
 	}
 	list(a.top().Keys())
 	lines = append(lines, views.Text{}, views.Text{Line: "everywhere", Tone: style.Strong})
-	list(a.look.Keys.Global())
+	list(slices.DeleteFunc(a.look.Keys.Global(), func(b key.Binding) bool { return taken(b, a.top().Keys()) }))
 	lines = append(lines, views.Text{},
 		views.Text{Line: "A filter without capital letters ignores case. The mouse works: the wheel moves, a click selects,", Tone: style.Dim},
 		views.Text{Line: "a second click opens. Unknown figures are written -.", Tone: style.Dim})

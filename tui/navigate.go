@@ -77,7 +77,7 @@ func (a *app) jump(page views.Page) {
 
 // push puts a page on top.
 func (a *app) push(page views.Page) {
-	page.SetSize(a.w, a.bodyHeight())
+	a.fit(page)
 	a.stack = append(a.stack, page)
 	a.refresh()
 }

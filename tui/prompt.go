@@ -74,7 +74,7 @@ func (p *prompt) view(th *style.Theme, w int) string {
 	label := " " + p.label
 	hint := ""
 	if p.hint != "" {
-		hint = "  " + th.Cut(th.Clean(p.hint), max(w/2, 10))
+		hint = "  " + th.Cut(th.Clean(p.hint), max(w-style.Width(label)-min(style.Width(p.text), w/3)-4, 10))
 	}
 	room := max(w-style.Width(label)-style.Width(hint)-1, 1)
 	text := th.Clean(p.text)

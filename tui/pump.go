@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -45,6 +46,11 @@ func newPump(src Source) *pump {
 // run reads until the source ends or ctx does.
 func (p *pump) run(ctx context.Context) {
 	defer close(p.done)
+	defer func() {
+		if r := recover(); r != nil { // the terminal must not be left as it is
+			p.put(nil, 0, fmt.Errorf("the source panicked: %v", r))
+		}
+	}()
 	buf := make([]trace.Record, 0, batch)
 	for {
 		recs, lost, err := p.src.Next(ctx, buf)
@@ -72,7 +78,7 @@ func (p *pump) put(recs []trace.Record, lost uint64, err error) (full bool) {
 	p.pending.err = err
 	full = len(p.pending.recs) >= maxPending
 	p.mu.Unlock()
-	signal(p.more)
+	nudge(p.more)
 	return full
 }
 
@@ -87,18 +93,26 @@ func (p *pump) next(ctx context.Context, wait time.Duration) tea.Cmd {
 				return nil
 			}
 		}
-		select {
-		case <-p.more:
-		case <-ctx.Done():
-			return nil
+		for {
+			select {
+			case <-p.more:
+			case <-ctx.Done():
+				return nil
+			}
+			if msg := p.take(); len(msg.recs) > 0 || msg.err != nil {
+				return msg
+			}
 		}
-		p.mu.Lock()
-		msg := p.pending
-		p.pending = recsMsg{}
-		p.mu.Unlock()
-		signal(p.room)
-		return msg
 	}
+}
+
+func (p *pump) take() recsMsg {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	msg := p.pending
+	p.pending = recsMsg{}
+	nudge(p.room)
+	return msg
 }
 
 // wait waits for run to return, so that the caller may close its source, but not
@@ -110,7 +124,7 @@ func (p *pump) wait(most time.Duration) {
 	}
 }
 
-func signal(c chan struct{}) {
+func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

@@ -43,6 +43,8 @@ type Config struct {
 	ExportDir string
 	// Now is the clock to measure ages with; nil is time.Now. A replay gives its own.
 	Now func() time.Time
+
+	width, height int // of an Out that is no terminal, for tests
 }
 
 // fps is how many frames a second are drawn at most.
@@ -61,19 +63,19 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Env == nil {
 		cfg.Env = os.Environ()
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := newPump(cfg.Source)
-	go p.run(ctx)
-	g := &guard{app: newApp(ctx, cfg, style.For(cfg.Env), p)}
-	_, err := tea.NewProgram(g, options(ctx, cfg)...).Run()
+	go p.run(inner)
+	g := &guard{app: newApp(inner, cfg, style.For(cfg.Env), p)}
+	_, err := tea.NewProgram(g, options(inner, cfg)...).Run()
 	cancel()
 	p.wait(time.Second)
 	switch {
 	case g.failure != nil:
 		return g.failure
-	case err != nil && errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return context.Cause(ctx)
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
 	case err != nil:
 		return fmt.Errorf("terminal UI: %w", err)
 	}
@@ -89,6 +91,9 @@ func options(ctx context.Context, cfg Config) []tea.ProgramOption {
 	}
 	if cfg.Out != nil {
 		opts = append(opts, tea.WithOutput(cfg.Out))
+	}
+	if cfg.width > 0 {
+		opts = append(opts, tea.WithWindowSize(cfg.width, cfg.height))
 	}
 	if noColor(cfg.Env) {
 		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
 const (
@@ -23,12 +24,17 @@ func (a *app) tooSmall() bool { return a.w < minWidth || a.h < minHeight }
 func (a *app) resize(w, h int) {
 	a.w, a.h = w, h
 	for _, t := range a.tabs {
-		t.page.SetSize(w, a.bodyHeight())
+		a.fit(t.page)
 	}
 	for _, p := range a.stack {
-		p.SetSize(w, a.bodyHeight())
+		a.fit(p)
 	}
 	a.refresh()
+}
+
+// fit tells a page its size; pages need not cope with less than what is drawn at all.
+func (a *app) fit(p views.Page) {
+	p.SetSize(max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-bottom))
 }
 
 // view draws the whole screen.
@@ -39,7 +45,7 @@ func (a *app) view() string {
 	th := a.look.Theme
 	if a.tooSmall() {
 		text := fmt.Sprintf("This terminal is %dx%d. kubeloupe needs %dx%d or more.\nq quits", a.w, a.h, minWidth, minHeight)
-		lines := strings.Split(ansi.Wordwrap(text, a.w, ""), "\n")
+		lines := strings.Split(ansi.Wrap(text, a.w, ""), "\n")
 		return th.Fold(strings.Join(lines[:min(len(lines), a.h)], "\n"))
 	}
 	var tabs string
@@ -120,9 +126,14 @@ func (a *app) hints() string {
 	if has[k.Sort.Help().Key] {
 		out = append(out, "s sort")
 	}
-	out = append(out, "Space freeze", "e export", "? help", "q quit")
-	for len(out) > 3 && style.Width(strings.Join(out, "  "))+2 > a.w {
-		out = append(out[:len(out)-3], out[len(out)-2:]...) // help and quit stay
+	out = append(out, "Space freeze", "e export")
+	last := "? help  q quit"
+	if has["q"] { // it means something else here, and the page says what
+		last = "? help"
 	}
+	for len(out) > 1 && style.Width(strings.Join(out, "  ")+last)+3 > a.w {
+		out = out[:len(out)-1]
+	}
+	out = append(out, last)
 	return " " + strings.Join(out, "  ")
 }

@@ -66,7 +66,9 @@ func (t *Theme) Fold(frame string) string {
 	}, frame)
 }
 
-var lookalikes = map[rune]rune{'µ': 'u', '·': '.', '→': '>', '←': '<', '▲': '^', '▼': 'v', '↑': '^', '↓': 'v', '…': '~'}
+var lookalikes = map[rune]rune{'µ': 'u', '·': '.', '→': '>', '←': '<', '▲': '^', '▼': 'v', '↑': '^', '↓': 'v', '…': '~',
+	'◀': '<', '▶': '>', '▸': '>', '×': 'x', '—': '-', '–': '-', '“': '"', '”': '"', '‘': '\'', '’': '\'',
+}
 
 // Width is how many columns s takes. s must not contain escape sequences.
 func Width(s string) int {

@@ -57,11 +57,12 @@ func (t *Table[R]) SetRows(rows []R) {
 	t.arrange()
 }
 
-// Sort moves on to the next column that can be sorted by and at last back to
-// the order given. It returns the column's title, "" for that order.
+// Sort moves on to the next column that is drawn and can be sorted by, and at
+// last back to the order given. It returns the column's title, "" for that order.
 func (t *Table[R]) Sort() string {
+	widths := layout(t.cfg.Columns, t.w)
 	for t.sort++; t.sort < len(t.cfg.Columns); t.sort++ {
-		if t.cfg.Columns[t.sort].Compare != nil {
+		if t.cfg.Columns[t.sort].Compare != nil && widths[t.sort] > 0 {
 			break
 		}
 	}

@@ -49,7 +49,7 @@ func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 			if c.Desc {
 				arrow = th.Glyphs.Down
 			}
-			title += arrow
+			title = title[:min(len(title), widths[i]-1)] + arrow
 		}
 		line.WriteByte(' ')
 		if c.Right {

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
 // Overview is the node at a glance: pods, what starts, what is in trouble, the
@@ -88,7 +89,7 @@ func (p *Overview) Refresh(f Frame) {
 	for _, pod := range f.Model.Pods() {
 		switch {
 		case !p.matches(pod.Key.String()):
-		case inTrouble(&pod):
+		case inTrouble(&pod, f.Now):
 			p.trouble = append(p.trouble, pod)
 		case pod.State() == model.StateStarting:
 			p.starting = append(p.starting, pod)
@@ -126,13 +127,16 @@ func (p *Overview) sortStarts() {
 	})
 }
 
+// patience is how long a pod may have started without being ready.
+const patience = 10 * time.Second
+
 // inTrouble reports whether a person should look at the pod.
-func inTrouble(pod *model.Pod) bool {
-	return pod.State() == model.StateBackingOff || pod.Phase == "Failed" || why(pod) != ""
+func inTrouble(pod *model.Pod, now time.Time) bool {
+	return pod.State() == model.StateBackingOff || why(pod, now) != ""
 }
 
 // why returns what a pod in trouble suffers from, "" when nothing is known.
-func why(pod *model.Pod) string {
+func why(pod *model.Pod, now time.Time) string {
 	for _, c := range pod.Containers {
 		switch c.Reason {
 		case "", "Completed", "ContainerCreating", "PodInitializing":
@@ -145,6 +149,9 @@ func why(pod *model.Pod) string {
 	}
 	if pod.Backoff.Active() {
 		return strings.TrimSpace("back-off " + pod.Backoff.On + " " + pod.Backoff.Detail)
+	}
+	if d := now.Sub(pod.Start.Started); pod.State() == model.StateNotReady && !pod.Start.Started.IsZero() && d > patience {
+		return "not ready " + style.Dur(d.Truncate(time.Second)) + " after its containers started"
 	}
 	return ""
 }

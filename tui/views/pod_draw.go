@@ -90,7 +90,7 @@ func (p *Pod) present() {
 	for _, w := range p.pod.Waits {
 		p.add(style.Dim, th.Clean(fmt.Sprintf("now: waits %s for %s (%s) %s", style.Age(p.now.Sub(w.Since)), w.On, w.For, w.Detail)))
 	}
-	if why := why(&p.pod); why != "" {
+	if why := why(&p.pod, p.now); why != "" {
 		lead := "trouble: "
 		for _, line := range Wrap(th.Clean(why), p.w-2-len(lead)) {
 			p.add(style.Fail, lead+line)

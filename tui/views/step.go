@@ -48,7 +48,7 @@ type Step struct {
 	scroll int  // of the request
 }
 
-type stepKeys struct{ next, cont, brk, print, quit key.Binding }
+type stepKeys struct{ next, cont, brk, print, quit, leave key.Binding }
 
 // NewStep returns the page; without a stepper it says how to step.
 func NewStep(look Look, s Stepper) *Step {
@@ -58,6 +58,7 @@ func NewStep(look Look, s Stepper) *Step {
 		brk:   keys.Bind("b", "set a breakpoint", "b"),
 		print: keys.Bind("p", "print the request in full", "p"),
 		quit:  keys.Bind("q", "delete the pod, clean up and quit", "q"),
+		leave: keys.Bind("^C", "quit without that", "ctrl+c"),
 	}}
 }
 
@@ -78,7 +79,7 @@ func (p *Step) Keys() []key.Binding {
 	if p.stepper == nil {
 		return nil
 	}
-	return append([]key.Binding{p.keys.next, p.keys.cont, p.keys.brk, p.keys.print, p.keys.quit}, p.Look.Keys.Moving()...)
+	return append([]key.Binding{p.keys.next, p.keys.cont, p.keys.brk, p.keys.print, p.keys.quit, p.keys.leave}, p.Look.Keys.Moving()...)
 }
 
 // Takes implements KeyTaker: here q cleans up first.

@@ -42,14 +42,14 @@ func (*Workers) Name() string { return "Workers" }
 func (p *Workers) Refresh(f Frame) {
 	p.now = f.Now
 	rows := f.Model.Pods()
-	slices.SortStableFunc(rows, func(a, b model.Pod) int { return cmp.Compare(urgency(&a), urgency(&b)) })
+	slices.SortStableFunc(rows, func(a, b model.Pod) int { return cmp.Compare(urgency(&a, f.Now), urgency(&b, f.Now)) })
 	p.tbl.SetRows(rows)
 }
 
 // urgency orders workers: trouble first, then what moves, then the rest.
-func urgency(r *model.Pod) int {
+func urgency(r *model.Pod, now time.Time) int {
 	switch {
-	case inTrouble(r):
+	case inTrouble(r, now):
 		return 0
 	case r.State() == model.StateReady || r.State() == model.StateDone:
 		return 2
@@ -60,6 +60,13 @@ func urgency(r *model.Pod) int {
 func (p *Workers) columns() []table.Column[model.Pod] {
 	doing := text("doing", 14, 3, 0, p.doing)
 	doing.Compare = nil
+	since := duration("since", 1, 0, p.since)
+	since.Cell = func(r model.Pod) table.Cell {
+		if d := p.since(r); d > 0 {
+			return table.Cell{Text: style.Age(d)}
+		}
+		return table.Cell{Text: style.Unknown, Tone: style.Dim}
+	}
 	return []table.Column[model.Pod]{
 		{Title: "pod", Width: 20, Flex: 2,
 			Cell:    func(r model.Pod) table.Cell { return table.Cell{Text: p.Theme.Clean(r.Key.String())} },
@@ -72,7 +79,7 @@ func (p *Workers) columns() []table.Column[model.Pod] {
 		oddity("errs", 4, 7, style.Fail, func(r model.Pod) int64 { return int64(r.Worker.Errors) }),
 		duration("last", 4, time.Second, func(r model.Pod) time.Duration { return r.Worker.Last.Dur }),
 		doing,
-		duration("since", 1, 0, p.since),
+		since,
 	}
 }
 
@@ -110,7 +117,7 @@ func ready(r model.Pod) string {
 // doing says what the pod's worker does, or why the pod is in trouble.
 func (p *Workers) doing(r model.Pod) string {
 	text, _, _ := now(p.Theme, &r)
-	if reason := why(&r); reason != "" && text == style.Unknown {
+	if reason := why(&r, p.now); reason != "" && text == style.Unknown {
 		return p.Theme.Clean(reason)
 	}
 	if text == style.Unknown && r.Worker.State == "terminating" {
@@ -127,5 +134,5 @@ func (p *Workers) since(r model.Pod) time.Duration {
 	if since.IsZero() {
 		return 0
 	}
-	return max(p.now.Sub(since), time.Millisecond)
+	return max(p.now.Sub(since), 1)
 }

@@ -1,0 +1,481 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/tuitest"
+	"github.com/kubeloupe/kubeloupe/tui/views"
+)
+
+// line returns the first line of the screen that contains s, "" when none does.
+func (d *driver) line(s string) string {
+	for l := range strings.Lines(d.screen()) {
+		if strings.Contains(l, s) {
+			return strings.TrimSuffix(l, "\n")
+		}
+	}
+	return ""
+}
+
+// want fails when the screen does not contain each of texts.
+func (d *driver) want(texts ...string) {
+	d.t.Helper()
+	for _, s := range texts {
+		if !strings.Contains(d.screen(), s) {
+			d.t.Errorf("no %q on screen:\n%s", s, d.screen())
+		}
+	}
+}
+
+func (d *driver) wantNot(texts ...string) {
+	d.t.Helper()
+	for _, s := range texts {
+		if strings.Contains(d.screen(), s) {
+			d.t.Errorf("%q on screen:\n%s", s, d.screen())
+		}
+	}
+}
+
+func TestKeysGoToViews(t *testing.T) { synctest.Test(t, testKeysGoToViews) }
+
+func testKeysGoToViews(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play()
+	for _, tab := range d.app.tabs {
+		d.keys(tab.digit)
+		d.want("▶" + tab.digit + " " + tab.page.Name())
+	}
+	d.keys("1 tab").want("▶2 Loop")
+	d.keys("shift+tab shift+tab").want("▶9 Log")
+	d.keys("tab").want("▶1 Overview")
+	d.keys("8").want("▶1 Overview") // there is no view 8
+	d.keys("3 5 esc").want("▶3 Workers")
+}
+
+func TestKeysMove(t *testing.T) { synctest.Test(t, testKeysMove) }
+
+func testKeysMove(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play().keys("3")
+	for _, c := range []struct{ keys, want string }{
+		{"j", "shop/cart-7d4f-x2z"}, {"down", "shop/web-00"}, {"k", "shop/cart-7d4f-x2z"}, {"up", "jobs/flaky"},
+		{"G", "shop/cart-7d4f-a1b"}, {"g", "jobs/flaky"}, {"end", "shop/cart-7d4f-a1b"}, {"home", "jobs/flaky"},
+		{"pgdown", "shop/web-17"}, {"ctrl+d", "shop/cart-7d4f-a1b"}, {"pgup", "shop/web-10"}, {"ctrl+b", "jobs/flaky"},
+		{"k", "jobs/flaky"},
+	} {
+		d.keys(c.keys)
+		if got := d.line("▶"); !strings.Contains(selectedRow(d), c.want) {
+			t.Errorf("after %s the cursor is on %q, want %s (%q)", c.keys, selectedRow(d), c.want, got)
+		}
+	}
+}
+
+// selectedRow returns the row with the mark, past the tabs.
+func selectedRow(d *driver) string {
+	for i, l := range strings.Split(d.screen(), "\n") {
+		if i >= bodyTop && strings.HasPrefix(l, "▶") {
+			return l
+		}
+	}
+	return ""
+}
+
+func TestSelectionStaysWithItsRow(t *testing.T) { synctest.Test(t, testSelectionStaysWithItsRow) }
+
+func testSelectionStaysWithItsRow(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play().keys("2 j j j")
+	before := selectedRow(d)
+	d.app.apply(more(t, 40), 0)
+	d.app.refresh()
+	if got := selectedRow(d); got != before {
+		t.Errorf("after new rows the cursor is on %q, was on %q", got, before)
+	}
+	for _, size := range [][2]int{{120, 40}, {60, 16}, {80, 24}} {
+		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+	}
+	if got := selectedRow(d); got != before {
+		t.Errorf("after a resize the cursor is on %q, was on %q", got, before)
+	}
+	d.keys("g")
+	newest := selectedRow(d)
+	d.app.apply(more(t, 3), 0)
+	d.app.refresh()
+	if got := selectedRow(d); got == newest {
+		t.Errorf("at the edge the cursor does not follow: %q", got)
+	}
+}
+
+// more returns records of further loop iterations.
+func more(t *testing.T, n int) []trace.Record {
+	t.Helper()
+	var out []trace.Record
+	for i := range n {
+		moreLoops++
+		out = append(out, trace.Record{
+			Seq: 100000 + moreLoops, Time: tuitest.Epoch.Add(tuitest.Length).UnixNano() + int64(i), Edge: trace.EdgeEnd, Dur: time.Millisecond,
+			Span: trace.SpanID(1<<40 + moreLoops), Event: &trace.Loop{N: 1000 + moreLoops, Case: "sync"},
+		})
+	}
+	return out
+}
+
+var moreLoops uint64
+
+func TestFilter(t *testing.T) { synctest.Test(t, testFilter) }
+
+func testFilter(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play().keys("3 / w e b - 1")
+	d.want("filter: web-1", "shop/web-10")
+	d.wantNot("shop/web-07", "jobs/flaky")
+	d.keys("(").want("not a regular expression: missing closing", "shop/web-10")
+	d.keys("backspace enter").want("filter: web-1", "10 of 32", "Esc drops it")
+	d.keys("1 3").want("filter: web-1") // it stays with its view
+	d.keys("esc").want("jobs/flaky")
+	d.wantNot("filter:")
+	d.keys("/ z z z z").want("nothing matches the filter")
+	d.keys("esc").want("jobs/flaky")
+	d.keys("/ W E B").want("nothing matches the filter") // capitals count
+	d.keys("ctrl+u").want("jobs/flaky")
+	d.send(tea.PasteMsg{Content: "flaky\nsecond line"})
+	d.want("filter: flaky", "jobs/flaky")
+	d.wantNot("shop/web-10", "second line")
+	d.keys("q").want("filter: flakyq") // q is a letter here
+	d.keys("ctrl+w ctrl+c").want("jobs/flaky", "q quit")
+}
+
+func TestSort(t *testing.T) { synctest.Test(t, testSort) }
+
+func testSort(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play().keys("3 s")
+	d.want("sorted by pod", "POD▲")
+	if got := selectedRow(d); !strings.Contains(got, "jobs/flaky") {
+		t.Errorf("first by name: %q", got)
+	}
+	d.keys("s s s").want("RESTART▼")
+	seen := 0
+	for range 30 {
+		d.keys("s")
+		if strings.Contains(d.screen(), "in order of arrival") {
+			seen++
+		}
+	}
+	if seen == 0 {
+		t.Error("sorting never comes back to the order of arrival")
+	}
+	d.keys("1 s").want("latest starts")
+	d.keys("s").want("starts by name")
+	d.keys("s").want("slowest starts")
+}
+
+func TestFreeze(t *testing.T) { synctest.Test(t, testFreeze) }
+
+func testFreeze(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play().keys("2 space")
+	before := selectedRow(d)
+	d.app.absorb(recsMsg{recs: more(t, 5), lost: 2})
+	d.now = d.now.Add(time.Minute)
+	d.send(tickMsg{})
+	d.want("FROZEN +7")
+	if got := selectedRow(d); got != before {
+		t.Errorf("frozen, but the row changed from %q to %q", before, got)
+	}
+	d.keys("space").want("LIVE", "lost 2")
+	if got := selectedRow(d); got == before {
+		t.Error("what came while frozen is not shown")
+	}
+}
+
+func TestBacklogIsBounded(t *testing.T) { synctest.Test(t, testBacklogIsBounded) }
+
+func testBacklogIsBounded(t *testing.T) {
+	var b backlog
+	for range 100 {
+		b.add(make([]trace.Record, 1000), 1)
+	}
+	if len(b.recs) > maxBacklog+maxBacklog/8 {
+		t.Errorf("%d records kept", len(b.recs))
+	}
+	if b.waiting() != 100*1001 {
+		t.Errorf("%d counted, want %d", b.waiting(), 100*1001)
+	}
+}
+
+func TestDrillInAndBack(t *testing.T) { synctest.Test(t, testDrillInAndBack) }
+
+func testDrillInAndBack(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play()
+	d.keys("1 enter").want("▶6 Pod", "shop/cart-7d4f-x2z")
+	d.keys("j j j j enter").want("image.pull", "PullImage", "Esc back")
+	d.keys("esc").want("why:")
+	d.keys("esc").want("▶1 Overview")
+	d.keys("G enter").want("▶4 CRI", "filter: ^Status ")
+	d.keys("esc").wantNot("filter: ")
+	d.keys("j j enter").want("request", "response", "code      OK")
+	d.keys("esc 5 enter").want("unused for 3d04h, the longest", "last used=3d04h ago")
+	d.keys("esc 2 j j enter").want("syncLoop iteration", "loop config ADD", "pod.sync")
+	d.keys("9 enter").want("record", "\"kind\": \"node.event\"")
+}
+
+func TestPodKeys(t *testing.T) { synctest.Test(t, testPodKeys) }
+
+func testPodKeys(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play().keys("6").want2("shop/cart-7d4f-x2z")
+	d.keys("[").want("jobs/flaky")
+	d.keys("left").want("shop/cart-7d4f-a1b")
+	d.keys("right ] ]").want("shop/web-00")
+	d.keys("enter").want("nothing to open on this line")
+}
+
+func (d *driver) want2(s string) *driver {
+	d.t.Helper()
+	d.want(s)
+	return d
+}
+
+func TestHelpListsTheKeysOfTheView(t *testing.T) { synctest.Test(t, testHelpListsTheKeysOfTheView) }
+
+func testHelpListsTheKeysOfTheView(t *testing.T) {
+	d := drive(t, Config{}, 100, 50).play().keys("4 ?")
+	d.want("help: CRI", "calls, or figures per method", "write what is on screen to a file")
+	d.keys("?").want("▶4 CRI")
+	d.wantNot("help: CRI")
+	for _, tab := range d.app.tabs {
+		d.keys(tab.digit + " ?")
+		for _, b := range append(tab.page.Keys(), d.app.look.Keys.Global()...) {
+			d.want(b.Help().Key, b.Help().Desc)
+		}
+		d.keys("esc")
+	}
+}
+
+// TestEveryKeyOfHelpWorks presses every key that is bound, in every view.
+func TestEveryKeyOfHelpWorks(t *testing.T) { synctest.Test(t, testEveryKeyOfHelpWorks) }
+
+func testEveryKeyOfHelpWorks(t *testing.T) {
+	for _, at := range []string{"1", "2", "3", "4", "5", "6", "7", "9"} {
+		d := drive(t, Config{Stepper: tuitest.NewSteps()}, 80, 24).play().keys(at)
+		for _, b := range append(d.app.top().Keys(), d.app.look.Keys.Global()...) {
+			for _, name := range b.Keys() {
+				if len([]rune(name)) > 1 && named[name] == 0 && !strings.HasPrefix(name, "ctrl+") && !strings.HasPrefix(name, "shift+") {
+					t.Errorf("key %q is not known to the test", name)
+					continue
+				}
+				d.send(press(name))
+				within(t, d.screen(), 80, 24)
+				d.app.prompt = nil
+			}
+		}
+	}
+}
+
+func TestExport(t *testing.T) { synctest.Test(t, testExport) }
+
+func testExport(t *testing.T) {
+	dir := t.TempDir()
+	d := drive(t, Config{ExportDir: dir}, 80, 24).play().keys("3 e")
+	path := filepath.Join(dir, "kubeloupe-workers-20260314-092808.txt")
+	d.want("written to ")
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(got), "jobs/flaky") || strings.Contains(string(got), "\x1b") {
+		t.Errorf("exported:\n%s", got)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	d.keys("1 e") // another view in the same second
+	d.keys("3 e") // the same view in the same second
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	want := []string{"kubeloupe-overview-20260314-092808.txt", "kubeloupe-workers-20260314-092808-2.txt", "kubeloupe-workers-20260314-092808.txt"}
+	if !slices.Equal(names, want) {
+		t.Errorf("files %v, want %v", names, want)
+	}
+	bad := drive(t, Config{ExportDir: filepath.Join(dir, "nowhere")}, 80, 24).play().keys("e")
+	bad.want("could not export: ")
+}
+
+func TestQuit(t *testing.T) { synctest.Test(t, testQuit) }
+
+func testQuit(t *testing.T) {
+	for _, name := range []string{"q", "ctrl+c"} {
+		d := drive(t, Config{}, 80, 24).play()
+		cmd := d.app.update(press(name))
+		if cmd == nil {
+			t.Fatalf("%s does nothing", name)
+		}
+		if _, ok := cmd().(tea.QuitMsg); !ok {
+			t.Errorf("%s does not quit", name)
+		}
+	}
+}
+
+func TestMouse(t *testing.T) { synctest.Test(t, testMouse) }
+
+func testMouse(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play()
+	d.want("▶1 Overview  2 Loop  3 Workers")
+	d.send(tea.MouseClickMsg{X: 23, Y: 1, Button: tea.MouseLeft})
+	d.want("▶3 Workers")
+	d.send(tea.MouseClickMsg{X: 4, Y: bodyTop + 3, Button: tea.MouseLeft})
+	if got := selectedRow(d); !strings.Contains(got, "shop/web-00") {
+		t.Errorf("clicked row: %q", got)
+	}
+	d.send(tea.MouseWheelMsg{X: 4, Y: 10, Button: tea.MouseWheelDown})
+	if got := selectedRow(d); !strings.Contains(got, "shop/web-03") {
+		t.Errorf("after the wheel: %q", got)
+	}
+	d.send(tea.MouseWheelMsg{X: 4, Y: 10, Button: tea.MouseWheelUp})
+	d.send(tea.MouseClickMsg{X: 4, Y: bodyTop + 3, Button: tea.MouseLeft})
+	d.want("▶6 Pod", "shop/web-00")
+	for y := range 24 { // wherever one clicks
+		for _, tab := range d.app.tabs {
+			d.keys(tab.digit)
+			d.send(tea.MouseClickMsg{X: 30, Y: y, Button: tea.MouseLeft})
+			d.send(tea.MouseClickMsg{X: 30, Y: y, Button: tea.MouseLeft})
+		}
+	}
+}
+
+func TestStep(t *testing.T) { synctest.Test(t, testStep) }
+
+func testStep(t *testing.T) {
+	steps := tuitest.NewSteps()
+	d := drive(t, Config{Stepper: steps}, 80, 24)
+	d.want("▶7 Step", "Waiting for the first stop.")
+	d.run(d.app.step.Listen(t.Context()))
+	d.want("paused before  RunPodSandbox", "3 of 7", "✓ volumes", "▶ sandbox", "· start cart", "hostname: cart-7d4f-x2z", "changed: + /sys/fs", "more lines")
+	golden(t, "step-80x24", d.screen())
+	d.keys("p").want("runtime.v1.RunPodSandboxRequest", "Esc back")
+	d.keys("esc b").want("stop before:")
+	d.keys("s t a r t enter").want("stops before start")
+	d.keys("b enter").want("want the name of an action")
+	d.keys("n").want("paused before  image redis:7.2", "nothing changed since the last stop", "makes no CRI request")
+	d.keys("c").want("no action is left")
+	if cmd := d.app.update(press("q")); cmd == nil {
+		t.Fatal("q does nothing")
+	} else if msg, ok := cmd().(views.StepReply); !ok || msg.Line != "q" {
+		t.Errorf("q on the step view: %#v, want the stepper asked to clean up first", msg)
+	}
+	if want := []string{"p", "b start", "b", "n", "c", "q"}; !slices.Equal(steps.Asked, want) {
+		t.Errorf("asked %q, want %q", steps.Asked, want)
+	}
+	if cmd := d.app.update(views.StepReply{Line: "q"}); cmd == nil {
+		t.Error("after the clean-up the UI does not end")
+	}
+}
+
+func TestScreensInWords(t *testing.T) { synctest.Test(t, testScreensInWords) }
+
+func testScreensInWords(t *testing.T) {
+	d := drive(t, Config{}, 80, 24)
+	d.want("waiting for the first event", "LIVE", "loop -")
+	for view, want := range map[string]string{
+		"2": "no iteration of syncLoop seen yet", "3": "no pod seen yet", "4": "no call to the runtime seen yet",
+		"5": "no garbage collection pass seen yet", "6": "no pod seen yet", "7": "Nothing is being stepped.", "9": "nothing worth a line yet",
+	} {
+		d.keys(view).want(want)
+	}
+	d.send(tea.WindowSizeMsg{Width: 59, Height: 24})
+	d.want("This terminal is 59x24. kubeloupe needs 60x16 or more.")
+	d.send(tea.WindowSizeMsg{Width: 7, Height: 2})
+	within(t, d.screen(), 7, 2)
+}
+
+func TestEndOfStream(t *testing.T) { synctest.Test(t, testEndOfStream) }
+
+func testEndOfStream(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play()
+	d.app.absorb(recsMsg{err: fmt.Errorf("connection reset by peer")})
+	d.want("ENDED", "the stream of events broke: connection reset by peer")
+}
+
+func TestSimulatedIsSaid(t *testing.T) { synctest.Test(t, testSimulatedIsSaid) }
+
+func testSimulatedIsSaid(t *testing.T) {
+	for _, w := range []int{60, 80, 120} {
+		d := drive(t, Config{}, w, 24).play()
+		d.app.apply([]trace.Record{{Seq: 9999, Time: d.now.UnixNano(), Event: &trace.Agent{State: "ready", Simulated: true}}}, 0)
+		d.want("SIMULATED", "LIVE")
+	}
+}
+
+func TestAsciiTerminal(t *testing.T) { synctest.Test(t, testAsciiTerminal) }
+
+func testAsciiTerminal(t *testing.T) {
+	for _, env := range [][]string{{"TERM=linux"}, {"TERM=vt220"}, {"TERM=xterm", "LC_ALL=C"}, {"TERM=xterm", "LANG=en_US.ISO-8859-1"}} {
+		d := drive(t, Config{Env: env}, 80, 24).play()
+		for _, tab := range d.app.tabs {
+			d.keys(tab.digit)
+			for i, r := range d.app.view() {
+				if r > 126 {
+					t.Fatalf("%v, view %s: %q at %d", env, tab.page.Name(), r, i)
+				}
+			}
+		}
+	}
+	golden(t, "ascii-80x24", drive(t, Config{Env: []string{"TERM=linux"}}, 80, 24).play().keys("6 [ [").screen())
+}
+
+func TestNothingThatWasNotCleaned(t *testing.T) { synctest.Test(t, testNothingThatWasNotCleaned) }
+
+func testNothingThatWasNotCleaned(t *testing.T) {
+	evil := "a\x1b]0;title\x07b\x1b[2J\u202e\u2066c\x00\x9bd\xff\n\te"
+	var recs []trace.Record
+	add := func(e trace.Event, edge trace.Edge) {
+		recs = append(recs, trace.Record{
+			Seq: uint64(len(recs) + 1), Time: tuitest.Epoch.UnixNano() + int64(len(recs)), Edge: edge, Span: trace.SpanID(len(recs) + 1),
+			Pod: trace.Pod{Namespace: evil, Name: evil, UID: "1"}, Event: e,
+		})
+	}
+	for _, kind := range trace.Kinds() {
+		e, ok := trace.New(kind)
+		if !ok {
+			t.Fatal(kind)
+		}
+		fill(e, evil)
+		add(e, trace.EdgeBegin)
+		add(e, trace.EdgePoint)
+	}
+	for _, w := range []int{80, 120} {
+		d := drive(t, Config{}, w, 24)
+		d.app.apply(recs, 0)
+		d.app.setNow()
+		d.app.refresh()
+		for _, keys := range []string{"1", "2", "2 enter", "3", "3 enter", "4", "4 enter", "4 esc m", "5", "5 enter", "6", "6 j enter", "9", "9 enter", "9 esc a", "9 a enter"} {
+			d.keys(keys)
+			d.send(tea.PasteMsg{Content: evil})
+			clean(t, keys, d.app.view())
+			within(t, d.screen(), w, 24)
+			d.keys("esc esc")
+		}
+	}
+}
+
+// clean checks that a frame holds no escape sequence but ours, which are SGR.
+func clean(t *testing.T, where, frame string) {
+	t.Helper()
+	rest := sgr.ReplaceAllString(frame, "")
+	for _, r := range rest {
+		if r != '\n' && (r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == 0x202e || r == 0x2066 || r == 0xfffd) {
+			t.Errorf("%s: %q is drawn:\n%q", where, r, rest)
+			return
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package tui
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a child on a pseudo-terminal.
+type terminal struct {
+	t      *testing.T
+	master *os.File
+	tty    *os.File
+	cmd    *exec.Cmd
+	before *unix.Termios
+	eof    chan struct{}
+
+	mu   sync.Mutex
+	cond *sync.Cond
+	out  bytes.Buffer
+}
+
+func startChild(t *testing.T, mode string, env ...string) *terminal {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	term := &terminal{t: t, master: master, tty: tty, eof: make(chan struct{})}
+	term.cond = sync.NewCond(&term.mu)
+	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	term.before = term.termios()
+	term.cmd = exec.Command(os.Args[0])
+	term.cmd.Env = append([]string{childEnv + "=" + mode, "TERM=xterm-256color", "LANG=C.UTF-8", "HOME=" + t.TempDir()}, env...)
+	term.cmd.Dir = t.TempDir()
+	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = tty, tty, tty
+	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := term.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go term.read()
+	t.Cleanup(func() {
+		_ = term.cmd.Process.Kill() // it may have ended
+		_ = term.cmd.Wait()         // likewise
+		_ = tty.Close()
+		_ = master.Close() // the test may have closed it
+		<-term.eof
+	})
+	return term
+}
+
+func (x *terminal) read() {
+	defer close(x.eof)
+	buf := make([]byte, 4096)
+	for {
+		n, err := x.master.Read(buf)
+		x.mu.Lock()
+		x.out.Write(buf[:n])
+		x.cond.Broadcast()
+		x.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (x *terminal) termios() *unix.Termios {
+	x.t.Helper()
+	s, err := unix.IoctlGetTermios(int(x.tty.Fd()), unix.TCGETS)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return s
+}
+
+// await waits until the output contains s and returns all output.
+func (x *terminal) await(s string) string {
+	x.t.Helper()
+	return x.awaitFrom(0, s)
+}
+
+// written is how much output there is.
+func (x *terminal) written() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.out.Len()
+}
+
+// awaitFrom is await for output past the first from bytes.
+func (x *terminal) awaitFrom(from int, s string) string {
+	x.t.Helper()
+	giveUp := time.AfterFunc(20*time.Second, x.cond.Broadcast)
+	defer giveUp.Stop()
+	deadline := time.Now().Add(20 * time.Second)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for !strings.Contains(x.out.String()[from:], s) {
+		if time.Now().After(deadline) {
+			x.t.Fatalf("no %q in the output:\n%q", s, x.out.String())
+		}
+		x.cond.Wait()
+	}
+	return x.out.String()
+}
+
+func (x *terminal) send(s string) {
+	x.t.Helper()
+	if _, err := x.master.WriteString(s); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// restored checks that the terminal is as it was, after output ended with ended.
+func (x *terminal) restored(ended string) {
+	x.t.Helper()
+	out := x.await(ended)
+	screen, after, ok := strings.Cut(out, "\x1b[?1049h")
+	if !ok {
+		x.t.Fatalf("the alternate screen was never entered:\n%q", screen)
+	}
+	i := strings.LastIndex(after, "\x1b[?1049l")
+	if i < 0 {
+		x.t.Fatalf("the alternate screen was not left:\n%q", after)
+	}
+	if strings.Contains(after[i:], "\x1b[?1049h") {
+		x.t.Error("the alternate screen was entered again")
+	}
+	for _, mode := range []string{"25h", "1002l", "1006l", "2004l"} { // cursor on, mouse and paste off
+		if !strings.Contains(after, "\x1b[?"+mode) {
+			x.t.Errorf("mode %s was not restored:\n%q", mode, after[i:])
+		}
+	}
+	if strings.Index(after, ended) < i {
+		x.t.Error("the program ended before the terminal was restored")
+	}
+	if now := x.termios(); *now != *x.before {
+		x.t.Errorf("terminal settings are %+v, were %+v", now, x.before)
+	}
+}
+
+func TestTerminalIsRestored(t *testing.T) {
+	for _, c := range []struct {
+		name, mode string
+		do         func(*terminal)
+		ended      string
+	}{
+		{"quit", "session", func(x *terminal) { x.send("q") }, "ended: <nil>"},
+		{"ctrl-c", "session", func(x *terminal) { x.send("\x03") }, "ended: <nil>"},
+		{"SIGTERM", "session", func(x *terminal) { x.signal(syscall.SIGTERM) }, "ended: context canceled"},
+		{"SIGHUP", "session", func(x *terminal) { x.signal(syscall.SIGHUP) }, "ended: context canceled"},
+		{"panic in update", "panic-update", func(*terminal) {}, "ended: terminal UI: panic: boom"},
+		{"panic in a command", "panic-command", func(x *terminal) { x.await("paused before"); x.send("n") }, "ended: terminal UI: panic: boom"},
+		{"panic in the source", "panic-source", func(x *terminal) { x.await("the source panicked"); x.send("q") }, "ended: <nil>"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := startChild(t, c.mode)
+			if c.mode == "session" {
+				x.await("cart-7d4f-x2z")
+			}
+			c.do(x)
+			x.restored(c.ended)
+		})
+	}
+}
+
+func (x *terminal) signal(s os.Signal) {
+	x.t.Helper()
+	if err := x.cmd.Process.Signal(s); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func TestLostTerminalEndsTheUI(t *testing.T) {
+	x := startChild(t, "session")
+	x.await("cart-7d4f-x2z")
+	_ = x.tty.Close() // so that the child holds the last one
+	if err := x.master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- x.cmd.Wait() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Error("the UI goes on without a terminal")
+	}
+}
+
+// colour is a select-graphic-rendition sequence that sets a colour.
+var colour = regexp.MustCompile(`\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m`)
+
+func TestNoColor(t *testing.T) {
+	for _, c := range []struct {
+		env  []string
+		want bool
+	}{
+		{nil, true}, {[]string{"NO_COLOR="}, true}, {[]string{"NO_COLOR=1"}, false}, {[]string{"NO_COLOR=yes"}, false},
+	} {
+		t.Run(strings.Join(c.env, " "), func(t *testing.T) {
+			t.Parallel()
+			x := startChild(t, "session", c.env...)
+			x.await("cart-7d4f-x2z")
+			x.send("3")
+			x.await("RESTARTS")
+			x.send("q")
+			out := x.await("ended: <nil>")
+			if got := colour.FindString(out); (got != "") != c.want {
+				t.Errorf("colour %q in the output, want any: %v", got, c.want)
+			}
+			if !strings.Contains(out, "\x1b[7m") && !strings.Contains(out, ";7m") {
+				t.Error("the row under the cursor is not set off")
+			}
+		})
+	}
+}
+
+func TestKeysThroughARealTerminal(t *testing.T) {
+	x := startChild(t, "session")
+	x.await("cart-7d4f-x2z")
+	x.send("9")
+	x.await("Back-off restarting")
+	x.send(" ")
+	x.await("FROZEN")
+	x.send("/clock\r")
+	x.await("clock jumped by=1.2s")
+	x.send("?")
+	x.await("help: Log")
+	from := x.written()
+	x.send("\x1b")
+	x.awaitFrom(from, "clock jumped")
+	x.send("\x1b[B\x1b[6~\x1b[F") // down, page down, end
+	if err := pty.Setsize(x.master, &pty.Winsize{Rows: 10, Cols: 50}); err != nil {
+		t.Fatal(err)
+	}
+	x.await("This terminal is 50x10")
+	x.send("q")
+	x.restored("ended: <nil>")
+}

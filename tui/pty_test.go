@@ -1,5 +1,0 @@
-package tui
-
-const childEnv = "KUBELOUPE_TUI_CHILD"
-
-func child() int { return 0 }

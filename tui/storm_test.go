@@ -1,0 +1,180 @@
+package tui
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/tui/tuitest"
+)
+
+// counter counts what is written.
+type counter struct{ writes, bytes int }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.writes++
+	c.bytes += len(p)
+	return len(p), nil
+}
+
+// silent is an input on which nobody types.
+type silent struct{ done <-chan struct{} }
+
+func (s silent) Read([]byte) (int, error) {
+	<-s.done
+	return 0, io.EOF
+}
+
+var xterm = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=/dev/pts/9"}
+
+func TestAtMostTenFramesASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const seconds = 10
+		ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second)
+		defer cancel()
+		var out counter
+		err := Run(ctx, Config{
+			Source: tuitest.Play(tuitest.Flood(1000, 2*seconds), 0),
+			In:     silent{ctx.Done()}, Out: &out, Env: xterm, width: 120, height: 40,
+		})
+		time.Sleep(time.Minute) // the last tick is over
+		if err == nil || ctx.Err() == nil {
+			t.Errorf("Run returned %v before its time", err)
+		}
+		if most := seconds*fps + 5; out.writes > most { // a few to enter and leave
+			t.Errorf("%d writes in %d s, want at most %d", out.writes, seconds, most)
+		}
+		if out.writes < seconds*fps/2 {
+			t.Errorf("%d writes in %d s: the screen hardly moves", out.writes, seconds)
+		}
+	})
+}
+
+func TestNothingIsLostInAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		recs := tuitest.Flood(5000, 5)
+		p := newPump(tuitest.Play(recs, 0))
+		go p.run(ctx)
+		got, batches := 0, 0
+		for {
+			msg, ok := p.next(ctx, frame)().(recsMsg)
+			if !ok {
+				t.Fatal("no message")
+			}
+			got += len(msg.recs)
+			batches++
+			if msg.err != nil {
+				break
+			}
+		}
+		cancel()
+		if got != len(recs) {
+			t.Errorf("%d records came, want %d", got, len(recs))
+		}
+		if batches > 5*fps+2 {
+			t.Errorf("%d batches in 5 s", batches)
+		}
+	})
+}
+
+// TestRandomKeysAndSizes does what a cat would do.
+func TestRandomKeysAndSizes(t *testing.T) {
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) { cat(t, seed) })
+	}
+}
+
+func cat(t *testing.T, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 1))
+	d := drive(t, Config{Stepper: tuitest.NewSteps()}, 80, 24)
+	if seed%2 == 0 {
+		d.play()
+	}
+	flood := tuitest.Flood(1000, 1)
+	names := strings.Fields("1 2 3 4 5 6 7 8 9 0 j k g G up down pgup pgdown home end enter enter esc tab shift+tab / s space ? m a [ ] n c b p ( . x ctrl+l ctrl+w ctrl+u backspace left right")
+	for i := range 600 {
+		switch r.IntN(12) {
+		case 0:
+			d.send(tea.WindowSizeMsg{Width: r.IntN(200), Height: r.IntN(60)})
+		case 1:
+			d.send(tea.MouseClickMsg{X: r.IntN(200), Y: r.IntN(60), Button: tea.MouseLeft})
+		case 2:
+			d.send(tea.MouseWheelMsg{X: r.IntN(200), Y: r.IntN(60), Button: tea.MouseWheelDown})
+		case 3:
+			n := r.IntN(len(flood) - 50)
+			d.now = d.now.Add(time.Second)
+			d.app.absorb(recsMsg{recs: flood[n : n+50], lost: uint64(r.IntN(2))})
+		default:
+			d.send(press(names[r.IntN(len(names))]))
+		}
+		frame := d.app.view()
+		w, h := d.app.w, d.app.h
+		if w > 0 && h > 0 {
+			within(t, plainScreen(frame), w, h)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d, step %d, %dx%d, page %s", seed, i, w, h, d.app.top().Name())
+		}
+	}
+}
+
+func TestResizeStorm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := drive(t, Config{}, 80, 24).play()
+		for _, tab := range d.app.tabs {
+			d.keys(tab.digit)
+			for w := 1; w < 160; w += 3 {
+				for h := 1; h < 50; h += 3 {
+					d.app.update(tea.WindowSizeMsg{Width: w, Height: h})
+					within(t, d.screen(), w, h)
+				}
+			}
+			if t.Failed() {
+				t.Fatal(tab.page.Name())
+			}
+		}
+	})
+}
+
+// BenchmarkUI1000EventsPerSecond runs the whole UI over a stream of 1,000
+// records a second, one second an iteration, in real time.
+func BenchmarkUI1000EventsPerSecond(b *testing.B) {
+	ctx, cancel := context.WithCancel(b.Context())
+	var out counter
+	recs := tuitest.Flood(1000, 60)
+	ended := make(chan error, 1)
+	cfg := Config{Source: tuitest.Play(recs, 20*time.Second), In: silent{ctx.Done()}, Out: &out, Env: xterm, width: 120, height: 40}
+	go func() { ended <- Run(ctx, cfg) }()
+	time.Sleep(time.Second) // what came before is taken in
+	from, wrote, start := cpu(b), out.bytes, time.Now()
+	seconds := 0
+	for b.Loop() {
+		time.Sleep(time.Second)
+		seconds++
+	}
+	used, real := cpu(b)-from, time.Since(start).Seconds()
+	cancel()
+	<-ended
+	b.ReportMetric(float64(used)/real, "cpu-ns/stream-s")
+	b.ReportMetric(float64(out.bytes-wrote)/real, "bytes/stream-s")
+	b.ReportMetric(float64(used)/real/1e9*100, "%cpu")
+}
+
+// cpu is the processor time this process has used.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
