@@ -1,0 +1,30 @@
+// Package volume gets the volumes of pods onto the node and off it again.
+//
+// It owns what is wanted (from Mount and Unmount), what is there (from what
+// succeeded and, after a restart, from the pods' directories), the plan between
+// the two, and the rule that a volume has one operation at a time. What an
+// operation does is a [Plugin]'s, one package each below this one.
+//
+// It never tears down a volume of a pod that it was not told about, never removes
+// what is behind a mount, and never polls: a change of what is wanted is acted on
+// at once; the reconciler's period is only a safety net.
+//
+// Goroutines: Run is the reconciler; each operation under way has one more, a
+// bounded number of which do work.
+//
+// It publishes Volume begin/end around each operation, Wait begin/end where
+// nothing works for a pod (a queue, a back-off, another operation on the same
+// volume), and a Decision for each directory of an unknown pod.
+//
+//	           Mount                       done
+//	(absent) ─────────▶ setup ──────────────────────────▶ mounted
+//	                     ▲ │ error: back-off                │  │ Mount of a changed pod
+//	    Mount: adopt     │ └──────┐                         │  └──▶ setup
+//	found on disk ───────┘        ▼                         │
+//	    │                      failed ──────┐ Unmount       │ Unmount
+//	    │ Unmount, CleanOrphans             ▼               ▼
+//	    └─────────────────────────────▶ teardown ◀──────────┘
+//	                                       │ done: (absent)
+//
+// Upstream: pkg/kubelet/volumemanager.
+package volume

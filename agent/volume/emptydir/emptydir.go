@@ -1,0 +1,124 @@
+// Package emptydir is the volume plugin kubernetes.io/empty-dir: a directory that lives as
+// long as its pod, on disk, in memory or in huge pages.
+//
+// It owns the directory's mode, medium, size and group. It never empties one that exists: a pod's
+// data outlives restarts of its containers and of the agent. Size limits on disk are not its
+// business but eviction's. It runs no goroutine and publishes no event; the manager does.
+//
+// Upstream: pkg/volume/emptydir/empty_dir.go.
+package emptydir
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
+	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+)
+
+// Name is the plugin's name.
+const Name = "kubernetes.io/empty-dir"
+
+// Config is what the plugin needs.
+type Config struct {
+	Memory *memdir.Maker
+	// Allocatable is the node's: its memory bounds a volume in memory without a limit.
+	Allocatable v1.ResourceList
+}
+
+// Plugin is the plugin.
+type Plugin struct{ cfg Config }
+
+// New returns the plugin.
+func New(cfg Config) (*Plugin, error) {
+	if cfg.Memory == nil {
+		return nil, errors.New("emptydir: Config.Memory is missing")
+	}
+	return &Plugin{cfg}, nil
+}
+
+// Name implements volume.Plugin.
+func (*Plugin) Name() string { return Name }
+
+// CanSupport implements volume.Plugin.
+func (*Plugin) CanSupport(v *v1.Volume) bool { return v.EmptyDir != nil }
+
+// Version implements volume.Plugin: an emptyDir never changes.
+func (*Plugin) Version(s volume.Spec) (string, error) {
+	_, err := mediumOf(s)
+	return "", err
+}
+
+// SetUp implements volume.Plugin. A volume that is marked ready and is there is left as it is.
+func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, error) {
+	out := criconfig.Volume{HostPath: s.Dir, SELinuxRelabel: true}
+	med, err := mediumOf(s)
+	if err != nil {
+		return criconfig.Volume{}, err
+	}
+	ready, err := p.ready(s, med)
+	if err != nil || ready {
+		return out, err
+	}
+	if err := p.makeDir(s, med); err != nil {
+		return criconfig.Volume{}, err
+	}
+	if err := p.own(s); err != nil {
+		return criconfig.Volume{}, err
+	}
+	return out, setReady(s.Meta)
+}
+
+func (p *Plugin) makeDir(s volume.Spec, med medium) error {
+	switch {
+	case med.hugePages:
+		return p.cfg.Memory.HugePages(s.Dir, med.pageSize)
+	case med.memory:
+		return p.cfg.Memory.Tmpfs(s.Dir, memorySize(s, p.cfg.Allocatable))
+	}
+	return memdir.Make(s.Dir)
+}
+
+func (p *Plugin) own(s volume.Spec) error {
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	return fsgroup.Apply(root, ".", fsgroup.Of(s.Pod), false)
+}
+
+// ready reports whether the volume was finished before, by either agent, and is there.
+func (p *Plugin) ready(s volume.Spec, med medium) (bool, error) {
+	mark, err := os.Lstat(filepath.Join(s.Meta, "ready"))
+	if err != nil || !mark.Mode().IsRegular() {
+		return false, nil
+	}
+	if med.memory || med.hugePages {
+		return p.cfg.Memory.Mounted(s.Dir)
+	}
+	dir, err := os.Lstat(s.Dir)
+	return err == nil && dir.IsDir(), nil
+}
+
+// Upstream: pkg/volume/util/util.go, SetReady.
+func setReady(meta string) error {
+	if err := os.MkdirAll(meta, 0o750); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(meta, "ready"), nil, 0o640) //nolint:gosec // as upstream has it; it is empty
+}
+
+// TearDown implements volume.Plugin.
+func (p *Plugin) TearDown(_ context.Context, at volume.Place) error {
+	if err := os.RemoveAll(at.Meta); err != nil {
+		return err
+	}
+	return p.cfg.Memory.Remove(at.Dir)
+}

@@ -1,0 +1,78 @@
+// Package fsgroup gives a volume's files to the pod's fsGroup.
+//
+// It owns which bits and which group that means. It never follows a link, runs no
+// goroutine and publishes no event.
+//
+// Upstream: pkg/volume/volume_linux.go.
+package fsgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Of returns the pod's fsGroup; nil for none.
+func Of(pod *v1.Pod) *int64 {
+	if pod.Spec.SecurityContext == nil {
+		return nil
+	}
+	return pod.Spec.SecurityContext.FSGroup
+}
+
+// Apply gives everything at and below path in root to the group, readable to it, and writable
+// unless readOnly; what is made in directories later gets the group too. A nil group means
+// nothing to do. An agent that does not run as root cannot give files away: they stay as they are,
+// and so do links.
+func Apply(root *os.Root, path string, group *int64, readOnly bool) error {
+	if group == nil {
+		return nil
+	}
+	return fs.WalkDir(root.FS(), path, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return one(root, name, entry, int(*group), readOnly)
+	})
+}
+
+// One is Apply for path alone, without what is below it.
+func One(root *os.Root, path string, group *int64, readOnly bool) error {
+	if group == nil {
+		return nil
+	}
+	info, err := root.Lstat(path)
+	if err != nil {
+		return err
+	}
+	return one(root, path, fs.FileInfoToDirEntry(info), int(*group), readOnly)
+}
+
+func one(root *os.Root, name string, entry fs.DirEntry, group int, readOnly bool) error {
+	info, err := entry.Info()
+	if err != nil {
+		return err
+	}
+	err = root.Lchown(name, -1, group)
+	if err != nil && (!errors.Is(err, fs.ErrPermission) || os.Geteuid() == 0) {
+		return fmt.Errorf("give volume to fsGroup %d: %w", group, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return nil
+	}
+	bits := fs.FileMode(0o660)
+	if readOnly {
+		bits = 0o440
+	}
+	if info.IsDir() {
+		bits |= fs.ModeSetgid | 0o110
+	}
+	const keep = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	if err := root.Chmod(name, info.Mode()&keep|bits); err != nil {
+		return fmt.Errorf("open volume to fsGroup %d: %w", group, err)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+// Package hostpath is the volume plugin kubernetes.io/host-path: a path of the node itself.
+//
+// It owns the check that the path is what the pod says it is, and makes it where the type says
+// so. It never removes or changes what is there. It runs no goroutine and publishes no event; the
+// manager does.
+//
+// Upstream: pkg/volume/hostpath/host_path.go.
+package hostpath
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+)
+
+// Name is the plugin's name.
+const Name = "kubernetes.io/host-path"
+
+// Plugin is the plugin.
+type Plugin struct{}
+
+// New returns the plugin.
+func New() *Plugin { return &Plugin{} }
+
+// Name implements volume.Plugin.
+func (*Plugin) Name() string { return Name }
+
+// CanSupport implements volume.Plugin.
+func (*Plugin) CanSupport(v *v1.Volume) bool { return v.HostPath != nil }
+
+// Version implements volume.Plugin: the path and its type.
+func (*Plugin) Version(s volume.Spec) (string, error) {
+	src := s.Volume.HostPath
+	if slices.Contains(strings.Split(filepath.ToSlash(src.Path), "/"), "..") {
+		return "", fmt.Errorf("hostPath.path %q must not contain '..'", src.Path)
+	}
+	if src.Path == "" {
+		return "", fmt.Errorf("hostPath.path must not be empty")
+	}
+	return string(typeOf(src)) + " " + src.Path, nil
+}
+
+// SetUp implements volume.Plugin.
+func (*Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, error) {
+	src := s.Volume.HostPath
+	if err := check(src.Path, typeOf(src)); err != nil {
+		return criconfig.Volume{}, err
+	}
+	return criconfig.Volume{HostPath: src.Path}, nil
+}
+
+// TearDown implements volume.Plugin: what is the node's stays.
+func (*Plugin) TearDown(context.Context, volume.Place) error { return nil }
+
+func typeOf(src *v1.HostPathVolumeSource) v1.HostPathType {
+	if src.Type == nil {
+		return v1.HostPathUnset
+	}
+	return *src.Type
+}

@@ -1,0 +1,76 @@
+package volume
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// key names a volume on the node.
+type key struct {
+	uid    types.UID
+	plugin string
+	name   string
+}
+
+func (m *Manager) podsDir() string { return filepath.Join(m.cfg.RootDir, "pods") }
+
+func (m *Manager) podDir(uid types.UID) string { return filepath.Join(m.podsDir(), string(uid)) }
+
+// place is upstream's layout, so that either agent finds the other's volumes.
+//
+// Upstream: pkg/kubelet/kubelet_getters.go, getPodVolumeDir, getPodPluginDir.
+func (m *Manager) place(k key) Place {
+	plugin := strings.ReplaceAll(k.plugin, "/", "~")
+	return Place{
+		Dir:  filepath.Join(m.podDir(k.uid), "volumes", plugin, k.name),
+		Meta: filepath.Join(m.podDir(k.uid), "plugins", plugin, k.name),
+	}
+}
+
+// scan finds the volumes that a pod has on disk.
+//
+// Upstream: pkg/kubelet/volumemanager/reconciler/reconstruct_common.go, getVolumesFromPodDir.
+func (m *Manager) scan(uid types.UID) ([]key, error) {
+	root := filepath.Join(m.podDir(uid), "volumes")
+	plugins, err := subdirs(root)
+	if err != nil {
+		return nil, fmt.Errorf("look for volumes of pod %s: %w", uid, err)
+	}
+	var found []key
+	for _, p := range plugins {
+		names, err := subdirs(filepath.Join(root, p))
+		if err != nil {
+			return nil, fmt.Errorf("look for volumes of pod %s: %w", uid, err)
+		}
+		for _, n := range names {
+			found = append(found, key{uid, strings.ReplaceAll(p, "~", "/"), n})
+		}
+	}
+	return found, nil
+}
+
+// subdirs lists the directories in dir, none if there is no dir. Links are not followed.
+func subdirs(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// element reports whether s can be one element of a path.
+func element(s string) bool {
+	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
+}

@@ -1,0 +1,138 @@
+package memdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+const (
+	tmpfs     = "tmpfs"
+	hugetlbfs = "hugetlbfs"
+)
+
+// Mounter is the part of k8s.io/mount-utils that is needed here.
+type Mounter interface {
+	MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error
+	Unmount(target string) error
+}
+
+// UnsupportedError says that this process cannot mount anything.
+type UnsupportedError struct {
+	// Why says what is missing.
+	Why string
+}
+
+// Error implements error.
+func (e *UnsupportedError) Error() string { return "memory-backed volumes cannot be mounted: " + e.Why }
+
+// Maker makes and removes. Safe for concurrent use on different directories.
+type Maker struct {
+	mounter Mounter
+	// noNoswap is set once the kernel was seen to refuse the noswap option.
+	noNoswap atomic.Bool
+}
+
+// New returns a Maker.
+func New(mounter Mounter) (*Maker, error) {
+	if mounter == nil {
+		return nil, errors.New("memdir: mounter is missing")
+	}
+	return &Maker{mounter: mounter}, nil
+}
+
+// Tmpfs has a tmpfs mounted on dir, which is made if need be. It is never swapped out where the
+// kernel can promise that (6.4). A size of 0 is the kernel's default, half of the memory, in bytes.
+// An existing one is left as it is. Where this process cannot mount, it is an [*UnsupportedError].
+//
+// Upstream: pkg/volume/emptydir/empty_dir.go, setupTmpfs.
+func (m *Maker) Tmpfs(dir string, size int64) error {
+	var options []string
+	if size > 0 {
+		options = append(options, fmt.Sprintf("size=%d", size))
+	}
+	if m.noNoswap.Load() {
+		return m.mount(dir, tmpfs, options)
+	}
+	err := m.mount(dir, tmpfs, append(options, "noswap"))
+	var unsupported *UnsupportedError
+	if err == nil || errors.As(err, &unsupported) {
+		return err
+	}
+	if plain := m.mount(dir, tmpfs, options); plain != nil {
+		return plain
+	}
+	m.noNoswap.Store(true)
+	return nil
+}
+
+// HugePages is as Tmpfs, with huge pages of a size in bytes.
+//
+// Upstream: pkg/volume/emptydir/empty_dir.go, setupHugepages.
+func (m *Maker) HugePages(dir string, pageSize int64) error {
+	return m.mount(dir, hugetlbfs, []string{fmt.Sprintf("pagesize=%d", pageSize)})
+}
+
+func (m *Maker) mount(dir, fstype string, options []string) error {
+	if err := Make(dir); err != nil {
+		return err
+	}
+	mounted, err := m.Mounted(dir)
+	if err != nil {
+		return err
+	}
+	if mounted {
+		return expect(dir, fstype)
+	}
+	if err := canMount(); err != nil {
+		return err
+	}
+	return m.mounter.MountSensitiveWithoutSystemd(fstype, dir, fstype, options, nil)
+}
+
+// expect checks what is mounted on dir.
+func expect(dir, fstype string) error {
+	mounts, err := within(dir)
+	if err != nil {
+		return err
+	}
+	for _, mnt := range mounts {
+		if filepath.Base(mnt.Mountpoint) == filepath.Base(dir) && mnt.FSType == fstype {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s already has something other than %s mounted on it", dir, fstype)
+}
+
+// Mounted reports whether something is mounted on dir itself. A dir that is not there has nothing.
+func (m *Maker) Mounted(dir string) (bool, error) {
+	mounted, err := mountinfo.Mounted(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("is %s a mount point: %w", dir, err)
+	}
+	return mounted && err == nil, nil
+}
+
+// Make makes a directory for a volume, open to all, in parents that are the agent's. One that
+// is there is left as it is; something else of that name, also a link, is an error.
+func Make(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
+		return err
+	}
+	err := os.Mkdir(dir, 0o777)
+	if err == nil {
+		return os.Chmod(dir, 0o777) //nolint:gosec // the umask may have taken bits away; any container user writes here
+	}
+	info, statErr := os.Lstat(dir)
+	if statErr != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is in the way: it is not a directory (%s)", dir, info.Mode().Type())
+	}
+	return nil
+}

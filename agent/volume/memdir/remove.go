@@ -1,0 +1,60 @@
+package memdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+// MountedError says that a directory was not removed because of what is mounted there.
+type MountedError struct {
+	Path   string
+	FSType string
+}
+
+// Error implements error.
+func (e *MountedError) Error() string {
+	return fmt.Sprintf("%s has a mount that is not the volume's own (%s): unmount it first", e.Path, e.FSType)
+}
+
+// Remove unmounts the tmpfs or hugetlbfs on dir, if there is one, and removes dir and what is in
+// it. It removes nothing if anything else is mounted on it or below it: a [*MountedError].
+// That dir is not there is no error.
+func (m *Maker) Remove(dir string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	mounts, err := within(dir)
+	if err != nil {
+		return err
+	}
+	for _, mnt := range mounts {
+		own := mnt.FSType == tmpfs || mnt.FSType == hugetlbfs
+		if !own || filepath.Base(mnt.Mountpoint) != filepath.Base(dir) {
+			return &MountedError{Path: mnt.Mountpoint, FSType: mnt.FSType}
+		}
+	}
+	for range mounts {
+		if err := m.mounter.Unmount(dir); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(dir)
+}
+
+// within lists what is mounted on dir and below it.
+func within(dir string) ([]*mountinfo.Info, error) {
+	// The kernel lists paths without links; dir itself must not be one.
+	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(filepath.Join(parent, filepath.Base(dir))))
+	if err != nil {
+		return nil, fmt.Errorf("look for mounts in %s: %w", dir, err)
+	}
+	return mounts, nil
+}

@@ -1,0 +1,100 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/moby/sys/mountinfo"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// CleanOrphans removes the directories of pods that nobody knows, with their volumes, and
+// returns the UIDs of those removed. Each verdict is published. One in which something is
+// still mounted after its volumes were torn down is kept; the errors say why.
+//
+// A pod is known if it is desired or if a container of it may still run. A pod must be known
+// before its directory is made. One for which this manager has volumes mounted is no orphan.
+//
+// Upstream: pkg/kubelet/kubelet_volumes.go, cleanupOrphanedPodDirs.
+func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bool) (removed []string, err error) {
+	names, err := subdirs(m.podsDir())
+	if err != nil {
+		return nil, fmt.Errorf("look for orphaned pod directories: %w", err)
+	}
+	var errs []error
+	for _, name := range names {
+		uid := types.UID(name)
+		if known(uid) {
+			continue
+		}
+		if ctx.Err() != nil {
+			errs = append(errs, context.Cause(ctx))
+			break
+		}
+		decision := trace.Decision{By: "orphan", Subject: "pod " + name, Verdict: "remove", Reason: "no pod of this UID is known or runs"}
+		decision.Inputs = []trace.KV{{K: "path", V: m.podDir(uid)}}
+		if err := m.cleanOrphan(ctx, uid, known); err != nil {
+			decision.Verdict, decision.Reason = "keep", err.Error()
+			errs = append(errs, fmt.Errorf("orphaned pod directory %s: %w", name, err))
+		} else {
+			removed = append(removed, name)
+		}
+		trace.Point(m.cfg.Bus, trace.FromContext(ctx), decision)
+	}
+	return removed, errors.Join(errs...)
+}
+
+func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(types.UID) bool) error {
+	if err := m.unmountOrphan(ctx, uid); err != nil {
+		return err
+	}
+	dir := m.podDir(uid)
+	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
+	if err != nil {
+		return fmt.Errorf("look for mounts: %w", err)
+	}
+	if len(mounts) > 0 {
+		return fmt.Errorf("%s is still mounted (%s)", mounts[0].Mountpoint, mounts[0].FSType)
+	}
+	if known(uid) {
+		return ErrWanted
+	}
+	return os.RemoveAll(dir)
+}
+
+// unmountOrphan is Unmount, save that it steps back from a pod that is wanted and
+// does not wait for a back-off.
+func (m *Manager) unmountOrphan(ctx context.Context, uid types.UID) error {
+	found, err := m.scanUnknown(uid)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	p := m.pods[uid]
+	switch {
+	case p == nil && len(found) == 0:
+		m.mu.Unlock()
+		return nil
+	case p != nil && !p.released:
+		m.mu.Unlock()
+		return ErrWanted
+	case p != nil:
+		err := errors.New("its volumes are being torn down")
+		for k, s := range m.states {
+			if k.uid == uid && s.err != nil {
+				err = s.err
+			}
+		}
+		m.mu.Unlock()
+		return err
+	}
+	ref := trace.Pod{UID: string(uid)}
+	w := m.release(m.know(ref, found), trace.ForPod(trace.FromContext(ctx), ref))
+	m.mu.Unlock()
+	m.kick()
+	return w.await(ctx)
+}

@@ -1,0 +1,74 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// stopGrace is how long Run waits for operations under way when it is told to stop.
+// They are made to be interrupted: the next agent takes them up from the disk.
+const stopGrace = 2 * time.Second
+
+// Run reconciles until ctx ends. It returns nil then.
+func (m *Manager) Run(ctx context.Context) error {
+	m.mu.Lock()
+	again := m.running
+	m.running = true
+	m.mu.Unlock()
+	if again {
+		return errors.New("volume: Run was called twice")
+	}
+	var under sync.WaitGroup
+	defer m.stop(&under)
+	for {
+		timer := time.NewTimer(m.reconcile(ctx, &under))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-m.kicked:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// reconcile starts what the plan says and returns in how long to look again.
+func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	ops, next := plan(m.pods, m.states, now)
+	for _, o := range ops {
+		p := m.pods[o.key.uid]
+		s := m.states[o.key]
+		if s == nil {
+			s = &state{}
+			m.states[o.key] = s
+		}
+		s.busy, s.doing = true, o.verb
+		j := job{op: o, span: p.span, order: p.order, want: p.wanted[o.key]}
+		under.Go(func() { m.operate(ctx, j) })
+	}
+	if next.IsZero() {
+		return m.cfg.Period
+	}
+	return min(m.cfg.Period, next.Sub(now))
+}
+
+func (m *Manager) stop(under *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		under.Wait()
+		close(done)
+	}()
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case <-done:
+	case <-grace.C:
+	}
+	close(m.stopped)
+}

@@ -1,0 +1,51 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Unmount returns when the pod has no volume on the node any more, also none from before this
+// agent started. It fails when an attempt failed; the reconciler goes on trying, and a further
+// Unmount waits for the next attempt.
+func (m *Manager) Unmount(ctx context.Context, ref trace.Pod) error {
+	if !element(ref.UID) {
+		return fmt.Errorf("unmount volumes of pod %s: UID %q cannot name a directory", ref, ref.UID)
+	}
+	found, err := m.scanUnknown(types.UID(ref.UID))
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	if m.pods[types.UID(ref.UID)] == nil && len(found) == 0 {
+		m.mu.Unlock()
+		return nil
+	}
+	p := m.know(ref, found)
+	w := m.release(p, trace.ForPod(trace.FromContext(ctx), ref))
+	m.mu.Unlock()
+	m.kick()
+	return w.await(ctx)
+}
+
+// release has the pod want nothing. Called with the lock held.
+func (m *Manager) release(p *pod, span trace.Span) *waiter {
+	p.span = span
+	uid := types.UID(p.ref.UID)
+	if !p.released {
+		p.released, p.wanted = true, nil
+		for k, s := range m.states {
+			if k.uid == uid {
+				s.fresh()
+			}
+		}
+		p.wake()
+	}
+	w := m.waiter(p, tearDown)
+	m.forget(uid)
+	return w
+}

@@ -1,0 +1,150 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// waiter waits for a pod's volumes to be mounted, or for none to be.
+type waiter struct {
+	m      *Manager
+	pod    *pod
+	target verb
+	span   trace.Span
+	// before counts the attempts that failed before this wait.
+	before map[key]uint64
+	result map[string]criconfig.Volume
+}
+
+// waiter is called with the lock held.
+func (m *Manager) waiter(p *pod, target verb) *waiter {
+	w := &waiter{m: m, pod: p, target: target, span: p.span, before: map[key]uint64{}}
+	for k, s := range m.states {
+		if k.uid == types.UID(p.ref.UID) {
+			w.before[k] = s.failed[target]
+		}
+	}
+	return w
+}
+
+// outcome is how a wait stands.
+type outcome struct {
+	done bool
+	err  error
+	// pending says what is not settled, for an error.
+	pending []string
+	// wait is why nothing works; zero while something does.
+	wait trace.Wait
+}
+
+func (w *waiter) await(ctx context.Context) error {
+	var wait trace.Wait
+	var span trace.Span
+	end := func() {
+		if wait != (trace.Wait{}) {
+			trace.End(w.m.cfg.Bus, span, wait)
+		}
+	}
+	defer func() { end() }()
+	for {
+		w.m.mu.Lock()
+		out := w.look(time.Now())
+		changed := w.pod.changed
+		w.m.mu.Unlock()
+		if out.done {
+			return out.err
+		}
+		if out.wait != wait {
+			end()
+			if wait = out.wait; wait != (trace.Wait{}) {
+				span = trace.Begin(w.m.cfg.Bus, w.span, wait)
+			}
+		}
+		select {
+		case <-changed:
+		case <-w.m.stopped:
+			return ErrStopped
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("%s of volumes not done: %s: %w", w.target, strings.Join(out.pending, ", "), context.Cause(ctx)), out.err)
+		}
+	}
+}
+
+// look tells how the wait stands. Called with the lock held.
+func (w *waiter) look(now time.Time) outcome {
+	switch {
+	case w.target == setUp && w.pod.released:
+		return outcome{done: true, err: ErrReleased}
+	case w.target == tearDown && w.pod.gone:
+		return outcome{done: true}
+	case w.target == tearDown && !w.pod.released:
+		return outcome{done: true, err: ErrWanted}
+	}
+	var out outcome
+	var errs []error
+	working := false
+	for _, k := range w.keys() {
+		s := w.m.states[k]
+		if w.target == setUp && s.satisfies(w.pod.wanted[k]) {
+			continue
+		}
+		if s != nil && s.failed[w.target] > w.before[k] {
+			errs = append(errs, s.err)
+			continue
+		}
+		out.pending = append(out.pending, k.name)
+		wait := s.waits(k, w.target, now)
+		working = working || wait == (trace.Wait{})
+		out.wait = wait
+	}
+	if working {
+		out.wait = trace.Wait{}
+	}
+	out.err = errors.Join(errs...)
+	out.done = len(out.pending) == 0
+	if out.done && out.err == nil && w.target == setUp {
+		w.result = map[string]criconfig.Volume{}
+		for k := range w.pod.wanted {
+			w.result[k.name] = w.m.states[k].result
+		}
+	}
+	return out
+}
+
+// keys are the volumes waited for, in order.
+func (w *waiter) keys() []key {
+	var keys []key
+	if w.target == setUp {
+		keys = slices.Collect(maps.Keys(w.pod.wanted))
+	} else {
+		for k := range w.m.states {
+			if k.uid == types.UID(w.pod.ref.UID) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(a.name+a.plugin, b.name+b.plugin) })
+	return keys
+}
+
+// waits says why nothing works on a volume; zero when something does or is about to.
+func (s *state) waits(k key, target verb, now time.Time) trace.Wait {
+	switch {
+	case s == nil:
+	case s.busy && s.doing != target:
+		return trace.Wait{For: trace.WaitLock, On: "volume " + k.name, Detail: s.doing.String() + " of the same volume is under way"}
+	case !s.busy && s.retryAt.After(now):
+		return trace.Wait{For: trace.WaitBackoff, On: "volume " + k.name, Detail: fmt.Sprintf("next attempt %s after the last: %v", s.delay, s.err)}
+	}
+	return trace.Wait{}
+}
