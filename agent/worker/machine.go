@@ -2,6 +2,8 @@ package worker
 
 import (
 	v1 "k8s.io/api/core/v1"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 )
 
 // State is where a pod's worker is in its life.
@@ -54,6 +56,15 @@ type Ask struct {
 	Cause  Cause
 }
 
+// due says how much a pod wants to be worked on.
+type due uint8
+
+const (
+	rest  due = iota // nothing to do
+	woken            // something of it stirred: a failure may keep it waiting
+	asked            // somebody wants something, or there is a next state: now
+)
+
 // machine is the state of one worker. It has no clock, no lock and no goroutine.
 type machine struct {
 	state  State
@@ -61,7 +72,7 @@ type machine struct {
 	grace  *int64
 	reason string
 	remove bool
-	dirty  bool
+	due    due
 	causes []Cause
 	// again is a pod that was asked for anew, under the same UID, while this one went.
 	again *Ask
@@ -74,11 +85,11 @@ func (m *machine) ask(a Ask) (interrupt bool) {
 		m.state = Syncing
 	}
 	if m.remove {
-		m.again = nil
 		if !a.End {
-			m.again = &a
+			m.anew(a)
 			return false
 		}
+		m.again = nil
 	}
 	if a.Pod != nil && m.state == Syncing {
 		m.pod = a.Pod
@@ -86,31 +97,44 @@ func (m *machine) ask(a Ask) (interrupt bool) {
 	if m.pod == nil {
 		m.pod = a.Pod
 	}
-	m.dirty = true
+	m.due = asked
 	m.causes = append(m.causes, a.Cause)
 	m.remove = m.remove || a.Remove
 	if !a.End {
 		return false
 	}
-	shorter := a.Grace != nil && (m.grace == nil && m.state == Terminating && *a.Grace < specGrace(m.pod) || m.grace != nil && *a.Grace < *m.grace)
-	if m.state == Syncing {
+	switch {
+	case m.state == Syncing:
 		m.state, m.reason, m.grace = Terminating, a.Reason, a.Grace
 		return true
-	}
-	if m.state == Terminating && shorter {
+	case m.state == Terminating && a.Grace != nil && *a.Grace < podid.GracePeriod(m.pod, m.grace):
 		m.grace = a.Grace
 		return true
 	}
 	return false
 }
 
+// anew keeps what is asked of a pod that is on its way out, for its next life.
+// What has no spec says nothing of a next life.
+func (m *machine) anew(a Ask) {
+	if a.Pod == nil && m.again != nil {
+		a.Pod = m.again.Pod
+	}
+	if a.Pod != nil {
+		m.again = &a
+	}
+}
+
+// pressing reports whether the next work may not wait until a failed one is tried again.
+func (m *machine) pressing() bool { return m.due == asked }
+
 // next returns what to do now; false when the worker is at rest.
 func (m *machine) next() (Work, bool) {
-	if !m.dirty || m.state == None || m.state == Gone {
+	if m.due == rest || m.state == None || m.state == Gone {
 		return Work{}, false
 	}
 	w := Work{State: m.state, Pod: m.pod, Grace: m.grace, Reason: m.reason, Remove: m.remove, Causes: m.causes}
-	m.dirty, m.causes = false, nil
+	m.due, m.causes = rest, nil
 	return w, true
 }
 
@@ -118,22 +142,22 @@ func (m *machine) next() (Work, bool) {
 // come to its end by itself. Trying failed work again is left to the caller's timer.
 func (m *machine) finish(w Work, over, failed bool) {
 	if w.State != m.state {
-		m.dirty = true // it moved on meanwhile
+		m.due = asked // it moved on meanwhile
 		return
 	}
 	switch m.state {
 	case Syncing:
 		if over {
-			m.state, m.reason, m.dirty = Terminating, "all containers have ended", true
+			m.state, m.reason, m.due = Terminating, "all containers have ended", asked
 		}
 	case Terminating:
 		if !failed {
-			m.state, m.dirty = Terminated, true
+			m.state, m.due = Terminated, asked
 		}
 	case Terminated:
 		if !failed {
 			if m.remove && !w.Remove {
-				m.dirty = true // removed while it was cleaned: clean again, with its remains
+				m.due = asked // removed while it was cleaned: clean again, with its remains
 				return
 			}
 			if w.Remove {
@@ -152,14 +176,7 @@ func (m *machine) wake(c Cause) bool {
 	if m.state == Terminated && !c.Retry {
 		return false // it only wakes to try its cleaning again
 	}
-	m.dirty = true
+	m.due = max(m.due, woken)
 	m.causes = append(m.causes, c)
 	return true
-}
-
-func specGrace(pod *v1.Pod) int64 {
-	if pod != nil && pod.Spec.TerminationGracePeriodSeconds != nil {
-		return *pod.Spec.TerminationGracePeriodSeconds
-	}
-	return 30
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,9 +18,11 @@ type Config struct {
 	Syncer Syncer
 	Bus    *trace.Bus
 	// Due, if set, is told of pods whose retry is due instead of their being worked
-	// on at once; it should answer with Wake. The syncLoop listens here.
+	// on at once; it should answer with Wake, Cause.Retry set. The syncLoop listens here. It
+	// has its own goroutine, which the manager does not wait for: it must not outlast the agent.
 	Due func(uid types.UID)
-	// Moved, if set, is told of each change of state. It must not block or call back.
+	// Moved, if set, is told of each change of state. It must not block or call back:
+	// locks are held.
 	Moved func(pod *v1.Pod, from, to State)
 }
 
@@ -35,8 +38,10 @@ type Manager struct {
 	ctx context.Context //nolint:containedctx // the life of all workers, ended by Run
 	end context.CancelFunc
 	wg  sync.WaitGroup
+	// spawning makes "still open, so add to wg" one step. Innermost: taken with a worker's mu.
+	spawning sync.Mutex
 
-	mu      sync.Mutex
+	mu      sync.Mutex // taken before a worker's mu
 	workers map[types.UID]*worker
 	names   map[string][]*worker // static pods by full name: the first may run
 	orders  uint64
@@ -51,51 +56,70 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, ctx: ctx, end: end, workers: map[types.UID]*worker{}, names: map[string][]*worker{}}, nil
 }
 
-// Run waits for ctx to end, then cuts work short and returns when no worker works.
-// Pods are left as they are.
+// Run waits for ctx to end, then cuts work short and returns when no worker works
+// and no wait is open. Pods are left as they are.
 func (m *Manager) Run(ctx context.Context) error {
 	<-ctx.Done()
-	m.mu.Lock()
+	m.spawning.Lock()
 	m.end()
-	m.mu.Unlock()
+	m.spawning.Unlock()
 	m.wg.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.workers {
+		w.settle()
+	}
 	return nil
 }
 
 func (m *Manager) closed() bool { return m.ctx.Err() != nil }
 
+// spawn runs f unless the manager is closed.
+func (m *Manager) spawn(f func()) bool {
+	m.spawning.Lock()
+	defer m.spawning.Unlock()
+	if m.closed() {
+		return false
+	}
+	m.wg.Go(f)
+	return true
+}
+
 // Ask hands a request to the pod's worker, making one if there is none. A request
 // about a pod that is unknown and should end makes one too, to be sure that nothing of it is left.
 func (m *Manager) Ask(uid types.UID, a Ask) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ask(uid, a)
+}
+
+// ask is Ask. Called with mu, which keeps forget from missing what is asked.
+func (m *Manager) ask(uid types.UID, a Ask) {
 	w := m.workers[uid]
 	if w == nil {
 		if a.Pod == nil {
-			m.mu.Unlock()
 			return
 		}
 		w = m.add(uid, a)
 	}
-	m.mu.Unlock()
 	w.ask(a)
 }
 
 // add makes a worker. Called with mu.
 func (m *Manager) add(uid types.UID, a Ask) *worker {
 	m.orders++
-	w := &worker{m: m, order: m.orders, mach: machine{state: None, pod: a.Pod}}
-	ref := podid.Ref(a.Pod)
-	w.span = trace.ForPod(trace.Span{Trace: trace.NewTraceID()}, ref)
+	w := &worker{m: m, uid: uid, order: m.orders, mach: machine{state: None, pod: a.Pod}}
+	w.span = trace.ForPod(trace.Span{Trace: trace.NewTraceID()}, podid.Ref(a.Pod))
 	m.workers[uid] = w
-	if podid.IsStatic(a.Pod) {
-		name := podid.FullName(a.Pod)
-		if ahead := m.names[name]; len(ahead) > 0 && !a.End {
-			w.held = true
-			w.retryOf = trace.Wait{For: trace.WaitPod, On: "the earlier pod of this name to be gone", Detail: string(ahead[0].mach.pod.UID)}
-			w.retryIn = trace.Begin(m.cfg.Bus, w.span, w.retryOf)
-		}
-		m.names[name] = append(m.names[name], w)
+	if !podid.IsStatic(a.Pod) {
+		return w
 	}
+	w.name = podid.FullName(a.Pod)
+	if ahead := m.names[w.name]; len(ahead) > 0 && !a.End && !m.closed() {
+		wait := trace.Wait{For: trace.WaitPod, On: "the earlier pod of this name to be gone", Detail: string(ahead[0].uid)}
+		w.held, w.hold = true, openWait{span: trace.Begin(m.cfg.Bus, w.span, wait), wait: wait}
+	}
+	m.names[w.name] = append(m.names[w.name], w)
 	return w
 }
 
@@ -112,45 +136,34 @@ func (m *Manager) Wake(uid types.UID, c Cause) bool {
 }
 
 // due is a worker's timer.
-func (m *Manager) due(ref trace.Pod, w *worker) {
+func (m *Manager) due(w *worker) {
 	if m.cfg.Due != nil {
-		m.cfg.Due(types.UID(ref.UID))
+		m.cfg.Due(w.uid)
 		return
 	}
 	w.wake(Cause{Text: "retry", Retry: true})
 }
 
-// gone forgets a worker whose pod is gone and lets its successor start. Called
-// with the worker's mu, which orders after no other.
-func (m *Manager) gone(w *worker) {
-	uid, name, again := w.mach.pod.UID, podid.FullName(w.mach.pod), w.mach.again
-	m.wg.Go(func() {
-		m.mu.Lock()
-		if m.workers[uid] == w {
-			delete(m.workers, uid)
-		}
-		list := m.names[name]
-		for i, o := range list {
-			if o == w {
-				list = append(list[:i:i], list[i+1:]...)
-				break
-			}
-		}
-		m.names[name] = list
-		var next *worker
-		if len(list) == 0 {
-			delete(m.names, name)
+// forget drops a worker whose pod is gone, lets its successor start and sees to
+// what was asked anew under the same UID.
+func (m *Manager) forget(w *worker) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.workers, w.uid)
+	if w.name != "" {
+		m.names[w.name] = slices.DeleteFunc(m.names[w.name], func(o *worker) bool { return o == w })
+		if list := m.names[w.name]; len(list) > 0 {
+			list[0].release()
 		} else {
-			next = list[0]
+			delete(m.names, w.name)
 		}
-		m.mu.Unlock()
-		if next != nil {
-			next.release()
-		}
-		if again != nil {
-			m.Ask(uid, *again)
-		}
-	})
+	}
+	w.mu.Lock()
+	again := w.mach.again
+	w.mu.Unlock()
+	if again != nil {
+		m.ask(w.uid, *again)
+	}
 }
 
 // State returns the state of a pod's worker; None when there is none.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -52,19 +52,29 @@ const (
 // worker drives one machine. It has a goroutine only while there is work.
 type worker struct {
 	m     *Manager
+	uid   types.UID
+	name  string // the full name of a static pod
 	order uint64
+	span  trace.Span
 
-	mu      sync.Mutex
-	mach    machine
-	busy    bool
-	cancel  context.CancelFunc
-	timer   *time.Timer
-	syncs   int
-	fails   int
-	held    bool // a static pod that waits for its predecessor
-	span    trace.Span
-	retryIn trace.Span // the wait that is open while the timer runs
-	retryOf trace.Wait
+	mu     sync.Mutex
+	mach   machine
+	busy   bool
+	cancel context.CancelFunc
+	syncs  int
+	fails  int
+	quiet  time.Time // after an error: what the failure stirred up waits until then
+	timer  *time.Timer
+	at     time.Time // when the timer is due
+	retry  openWait  // open while the timer runs
+	held   bool      // a static pod that waits for its predecessor
+	hold   openWait  // open while held
+}
+
+// openWait is a named wait that has begun.
+type openWait struct {
+	span trace.Span
+	wait trace.Wait
 }
 
 // ask merges a request and makes sure that it is seen to.
@@ -87,8 +97,11 @@ func (w *worker) wake(c Cause) {
 	if !w.mach.wake(c) {
 		return
 	}
-	if w.fails > 0 && w.timer != nil && !c.Retry {
-		return // after an error the next try keeps its time, whatever the failure stirred up
+	if !w.busy && !c.Retry && time.Now().Before(w.quiet) {
+		if w.quiet.Before(w.at) {
+			w.arm(w.quiet, w.retry.wait)
+		}
+		return
 	}
 	w.kick()
 }
@@ -97,12 +110,24 @@ func (w *worker) wake(c Cause) {
 func (w *worker) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.held {
-		return
-	}
-	w.held = false
-	trace.End(w.m.cfg.Bus, w.retryIn, w.retryOf)
+	w.unhold()
 	w.kick()
+}
+
+// unhold ends the wait for the predecessor. Called with mu.
+func (w *worker) unhold() {
+	if w.held {
+		w.held = false
+		trace.End(w.m.cfg.Bus, w.hold.span, w.hold.wait)
+	}
+}
+
+// settle ends all waits, for good. Called when nothing works any more.
+func (w *worker) settle() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unhold()
+	w.stopTimer()
 }
 
 // kick starts the goroutine if there is work and none runs. Called with mu.
@@ -110,30 +135,32 @@ func (w *worker) kick() {
 	if w.busy || w.m.closed() {
 		return
 	}
-	if w.held && w.mach.state == Syncing {
-		return
+	if w.held {
+		if w.mach.state == Syncing {
+			return
+		}
+		w.unhold() // one that ends need not wait for its turn
 	}
 	work, ok := w.mach.next()
 	if !ok {
 		return
 	}
 	w.stopTimer()
-	w.busy = true
-	w.m.wg.Go(func() { w.run(work) })
+	w.busy = w.m.spawn(func() { w.run(work) })
 }
 
 // run works until there is nothing left to do.
 func (w *worker) run(work Work) {
-	for {
-		more, ok := w.one(work)
-		if !ok {
-			return
-		}
-		work = more
+	for more := true; more; {
+		work, more = w.one(work)
+	}
+	if work.State == Gone {
+		w.m.forget(w)
 	}
 }
 
-// one does one work and returns the next.
+// one does one work and returns the next. When the pod is gone, that is the work's
+// state, and the worker stays busy for ever.
 func (w *worker) one(work Work) (Work, bool) {
 	ctx, cancel := context.WithCancel(w.m.ctx)
 	w.mu.Lock()
@@ -143,7 +170,6 @@ func (w *worker) one(work Work) (Work, bool) {
 	w.mu.Unlock()
 
 	res, err := w.do(trace.ContextWith(ctx, span), work)
-	interrupted := ctx.Err() != nil
 	cancel()
 	if err != nil {
 		ev.Err = err.Error()
@@ -157,17 +183,15 @@ func (w *worker) one(work Work) (Work, bool) {
 	w.mach.finish(work, res.Over, err != nil)
 	w.moved(from, span)
 	if w.mach.state == Gone {
-		w.busy = false
-		w.m.gone(w)
-		return Work{}, false
+		return Work{State: Gone}, false
 	}
-	if next, ok := w.mach.next(); ok && !w.m.closed() {
-		return next, true
+	if (err == nil || w.mach.pressing()) && !w.m.closed() {
+		if next, ok := w.mach.next(); ok {
+			return next, true
+		}
 	}
 	w.busy = false
-	if !interrupted || err == nil {
-		w.schedule(res, err)
-	}
+	w.schedule(res, err)
 	return Work{}, false
 }
 
@@ -228,29 +252,33 @@ func (w *worker) moved(from State, cause trace.Span) {
 // schedule sets the timer for the next attempt and names the wait. Called with mu.
 func (w *worker) schedule(res Result, err error) {
 	at, wait := res.RetryAt, res.Wait
+	if wait.For == "" {
+		wait = trace.Wait{For: trace.WaitBackoff, On: "the next try"}
+	}
 	if err == nil {
-		w.fails = 0
+		w.fails, w.quiet = 0, time.Time{}
 	} else {
-		delay := min(retryFirst<<min(w.fails, 10), retryMax)
+		w.quiet = time.Now().Add(min(retryFirst<<min(w.fails, 10), retryMax))
 		w.fails++
-		if at.IsZero() {
-			at = time.Now().Add(delay)
+		if stirred := w.mach.due == woken; at.IsZero() || stirred && w.quiet.Before(at) {
+			at = w.quiet
 			wait = trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: err.Error()}
 		}
 	}
-	if at.IsZero() {
+	if !at.IsZero() {
+		w.arm(at, wait)
+	}
+}
+
+// arm sets the timer. Called with mu.
+func (w *worker) arm(at time.Time, wait trace.Wait) {
+	if w.m.closed() {
 		return
 	}
 	w.stopTimer()
-	w.retryOf = wait
-	w.retryIn = trace.Begin(w.m.cfg.Bus, w.span, wait)
-	w.timer = time.AfterFunc(max(0, time.Until(at)), func() { w.m.due(podid.Ref(w.pod()), w) })
-}
-
-func (w *worker) pod() *v1.Pod {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.mach.pod
+	w.at = at
+	w.retry = openWait{span: trace.Begin(w.m.cfg.Bus, w.span, wait), wait: wait}
+	w.timer = time.AfterFunc(max(0, time.Until(at)), func() { w.m.due(w) })
 }
 
 // stopTimer ends the wait for a retry. Called with mu.
@@ -259,6 +287,12 @@ func (w *worker) stopTimer() {
 		return
 	}
 	w.timer.Stop()
-	w.timer = nil
-	trace.End(w.m.cfg.Bus, w.retryIn, w.retryOf)
+	w.timer, w.at = nil, time.Time{}
+	trace.End(w.m.cfg.Bus, w.retry.span, w.retry.wait)
+}
+
+func (w *worker) pod() *v1.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mach.pod
 }
