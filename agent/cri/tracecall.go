@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"path"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -15,7 +16,7 @@ import (
 // traceUnary publishes begin and end of each call and sends its span on.
 func traceUnary(bus *trace.Bus) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		if bus == nil {
+		if bus == nil || !isCRI(method) {
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}
 		call := describeRequest(path.Base(method), req)
@@ -30,7 +31,7 @@ func traceUnary(bus *trace.Bus) grpc.UnaryClientInterceptor {
 // traceStream publishes the opening of a stream; its end is the reader's to tell.
 func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		if bus == nil {
+		if bus == nil || !isCRI(method) {
 			return open(ctx, desc, cc, method, opts...)
 		}
 		call := trace.CRICall{Method: path.Base(method)}
@@ -41,6 +42,9 @@ func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
 		return stream, err
 	}
 }
+
+// isCRI tells the CRI's own methods from those of services that share its socket.
+func isCRI(method string) bool { return strings.HasPrefix(method, "/runtime.v1.") }
 
 func withTraceparent(ctx context.Context, span trace.Span) context.Context {
 	if tp := span.Traceparent(); tp != "" {

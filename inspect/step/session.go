@@ -67,7 +67,7 @@ func (s *Session) Stops() <-chan Stop { return s.stops }
 func (s *Session) Holds(pod trace.Pod) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.open && s.matches(pod)
+	return !s.open && !s.quit && s.matches(pod)
 }
 
 func (s *Session) matches(pod trace.Pod) bool {

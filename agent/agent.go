@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/config"
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/nodelock"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Config is what an Agent needs.
+type Config struct {
+	// Kubelet is the effective configuration.
+	Kubelet *config.Config
+	// Endpoint is the runtime's socket, as config.FindRuntime found it.
+	Endpoint string
+	// Simulated says that the runtime behind Endpoint is the simulated one: no
+	// cgroups are made and everything is labelled.
+	Simulated bool
+	// NodeName is the node's name.
+	NodeName string
+	// Version is kubeloupe's own.
+	Version string
+	// Sources are pod sources besides the configured ones.
+	Sources []podsource.Source
+	// Gate, if set, is asked before each action of the pods that it holds.
+	Gate podruntime.Gate
+	// Metrics answers /metrics on the read-only port; nil leaves it out.
+	Metrics http.Handler
+	// Bus is where everything is published.
+	Bus *trace.Bus
+}
+
+// Agent is a node agent. Create it with New and call Run once.
+type Agent struct {
+	cfg   Config
+	parts atomic.Pointer[parts]
+	ready chan struct{}
+}
+
+// New checks the configuration. Nothing is touched yet.
+func New(cfg Config) (*Agent, error) {
+	var errs []error
+	for name, missing := range map[string]bool{
+		"Kubelet": cfg.Kubelet == nil, "Endpoint": cfg.Endpoint == "", "NodeName": cfg.NodeName == "", "Bus": cfg.Bus == nil,
+	} {
+		if missing {
+			errs = append(errs, errors.New("agent: Config."+name+" is missing"))
+		}
+	}
+	if cfg.Kubelet != nil && cfg.Kubelet.Sources.StaticPodPath == "" && len(cfg.Sources) == 0 {
+		errs = append(errs, errors.New("no pod source: give --pod-manifest-path (staticPodPath), a directory of manifests"))
+	}
+	return &Agent{cfg: cfg, ready: make(chan struct{})}, errors.Join(errs...)
+}
+
+// Ready is closed when the syncLoop is about to run.
+func (a *Agent) Ready() <-chan struct{} { return a.ready }
+
+// Run runs the agent until ctx ends or a part fails. Pods are left running.
+func (a *Agent) Run(ctx context.Context) (err error) {
+	k := a.cfg.Kubelet
+	unlock, err := lock(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+
+	a.say(trace.Agent{State: "starting", Endpoint: a.cfg.Endpoint})
+	client, err := cri.Dial(ctx, cri.Config{
+		Endpoint: a.cfg.Endpoint, ImageEndpoint: k.Runtime.ImageEndpoint, Timeout: k.Runtime.RequestTimeout, Bus: a.cfg.Bus,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+
+	p, err := assemble(ctx, a.cfg, client)
+	if err != nil {
+		return err
+	}
+	if err := p.prepare(ctx); err != nil {
+		return err
+	}
+	a.parts.Store(p)
+	a.say(trace.Agent{State: "ready", Endpoint: a.cfg.Endpoint, Runtime: client.Info.GetRuntimeName(), RuntimeVersion: client.Info.GetRuntimeVersion()})
+	close(a.ready)
+
+	group, ctx := errgroup.WithContext(ctx)
+	for _, part := range p.all {
+		group.Go(func() error {
+			if err := part.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
+			return nil
+		})
+	}
+	err = group.Wait()
+	a.say(trace.Agent{State: "stopped", Reason: "pods go on"})
+	return err
+}
+
+// Pods returns the pods of the node with their statuses.
+func (a *Agent) Pods() []v1.Pod {
+	if p := a.parts.Load(); p != nil {
+		return p.store.Pods()
+	}
+	return nil
+}
+
+func (a *Agent) say(ev trace.Agent) {
+	ev.Node, ev.Version, ev.Simulated, ev.PID = a.cfg.NodeName, a.cfg.Version, a.cfg.Simulated, os.Getpid()
+	trace.Point(a.cfg.Bus, trace.Span{}, ev)
+}
+
+// lock makes sure that no other agent works on this root directory, and waits for
+// --lock-file as upstream does.
+func lock(ctx context.Context, k *config.Config) (unlock func() error, err error) {
+	own, err := nodelock.Acquire(filepath.Join(k.Node.RootDir, nodelock.FileName))
+	if err != nil {
+		return nil, err
+	}
+	if k.Node.LockFile == "" {
+		return own.Release, nil
+	}
+	shared, err := nodelock.Wait(ctx, k.Node.LockFile, func(*nodelock.HeldError) {})
+	if err != nil {
+		return nil, errors.Join(err, own.Release())
+	}
+	return func() error { return errors.Join(shared.Release(), own.Release()) }, nil
+}

@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/pleg"
+)
+
+// observer joins the PLEG's cache with its way to look again.
+type observer struct{ p *pleg.PLEG }
+
+// Get implements podruntime.Observer.
+func (o observer) Get(uid types.UID) *observe.Pod { return o.p.Cache().Get(uid) }
+
+// Refresh implements podruntime.Observer.
+func (o observer) Refresh(ctx context.Context, uid types.UID) (*observe.Pod, error) {
+	return o.p.Refresh(ctx, uid)
+}
+
+// criNode is what CRI configs need of this node.
+func (p *parts) criNode() criconfig.Node {
+	k := p.cfg.Kubelet
+	memory, cpus := capacity()
+	return criconfig.Node{
+		LogRoot: k.Pods.LogsDir, ClusterDomain: k.DNS.ClusterDomain, MemoryCapacity: memory,
+		Allocatable: v1.ResourceList{
+			v1.ResourceMemory: *resource.NewQuantity(memory, resource.BinarySI),
+			v1.ResourceCPU:    *resource.NewQuantity(cpus, resource.DecimalSI),
+		},
+		CFSQuota:       k.Cgroups.CPUQuota,
+		CFSPeriod:      k.Cgroups.CPUQuotaPeriod,
+		SeccompDefault: k.Pods.SeccompDefault,
+		SeccompRoot:    filepath.Join(k.Node.RootDir, "seccomp"),
+		HugePageSizes:  cgroup.HugePageSizes("/sys"),
+	}
+}
+
+// dns is a pod's resolver configuration from the node's file as it is now.
+func (p *parts) dns(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) {
+	k := p.cfg.Kubelet.DNS
+	in := criconfig.DNSInput{ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: hostIPs(p.cfg.Kubelet.Node.IPs)}
+	var warnings []criconfig.Warning
+	if k.ResolvConf != "" {
+		text, err := os.ReadFile(k.ResolvConf)
+		if err == nil {
+			in.Host, err = criconfig.ParseResolvConf(text)
+		}
+		if err != nil {
+			warnings = append(warnings, criconfig.Warning{Reason: "CheckLimitsForResolvConf", Message: k.ResolvConf + ": " + err.Error()})
+		}
+	}
+	cfg, more := criconfig.DNS(pod, in)
+	return cfg, append(warnings, more...)
+}
+
+// logLinks is the directory beside the pods' logs in which containers' logs are
+// linked: /var/log/containers for /var/log/pods.
+func (p *parts) logLinks() string {
+	return filepath.Join(filepath.Dir(p.cfg.Kubelet.Pods.LogsDir), "containers")
+}
+
+// hostIPs are the configured addresses, or the one that the node would use to talk
+// to others; none when it has no network.
+func hostIPs(configured []string) []string {
+	if len(configured) > 0 {
+		return configured
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, a := range addrs {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() && ip.IP.To4() != nil {
+			out = append(out, ip.IP.String())
+		}
+	}
+	if len(out) == 0 {
+		return []string{"127.0.0.1"}
+	}
+	return out[:1]
+}
+
+// capacity is the machine's memory in bytes and its CPUs.
+func capacity() (memory, cpus int64) {
+	cpus = int64(runtime.NumCPU())
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, cpus
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemTotal:" {
+			kib, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				return 0, cpus
+			}
+			return kib * 1024, cpus
+		}
+	}
+	return 0, cpus
+}

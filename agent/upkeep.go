@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/gc"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/podstatus"
+	"github.com/kubeloupe/kubeloupe/agent/pressure"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// statusFunc makes pod statuses from what the runtime has now.
+func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
+	ips := hostIPs(p.cfg.Kubelet.Node.IPs)
+	return func(pod *v1.Pod, previous v1.PodStatus, reasons map[string]podruntime.Reason) (v1.PodStatus, trace.PodStatus) {
+		seen := p.pleg.Cache().Get(pod.UID)
+		why := make(map[string]podstatus.Reason, len(reasons))
+		for name, r := range reasons {
+			why[name] = podstatus.Reason(r)
+		}
+		st := podstatus.Generate(pod, seen, podstatus.Inputs{
+			Now: time.Now(), Previous: &previous, Runtime: runtimeName, HostIPs: ips, Reasons: why,
+			Terminal: p.workers.State(pod.UID) == worker.Terminated,
+		})
+		return st, podstatus.Trace(pod, st, seen)
+	}
+}
+
+// gcPods tells garbage collection which pods are gone.
+type gcPods struct{ p *parts }
+
+// SourcesReady implements gc.Pods.
+func (g gcPods) SourcesReady() bool { return g.p.mux.SeenAllSources() }
+
+// IsDeleted implements gc.Pods.
+func (g gcPods) IsDeleted(uid string) bool {
+	id := types.UID(uid)
+	return !g.p.store.Known(id) && g.p.workers.State(id) == worker.None
+}
+
+func (p *parts) gcConfig(client *cri.Client) gc.Config {
+	k := p.cfg.Kubelet
+	return gc.Config{
+		Runtime: client.Runtime, Images: client.Image, Pods: gcPods{p}, Bus: p.cfg.Bus,
+		PodLogDir: k.Pods.LogsDir, ContainerLogDir: p.logLinks(),
+		ContainerPolicy: gc.ContainerPolicy{
+			MinAge: k.Containers.MinimumAge, MaxPerContainer: int(k.Containers.MaxPerContainer), MaxTotal: int(k.Containers.MaxTotal),
+		},
+		ImagePolicy: p.imagePolicy(), FSInfo: p.fsInfo(client),
+	}
+}
+
+// simulatedDisk is how large the simulated image file system is, in bytes.
+const simulatedDisk = 64 << 30
+
+// fsInfo measures file systems; a simulated runtime's images fill a simulated disk.
+func (p *parts) fsInfo(client *cri.Client) func(path string) (gc.FS, error) {
+	if !p.cfg.Simulated {
+		return nil
+	}
+	return func(string) (gc.FS, error) {
+		r, err := client.Image.ImageFsInfo(context.Background(), &runtimeapi.ImageFsInfoRequest{})
+		if err != nil {
+			return gc.FS{}, err
+		}
+		fs := gc.FS{Capacity: simulatedDisk, Available: simulatedDisk}
+		for _, u := range r.GetImageFilesystems() {
+			fs.Available -= int64(u.GetUsedBytes().GetValue()) //nolint:gosec // a made-up disk is small
+		}
+		return fs, nil
+	}
+}
+
+func (p *parts) imagePolicy() gc.ImagePolicy {
+	k := p.cfg.Kubelet.Images
+	return gc.ImagePolicy{High: int(k.GCHighPercent), Low: int(k.GCLowPercent), MinAge: k.GCMinimumAge, MaxAge: k.GCMaximumAge}
+}
+
+// addPressure watches how full the node is.
+func (p *parts) addPressure(client *cri.Client, images *gc.Collector) error {
+	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Signals: []pressure.Signal{
+		pressure.Memory("/proc/meminfo", ""),
+		pressure.Disk("nodefs", "", pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
+		pressure.Disk("imagefs", p.imagePolicy().String(), images.ImageDir, p.fsInfo(client)),
+	}})
+	if err != nil {
+		return err
+	}
+	p.add("pressure", w.Run)
+	return nil
+}
+
+// orphans are those that clean up after pods that nobody knows.
+func (p *parts) orphans(volumes *volume.Manager) []pods.Orphans {
+	out := []pods.Orphans{cleaner(volumes.CleanOrphans)}
+	if p.cgroups != nil {
+		out = append(out, cleaner(p.orphanCgroups))
+	}
+	return out
+}
+
+// cleaner is a function as pods.Orphans.
+type cleaner func(ctx context.Context, known func(types.UID) bool) ([]string, error)
+
+// Clean implements pods.Orphans.
+func (c cleaner) Clean(ctx context.Context, known func(types.UID) bool) ([]string, error) {
+	return c(ctx, known)
+}
+
+// orphanCgroups removes pod cgroups of pods that nobody knows, with what runs in them.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, cleanupOrphanedPodCgroups.
+func (p *parts) orphanCgroups(ctx context.Context, known func(types.UID) bool) (removed []string, err error) {
+	all, err := p.cgroups.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for uid, paths := range all {
+		if known(uid) {
+			continue
+		}
+		trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.Decision{
+			By: "orphan", Subject: "cgroup " + paths[0], Verdict: "remove", Reason: "nobody knows its pod",
+		})
+		if e := p.cgroups.DestroyPod(ctx, uid); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		removed = append(removed, fmt.Sprintf("cgroup of pod %s", uid))
+	}
+	return removed, err
+}

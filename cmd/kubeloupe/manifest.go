@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+)
+
+// readManifest reads the pods of a file, - for standard input. All that is wrong
+// with it is in the error.
+func readManifest(file string, in io.Reader, node string) ([]*v1.Pod, error) {
+	var data []byte
+	var err error
+	if file == "-" {
+		data, err = io.ReadAll(in)
+	} else {
+		data, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %w", err)
+	}
+	path := file
+	if file != "-" {
+		path = absolute(file)
+	}
+	pods, problems := podsource.Decode(path, data, node)
+	var errs []error
+	for _, p := range problems {
+		errs = append(errs, p)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if len(pods) == 0 {
+		return nil, fmt.Errorf("%s has no pod in it", file)
+	}
+	return pods, nil
+}
+
+func names(pods []*v1.Pod) string {
+	var out []string
+	for _, p := range pods {
+		out = append(out, podid.Ref(p).String())
+	}
+	return strings.Join(out, ", ")
+}
+
+func newlines(p []byte) io.Reader { return bytes.NewReader(p) }

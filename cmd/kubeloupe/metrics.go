@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/metrics"
+)
+
+// metricsSink folds the stream into Prometheus metrics while it is asked to run.
+type metricsSink struct {
+	sink    *metrics.Sink
+	handler http.Handler
+}
+
+func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
+	sink, err := metrics.New(reg)
+	if err != nil {
+		return nil, err
+	}
+	return &metricsSink{sink: sink, handler: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}, nil
+}
+
+// run folds until ctx ends.
+func (m *metricsSink) run(ctx context.Context, bus *trace.Bus) {
+	cur := bus.Subscribe(trace.FromOldest)
+	defer cur.Close()
+	buf := make([]trace.Record, 0, 256)
+	for {
+		recs, lost, err := cur.Next(ctx, buf)
+		if err != nil {
+			return
+		}
+		m.sink.Lost(lost)
+		for i := range recs {
+			m.sink.Apply(&recs[i])
+		}
+	}
+}

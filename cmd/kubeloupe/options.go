@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"github.com/kubeloupe/kubeloupe/agent"
+	"github.com/kubeloupe/kubeloupe/agent/config"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// nodeOptions are what every command that starts an agent takes.
+type nodeOptions struct {
+	flags   *config.Flags
+	runtime string // "", sim
+	output  string // "", text, json
+	noTUI   bool
+	step    bool // a pod source is there besides the configured ones
+	events  int
+}
+
+const (
+	runtimeAuto = "auto"
+	runtimeSim  = "sim"
+)
+
+func (o *nodeOptions) add(c *cobra.Command) {
+	fs := c.Flags()
+	o.flags = config.AddFlags(fs)
+	fs.StringVar(&o.runtime, "runtime", runtimeAuto, "the container runtime: auto (a CRI socket) or sim (a simulated one in memory: no root, no real container)")
+	fs.StringVarP(&o.output, "output", "o", "", "what to print without the terminal UI: text (a line per event worth one) or json (every record); implies --no-tui")
+	fs.BoolVar(&o.noTUI, "no-tui", false, "print lines even on a terminal")
+	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "how many records are kept in memory for readers that fall behind")
+	c.Flags().SortFlags = false
+}
+
+// defaultLogsDir is KubeletConfiguration's default for podLogsDir.
+const defaultLogsDir = "/var/log/pods"
+
+// node is an agent about to run, with what has to be cleaned up after it.
+type node struct {
+	agent   *agent.Agent
+	bus     *trace.Bus
+	cfg     agent.Config
+	sim     *simulated
+	metrics *metricsSink
+}
+
+// check refuses what cannot be right, before anything is touched.
+func (o *nodeOptions) check() error {
+	var errs []error
+	if !slices.Contains([]string{runtimeAuto, runtimeSim}, o.runtime) {
+		errs = append(errs, fmt.Errorf("--runtime %q: want auto or sim; a socket goes to --container-runtime-endpoint", o.runtime))
+	}
+	if !slices.Contains([]string{"", "text", "json"}, o.output) {
+		errs = append(errs, fmt.Errorf("--output %q: want text or json", o.output))
+	}
+	if o.events < 64 || o.events > 1<<24 {
+		errs = append(errs, fmt.Errorf("--event-buffer %d: want 64 to %d", o.events, 1<<24))
+	}
+	return errors.Join(errs...)
+}
+
+// build loads the configuration, finds or starts the runtime, and makes the agent.
+func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*node, error) {
+	if err := o.check(); err != nil {
+		return nil, userError{err}
+	}
+	n := &node{bus: trace.NewBus(o.events)}
+	sim := o.runtime == runtimeSim
+	if sim {
+		var err error
+		if n.sim, err = newSimulated(c, o.flags); err != nil {
+			return nil, err
+		}
+	}
+	k, err := config.Load(o.flags)
+	if err != nil {
+		n.sim.remove()
+		return nil, userError{err}
+	}
+	if sim && k.Pods.LogsDir == defaultLogsDir {
+		k.Pods.LogsDir = filepath.Join(n.sim.dir, "log", "pods") // nobody looks there for what is made up
+	}
+	if err := o.canRun(sim); err != nil {
+		n.sim.remove()
+		return nil, userError{err}
+	}
+	if n.metrics, err = newMetrics(prometheus.NewRegistry()); err != nil {
+		n.sim.remove()
+		return nil, err
+	}
+	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler}
+	if n.cfg.NodeName, err = nodeName(k); err != nil {
+		n.sim.remove()
+		return nil, userError{err}
+	}
+	if sim {
+		n.cfg.Endpoint = n.sim.endpoint()
+	} else if n.cfg.Endpoint, err = config.FindRuntime(k.Runtime.Endpoint, config.WellKnownRuntimes()); err != nil {
+		return nil, userError{err}
+	}
+	if edit != nil {
+		if err := edit(&n.cfg); err != nil {
+			n.sim.remove()
+			return nil, err
+		}
+	}
+	if n.agent, err = agent.New(n.cfg); err != nil {
+		n.sim.remove()
+		return nil, userError{err}
+	}
+	for _, name := range k.NotActedOn {
+		trace.Point(n.bus, trace.Span{}, trace.Log{Level: "warn", Message: "this build does not act on " + name + " yet"})
+	}
+	return n, nil
+}
+
+// canRun says why a real runtime cannot be used by this process, if so.
+func (o *nodeOptions) canRun(sim bool) error {
+	switch {
+	case sim:
+		return nil
+	case runtime.GOOS != "linux":
+		return fmt.Errorf("a node agent for a real runtime needs Linux, this is %s\n  remedy: --runtime sim runs pods in a simulated runtime", runtime.GOOS)
+	case os.Geteuid() != 0:
+		return errors.New("a node agent for a real runtime must be root: it makes cgroups and mounts\n  remedy: sudo, or --runtime sim for a simulated runtime")
+	}
+	return nil
+}
+
+// nodeName is --hostname-override or the host's name, in lower case, as upstream has it.
+func nodeName(k *config.Config) (string, error) {
+	name := k.Node.HostnameOverride
+	if name == "" {
+		h, err := os.Hostname()
+		if err != nil {
+			return "", fmt.Errorf("the host has no name: %w; give --hostname-override", err)
+		}
+		name = h
+	}
+	if name = strings.ToLower(strings.TrimSpace(name)); name == "" {
+		return "", errors.New("the node's name is empty: give --hostname-override")
+	}
+	return name, nil
+}
+
+// absolute returns the path, absolute.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker for releases.
+var version = ""
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1 // something failed
+	exitUser  = 2 // what the user said cannot be done
+)
+
+// userError is an error that the user can mend by saying something else.
+type userError struct{ err error }
+
+func (e userError) Error() string { return e.err.Error() }
+func (e userError) Unwrap() error { return e.err }
+
+// streams are a command's standard streams.
+type streams struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+}
+
+func execute(args []string, in io.Reader, out, errw io.Writer) int {
+	// SIGINT and SIGTERM end the agent and leave pods alone; so does a lost terminal.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	root := newRoot(streams{in: in, out: out, err: errw})
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, new(userError)):
+		fmt.Fprintln(errw, "kubeloupe: "+err.Error()) //nolint:errcheck // there is nowhere else to say it
+		return exitUser
+	}
+	fmt.Fprintln(errw, "kubeloupe: "+err.Error()) //nolint:errcheck // there is nowhere else to say it
+	return exitError
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "kubeloupe",
+		Short:         "A kubelet that you can see through",
+		Long:          "kubeloupe is a Kubernetes node agent that runs in the foreground and shows, live, what it does and where the time goes.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return userError{err} })
+	root.AddCommand(newRun(s), newStep(s), newVersion(s))
+	root.CompletionOptions.HiddenDefaultCmd = true
+	wrapArgs(root)
+	return root
+}
+
+// wrapArgs makes wrong arguments user errors.
+func wrapArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		check := sub.Args
+		if check != nil {
+			sub.Args = func(c *cobra.Command, args []string) error {
+				if err := check(c, args); err != nil {
+					return userError{err}
+				}
+				return nil
+			}
+		}
+		wrapArgs(sub)
+	}
+}
+
+func newVersion(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(s.out, "kubeloupe "+versionText())
+			return err
+		},
+	}
+}
+
+// versionText is the linked version, or what the build knows of its commit.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	rev, dirty := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			rev = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				dirty = "-dirty"
+			}
+		}
+	}
+	if rev == "" {
+		return "devel"
+	}
+	return "devel-" + rev + dirty
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/printer"
+	"github.com/kubeloupe/kubeloupe/tui"
+)
+
+func newRun(s streams) *cobra.Command {
+	var o nodeOptions
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run the node agent in the foreground",
+		Long: `Run the node agent in the foreground. On a terminal it opens the UI; otherwise it prints a line per event.
+
+Its flags and --config file are the kubelet's. SIGINT, SIGTERM or q in the UI end it; pods go on running.`,
+		Example: `  kubeloupe run --pod-manifest-path ./manifests
+  kubeloupe run --runtime sim --pod-manifest-path ./manifests
+  kubeloupe run --pod-manifest-path ./manifests -o json | jq .`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			n, err := o.build(c, nil)
+			if err != nil {
+				return err
+			}
+			return n.run(c.Context(), func(ctx context.Context) error { return o.show(ctx, n, s, tui.Config{}) })
+		},
+	}
+	o.add(c)
+	return c
+}
+
+// run runs the agent and, beside it, what shows it. It ends when either ends: a UI
+// that was quit ends the agent; what merely failed to show does not.
+func (n *node) run(ctx context.Context, show func(context.Context) error) error {
+	defer n.sim.stop()
+	if err := n.sim.start(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	showCtx, endShow := context.WithCancel(context.Background())
+	defer endShow()
+
+	var wg sync.WaitGroup
+	wg.Go(func() { n.metrics.run(showCtx, n.bus) })
+	shown := make(chan error, 1)
+	wg.Go(func() {
+		err := show(showCtx)
+		cancel()
+		shown <- err
+	})
+	err := n.agent.Run(ctx)
+	endShow() // the view drains what is there and ends
+	wg.Wait()
+	if showErr := <-shown; err == nil && showErr != nil && !errors.Is(showErr, context.Canceled) {
+		err = showErr
+	}
+	if err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// show shows the stream until ctx ends or the user quits: the UI on a terminal,
+// lines or JSON elsewhere.
+func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Config) error {
+	if !o.wantsUI(s) {
+		return o.print(ctx, n.bus, s.out)
+	}
+	cur := n.bus.Subscribe(trace.FromOldest)
+	defer cur.Close()
+	ui.Source, ui.In, ui.Out = cur, s.in, s.out
+	err := tui.Run(ctx, ui)
+	if err != nil && ctx.Err() == nil {
+		// The UI broke, not the agent: go on in lines.
+		fmt.Fprintf(s.err, "kubeloupe: the terminal UI ended (%v); the agent goes on, in lines\n", err) //nolint:errcheck // there is nowhere else to say it
+		return o.print(ctx, n.bus, s.out)
+	}
+	if ctx.Err() == nil {
+		fmt.Fprintln(s.err, "kubeloupe: the agent has ended; pods go on running") //nolint:errcheck // there is nowhere else to say it
+	}
+	return nil
+}
+
+// print prints records until ctx ends, then what is left.
+func (o *nodeOptions) print(ctx context.Context, bus *trace.Bus, w io.Writer) error {
+	cur := bus.Subscribe(trace.FromOldest)
+	defer cur.Close()
+	var sink printer.Sink = printer.Text(w, printer.TextOptions{})
+	if o.output == "json" {
+		sink = printer.JSON(w)
+	}
+	return printer.Run(ctx, cur, sink)
+}
+
+// wantsUI reports whether the UI can and should be shown.
+func (o *nodeOptions) wantsUI(s streams) bool {
+	return !o.noTUI && o.output == "" && isTerminal(s.in) && isTerminal(s.out) && os.Getenv("TERM") != "dumb" && os.Getenv("TERM") != ""
+}
+
+func isTerminal(x any) bool {
+	f, ok := x.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
