@@ -10,6 +10,6 @@
 // comes before an action is whichever of these ended last: an action that the
 // plan says it needs, an earlier try of the same action, or an action of an
 // earlier sync, since a worker's syncs are strictly serial. Without a plan it is
-// whatever action of the pod ended last. A hole before an action is filled with
-// the pod's own waits; what is left is unexplained.
+// whatever action of the pod ended last. Where that leaves a hole and a wait of the
+// pod itself ended in it, the wait comes before; what is left is unexplained.
 package waterfall

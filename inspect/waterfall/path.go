@@ -37,21 +37,50 @@ func (w *Waterfall) walk(target, floor time.Duration, last func(*interval) bool,
 		if cur <= floor {
 			break
 		}
-		next := latest(before, cur)
-		stop := floor
+		next, stop := latest(before, cur), floor
 		if next != nil {
 			stop = max(min(next.end, cur), floor)
 		}
-		back = append(back, w.fill(stop, cur, probes)...)
+		if wait := w.waitIn(stop, cur, probes); wait != nil {
+			end, start := min(wait.end, cur), max(wait.start, floor)
+			back = append(back, unexplained(end, cur), waitSegment(wait, start, end))
+			w.onPath[wait] = true
+			if cur = start; start < stop {
+				before = w.endedBy(start) // the wait ended after next did: it is what counts
+			}
+			continue
+		}
+		back = append(back, unexplained(stop, cur))
 		if next == nil || next.end <= floor {
 			break
 		}
-		back = append(back, w.inside(next, max(next.start, floor), stop)...)
+		start := max(next.start, floor)
+		back = append(back, w.inside(next, start, stop)...)
 		w.onPath[next] = true
-		cur, before = max(next.start, floor), w.predecessors(next, nil, needs)
+		cur, before = start, w.predecessors(next, nil, needs)
 	}
 	slices.Reverse(back)
 	return merge(back)
+}
+
+// waitIn returns which of the pod's own waits ended last in the hole (from, to); nil
+// when there is none or no hole to speak of.
+func (w *Waterfall) waitIn(from, to time.Duration, probes bool) *interval {
+	if to-from <= w.slack() {
+		return nil
+	}
+	return latest(w.podWaits(from, to, probes), to)
+}
+
+// endedBy returns the actions that had ended at that time.
+func (w *Waterfall) endedBy(at time.Duration) []*interval {
+	var out []*interval
+	for _, iv := range w.ivs {
+		if _, ok := iv.action(); ok && !iv.open && iv.end <= at {
+			out = append(out, iv)
+		}
+	}
+	return out
 }
 
 // predecessors returns the actions that of may have waited for; for nil, those
@@ -109,29 +138,6 @@ func later(a, b *interval, cur time.Duration) bool {
 		return a.open
 	}
 	return a.start > b.start
-}
-
-// fill covers the hole (from, to) on the path, backwards, with the pod's own waits.
-func (w *Waterfall) fill(from, to time.Duration, probes bool) []Segment {
-	var out []Segment
-	for cur := to; cur > from; {
-		var best *interval
-		if to-from > w.slack() {
-			best = latest(w.podWaits(from, cur, probes), cur)
-		}
-		if best == nil {
-			return append(out, unexplained(from, cur))
-		}
-		if end := min(best.end, cur); end < cur {
-			out = append(out, unexplained(end, cur))
-			cur = end
-		}
-		start := max(best.start, from)
-		out = append(out, waitSegment(best, start, cur))
-		w.onPath[best] = true
-		cur = start
-	}
-	return out
 }
 
 // podWaits returns the waits overlapping (from, to) that are not part of an action.

@@ -127,9 +127,42 @@ func foreign() *tape.Tape {
 	return t
 }
 
+// initThenTwo is a pod with an init container and two containers, of which the
+// second starts last and the first has the slower image, though not slow enough.
+func initThenTwo() *tape.Tape {
+	t := tape.New()
+	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	s1 := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, s1, &trace.Plan{Steps: []trace.PlanStep{
+		{ID: "sandbox"}, {ID: "image setup"}, {ID: "image a"},
+		{ID: "create setup", Needs: []string{"sandbox", "image setup"}}, {ID: "start setup", Needs: []string{"create setup"}},
+	}})
+	call(t, 0, 100*ms, s1, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
+	call(t, 0, 50*ms, s1, trace.Action{ID: "image setup", Verb: "image", Target: "setup:1"}, "ImageStatus")
+	call(t, 0, 600*ms, s1, trace.Action{ID: "image a", Verb: "image", Target: "a:1", Reason: "Always"}, "PullImage")
+	call(t, 100*ms, 150*ms, s1, trace.Action{ID: "create setup", Verb: "create", Container: "setup"}, "CreateContainer")
+	call(t, 150*ms, 200*ms, s1, trace.Action{ID: "start setup", Verb: "start", Container: "setup"}, "StartContainer")
+	t.End(600*ms, s1, nil)
+	w := t.Begin(200*ms, cart, 0, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
+	t.End(1000*ms, w, nil)
+	s2 := t.Begin(1000*ms, cart, 0, &trace.Sync{Why: "sync", N: 2})
+	t.Point(1000*ms, cart, s2, &trace.Plan{Steps: []trace.PlanStep{
+		{ID: "create a"}, {ID: "create b"},
+		{ID: "start a", Needs: []string{"create a"}}, {ID: "start b", Needs: []string{"create b", "start a"}},
+	}})
+	call(t, 1000*ms, 1040*ms, s2, trace.Action{ID: "create a", Verb: "create", Container: "a"}, "CreateContainer")
+	call(t, 1000*ms, 1050*ms, s2, trace.Action{ID: "create b", Verb: "create", Container: "b"}, "CreateContainer")
+	call(t, 1040*ms, 1140*ms, s2, trace.Action{ID: "start a", Verb: "start", Container: "a"}, "StartContainer")
+	call(t, 1140*ms, 1200*ms, s2, trace.Action{ID: "start b", Verb: "start", Container: "b"}, "StartContainer")
+	t.Point(1200*ms, cart, s2, &trace.Milestone{Name: "started", Since: 1200 * ms})
+	t.End(1200*ms, s2, nil)
+	return t
+}
+
 var stories = map[string]func() *tape.Tape{
 	"slow-pull": slowPull, "retry": retry, "pulling": func() *tape.Tape { return under(26) }, "foreign": foreign,
-	"only-seen": func() *tape.Tape { return under(1) },
+	"init-then-two": initThenTwo,
+	"only-seen":     func() *tape.Tape { return under(1) },
 }
 
 func TestText(t *testing.T) {
@@ -233,6 +266,21 @@ func TestPath(t *testing.T) {
 			waits: []WaitTotal{{trace.WaitBackoff, 1000 * ms}},
 			floor: 300 * ms, unexplained: 105 * ms,
 			cause: "wait backoff 1.00s: create web, 10s",
+		},
+		{
+			name: "an init container, and starts in order", tape: initThenTwo(),
+			path: []seg{
+				{"sandbox", 0, 100 * ms},
+				{"create setup", 100 * ms, 150 * ms},
+				{"start setup", 150 * ms, 200 * ms},
+				{"wait init", 200 * ms, 1000 * ms},
+				{"create a", 1000 * ms, 1040 * ms},
+				{"start a", 1040 * ms, 1140 * ms},
+				{"start b", 1140 * ms, 1200 * ms},
+			},
+			waits: []WaitTotal{{trace.WaitInit, 800 * ms}},
+			floor: (100 + 50 + 50 + 40 + 100 + 60) * ms,
+			cause: "wait init 800ms: init container setup",
 		},
 		{
 			name: "CRI calls alone", tape: foreign(),
