@@ -251,14 +251,9 @@ func merge(in []Segment) []Segment {
 	return out
 }
 
-// floor sums up what the runtime needed for the containers on the path.
+// floor sums up what the runtime needed: the last sandbox, and the creates and
+// starts that lie on the path.
 func (w *Waterfall) floor() {
-	chain := map[string]bool{}
-	for iv := range w.onPath {
-		if a, ok := iv.action(); ok && (a.Verb == "create" || a.Verb == "start") {
-			chain[a.Container] = true
-		}
-	}
 	best := map[string]time.Duration{} // the last successful call for each thing
 	for _, iv := range w.ivs {
 		a, ok := iv.action()
@@ -266,12 +261,12 @@ func (w *Waterfall) floor() {
 			continue
 		}
 		method := map[string]string{"sandbox": "RunPodSandbox", "create": "CreateContainer", "start": "StartContainer"}[a.Verb]
-		if method == "" || (a.Verb != "sandbox" && !chain[a.Container]) {
+		if method == "" || (a.Verb != "sandbox" && !w.onPath[iv]) {
 			continue
 		}
 		iv.within(func(k *interval) {
 			if c, ok := k.call(); ok && c.Method == method && !k.open && k.err() == "" {
-				best[a.Verb+" "+a.Container] = k.dur()
+				best[a.ID] = k.dur()
 			}
 		})
 	}

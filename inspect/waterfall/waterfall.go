@@ -29,8 +29,8 @@ type Waterfall struct {
 	End time.Duration
 	// Phase is the last status's phase; "" unknown.
 	Phase string
-	// Floor is what the runtime itself needed: RunPodSandbox, and CreateContainer and
-	// StartContainer of each container on the critical path. 0 when not known.
+	// Floor is what the runtime itself needed: RunPodSandbox, and each CreateContainer
+	// and StartContainer on the critical path. 0 when not known.
 	Floor time.Duration
 	// Path is the critical path from Origin to Started (to End while the pod has not
 	// started), in order and without holes. Tail goes on from Started to Ready.
