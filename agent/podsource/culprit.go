@@ -25,7 +25,7 @@ func culprit(data []byte, out any, err error) (field string, _ error) {
 	decode := func(v any) error {
 		data, err := json.Marshal(v)
 		if err != nil {
-			return nil //nolint:nilerr // what came from JSON goes back; if not, this part proves nothing
+			return nil // what came from JSON goes back; if not, this part proves nothing
 		}
 		return kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(kind).Interface())
 	}

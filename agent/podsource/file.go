@@ -58,8 +58,8 @@ type File struct {
 	unreadable string
 	// watchError is why changes are polled for; "" when the kernel tells of them.
 	watchError string
-	// delivered says that a set has been handed over.
-	delivered bool
+	// listed says that path could be read, delivered that a set has been handed over.
+	listed, delivered bool
 }
 
 // NewFile returns a file source.

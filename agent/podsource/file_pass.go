@@ -43,7 +43,7 @@ func (f *File) list(force bool) map[string]bool {
 		}
 		return nil
 	}
-	f.unreadable = ""
+	f.unreadable, f.listed = "", true
 	for _, path := range names {
 		files[path] = force
 	}
@@ -138,7 +138,7 @@ func (f *File) settled(set func([]*v1.Pod, trace.Span)) {
 // pass looks at files and, if any changed, delivers the new set. It delivers the first set even if it
 // is empty, but none before the path could be read: an unknown set is not an empty one.
 func (f *File) pass(why string, files map[string]bool, set func([]*v1.Pod, trace.Span)) {
-	if files == nil {
+	if files == nil || !f.listed {
 		return
 	}
 	now := time.Now()

@@ -384,6 +384,47 @@ func TestFileUnreadable(t *testing.T) {
 	}
 }
 
+// A path that cannot be read is an unknown set, not an empty one: nothing is delivered.
+func TestFilePathUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "x"), nil, 0o600))
+	n := start(t, dir, "x/manifests", never, never)
+	want := trace.SourceError{Source: "file", Path: n.path("x/manifests"), Message: "cannot be read: not a directory"}
+	if d := cmp.Diff(want, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if sets := tracetest.Events[trace.Source](n.rec); len(sets) > 0 {
+		t.Errorf("delivered: %+v", sets)
+	}
+	must(t, os.Remove(n.path("x")))
+	n.expect("ADD")
+	must(t, os.MkdirAll(n.path("x/manifests"), 0o700))
+	n.write("x/manifests/web.yaml", web)
+	n.expect("ADD web")
+}
+
+// Thirty manifests at once lose nothing and deliver each pod once.
+func TestFileBurst(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, never)
+	n.expect("ADD")
+	want := make(map[string]bool)
+	for i := range 30 {
+		name := fmt.Sprintf("web-%d", i)
+		n.write(name+".yaml", podYAML(name))
+		want[name+"-n1"] = true
+	}
+	for len(want) > 0 {
+		u := n.next()
+		for _, p := range u.Pods {
+			if u.Op != OpAdd || !want[p.Name] {
+				t.Fatalf("unexpected %s", describe(u))
+			}
+			delete(want, p.Name)
+		}
+	}
+	n.noErrors()
+}
+
 func TestNewFile(t *testing.T) {
 	for _, c := range []FileConfig{{Node: "n"}, {Path: "/x"}, {Path: "/x", Node: "n", Period: -1}} {
 		if _, err := NewFile(c); err == nil {

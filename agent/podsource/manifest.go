@@ -117,7 +117,7 @@ func look(path string, m *manifest, force bool, now time.Time) *version {
 }
 
 func read(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // the path is the operator's manifest
+	file, err := os.Open(path) // the path is the operator's manifest
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (w *watcher) arm(path string) error {
 			return fmt.Errorf("inotify watch on %s: %w", dir, err)
 		}
 		if wd != w.wd && w.wd >= 0 {
-			_, _ = unix.InotifyRmWatch(w.fd, uint32(w.wd)) //nolint:gosec // a watch descriptor is not negative; it may be gone already
+			_, _ = unix.InotifyRmWatch(w.fd, uint32(w.wd)) // a watch descriptor is not negative; it may be gone already
 		}
 		w.wd, w.dir = wd, dir
 		if watchDir(path) == dir {
@@ -152,7 +152,7 @@ func (w *watcher) read() {
 // parseEvents decodes inotify events. Lone is true when the last is the first half of a rename.
 func parseEvents(buf []byte) (batch []change, lone bool) {
 	for len(buf) >= unix.SizeofInotifyEvent {
-		wd := int32(binary.NativeEndian.Uint32(buf[0:])) //nolint:gosec // the field is signed
+		wd := int32(binary.NativeEndian.Uint32(buf[0:])) // the field is signed
 		mask := binary.NativeEndian.Uint32(buf[4:])
 		cookie := binary.NativeEndian.Uint32(buf[8:])
 		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[12:]))

@@ -130,7 +130,7 @@ func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.Co
 		Image:        cmp.Or(c.Image, spec.Image),
 		ImageID:      c.ImageID,
 		ContainerID:  id,
-		RestartCount: int32(c.Attempt), //nolint:gosec // attempts count from 0 by 1
+		RestartCount: int32(c.Attempt), // attempts count from 0 by 1
 	}
 	switch c.State {
 	case observe.Running:

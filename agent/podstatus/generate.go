@@ -52,9 +52,7 @@ func Generate(pod *v1.Pod, seen *observe.Pod, in Inputs) v1.PodStatus {
 		ObservedGeneration: pod.Generation,
 		QOSClass:           qos.Class(pod),
 		StartTime:          previous.StartTime,
-		// Both are set by whoever schedules and resizes.
-		NominatedNodeName: pod.Status.NominatedNodeName,
-		Resize:            pod.Status.Resize, //nolint:staticcheck // deprecated, but ours to pass on
+		NominatedNodeName:  pod.Status.NominatedNodeName,
 	}
 	if s.StartTime.IsZero() {
 		s.StartTime = new(stamp(in.Now))
