@@ -80,8 +80,8 @@ func (s *Session) matches(pod trace.Pod) bool {
 // Before implements the runner's gate: it returns when the person lets the action
 // go, ErrQuit when they quit, ctx's error when the action is no longer wanted.
 func (s *Session) Before(ctx context.Context, pod trace.Pod, plan trace.Plan, id, title string, request json.Marshaler) error {
-	stop := s.describe(ctx, pod, plan, id, title, request)
 	s.mu.Lock()
+	stop := s.describe(pod, plan, id, title)
 	switch {
 	case s.quit:
 		s.mu.Unlock()
@@ -92,6 +92,15 @@ func (s *Session) Before(ctx context.Context, pod trace.Pod, plan trace.Plan, id
 		return nil
 	}
 	s.running = false
+	s.mu.Unlock()
+
+	stop.Request = pretty(request)
+	stop.Changed = s.changes(ctx, pod)
+	s.mu.Lock()
+	if s.quit || s.open { // while the snapshot was taken
+		s.mu.Unlock()
+		return s.Before(ctx, pod, plan, id, title, request)
+	}
 	answer := make(chan error, 1)
 	s.waiting, s.stop = answer, stop
 	s.count++
@@ -150,10 +159,9 @@ func (s *Session) After(_ trace.Pod, id string, err error) {
 	}
 }
 
-// describe makes the stop that the client sees.
-func (s *Session) describe(ctx context.Context, pod trace.Pod, plan trace.Plan, id, title string, request json.Marshaler) Stop {
-	stop := Stop{Pod: pod, Next: id, RequestTitle: title, Total: len(plan.Steps), Request: pretty(request)}
-	s.mu.Lock()
+// describe makes the stop, less what takes time. Called with mu.
+func (s *Session) describe(pod trace.Pod, plan trace.Plan, id, title string) Stop {
+	stop := Stop{Pod: pod, Next: id, RequestTitle: title, Total: len(plan.Steps)}
 	for _, st := range plan.Steps {
 		a := Action{ID: st.ID, Verb: st.Verb, State: Todo}
 		if got, ok := s.states[st.ID]; ok {
@@ -167,29 +175,18 @@ func (s *Session) describe(ctx context.Context, pod trace.Pod, plan trace.Plan, 
 		}
 		stop.Actions = append(stop.Actions, a)
 	}
-	last := s.last
-	s.mu.Unlock()
-	if s.cfg.Snapshot != nil {
-		now := s.cfg.Snapshot.Snapshot(ctx, pod)
-		stop.Changed = Diff(last, now)
-		s.mu.Lock()
-		s.last = now
-		s.mu.Unlock()
-	}
 	return stop
 }
 
-// Changes says what changed on the node since the last stop, and makes now the new last.
-func (s *Session) Changes(ctx context.Context) []string {
+// changes says what changed on the node since the last stop, and makes now the new last.
+func (s *Session) changes(ctx context.Context, pod trace.Pod) []string {
 	if s.cfg.Snapshot == nil {
 		return nil
 	}
-	s.mu.Lock()
-	pod, last := s.stop.Pod, s.last
-	s.mu.Unlock()
 	now := s.cfg.Snapshot.Snapshot(ctx, pod)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	last := s.last
 	s.last = now
 	return Diff(last, now)
 }
