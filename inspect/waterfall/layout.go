@@ -76,7 +76,7 @@ func (w *Waterfall) Layout(width int) Layout {
 		}
 		share := 0
 		if i == longest {
-			share = percent(r.Dur(), w.Length())
+			share = percent(w.within(r), w.Length())
 		}
 		ln.After = after(r, share)
 		l.Lines = append(l.Lines, ln)
@@ -103,11 +103,16 @@ func (w *Waterfall) longestRow() int {
 		return best
 	}
 	for i, r := range w.rows {
-		if r.Critical && r.Depth == 0 && 2*r.Dur() >= w.Length() && r.Dur() > 0 && (best < 0 || r.Dur() > w.rows[best].Dur()) {
+		if d := w.within(r); r.Critical && r.Depth == 0 && d > 0 && 2*d >= w.Length() && (best < 0 || d > w.within(w.rows[best])) {
 			best = i
 		}
 	}
 	return best
+}
+
+// within returns how much of a row lies before the pod had started.
+func (w *Waterfall) within(r Row) time.Duration {
+	return max(min(r.End, w.Length())-r.Start, 0)
 }
 
 func (w *Waterfall) branch(i int) Branch {

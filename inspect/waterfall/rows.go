@@ -31,7 +31,7 @@ type Row struct {
 	// Start and End are since the origin; they are equal for an instant.
 	Start, End time.Duration
 	Depth      int  // 1 for what is nested under the row before with depth 0
-	Critical   bool // on the path from seen to started
+	Critical   bool // on the path from seen to started or on to ready
 	Open       bool // it has not ended
 	// Note is said after the bar, as a pull's size and rate.
 	Note string

@@ -62,7 +62,7 @@ func (w *Waterfall) Title() string {
 		parts = append(parts, w.Phase)
 	}
 	switch {
-	case w.Ready >= 0 && w.Started >= 0 && w.Ready > w.Started:
+	case w.Ready >= 0 && w.Started >= 0 && human.Duration(w.Ready) != human.Duration(w.Started):
 		parts = append(parts, "started "+human.Duration(w.Started), "ready "+human.Duration(w.Ready))
 	case w.Ready >= 0:
 		parts = append(parts, "ready "+human.Duration(w.Ready))

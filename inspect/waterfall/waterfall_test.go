@@ -374,6 +374,31 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestShareIsOfTheStart: a wait after the start, however long, took no part of it.
+func TestShareIsOfTheStart(t *testing.T) {
+	tp := slowPull()
+	late := tp.Records()
+	for i := range late {
+		if late[i].Time > tape.Epoch.Add(4670*ms-1).UnixNano() {
+			late[i].Time += int64(time.Minute)
+		}
+	}
+	w, err := Build(late, cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marked []string
+	for _, ln := range w.Layout(120).Lines {
+		if strings.Contains(ln.After, "◀") {
+			marked = append(marked, ln.Text()+": "+ln.After)
+		}
+	}
+	want := []string{"image    redis:7.2: 4.10s ◀ 97 % 68 MiB, 17 MiB/s"}
+	if diff := cmp.Diff(want, marked); diff != "" || w.Ready < time.Minute {
+		t.Errorf("ready %v, marked (-want +got):\n%s", w.Ready, diff)
+	}
+}
+
 func TestNowMovesWhatIsOpen(t *testing.T) {
 	w, err := BuildAt(under(26).Recs, cart, tape.Epoch.Add(3*time.Second))
 	if err != nil {
