@@ -18,7 +18,8 @@ type hierarchy struct {
 func (h hierarchy) has(controller string) bool { return slices.Contains(h.controllers, controller) }
 
 // detect reads which trees are mounted below mount. On v1 each is a directory named for its
-// controllers; the unified tree that a hybrid system mounts beside them controls nothing.
+// controllers. The unified tree that a hybrid system mounts beside them controls nothing, but
+// runc puts containers there too, so pods have a cgroup in it that must go with them.
 func detect(mount string) (v2 bool, tree []hierarchy, err error) {
 	entries, err := os.ReadDir(mount)
 	if err != nil {
@@ -31,7 +32,7 @@ func detect(mount string) (v2 bool, tree []hierarchy, err error) {
 	for _, e := range entries {
 		dir := filepath.Join(mount, e.Name())
 		// Links such as cpu -> cpu,cpuacct lead to a tree that is found by itself.
-		if !e.IsDir() || !exists(dir, "cgroup.procs") || exists(dir, "cgroup.controllers") {
+		if !e.IsDir() || !exists(dir, "cgroup.procs") {
 			continue
 		}
 		tree = append(tree, hierarchy{dir, strings.Split(e.Name(), ",")})
