@@ -82,7 +82,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	}
 	in := criconfig.ContainerInput{RestartCount: int(s.Attempt), Env: env, Volumes: r.volumes}
 	r.mu.Lock()
-	img := r.images["image "+c.Image]
+	img := r.images[imageID(r.pod, c)]
 	r.mu.Unlock()
 	in.ImageRef, in.ImageUser = img.Ref, criconfig.ImageUser{UID: img.User.UID, Name: img.User.Name}
 	if in.SubPaths, err = r.subPaths(c, env); err != nil {

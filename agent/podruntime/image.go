@@ -13,7 +13,7 @@ import (
 func (r *run) ensureImage(ctx context.Context, s *Step) error {
 	c := container(r.pod, s.Container)
 	res, err := r.cfg.Images.Ensure(ctx, image.Request{
-		PodUID: string(r.pod.UID), Container: c.Name, Image: c.Image, Policy: c.ImagePullPolicy,
+		PodUID: string(r.pod.UID), Container: c.Name, Field: r.fieldOf(c.Name), Image: c.Image, Policy: c.ImagePullPolicy,
 		Annotations: r.pod.Annotations,
 	})
 	if err != nil {

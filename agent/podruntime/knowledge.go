@@ -17,6 +17,8 @@ type knowledge struct {
 	prepared   bool
 	sandboxes  map[string]bool // id → ready
 	containers map[string]observe.State
+	// unsure says that a call failed that may have had its effect all the same.
+	unsure bool
 }
 
 func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
@@ -26,6 +28,12 @@ func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
 		r.known[uid] = k
 	}
 	return k
+}
+
+// doubt notes that a call failed of which nobody knows what it did: it was cut
+// short, or its answer was lost. The runtime is asked before the next plan.
+func (r *Runtime) doubt(uid types.UID) {
+	r.learn(uid, func(k *knowledge) { k.unsure = true })
 }
 
 // learn notes the outcome of an action.
@@ -43,6 +51,9 @@ func (r *Runtime) prepared(uid types.UID) bool {
 
 // covers reports whether the observation shows all that is known.
 func (k *knowledge) covers(p *observe.Pod) bool {
+	if k.unsure {
+		return false
+	}
 	for id, ready := range k.sandboxes {
 		if !showsSandbox(p, id, ready) {
 			return false
@@ -86,6 +97,7 @@ func (r *Runtime) observe(ctx context.Context, uid types.UID) (*observe.Pod, err
 	r.learn(uid, func(k *knowledge) {
 		clear(k.sandboxes)
 		clear(k.containers)
+		k.unsure = false
 	})
 	return seen, nil
 }

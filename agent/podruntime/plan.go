@@ -39,7 +39,7 @@ type planner struct {
 func Make(in Inputs) Plan {
 	p := &planner{Inputs: in}
 	current, why := sandboxFor(in.Pod, in.Seen)
-	if current == nil && in.Seen.Sandbox() != nil && !p.anyWanted() {
+	if current == nil && !p.anyWanted() {
 		return finished(nil)
 	}
 	p.sandbox = current
@@ -51,6 +51,7 @@ func Make(in Inputs) Plan {
 		p.newSandbox(why)
 	}
 	if p.initContainers() {
+		p.running, p.pending = 0, 0 // sidecars alone do not keep a pod
 		p.appContainers()
 	}
 	if p.running == 0 && p.pending == 0 {
@@ -100,36 +101,21 @@ func sandboxFor(pod *v1.Pod, seen *observe.Pod) (*observe.Sandbox, string) {
 	return newest, ""
 }
 
-// anyWanted reports whether any container should still run, so that a sandbox is
-// worth making. Containers of the lost sandbox count by their last exit.
+// anyWanted reports whether any container should run again, so that a sandbox is
+// worth making. Containers of the lost sandbox count by their last exit. Where nothing of
+// the pod restarts, losing its sandbox is its end.
+//
+// Upstream: computePodActions, where a sandbox is to be made.
 func (p *planner) anyWanted() bool {
-	if len(p.Seen.Containers) == 0 {
+	if p.Seen == nil || len(p.Seen.Containers) == 0 {
 		return true
+	}
+	if p.Pod.Spec.RestartPolicy == v1.RestartPolicyNever && p.Seen.Sandbox() != nil {
+		return false
 	}
 	for i := range p.Pod.Spec.Containers {
 		c := &p.Pod.Spec.Containers[i]
-		last := p.Seen.Newest(c.Name)
-		if last == nil {
-			// An init container that failed for good ends the pod before its app containers.
-			if !p.initFailedForGood() {
-				return true
-			}
-			continue
-		}
-		if last.State == observe.Running || last.State == observe.Created || restarts(p.Pod, last) {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *planner) initFailedForGood() bool {
-	if p.Pod.Spec.RestartPolicy != v1.RestartPolicyNever {
-		return false
-	}
-	for i := range p.Pod.Spec.InitContainers {
-		last := p.Seen.Newest(p.Pod.Spec.InitContainers[i].Name)
-		if last != nil && last.State == observe.Exited && last.ExitCode != 0 {
+		if last := p.Seen.Newest(c.Name); last == nil || restarts(p.Pod, c, last) {
 			return true
 		}
 	}
@@ -138,7 +124,10 @@ func (p *planner) initFailedForGood() bool {
 
 // newSandbox stops what is left of the old one and makes the next.
 func (p *planner) newSandbox(why string) {
-	needs := append([]string(nil), filter(p.base, "cgroup", "dirs")...)
+	var needs []string
+	if !p.Prepared {
+		needs = append(needs, "cgroup", "dirs")
+	}
 	needs = append(needs, p.stopAll()...)
 	var attempt uint32
 	if old := p.Seen.Sandbox(); old != nil {
@@ -150,20 +139,6 @@ func (p *planner) newSandbox(why string) {
 // stopAll kills every container that may run, then stops every sandbox that does.
 func (p *planner) stopAll() []string {
 	return stopAll(&p.Plan, p.Pod, p.Seen, gracePeriod(p.Pod, nil), "the sandbox is replaced")
-}
-
-// restarts reports whether the pod's restart policy wants a container again that has ended so.
-//
-// Upstream: pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
-func restarts(pod *v1.Pod, last *observe.Container) bool {
-	switch pod.Spec.RestartPolicy {
-	case v1.RestartPolicyNever:
-		return false
-	case v1.RestartPolicyOnFailure:
-		return last.State != observe.Exited || last.ExitCode != 0
-	case v1.RestartPolicyAlways:
-	}
-	return true
 }
 
 // inSandbox returns the newest container of that name in the current sandbox.
@@ -183,14 +158,16 @@ func changed(c *v1.Container, seen *observe.Container) bool {
 	return seen.HasHash && seen.Hash != criconfig.Hash(c)
 }
 
-func filter(ids []string, keep ...string) []string {
-	var out []string
-	for _, id := range ids {
-		for _, k := range keep {
-			if id == k {
-				out = append(out, id)
+// imageID names the step that gets a container's image. Containers share it unless
+// their pull policies differ.
+func imageID(pod *v1.Pod, c *v1.Container) string {
+	id := "image " + c.Image
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if o := &list[i]; o.Image == c.Image && o.ImagePullPolicy != c.ImagePullPolicy {
+				return id + " " + string(c.ImagePullPolicy)
 			}
 		}
 	}
-	return out
+	return id
 }

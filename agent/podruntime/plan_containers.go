@@ -8,51 +8,77 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // initContainers plans the init containers in their order and reports whether the
-// app containers may start.
+// app containers may start. That one of them is in the sandbox says that those
+// before it are done, even if the runtime does not have them any more.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions.
 func (p *planner) initContainers() bool {
-	initialized := p.anyAppCreated()
+	reached := p.initReached()
 	for i := range p.Pod.Spec.InitContainers {
 		c := &p.Pod.Spec.InitContainers[i]
 		cur := p.inSandbox(c.Name)
-		if sidecar(c) {
-			if !p.keepSidecar(c, cur) && !initialized {
+		if podid.RestartableInit(c) {
+			if !p.keepSidecar(c, cur) && i >= reached {
 				return false
 			}
 			continue
 		}
-		if initialized {
+		if i < reached {
 			continue
 		}
-		switch {
-		case cur == nil:
-			p.start(c, p.Seen.Newest(c.Name), "next init container")
-			return false
-		case cur.State == observe.Created:
-			p.startCreated(c, cur)
-			return false
-		case cur.State == observe.Running:
-			p.running++
-			return false
-		case cur.State == observe.Unknown:
-			p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
-			return false
-		case cur.ExitCode == 0:
-			continue
-		case p.Pod.Spec.RestartPolicy == v1.RestartPolicyNever:
-			p.decide(c, cur, "leave", "it failed and restartPolicy is Never: the pod has failed")
-			return false
-		default:
-			p.restart(c, cur, "init container failed")
+		if !p.initDone(c, cur) {
 			return false
 		}
 	}
 	return true
+}
+
+// initReached is the index of the newest init container in the sandbox, or past the
+// last when an app container is there.
+func (p *planner) initReached() int {
+	if p.anyAppCreated() {
+		return len(p.Pod.Spec.InitContainers)
+	}
+	for i := len(p.Pod.Spec.InitContainers) - 1; i > 0; i-- {
+		if p.inSandbox(p.Pod.Spec.InitContainers[i].Name) != nil {
+			return i
+		}
+	}
+	return 0
+}
+
+// initDone plans one init container that is not a sidecar and reports whether it is done.
+func (p *planner) initDone(c *v1.Container, cur *observe.Container) bool {
+	switch {
+	case cur == nil:
+		p.start(c, p.Seen.Newest(c.Name), "next init container")
+	case cur.State == observe.Created:
+		p.startCreated(c, cur)
+	case cur.State == observe.Running:
+		p.running++
+	case cur.State == observe.Unknown && policyOf(p.Pod, c) == string(v1.RestartPolicyNever):
+		p.fail(c, cur, "its state is unknown")
+	case cur.State == observe.Unknown:
+		p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
+	case cur.ExitCode == 0:
+		return true
+	case !restarts(p.Pod, c, cur):
+		p.fail(c, cur, "it failed")
+	default:
+		p.restart(c, cur, "init container failed")
+	}
+	return false
+}
+
+// fail ends the pod: an init container failed for good, so sidecars are not kept either.
+func (p *planner) fail(c *v1.Container, cur *observe.Container, why string) {
+	p.running, p.pending = 0, 0
+	p.decide(c, cur, "leave", why+" and restartPolicy is "+policyOf(p.Pod, c)+": the pod has failed")
 }
 
 func (p *planner) anyAppCreated() bool {
@@ -79,13 +105,12 @@ func (p *planner) keepSidecar(c *v1.Container, cur *observe.Container) bool {
 		return false
 	case cur.State == observe.Running:
 		return true
+	case cur.State == observe.Unknown:
+		p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
+		return false
 	}
 	p.restart(c, cur, "sidecar ended")
 	return false
-}
-
-func sidecar(c *v1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
 
 // appContainers plans each app container by itself.
@@ -105,8 +130,8 @@ func (p *planner) appContainers() {
 			p.running++
 		case cur.State == observe.Unknown:
 			p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
-		case !restarts(p.Pod, cur):
-			p.decide(c, cur, "leave", fmt.Sprintf("restartPolicy %s: ended with exit code %d", p.Pod.Spec.RestartPolicy, cur.ExitCode))
+		case !restarts(p.Pod, c, cur):
+			p.decide(c, cur, "leave", fmt.Sprintf("restartPolicy %s: ended with exit code %d", policyOf(p.Pod, c), cur.ExitCode))
 		default:
 			p.restart(c, cur, "it ended with exit code "+strconv.Itoa(int(cur.ExitCode)))
 		}
@@ -116,11 +141,14 @@ func (p *planner) appContainers() {
 // startMissing starts a container that the current sandbox does not have.
 func (p *planner) startMissing(c *v1.Container) {
 	last := p.Seen.Newest(c.Name)
-	if last != nil && last.State == observe.Exited && !restarts(p.Pod, last) {
-		p.decide(c, last, "leave", "it ended in an earlier sandbox and restartPolicy is "+string(p.Pod.Spec.RestartPolicy))
-		return
+	switch {
+	case last == nil || last.State != observe.Exited:
+		p.start(c, last, "not there")
+	case !restarts(p.Pod, c, last):
+		p.decide(c, last, "leave", "it ended in an earlier sandbox and restartPolicy is "+policyOf(p.Pod, c))
+	default:
+		p.restart(c, last, "it ended with its sandbox")
 	}
-	p.start(c, last, "not there")
 }
 
 // restart starts a container again, or waits for its back-off.
@@ -150,7 +178,7 @@ func (p *planner) start(c *v1.Container, last *observe.Container, why string, be
 	if last != nil {
 		attempt = last.Attempt + 1
 	}
-	image := "image " + c.Image
+	image := imageID(p.Pod, c)
 	if !p.has(image) {
 		p.add(Step{ID: image, Verb: VerbImage, Container: c.Name, Target: c.Image, Reason: string(c.ImagePullPolicy)})
 	}
@@ -159,7 +187,7 @@ func (p *planner) start(c *v1.Container, last *observe.Container, why string, be
 		ID: "create " + c.Name, Verb: VerbCreate, Needs: append(needs, before...),
 		Container: c.Name, Attempt: attempt, Reason: why,
 	})
-	p.addStart(c, Step{ID: "start " + c.Name, Verb: VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})
+	p.addStart(Step{ID: "start " + c.Name, Verb: VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})
 }
 
 // startCreated starts a container that somebody created and did not get to start:
@@ -169,12 +197,12 @@ func (p *planner) startCreated(c *v1.Container, cur *observe.Container) {
 	if p.Why == "" {
 		p.Why = "container " + c.Name + " is created and not started"
 	}
-	p.addStart(c, Step{ID: "start " + c.Name, Verb: VerbStart, Needs: append([]string(nil), p.base...), Container: c.Name, Target: cur.ID, Attempt: cur.Attempt, Reason: "created, not started"})
+	p.addStart(Step{ID: "start " + c.Name, Verb: VerbStart, Needs: append([]string(nil), p.base...), Container: c.Name, Target: cur.ID, Attempt: cur.Attempt, Reason: "created, not started"})
 }
 
 // addStart keeps the order of the spec among starts: a later container may count
 // on an earlier one's having been started. It does not wait for its success.
-func (p *planner) addStart(_ *v1.Container, s Step) {
+func (p *planner) addStart(s Step) {
 	if p.lastStart != "" {
 		s.After = append(s.After, p.lastStart)
 	}
@@ -192,7 +220,7 @@ func (p *planner) decide(c *v1.Container, last *observe.Container, verdict, reas
 	p.Decisions = append(p.Decisions, trace.Decision{
 		By: "restart", Subject: c.Name, Verdict: verdict, Reason: reason,
 		Inputs: []trace.KV{
-			{K: "restartPolicy", V: string(p.Pod.Spec.RestartPolicy)},
+			{K: "restartPolicy", V: policyOf(p.Pod, c)},
 			{K: "exitCode", V: strconv.Itoa(int(last.ExitCode))},
 			{K: "attempt", V: strconv.Itoa(int(last.Attempt))},
 			{K: "container", V: shortID(last.ID)},

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 )
 
 // minimumGrace is the least time, in seconds, that a container gets to end by itself.
@@ -95,7 +96,7 @@ func stopAll(p *Plan, pod *v1.Pod, seen *observe.Pod, grace int64, why string) [
 func isSidecar(pod *v1.Pod, name string) bool {
 	for i := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[i]; c.Name == name {
-			return sidecar(c)
+			return podid.RestartableInit(c)
 		}
 	}
 	return false
@@ -103,16 +104,7 @@ func isSidecar(pod *v1.Pod, name string) bool {
 
 // gracePeriod is what the pod's containers get, in seconds.
 //
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer.
 func gracePeriod(pod *v1.Pod, override *int64) int64 {
-	grace := int64(30)
-	switch {
-	case override != nil:
-		grace = *override
-	case pod.DeletionGracePeriodSeconds != nil:
-		grace = *pod.DeletionGracePeriodSeconds
-	case pod.Spec.TerminationGracePeriodSeconds != nil:
-		grace = *pod.Spec.TerminationGracePeriodSeconds
-	}
-	return max(grace, minimumGrace)
+	return max(podid.GracePeriod(pod, override), minimumGrace)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -90,23 +92,40 @@ func (r *run) all(ctx context.Context) error {
 	}
 	results := make(chan ended, len(r.plan.Steps))
 	var errs []error
+	var refused *refusal
 	for {
-		busy, work := r.launch(ctx, state, index, results)
+		busy, work := 0, false
+		if refused == nil {
+			busy, work = r.launch(ctx, state, index, results)
+		}
 		if !work {
 			// Nothing of this pod needs the runtime now: let another pod have the slot.
 			r.lease.drop()
 		}
 		if busy == 0 {
+			if slices.Contains(state, waiting) && ctx.Err() != nil {
+				errs = append(errs, fmt.Errorf("cut short: %w", context.Cause(ctx)))
+			}
 			return errors.Join(errs...)
 		}
 		e := <-results
 		state[e.step] = done
 		if e.err != nil {
 			state[e.step] = failed
-			errs = append(errs, r.note(&r.plan.Steps[e.step], e.err))
+			errs = append(errs, r.note(ctx, &r.plan.Steps[e.step], e.err))
+			errors.As(e.err, &refused)
+			if _, called := status.FromError(e.err); called {
+				r.doubt(r.pod.UID)
+			}
 		}
 	}
 }
+
+// refusal is the gate's word that neither this step nor any later one may be done.
+type refusal struct{ err error }
+
+func (e *refusal) Error() string { return e.err.Error() }
+func (e *refusal) Unwrap() error { return e.err }
 
 // launch starts what is ready. It returns how many steps run and whether any of
 // them is runtime work.
@@ -182,11 +201,15 @@ func (r *run) gate(ctx context.Context, s *Step) error {
 	if !r.gated {
 		return nil
 	}
+	r.lease.drop() // a person thinks: let other pods work
 	title, request := r.preview(ctx, s)
 	wait := trace.Wait{For: trace.WaitGate, On: "the person who steps"}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(r.cfg.Bus, span, wait) }()
-	return r.cfg.Gate.Before(ctx, r.ref, r.plan.Trace(), s.ID, title, request)
+	if err := r.cfg.Gate.Before(ctx, r.ref, r.plan.Trace(), s.ID, title, request); err != nil {
+		return &refusal{err}
+	}
+	return nil
 }
 
 // act does what the step says.
@@ -241,28 +264,22 @@ func (v Verb) runtimeWork() bool {
 }
 
 // note keeps what users are told of a failed step and names the step in the error.
-func (r *run) note(s *Step, err error) error {
-	if s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart {
+// A step that was cut short or refused says nothing about its container.
+func (r *run) note(ctx context.Context, s *Step, err error) error {
+	var refused *refusal
+	ours := ctx.Err() != nil || errors.As(err, &refused)
+	if !ours && (s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart) {
 		reason, retry := reasonOf(s.Verb, err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for i := range r.plan.Steps {
-			if d := &r.plan.Steps[i]; d.Container != "" && (d == s || d.Verb == VerbCreate && contains(d.Needs, s.ID)) {
+			if d := &r.plan.Steps[i]; d.Container != "" && (d == s || d.Verb == VerbCreate && slices.Contains(d.Needs, s.ID)) {
 				r.reasons[d.Container] = reason
 			}
 		}
 		r.retryAt = earlier(r.retryAt, retry)
 	}
 	return fmt.Errorf("%s: %w", s.ID, err)
-}
-
-func contains(ids []string, id string) bool {
-	for _, i := range ids {
-		if i == id {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *run) targetOf(s *Step) string {

@@ -1,0 +1,526 @@
+package podruntime
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// podWith returns a pod with app containers that run the image of their own name.
+func podWith(policy v1.RestartPolicy, names ...string) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "uid"}}
+	p.Spec.RestartPolicy = policy
+	p.Spec.TerminationGracePeriodSeconds = new(int64(30))
+	for _, n := range names {
+		p.Spec.Containers = append(p.Spec.Containers, containerNamed(n))
+	}
+	return p
+}
+
+func containerNamed(name string) v1.Container {
+	return v1.Container{Name: name, Image: name + ":1", ImagePullPolicy: v1.PullIfNotPresent}
+}
+
+func withInit(p *v1.Pod, cs ...v1.Container) *v1.Pod {
+	p.Spec.InitContainers = append(p.Spec.InitContainers, cs...)
+	return p
+}
+
+func sidecarNamed(name string) v1.Container {
+	c := containerNamed(name)
+	c.RestartPolicy = new(v1.ContainerRestartPolicyAlways)
+	return c
+}
+
+// seen builds an observation from words: "sandbox:0" is a ready sandbox of attempt 0,
+// "-sandbox:0" one that is not ready, "web=running" a container in the newest sandbox,
+// "web#2@0=exited/1" attempt 2 in sandbox attempt 0 that exited with 1. Newest first.
+func seen(words ...string) *observe.Pod {
+	p := &observe.Pod{UID: "uid", Name: "p", Namespace: "default", At: noon}
+	newest := ""
+	for _, w := range words {
+		if rest, ok := strings.CutPrefix(strings.TrimPrefix(w, "-"), "sandbox:"); ok {
+			s := observe.Sandbox{ID: "sb" + rest, Ready: w[0] != '-', IPs: []string{"10.0.0.1"}}
+			if _, err := fmt.Sscan(rest, &s.Attempt); err != nil {
+				panic(err)
+			}
+			p.Sandboxes = append(p.Sandboxes, s)
+			if newest == "" {
+				newest = s.ID
+			}
+			continue
+		}
+		p.Containers = append(p.Containers, containerSeen(w, newest))
+	}
+	return p
+}
+
+func containerSeen(w, sandbox string) observe.Container {
+	who, what, _ := strings.Cut(w, "=")
+	who, sb, elsewhere := strings.Cut(who, "@")
+	name, attempt, _ := strings.Cut(who, "#")
+	state, code, _ := strings.Cut(what, "/")
+	c := observe.Container{Name: name, SandboxID: sandbox, HasHash: true}
+	if elsewhere {
+		c.SandboxID = "sb" + sb
+	}
+	if attempt != "" {
+		_, _ = fmt.Sscan(attempt, &c.Attempt)
+	}
+	if code != "" {
+		_, _ = fmt.Sscan(code, &c.ExitCode)
+	}
+	c.ID = fmt.Sprintf("%s-%d", name, c.Attempt)
+	for _, s := range []observe.State{observe.Unknown, observe.Created, observe.Running, observe.Exited} {
+		if strings.TrimSuffix(state, "!") == s.String() {
+			c.State = s
+		}
+	}
+	if c.State == observe.Exited {
+		c.FinishedAt = noon.Add(-5 * time.Second)
+	}
+	spec := containerNamed(name)
+	c.Hash = criconfig.Hash(&spec)
+	if strings.HasSuffix(state, "!") {
+		c.Hash++ // made from another definition
+	}
+	return c
+}
+
+// text renders a plan: a line per step, in order, with what it waits for.
+func text(p Plan) []string {
+	out := []string{}
+	for _, s := range p.Steps {
+		line := s.ID
+		if s.Attempt > 0 {
+			line += fmt.Sprintf(" #%d", s.Attempt)
+		}
+		if s.Verb == VerbKill {
+			line += fmt.Sprintf(" %ds", s.Grace)
+		}
+		if len(s.Needs) > 0 {
+			line += " < " + strings.Join(s.Needs, ", ")
+		}
+		if len(s.After) > 0 {
+			line += " << " + strings.Join(s.After, ", ")
+		}
+		out = append(out, line)
+	}
+	names := make([]string, 0, len(p.Waiting))
+	for n, r := range p.Waiting {
+		names = append(names, "wait "+n+": "+r.Reason)
+	}
+	slices.Sort(names)
+	out = append(out, names...)
+	if !p.RetryAt.IsZero() {
+		out = append(out, "retry in "+p.RetryAt.Sub(noon).String())
+	}
+	if p.Finished {
+		out = append(out, "finished")
+	}
+	return out
+}
+
+func TestMake(t *testing.T) {
+	initThenApp := func(policy v1.RestartPolicy) *v1.Pod {
+		return withInit(podWith(policy, "web"), containerNamed("one"), containerNamed("two"))
+	}
+	shared := func(policies ...v1.PullPolicy) *v1.Pod {
+		p := podWith(v1.RestartPolicyAlways, "a", "b")
+		for i := range policies {
+			p.Spec.Containers[i].Image, p.Spec.Containers[i].ImagePullPolicy = "same:1", policies[i]
+		}
+		return p
+	}
+	onOwn := func(p *v1.Pod, policy v1.ContainerRestartPolicy, rules ...v1.ContainerRestartRule) *v1.Pod {
+		p.Spec.Containers[0].RestartPolicy, p.Spec.Containers[0].RestartPolicyRules = &policy, rules
+		return p
+	}
+	code42 := v1.ContainerRestartRule{Action: v1.ContainerRestartRuleActionRestart, ExitCodes: &v1.ContainerRestartRuleOnExitCodes{
+		Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42},
+	}}
+	crashing := func(*v1.Container, *observe.Container) time.Time { return noon.Add(10 * time.Second) }
+	always, onFailure, never := v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
+
+	for _, tc := range []struct {
+		name    string
+		pod     *v1.Pod
+		seen    *observe.Pod
+		fresh   bool // nothing is prepared
+		backoff func(*v1.Container, *observe.Container) time.Time
+		want    []string
+	}{
+		{
+			name: "new pod", pod: podWith(always, "web", "log"), fresh: true,
+			want: []string{
+				"cgroup", "dirs", "volumes < dirs", "sandbox < cgroup, dirs",
+				"image web:1", "create web < cgroup, dirs, volumes, sandbox, image web:1", "start web < create web",
+				"image log:1", "create log < cgroup, dirs, volumes, sandbox, image log:1", "start log < create log << start web",
+			},
+		},
+		{
+			name: "two containers share an image", pod: shared(v1.PullAlways, v1.PullAlways), seen: seen("sandbox:0"),
+			want: []string{"image same:1", "create a < image same:1", "start a < create a", "create b < image same:1", "start b < create b << start a"},
+		},
+		{
+			name: "they do not when their policies differ", pod: shared(v1.PullIfNotPresent, v1.PullAlways), seen: seen("sandbox:0"),
+			want: []string{
+				"image same:1 IfNotPresent", "create a < image same:1 IfNotPresent", "start a < create a",
+				"image same:1 Always", "create b < image same:1 Always", "start b < create b << start a",
+			},
+		},
+		{name: "all runs", pod: podWith(always, "web"), seen: seen("sandbox:0", "web=running"), want: []string{}},
+		{
+			name: "adoption: what all share is made, nothing restarts", pod: podWith(always, "web"), fresh: true,
+			seen: seen("sandbox:0", "web=running"), want: []string{"cgroup", "dirs", "volumes < dirs"},
+		},
+		{
+			name: "adoption: one is missing", pod: podWith(always, "web", "log"), fresh: true, seen: seen("sandbox:0", "web=running"),
+			want: []string{"cgroup", "dirs", "volumes < dirs", "image log:1", "create log < cgroup, dirs, volumes, image log:1", "start log < create log"},
+		},
+
+		// Init containers.
+		{
+			name: "first init container", pod: initThenApp(always), seen: seen("sandbox:0"),
+			want: []string{"image one:1", "create one < image one:1", "start one < create one"},
+		},
+		{name: "init container runs", pod: initThenApp(always), seen: seen("sandbox:0", "one=running"), want: []string{}},
+		{
+			name: "second init container", pod: initThenApp(always), seen: seen("sandbox:0", "one=exited/0"),
+			want: []string{"image two:1", "create two < image two:1", "start two < create two"},
+		},
+		{
+			name: "app container after them", pod: initThenApp(always), seen: seen("sandbox:0", "two=exited/0", "one=exited/0"),
+			want: []string{"image web:1", "create web < image web:1", "start web < create web"},
+		},
+		{
+			name: "an init container that was collected does not run again", pod: initThenApp(always), seen: seen("sandbox:0", "two=running"),
+			want: []string{},
+		},
+		{
+			name: "nor when an app container is there", pod: initThenApp(always), seen: seen("sandbox:0", "web=running"),
+			want: []string{},
+		},
+		{
+			name: "init container failed, Always", pod: initThenApp(always), seen: seen("sandbox:0", "one=exited/1"),
+			want: []string{"image one:1", "create one #1 < image one:1", "start one #1 < create one"},
+		},
+		{
+			name: "init container failed, OnFailure, backs off", pod: initThenApp(onFailure), seen: seen("sandbox:0", "one=exited/1"), backoff: crashing,
+			want: []string{"wait one: CrashLoopBackOff", "retry in 10s"},
+		},
+		{name: "init container failed, Never", pod: initThenApp(never), seen: seen("sandbox:0", "one=exited/1"), want: []string{"finished"}},
+		{
+			name: "init container's state is unknown", pod: initThenApp(always), seen: seen("sandbox:0", "one=unknown"),
+			want: []string{"kill one 30s", "image one:1", "create one #1 < image one:1, kill one", "start one #1 < create one"},
+		},
+		{name: "init container's state is unknown, Never", pod: initThenApp(never), seen: seen("sandbox:0", "one=unknown"), want: []string{"finished"}},
+		{
+			name: "init container was created and not started", pod: initThenApp(always), seen: seen("sandbox:0", "one=created"),
+			want: []string{"start one"},
+		},
+
+		// Sidecars.
+		{
+			name: "sidecar first", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")), seen: seen("sandbox:0"),
+			want: []string{"image mesh:1", "create mesh < image mesh:1", "start mesh < create mesh"},
+		},
+		{
+			name: "app after its sidecar", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")), seen: seen("sandbox:0", "mesh=running"),
+			want: []string{"image web:1", "create web < image web:1", "start web < create web"},
+		},
+		{
+			name: "sidecar ended, app runs", pod: withInit(podWith(never, "web"), sidecarNamed("mesh")), seen: seen("sandbox:0", "web=running", "mesh=exited/0"),
+			want: []string{"image mesh:1", "create mesh #1 < image mesh:1", "start mesh #1 < create mesh"},
+		},
+		{
+			name: "sidecar crashes before its app: the app waits", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")),
+			seen: seen("sandbox:0", "mesh=exited/1"), backoff: crashing, want: []string{"wait mesh: CrashLoopBackOff", "retry in 10s"},
+		},
+		{
+			name: "an earlier sidecar that crashes does not hold later init containers",
+			pod:  withInit(podWith(always, "web"), sidecarNamed("mesh"), containerNamed("one")),
+			seen: seen("sandbox:0", "one=exited/0", "mesh=exited/1"), backoff: crashing,
+			want: []string{"image web:1", "create web < image web:1", "start web < create web", "wait mesh: CrashLoopBackOff", "retry in 10s"},
+		},
+		{
+			name: "sidecar changed", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")), seen: seen("sandbox:0", "web=running", "mesh=running!"),
+			want: []string{"kill mesh 30s", "image mesh:1", "create mesh #1 < image mesh:1, kill mesh", "start mesh #1 < create mesh"},
+		},
+		{
+			name: "sidecar in an unknown state", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")), seen: seen("sandbox:0", "web=running", "mesh=unknown"),
+			want: []string{"kill mesh 30s", "image mesh:1", "create mesh #1 < image mesh:1, kill mesh", "start mesh #1 < create mesh"},
+		},
+		{
+			name: "sidecars do not keep a pod whose app is done", pod: withInit(podWith(never, "web"), sidecarNamed("mesh")),
+			seen: seen("sandbox:0", "web=exited/0", "mesh=exited/1"), want: []string{"finished"},
+		},
+		{
+			name: "sidecars do not keep a pod whose init container failed", pod: withInit(podWith(never, "web"), sidecarNamed("mesh"), containerNamed("one")),
+			seen: seen("sandbox:0", "one=exited/3", "mesh=exited/1"), want: []string{"finished"},
+		},
+
+		// The sandbox.
+		{
+			name: "sandbox is not ready", pod: podWith(always, "web"), seen: seen("-sandbox:0", "web=exited/137"),
+			want: []string{"sandbox #1", "image web:1", "create web #1 < sandbox, image web:1", "start web #1 < create web"},
+		},
+		{
+			name: "sandbox is not ready, its container runs", pod: podWith(always, "web"), seen: seen("-sandbox:3", "web#2=running"),
+			want: []string{"kill web 30s", "sandbox #4 < kill web", "image web:1", "create web #3 < sandbox, image web:1", "start web #3 < create web"},
+		},
+		{
+			name: "two sandboxes are ready", pod: podWith(always, "web"), seen: seen("sandbox:1", "sandbox:0", "web#1=running", "web@0=running"),
+			want: []string{
+				"kill web 30s", "kill web web-0 30s", "stop-sandbox sb1 << kill web, kill web web-0", "stop-sandbox sb0 << kill web, kill web web-0",
+				"sandbox #2 < kill web, kill web web-0, stop-sandbox sb1, stop-sandbox sb0",
+				"image web:1", "create web #2 < sandbox, image web:1", "start web #2 < create web",
+			},
+		},
+		{
+			name: "sandbox lost: init containers run again", pod: initThenApp(always), seen: seen("-sandbox:0", "web=exited/137", "two=exited/0", "one=exited/0"),
+			want: []string{"sandbox #1", "image one:1", "create one #1 < sandbox, image one:1", "start one #1 < create one"},
+		},
+		{name: "sandbox lost, Never", pod: podWith(never, "web"), seen: seen("-sandbox:0", "web=exited/137"), want: []string{"finished"}},
+		{name: "sandbox lost, Never, still running", pod: podWith(never, "web"), seen: seen("-sandbox:0", "web=running"), want: []string{"finished"}},
+		{
+			name: "sandbox lost before any container, Never", pod: podWith(never, "web"), seen: seen("-sandbox:0"),
+			want: []string{"sandbox #1", "image web:1", "create web < sandbox, image web:1", "start web < create web"},
+		},
+		{name: "sandbox lost, OnFailure, all succeeded", pod: podWith(onFailure, "web"), seen: seen("-sandbox:0", "web=exited/0"), want: []string{"finished"}},
+		{
+			name: "sandbox lost, OnFailure, one succeeded", pod: podWith(onFailure, "web", "log"), seen: seen("-sandbox:0", "web=exited/0", "log=exited/137"),
+			want: []string{"sandbox #1", "image log:1", "create log #1 < sandbox, image log:1", "start log #1 < create log"},
+		},
+		{name: "finished and its sandbox was collected", pod: podWith(never, "web"), seen: seen("web@0=exited/0"), want: []string{"finished"}},
+		{
+			name: "finished with init containers and its sandbox was collected", pod: initThenApp(onFailure),
+			seen: seen("web@0=exited/0", "one@0=exited/0"), want: []string{"finished"},
+		},
+		{
+			name: "sandbox lost while crashing: the back-off holds", pod: podWith(always, "web"), seen: seen("-sandbox:0", "web=exited/1"), backoff: crashing,
+			want: []string{"sandbox #1", "wait web: CrashLoopBackOff", "retry in 10s"},
+		},
+
+		// App containers.
+		{
+			name: "ended, Always", pod: podWith(always, "web"), seen: seen("sandbox:0", "web#4=exited/0"),
+			want: []string{"image web:1", "create web #5 < image web:1", "start web #5 < create web"},
+		},
+		{
+			name: "failed, OnFailure", pod: podWith(onFailure, "web"), seen: seen("sandbox:0", "web=exited/2"),
+			want: []string{"image web:1", "create web #1 < image web:1", "start web #1 < create web"},
+		},
+		{name: "succeeded, OnFailure", pod: podWith(onFailure, "web"), seen: seen("sandbox:0", "web=exited/0"), want: []string{"finished"}},
+		{name: "failed, Never", pod: podWith(never, "web"), seen: seen("sandbox:0", "web=exited/2"), want: []string{"finished"}},
+		{name: "one of two ended, Never", pod: podWith(never, "web", "log"), seen: seen("sandbox:0", "web=exited/2", "log=running"), want: []string{}},
+		{
+			name: "crash-loop", pod: podWith(always, "web", "log"), seen: seen("sandbox:0", "web=exited/2", "log=running"), backoff: crashing,
+			want: []string{"wait web: CrashLoopBackOff", "retry in 10s"},
+		},
+		{
+			name: "changed", pod: podWith(never, "web"), seen: seen("sandbox:0", "web=running!"),
+			want: []string{"kill web 30s", "image web:1", "create web #1 < image web:1, kill web", "start web #1 < create web"},
+		},
+		{
+			name: "created, not started", pod: podWith(never, "web"), seen: seen("sandbox:0", "web=created"),
+			want: []string{"start web"},
+		},
+		{
+			name: "created, not started, by an agent that was killed", pod: podWith(never, "web"), seen: seen("sandbox:0", "web=created"), fresh: true,
+			want: []string{"cgroup", "dirs", "volumes < dirs", "start web < cgroup, dirs, volumes"},
+		},
+		{
+			name: "state unknown, Never", pod: podWith(never, "web"), seen: seen("sandbox:0", "web=unknown"),
+			want: []string{"kill web 30s", "image web:1", "create web #1 < image web:1, kill web", "start web #1 < create web"},
+		},
+		{
+			name: "leftovers that are not in the spec are left alone", pod: podWith(always, "web"), seen: seen("sandbox:0", "debugger=running", "web=running"),
+			want: []string{},
+		},
+		{
+			name: "leftovers do not keep a pod", pod: podWith(never, "web"), seen: seen("sandbox:0", "debugger=running", "web=exited/0"),
+			want: []string{"finished"},
+		},
+
+		// Policies of one container.
+		{
+			name: "own policy Always, the pod's Never", pod: onOwn(podWith(never, "web"), v1.ContainerRestartPolicyAlways), seen: seen("sandbox:0", "web=exited/0"),
+			want: []string{"image web:1", "create web #1 < image web:1", "start web #1 < create web"},
+		},
+		{
+			name: "own policy Never, the pod's Always", pod: onOwn(podWith(always, "web"), v1.ContainerRestartPolicyNever), seen: seen("sandbox:0", "web=exited/1"),
+			want: []string{"finished"},
+		},
+		{
+			name: "own rule matches", pod: onOwn(podWith(never, "web"), v1.ContainerRestartPolicyNever, code42), seen: seen("sandbox:0", "web=exited/42"),
+			want: []string{"image web:1", "create web #1 < image web:1", "start web #1 < create web"},
+		},
+		{
+			name: "own rule does not match", pod: onOwn(podWith(always, "web"), v1.ContainerRestartPolicyNever, code42), seen: seen("sandbox:0", "web=exited/41"),
+			want: []string{"finished"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.backoff == nil {
+				tc.backoff = func(*v1.Container, *observe.Container) time.Time { return time.Time{} }
+			}
+			plan := Make(Inputs{Pod: tc.pod, Seen: tc.seen, Now: noon, NotBefore: tc.backoff, Prepared: !tc.fresh})
+			if d := cmp.Diff(tc.want, text(plan)); d != "" {
+				t.Errorf("plan (-want +got):\n%s", d)
+			}
+			checkGraph(t, plan, tc.seen)
+		})
+	}
+}
+
+func TestSandboxFor(t *testing.T) {
+	host := podWith(v1.RestartPolicyAlways, "web")
+	host.Spec.HostNetwork = true
+	noIP := seen("sandbox:0")
+	noIP.Sandboxes[0].IPs = nil
+	onHost := seen("sandbox:0")
+	onHost.Sandboxes[0].HostNetwork, onHost.Sandboxes[0].IPs = true, nil
+	plain := podWith(v1.RestartPolicyAlways, "web")
+	for _, tc := range []struct {
+		name string
+		pod  *v1.Pod
+		seen *observe.Pod
+		want string
+	}{
+		{"nothing seen", plain, nil, "no sandbox"},
+		{"usable", plain, seen("sandbox:0"), ""},
+		{"an older one is not ready", plain, seen("sandbox:1", "-sandbox:0"), ""},
+		{"the newest is not ready", plain, seen("-sandbox:1", "sandbox:0"), "sandbox sb1 is not ready"},
+		{"two are ready", plain, seen("sandbox:1", "sandbox:0"), "2 sandboxes are ready, one is right"},
+		{"no address", plain, noIP, "sandbox sb0 has no address"},
+		{"host network needs none", host, onHost, ""},
+		{"network changed", host, seen("sandbox:0"), "the network namespace changed"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, why := sandboxFor(tc.pod, tc.seen)
+			if why != tc.want || (got != nil) != (tc.want == "") {
+				t.Errorf("got %v, %q; want %q", got, why, tc.want)
+			}
+		})
+	}
+}
+
+func TestMakeKill(t *testing.T) {
+	pod := withInit(podWith(v1.RestartPolicyAlways, "web", "log"), sidecarNamed("mesh"))
+	for _, tc := range []struct {
+		name  string
+		seen  *observe.Pod
+		grace *int64
+		want  []string
+	}{
+		{name: "nothing seen", want: []string{}},
+		{
+			name: "sidecars last, then the sandbox", seen: seen("sandbox:0", "web=running", "log=exited/0", "mesh=running"),
+			want: []string{"kill web 30s", "kill mesh 30s << kill web", "stop-sandbox sb0 << kill web, kill mesh"},
+		},
+		{
+			name: "a shorter grace period, at least 2 s", seen: seen("sandbox:0", "web=running"), grace: new(int64(0)),
+			want: []string{"kill web 2s", "stop-sandbox sb0 << kill web"},
+		},
+		{
+			name: "unknown counts as running, created does not, a debugger does", seen: seen("-sandbox:0", "web=unknown", "log=created", "debugger=running"),
+			want: []string{"kill web 30s", "kill debugger 30s"},
+		},
+		{
+			name: "two of a name, two sandboxes", seen: seen("sandbox:1", "sandbox:0", "web#1=running", "web@0=running"),
+			want: []string{"kill web 30s", "kill web web-0 30s", "stop-sandbox sb1 << kill web, kill web web-0", "stop-sandbox sb0 << kill web, kill web web-0"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := MakeKill(pod, tc.seen, tc.grace, "deleted")
+			if d := cmp.Diff(tc.want, text(plan)); d != "" {
+				t.Errorf("plan (-want +got):\n%s", d)
+			}
+			checkGraph(t, plan, tc.seen)
+		})
+	}
+}
+
+func TestMakeClean(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		seen   *observe.Pod
+		remove bool
+		want   []string
+	}{
+		{name: "nothing seen", want: []string{"unmount", "remove-cgroup"}},
+		{name: "remains stay", seen: seen("-sandbox:0", "web=exited/0"), want: []string{"unmount", "remove-cgroup"}},
+		{
+			name: "remains go", seen: seen("-sandbox:1", "-sandbox:0", "web#1=exited/0", "web@7=exited/0"), remove: true,
+			want: []string{
+				"unmount", "remove-sandbox sb1", "remove-sandbox sb0", "remove web web-0", "remove-cgroup",
+				"remove-dirs < unmount, remove-sandbox sb1, remove-sandbox sb0, remove web web-0",
+			},
+		},
+		{name: "nothing seen, gone", remove: true, want: []string{"unmount", "remove-cgroup", "remove-dirs < unmount"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := MakeClean(tc.seen, tc.remove)
+			if d := cmp.Diff(tc.want, text(plan)); d != "" {
+				t.Errorf("plan (-want +got):\n%s", d)
+			}
+			checkGraph(t, plan, tc.seen)
+		})
+	}
+}
+
+// checkGraph checks what must hold of every plan.
+func checkGraph(t *testing.T, p Plan, seen *observe.Pod) {
+	t.Helper()
+	at := map[string]int{}
+	for i, s := range p.Steps {
+		if _, twice := at[s.ID]; twice {
+			t.Errorf("two steps are called %q", s.ID)
+		}
+		at[s.ID] = i
+	}
+	killed, started := map[string]int{}, map[string]int{}
+	for i, s := range p.Steps {
+		for _, id := range slices.Concat(s.Needs, s.After) {
+			// Steps only wait for earlier ones, so there is no cycle and a gated pod can go in order.
+			if j, ok := at[id]; !ok || j >= i {
+				t.Errorf("step %q waits for %q, which is not before it", s.ID, id)
+			}
+		}
+		switch s.Verb { //nolint:exhaustive // only these are checked
+		case VerbKill:
+			killed[s.Container] = i
+		case VerbStart:
+			started[s.Container] = i
+		case VerbSandbox, VerbStopSandbox, VerbRemoveSandbox, VerbImage:
+			if s.Verb != VerbSandbox && s.Target == "" {
+				t.Errorf("step %q has no target", s.ID)
+			}
+		}
+	}
+	for name, i := range started {
+		if k, ok := killed[name]; ok && k > i {
+			t.Errorf("%s is killed after it is started", name)
+		}
+		if c := seen.Newest(name); c != nil && c.State == observe.Running {
+			if _, ok := killed[name]; !ok {
+				t.Errorf("%s runs, is not killed and is started", name)
+			}
+		}
+	}
+	if p.Finished && len(p.Steps) > 0 {
+		t.Errorf("finished, and yet there is something to do: %v", text(p))
+	}
+}
