@@ -151,9 +151,9 @@ func (a *app) absorb(msg recsMsg) tea.Cmd {
 	}
 	a.ended = msg.err
 	if a.backlog.frozen {
-		a.backlog.add(msg.recs, msg.lost)
+		a.backlog.add(msg.chunks)
 	} else {
-		a.apply(msg.recs, msg.lost)
+		a.apply(msg.chunks)
 		a.setNow()
 		a.refresh()
 	}
@@ -163,11 +163,13 @@ func (a *app) absorb(msg recsMsg) tea.Cmd {
 	return a.pump.next(a.ctx, frame)
 }
 
-func (a *app) apply(recs []trace.Record, lost uint64) {
-	a.model.Lost(lost)
-	for i := range recs {
-		a.model.Apply(&recs[i])
-		a.history.Add(&recs[i])
+func (a *app) apply(chunks []chunk) {
+	for _, c := range chunks {
+		a.model.Lost(c.lost)
+		for i := range c.recs {
+			a.model.Apply(&c.recs[i])
+			a.history.Add(&c.recs[i])
+		}
 	}
 }
 

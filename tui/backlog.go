@@ -1,33 +1,50 @@
 package tui
 
-import "github.com/kubeloupe/kubeloupe/trace"
-
 // maxBacklog bounds what is kept while the screen is frozen.
 const maxBacklog = 32768
 
-// backlog holds the records that came while the screen is frozen. Of too many
-// it keeps the last.
+// backlog holds what came while the screen is frozen. Of too many records it
+// keeps the last and counts the rest as lost.
 type backlog struct {
 	frozen bool
-	recs   []trace.Record
-	lost   uint64 // by the source, and before the first of recs
+	chunks []chunk
+	held   int    // records in chunks
+	came   uint64 // records in all, lost ones included
 }
 
-func (b *backlog) add(recs []trace.Record, lost uint64) {
-	b.recs = append(b.recs, recs...)
-	b.lost += lost
-	if over := len(b.recs) - maxBacklog; over > maxBacklog/8 {
-		b.recs = append(b.recs[:0], b.recs[over:]...)
-		b.lost += uint64(over)
+func (b *backlog) add(chunks []chunk) {
+	for _, c := range chunks {
+		b.chunks = join(b.chunks, c)
+		b.held += len(c.recs)
+		b.came += uint64(len(c.recs)) + c.lost
+	}
+	if over := b.held - maxBacklog; over > maxBacklog/8 {
+		b.drop(over)
 	}
 }
 
-// waiting is how many records are counted for the header, lost ones included.
-func (b *backlog) waiting() int { return len(b.recs) + int(b.lost) }
+// drop makes n of the oldest records a hole.
+func (b *backlog) drop(n int) {
+	lost := uint64(n)
+	for n > 0 && n >= len(b.chunks[0].recs) {
+		n -= len(b.chunks[0].recs)
+		b.held -= len(b.chunks[0].recs)
+		lost += b.chunks[0].lost
+		b.chunks = b.chunks[1:]
+		if len(b.chunks) == 0 {
+			b.chunks = []chunk{{}}
+			break
+		}
+	}
+	first := &b.chunks[0]
+	first.lost += lost
+	first.recs = append(first.recs[:0], first.recs[n:]...)
+	b.held -= n
+}
 
 // take returns what waits and thaws.
-func (b *backlog) take() (recs []trace.Record, lost uint64) {
-	recs, lost = b.recs, b.lost
+func (b *backlog) take() []chunk {
+	chunks := b.chunks
 	*b = backlog{}
-	return recs, lost
+	return chunks
 }

@@ -21,7 +21,7 @@ func compile(text string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile(expr)
 	var bad *syntax.Error
 	if errors.As(err, &bad) {
-		return nil, errors.New("not a regular expression: " + bad.Code.String() + ": " + bad.Expr)
+		return nil, errors.New("not a regular expression: " + bad.Code.String() + ": " + strings.TrimPrefix(bad.Expr, "(?i)"))
 	}
 	return re, err
 }

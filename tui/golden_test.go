@@ -111,7 +111,7 @@ func (d *driver) settle() {
 // play gives the app the scripted session.
 func (d *driver) play() *driver {
 	d.t.Helper()
-	d.app.apply(tuitest.Session(), 0)
+	d.app.apply([]chunk{{recs: tuitest.Session()}})
 	d.app.setNow()
 	d.app.refresh()
 	return d

@@ -19,15 +19,16 @@ type status struct {
 	now     time.Time
 	rate    float64
 	frozen  bool
-	waiting int    // records, while frozen
+	waiting uint64 // records, while frozen
 	ended   string // why the stream ended; "" while it lives
 }
 
 // segment is a part of the header; the highest drop goes first when it is narrow.
 type segment struct {
-	text string
-	tone style.Tone
-	drop int
+	text  string
+	tone  style.Tone
+	drop  int
+	short string // what is left when it would be dropped first; "" nothing
 }
 
 // header draws the first line of the screen in w columns.
@@ -48,8 +49,8 @@ func header(th *style.Theme, s status, w int) string {
 
 func (s status) left(th *style.Theme) []segment {
 	n := s.node
-	name := segment{text: "kubeloupe", tone: style.Strong}
-	out := []segment{{text: th.CutMid(th.Clean(orUnknown(n.Name)), 30), tone: style.Strong, drop: 1}}
+	name := th.CutMid(th.Clean(orUnknown(n.Name)), 30)
+	out := []segment{{text: "kubeloupe " + name, short: name, tone: style.Strong, drop: 8}}
 	if n.Simulated {
 		out = append(out, segment{text: "SIMULATED", tone: style.Slow})
 	}
@@ -63,8 +64,7 @@ func (s status) left(th *style.Theme) []segment {
 	if n.State != "" && n.State != "ready" {
 		out = append(out, segment{text: th.Cut(th.Clean(strings.TrimSpace(n.State+" "+n.Reason)), 40), tone: style.Slow, drop: 2})
 	}
-	name.drop = 8
-	return slices.Insert(out, 0, name)
+	return out
 }
 
 func (s status) right(th *style.Theme) []segment {
@@ -129,6 +129,10 @@ func dropOne(parts ...*[]segment) bool {
 	}
 	if in == nil {
 		return false
+	}
+	if s := &(*in)[at]; s.short != "" {
+		s.text, s.short, s.drop = s.short, "", 1
+		return true
 	}
 	*in = slices.Delete(*in, at, at+1)
 	return true

@@ -93,7 +93,7 @@ func TestSelectionStaysWithItsRow(t *testing.T) { synctest.Test(t, testSelection
 func testSelectionStaysWithItsRow(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play().keys("2 j j j")
 	before := selectedRow(d)
-	d.app.apply(more(t, 40), 0)
+	d.app.apply([]chunk{{recs: more(t, 40)}})
 	d.app.refresh()
 	if got := selectedRow(d); got != before {
 		t.Errorf("after new rows the cursor is on %q, was on %q", got, before)
@@ -106,7 +106,7 @@ func testSelectionStaysWithItsRow(t *testing.T) {
 	}
 	d.keys("g")
 	newest := selectedRow(d)
-	d.app.apply(more(t, 3), 0)
+	d.app.apply([]chunk{{recs: more(t, 3)}})
 	d.app.refresh()
 	if got := selectedRow(d); got == newest {
 		t.Errorf("at the edge the cursor does not follow: %q", got)
@@ -180,7 +180,7 @@ func TestFreeze(t *testing.T) { synctest.Test(t, testFreeze) }
 func testFreeze(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play().keys("2 space")
 	before := selectedRow(d)
-	d.app.absorb(recsMsg{recs: more(t, 5), lost: 2})
+	d.app.absorb(recsMsg{chunks: []chunk{{lost: 2, recs: more(t, 5)}}})
 	d.now = d.now.Add(time.Minute)
 	d.send(tickMsg{})
 	d.want("FROZEN +7")
@@ -198,13 +198,18 @@ func TestBacklogIsBounded(t *testing.T) { synctest.Test(t, testBacklogIsBounded)
 func testBacklogIsBounded(t *testing.T) {
 	var b backlog
 	for range 100 {
-		b.add(make([]trace.Record, 1000), 1)
+		b.add([]chunk{{lost: 1, recs: make([]trace.Record, 700)}, {recs: make([]trace.Record, 300)}})
 	}
-	if len(b.recs) > maxBacklog+maxBacklog/8 {
-		t.Errorf("%d records kept", len(b.recs))
+	held, lost := 0, uint64(0)
+	for _, c := range b.take() {
+		held += len(c.recs)
+		lost += c.lost
 	}
-	if b.waiting() != 100*1001 {
-		t.Errorf("%d counted, want %d", b.waiting(), 100*1001)
+	if held > maxBacklog+maxBacklog/8 || held < maxBacklog {
+		t.Errorf("%d records kept", held)
+	}
+	if got := uint64(held) + lost; got != 100*1001 {
+		t.Errorf("%d kept and lost together, want %d", got, 100*1001)
 	}
 }
 
@@ -411,7 +416,7 @@ func TestSimulatedIsSaid(t *testing.T) { synctest.Test(t, testSimulatedIsSaid) }
 func testSimulatedIsSaid(t *testing.T) {
 	for _, w := range []int{60, 80, 120} {
 		d := drive(t, Config{}, w, 24).play()
-		d.app.apply([]trace.Record{{Seq: 9999, Time: d.now.UnixNano(), Event: &trace.Agent{State: "ready", Simulated: true}}}, 0)
+		d.app.apply([]chunk{{recs: []trace.Record{{Seq: 9999, Time: d.now.UnixNano(), Event: &trace.Agent{State: "ready", Simulated: true}}}}})
 		d.want("SIMULATED", "LIVE")
 	}
 }
@@ -455,7 +460,7 @@ func testNothingThatWasNotCleaned(t *testing.T) {
 	}
 	for _, w := range []int{80, 120} {
 		d := drive(t, Config{}, w, 24)
-		d.app.apply(recs, 0)
+		d.app.apply([]chunk{{recs: recs}})
 		d.app.setNow()
 		d.app.refresh()
 		for _, keys := range []string{"1", "2", "2 enter", "3", "3 enter", "4", "4 enter", "4 esc m", "5", "5 enter", "6", "6 j enter", "9", "9 enter", "9 esc a", "9 a enter"} {

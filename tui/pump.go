@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,9 +24,24 @@ const (
 
 // recsMsg is what came since the last one.
 type recsMsg struct {
-	recs []trace.Record
+	chunks []chunk
+	err    error // the source has no more
+}
+
+// chunk is records in a row, and how many were lost before them.
+type chunk struct {
 	lost uint64
-	err  error // the source has no more
+	recs []trace.Record
+}
+
+// join appends records to chunks; a hole begins a new one.
+func join(chunks []chunk, c chunk) []chunk {
+	if n := len(chunks); n > 0 && c.lost == 0 {
+		chunks[n-1].recs = append(chunks[n-1].recs, c.recs...)
+		return chunks
+	}
+	c.recs = slices.Clone(c.recs)
+	return append(chunks, c)
 }
 
 // pump reads a source without pause, so that batches are as large as a frame is long.
@@ -37,6 +53,7 @@ type pump struct {
 
 	mu      sync.Mutex
 	pending recsMsg
+	waiting int // records in pending
 }
 
 func newPump(src Source) *pump {
@@ -73,10 +90,12 @@ func (p *pump) run(ctx context.Context) {
 
 func (p *pump) put(recs []trace.Record, lost uint64, err error) (full bool) {
 	p.mu.Lock()
-	p.pending.recs = append(p.pending.recs, recs...)
-	p.pending.lost += lost
+	if len(recs) > 0 || lost > 0 {
+		p.pending.chunks = join(p.pending.chunks, chunk{lost, recs})
+	}
 	p.pending.err = err
-	full = len(p.pending.recs) >= maxPending
+	p.waiting += len(recs)
+	full = p.waiting >= maxPending
 	p.mu.Unlock()
 	nudge(p.more)
 	return full
@@ -99,7 +118,7 @@ func (p *pump) next(ctx context.Context, wait time.Duration) tea.Cmd {
 			case <-ctx.Done():
 				return nil
 			}
-			if msg := p.take(); len(msg.recs) > 0 || msg.err != nil {
+			if msg := p.take(); len(msg.chunks) > 0 || msg.err != nil {
 				return msg
 			}
 		}
@@ -110,7 +129,7 @@ func (p *pump) take() recsMsg {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	msg := p.pending
-	p.pending = recsMsg{}
+	p.pending, p.waiting = recsMsg{}, 0
 	nudge(p.room)
 	return msg
 }

@@ -74,7 +74,7 @@ func fit(line string, w int) string {
 func (a *app) status() status {
 	s := status{
 		node: a.model.Node(), now: a.now, rate: a.model.Rate(a.now),
-		frozen: a.backlog.frozen, waiting: a.backlog.waiting(),
+		frozen: a.backlog.frozen, waiting: a.backlog.came,
 	}
 	if a.ended != nil {
 		s.ended = a.ended.Error()

@@ -191,8 +191,11 @@ func (p *Log) text(r logRow) string {
 	if e := failure(r.rec.Event); e != "" {
 		text += " failed: " + e
 	}
-	return p.Theme.Clean(text)
+	return p.Theme.Clean(longID.ReplaceAllStringFunc(text, ShortID))
 }
+
+// longID is a container's or sandbox's id in full.
+var longID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 
 // whole opens the record behind a row.
 func (p *Log) whole(r logRow) tea.Cmd {

@@ -131,6 +131,7 @@ func (p *Pod) explain(f Frame) {
 // Update implements Page.
 func (p *Pod) Update(msg tea.Msg) tea.Cmd {
 	k := p.Look.Keys
+	p.stay()
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		switch {
@@ -174,6 +175,9 @@ func (p *Pod) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (p *Pod) move(i int) { p.cur = max(min(i, len(p.lines)-1), 0) }
+
+// stay keeps to the pod that is shown, once the user looks at it more closely.
+func (p *Pod) stay() { p.chosen = p.shown() }
 
 // step goes to the next or the previous pod.
 func (p *Pod) step(by int) tea.Cmd {

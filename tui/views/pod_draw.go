@@ -189,6 +189,9 @@ func (p *Pod) heading() []string {
 		l := p.columns
 		axis = strings.Repeat(" ", l.Labels+1) + ticks(l)
 	}
+	if p.chosen.IsZero() {
+		rest += "   (the one seen last)"
+	}
 	if p.pod.IP != "" {
 		rest += "   " + th.Clean(p.pod.IP)
 	}

@@ -62,6 +62,8 @@ func (p *Step) heading() string {
 	switch {
 	case p.over:
 		where = "over"
+	case p.stop.Next == "":
+		where = "nothing is left to do"
 	case p.busy:
 		where = "running  " + p.stop.Next
 	}

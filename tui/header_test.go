@@ -1,0 +1,70 @@
+package tui
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/tuitest"
+)
+
+func TestHeader(t *testing.T) {
+	now := tuitest.Epoch.Add(761 * time.Second)
+	node := model.Node{
+		Name: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2", State: "ready", Since: tuitest.Epoch,
+		PLEGMode: "evented", LastLoop: now.Add(-300 * time.Millisecond),
+	}
+	for _, c := range []struct {
+		name string
+		w    int
+		set  func(*status)
+		want string
+	}{
+		{"wide", 120, func(*status) {}, "kubeloupe lab-1 · containerd 2.4.2 · up 12m41s                            loop ● 0.3s  PLEG evented  ▮▮▯  214 ev/s  LIVE"},
+		{"80", 80, func(*status) {}, "lab-1 · containerd 2.4.2 · up 12m41s   loop ● 0.3s  PLEG evented  214 ev/s  LIVE"},
+		{"60", 60, func(*status) {}, "lab-1 · containerd 2.4.2     loop ● 0.3s  PLEG evented  LIVE"},
+		{"frozen", 80, func(s *status) { s.frozen, s.waiting = true, 1234 }, "lab-1 · containerd 2.4.2 · up 12m41s    loop ● 0.3s  PLEG evented  FROZEN +1,234"},
+		{"lost", 80, func(s *status) { s.node.Lost = 77 }, "lab-1 · containerd 2.4.2 · up 12m41s    loop ● 0.3s  PLEG evented  lost 77  LIVE"},
+		{"simulated", 80, func(s *status) { s.node.Simulated = true }, "lab-1 · SIMULATED · containerd 2.4.2             loop ● 0.3s  PLEG evented  LIVE"},
+		{"degraded", 80, func(s *status) { s.node.State, s.node.Reason = "degraded", "runtime is down" }, "lab-1 · containerd 2.4.2 · degraded runtime is down            loop ● 0.3s  LIVE"},
+		{"unknown", 80, func(s *status) { s.node, s.rate = model.Node{}, 0 }, "kubeloupe - · - · up -                         loop -  PLEG -  ▯▯▯  0 ev/s  LIVE"},
+		{"ended", 80, func(s *status) { s.ended = "EOF" }, "lab-1 · containerd 2.4.2 · up 12m41s  loop ● 0.3s  PLEG evented  214 ev/s  ENDED"},
+		{"narrow", 12, func(s *status) { s.frozen, s.node.Simulated = true, true }, "FROZEN +0   "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := status{node: node, now: now, rate: 214}
+			c.set(&s)
+			got := sgr.ReplaceAllString(header(style.New(false), s, c.w), "")
+			if n := style.Width(got); n > c.w {
+				t.Errorf("%d columns, want at most %d: %q", n, c.w, got)
+			}
+			if got != c.want {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCompile(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "web": "", "a|b": "", "(": "not a regular expression: missing closing ): (", "*": "not a regular expression: missing argument to repetition operator: *",
+	} {
+		_, err := compile(text)
+		if got := errText(err); got != want {
+			t.Errorf("compile(%q): %q, want %q", text, got, want)
+		}
+	}
+	lower, _ := compile("web") // valid
+	upper, _ := compile("Web") // valid
+	if !lower.MatchString("WEB") || upper.MatchString("web") {
+		t.Error("case: small letters match both, capitals only themselves")
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
