@@ -39,7 +39,7 @@ type Config struct {
 	Gate podruntime.Gate
 	// Metrics answers /metrics on the read-only port; nil leaves it out.
 	Metrics http.Handler
-	// Bus is where everything is published.
+	// Bus is where everything is published; nil publishes nothing.
 	Bus *trace.Bus
 }
 
@@ -54,7 +54,7 @@ type Agent struct {
 func New(cfg Config) (*Agent, error) {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Kubelet": cfg.Kubelet == nil, "Endpoint": cfg.Endpoint == "", "NodeName": cfg.NodeName == "", "Bus": cfg.Bus == nil,
+		"Kubelet": cfg.Kubelet == nil, "Endpoint": cfg.Endpoint == "", "NodeName": cfg.NodeName == "",
 	} {
 		if missing {
 			errs = append(errs, errors.New("agent: Config."+name+" is missing"))

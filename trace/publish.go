@@ -35,6 +35,9 @@ func End[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 		return
 	}
 	now := b.now()
+	if s.start == 0 {
+		s.start = now // it was never begun on this bus
+	}
 	publish[E, P](b, EdgeEnd, s, now, now-s.start, e)
 }
 

@@ -56,7 +56,7 @@ func (p *planner) initReached() int {
 func (p *planner) initDone(c *v1.Container, cur *observe.Container) bool {
 	switch {
 	case cur == nil:
-		p.start(c, p.Seen.Newest(c.Name), "next init container")
+		p.start(c, "next init container")
 	case cur.State == observe.Created:
 		p.startCreated(c, cur)
 	case cur.State == observe.Running:
@@ -64,7 +64,7 @@ func (p *planner) initDone(c *v1.Container, cur *observe.Container) bool {
 	case cur.State == observe.Unknown && policyOf(p.Pod, c) == string(v1.RestartPolicyNever):
 		p.fail(c, cur, "its state is unknown")
 	case cur.State == observe.Unknown:
-		p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
+		p.start(c, "its state was unknown", p.kill(cur, "its state is unknown"))
 	case cur.ExitCode == 0:
 		return true
 	case !restarts(p.Pod, c, cur):
@@ -95,18 +95,18 @@ func (p *planner) anyAppCreated() bool {
 func (p *planner) keepSidecar(c *v1.Container, cur *observe.Container) bool {
 	switch {
 	case cur == nil:
-		p.start(c, p.Seen.Newest(c.Name), "sidecar")
+		p.start(c, "sidecar")
 		return false
 	case cur.State == observe.Created:
 		p.startCreated(c, cur)
 		return false
 	case cur.State == observe.Running && changed(c, cur):
-		p.start(c, cur, "its definition changed", p.kill(cur, "its definition changed"))
+		p.start(c, "its definition changed", p.kill(cur, "its definition changed"))
 		return false
 	case cur.State == observe.Running:
 		return true
 	case cur.State == observe.Unknown:
-		p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
+		p.start(c, "its state was unknown", p.kill(cur, "its state is unknown"))
 		return false
 	}
 	p.restart(c, cur, "sidecar ended")
@@ -125,11 +125,11 @@ func (p *planner) appContainers() {
 			p.startCreated(c, cur)
 		case cur.State == observe.Running && changed(c, cur):
 			p.Why = "container " + c.Name + "'s definition changed"
-			p.start(c, cur, "its definition changed", p.kill(cur, "its definition changed"))
+			p.start(c, "its definition changed", p.kill(cur, "its definition changed"))
 		case cur.State == observe.Running:
 			p.running++
 		case cur.State == observe.Unknown:
-			p.start(c, cur, "its state was unknown", p.kill(cur, "its state is unknown"))
+			p.start(c, "its state was unknown", p.kill(cur, "its state is unknown"))
 		case !restarts(p.Pod, c, cur):
 			p.decide(c, cur, "leave", fmt.Sprintf("restartPolicy %s: ended with exit code %d", policyOf(p.Pod, c), cur.ExitCode))
 		default:
@@ -143,7 +143,7 @@ func (p *planner) startMissing(c *v1.Container) {
 	last := p.Seen.Newest(c.Name)
 	switch {
 	case last == nil || last.State != observe.Exited:
-		p.start(c, last, "not there")
+		p.start(c, "not there")
 	case !restarts(p.Pod, c, last):
 		p.decide(c, last, "leave", "it ended in an earlier sandbox and restartPolicy is "+policyOf(p.Pod, c))
 	default:
@@ -160,23 +160,24 @@ func (p *planner) restart(c *v1.Container, last *observe.Container, why string) 
 		if p.RetryAt.IsZero() || until.Before(p.RetryAt) {
 			p.RetryAt = until
 		}
-		p.decide(c, last, "wait", fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly)))
+		p.decide(c, last, "wait", fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly)),
+			trace.KV{K: "retry_at", V: until.Format(time.RFC3339Nano)})
 		return
 	}
 	p.decide(c, last, "restart", why)
 	if p.Why == "" {
 		p.Why = "container " + c.Name + ": " + why
 	}
-	p.start(c, last, why)
+	p.start(c, why)
 }
 
 // start plans image, create and start of a new attempt. What must be gone before
 // is given as extra needs.
-func (p *planner) start(c *v1.Container, last *observe.Container, why string, before ...string) {
+func (p *planner) start(c *v1.Container, why string, before ...string) {
 	p.pending++
 	var attempt uint32
-	if last != nil {
-		attempt = last.Attempt + 1
+	if newest := p.Seen.Newest(c.Name); newest != nil { // maybe of another sandbox: names must differ
+		attempt = newest.Attempt + 1
 	}
 	image := imageID(p.Pod, c)
 	if !p.has(image) {
@@ -216,15 +217,15 @@ func (p *planner) kill(cur *observe.Container, why string) string {
 	})
 }
 
-func (p *planner) decide(c *v1.Container, last *observe.Container, verdict, reason string) {
+func (p *planner) decide(c *v1.Container, last *observe.Container, verdict, reason string, more ...trace.KV) {
 	p.Decisions = append(p.Decisions, trace.Decision{
 		By: "restart", Subject: c.Name, Verdict: verdict, Reason: reason,
-		Inputs: []trace.KV{
+		Inputs: append(more, []trace.KV{
 			{K: "restartPolicy", V: policyOf(p.Pod, c)},
 			{K: "exitCode", V: strconv.Itoa(int(last.ExitCode))},
 			{K: "attempt", V: strconv.Itoa(int(last.Attempt))},
 			{K: "container", V: shortID(last.ID)},
-		},
+		}...),
 	})
 }
 

@@ -38,7 +38,7 @@ func (o *nodeOptions) add(c *cobra.Command) {
 	fs.StringVar(&o.runtime, "runtime", runtimeAuto, "the container runtime: auto (a CRI socket) or sim (a simulated one in memory: no root, no real container)")
 	fs.StringVarP(&o.output, "output", "o", "", "what to print without the terminal UI: text (a line per event worth one) or json (every record); implies --no-tui")
 	fs.BoolVar(&o.noTUI, "no-tui", false, "print lines even on a terminal")
-	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "how many records are kept in memory for readers that fall behind")
+	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "how many records are kept in memory for readers that fall behind; 0 publishes nothing and needs --no-tui")
 	c.Flags().SortFlags = false
 }
 
@@ -63,8 +63,11 @@ func (o *nodeOptions) check() error {
 	if !slices.Contains([]string{"", "text", "json"}, o.output) {
 		errs = append(errs, fmt.Errorf("--output %q: want text or json", o.output))
 	}
-	if o.events < 64 || o.events > 1<<24 {
-		errs = append(errs, fmt.Errorf("--event-buffer %d: want 64 to %d", o.events, 1<<24))
+	if o.events != 0 && (o.events < 64 || o.events > 1<<24) {
+		errs = append(errs, fmt.Errorf("--event-buffer %d: want 64 to %d, or 0 for none", o.events, 1<<24))
+	}
+	if o.events == 0 && (o.output != "" || !o.noTUI) {
+		errs = append(errs, errors.New("--event-buffer 0: without events there is nothing to show: give --no-tui and no --output"))
 	}
 	return errors.Join(errs...)
 }
@@ -74,7 +77,10 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 	if err := o.check(); err != nil {
 		return nil, userError{err}
 	}
-	n := &node{bus: trace.NewBus(o.events)}
+	n := &node{}
+	if o.events > 0 {
+		n.bus = trace.NewBus(o.events)
+	}
 	sim := o.runtime == runtimeSim
 	if sim {
 		var err error

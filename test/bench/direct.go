@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+// direct makes the CRI calls that a pod cannot do without, and nothing else.
+type direct struct {
+	lab     *lab.Lab
+	conn    *grpc.ClientConn
+	runtime runtimeapi.RuntimeServiceClient
+	image   runtimeapi.ImageServiceClient
+	node    criconfig.Node
+}
+
+func newDirect(l *lab.Lab) (*direct, error) {
+	conn, err := l.Dial()
+	if err != nil {
+		return nil, err
+	}
+	return &direct{
+		lab: l, conn: conn, runtime: runtimeapi.NewRuntimeServiceClient(conn), image: runtimeapi.NewImageServiceClient(conn),
+		node: criconfig.Node{LogRoot: filepath.Join(l.Dir, "floor-logs"), MemoryCapacity: 8 << 30},
+	}, nil
+}
+
+// made is a pod that runs.
+type made struct {
+	pod        *v1.Pod
+	sandbox    string
+	containers []string
+}
+
+// start makes a pod: RunPodSandbox, then (pull,) create and start of each container.
+func (d *direct) start(ctx context.Context, pod *v1.Pod, pull bool) (*made, error) {
+	sc, err := criconfig.Sandbox(pod, d.node, criconfig.SandboxInput{CgroupParent: d.lab.CgroupRoot + "/floor"})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(sc.GetLogDirectory(), 0o755); err != nil {
+		return nil, err
+	}
+	volumes, err := d.volumes(pod)
+	if err != nil {
+		return nil, err
+	}
+	sb, err := d.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: sc})
+	if err != nil {
+		return nil, err
+	}
+	m := &made{pod: pod, sandbox: sb.GetPodSandboxId()}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		if pull {
+			if _, err := d.image.PullImage(ctx, &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: c.Image}}); err != nil {
+				return m, err
+			}
+		}
+		cc, err := criconfig.Container(pod, c, d.node, criconfig.ContainerInput{ImageRef: c.Image, Volumes: volumes})
+		if err != nil {
+			return m, err
+		}
+		made, err := d.runtime.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{PodSandboxId: m.sandbox, Config: cc, SandboxConfig: sc})
+		if err != nil {
+			return m, err
+		}
+		m.containers = append(m.containers, made.GetContainerId())
+		if _, err := d.runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: made.GetContainerId()}); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// volumes makes directories for the pod's volumes: what is mounted is the same on both sides.
+func (d *direct) volumes(pod *v1.Pod) (map[string]criconfig.Volume, error) {
+	out := map[string]criconfig.Volume{}
+	for _, v := range pod.Spec.Volumes {
+		path := filepath.Join(d.lab.Dir, "floor-volumes", pod.Name, v.Name)
+		if v.HostPath != nil {
+			path = v.HostPath.Path
+		}
+		if err := os.MkdirAll(path, 0o777); err != nil {
+			return nil, err
+		}
+		out[v.Name] = criconfig.Volume{HostPath: path}
+	}
+	return out, nil
+}
+
+// stop ends and removes a pod: StopContainer, StopPodSandbox, RemovePodSandbox.
+func (d *direct) stop(ctx context.Context, m *made) error {
+	for _, id := range m.containers {
+		if _, err := d.runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 30}); err != nil {
+			return err
+		}
+	}
+	if _, err := d.runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: m.sandbox}); err != nil {
+		return err
+	}
+	for _, id := range m.containers {
+		if _, err := d.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: id}); err != nil {
+			return err
+		}
+	}
+	_, err := d.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: m.sandbox})
+	return err
+}
+
+// burst makes pods, at most width at a time, in order.
+func (d *direct) burst(ctx context.Context, pods []*v1.Pod, width int) ([]*made, error) {
+	out, errs := make([]*made, len(pods)), make([]error, len(pods))
+	next, done := make(chan int), make(chan struct{})
+	for range width {
+		go func() {
+			for i := range next {
+				out[i], errs[i] = d.start(ctx, pods[i], false)
+			}
+			done <- struct{}{}
+		}()
+	}
+	for i := range pods {
+		next <- i
+	}
+	close(next)
+	for range width {
+		<-done
+	}
+	for _, err := range errs {
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// drop removes an image and waits for its content to be collected, so that the
+// next pull fetches all of it.
+func (d *direct) drop(ctx context.Context, image string) error {
+	if _, err := d.image.RemoveImage(ctx, &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: image}}); err != nil {
+		return err
+	}
+	for range 100 {
+		r, err := d.image.ImageStatus(ctx, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: image}})
+		if err != nil {
+			return err
+		}
+		if r.GetImage() == nil {
+			time.Sleep(200 * time.Millisecond) // containerd collects content in the background
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return fmt.Errorf("image %s is still there", image)
+}

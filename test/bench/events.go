@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// events is what the runtime told, by pod name.
+type events struct {
+	mu      sync.Mutex
+	started map[string]map[string]time.Time // pod → container id → when
+	gone    map[string]time.Time            // pod → when its sandbox was deleted
+	pods    map[string]string               // sandbox id → pod
+	news    chan struct{}
+}
+
+// listen reads a runtime's event stream until ctx ends.
+func listen(ctx context.Context, d *direct) (*events, error) {
+	stream, err := d.runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	e := &events{started: map[string]map[string]time.Time{}, gone: map[string]time.Time{}, pods: map[string]string{}, news: make(chan struct{})}
+	go func() {
+		for {
+			ev, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			e.take(ev, time.Now())
+		}
+	}()
+	time.Sleep(300 * time.Millisecond) // the stream tells nothing of when it is set up
+	return e, nil
+}
+
+func (e *events) take(ev *runtimeapi.ContainerEventResponse, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := ev.GetPodSandboxStatus(); s != nil {
+		e.pods[s.GetId()] = s.GetMetadata().GetName()
+	}
+	id := ev.GetContainerId()
+	pod, isSandbox := e.pods[id]
+	switch ev.GetContainerEventType() { //nolint:exhaustive // the rest tells nothing that is timed
+	case runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT:
+		if isSandbox {
+			return
+		}
+		pod = ev.GetPodSandboxStatus().GetMetadata().GetName()
+		if e.started[pod] == nil {
+			e.started[pod] = map[string]time.Time{}
+		}
+		e.started[pod][id] = now
+	case runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT:
+		if !isSandbox {
+			return
+		}
+		e.gone[pod] = now
+	default:
+		return
+	}
+	close(e.news)
+	e.news = make(chan struct{})
+}
+
+// awaitStarted returns when n containers of the pod had started.
+func (e *events) awaitStarted(ctx context.Context, pod string, n int) (time.Time, error) {
+	return e.await(ctx, "start of "+pod, func() (time.Time, bool) {
+		var last time.Time
+		for _, t := range e.started[pod] {
+			if t.After(last) {
+				last = t
+			}
+		}
+		return last, len(e.started[pod]) >= n
+	})
+}
+
+// awaitGone returns when the pod's sandbox was deleted.
+func (e *events) awaitGone(ctx context.Context, pod string) (time.Time, error) {
+	return e.await(ctx, "end of "+pod, func() (time.Time, bool) { t, ok := e.gone[pod]; return t, ok })
+}
+
+func (e *events) await(ctx context.Context, what string, get func() (time.Time, bool)) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
+		e.mu.Lock()
+		t, ok := get()
+		news := e.news
+		e.mu.Unlock()
+		if ok {
+			return t, nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return time.Time{}, fmt.Errorf("waiting for the %s: %w", what, ctx.Err())
+		}
+	}
+}
