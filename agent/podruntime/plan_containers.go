@@ -179,6 +179,7 @@ func (p *planner) start(c *v1.Container, why string, before ...string) {
 	if newest := p.Seen.Newest(c.Name); newest != nil { // maybe of another sandbox: names must differ
 		attempt = newest.Attempt + 1
 	}
+	before = append(before, p.killStrays(c.Name)...)
 	image := imageID(p.Pod, c)
 	if !p.has(image) {
 		p.add(Step{ID: image, Verb: VerbImage, Container: c.Name, Target: c.Image, Reason: string(c.ImagePullPolicy)})
@@ -198,7 +199,7 @@ func (p *planner) startCreated(c *v1.Container, cur *observe.Container) {
 	if p.Why == "" {
 		p.Why = "container " + c.Name + " is created and not started"
 	}
-	p.addStart(Step{ID: "start " + c.Name, Verb: VerbStart, Needs: append([]string(nil), p.base...), Container: c.Name, Target: cur.ID, Attempt: cur.Attempt, Reason: "created, not started"})
+	p.addStart(Step{ID: "start " + c.Name, Verb: VerbStart, Needs: append(append([]string(nil), p.base...), p.killStrays(c.Name)...), Container: c.Name, Target: cur.ID, Attempt: cur.Attempt, Reason: "created, not started"})
 }
 
 // addStart keeps the order of the spec among starts: a later container may count
@@ -210,9 +211,29 @@ func (p *planner) addStart(s Step) {
 	p.lastStart = p.add(s)
 }
 
+// killStrays ends containers of that name that run in another sandbox than the
+// current one, lest two run at once.
+func (p *planner) killStrays(name string) []string {
+	if p.sandbox == nil {
+		return nil // all are killed before the new sandbox is made
+	}
+	var ids []string
+	for i := range p.Seen.Containers {
+		c := &p.Seen.Containers[i]
+		if c.Name == name && c.SandboxID != p.sandbox.ID && (c.State == observe.Running || c.State == observe.Unknown) {
+			ids = append(ids, p.kill(c, "it runs in an earlier sandbox"))
+		}
+	}
+	return ids
+}
+
 func (p *planner) kill(cur *observe.Container, why string) string {
+	id := "kill " + cur.Name
+	if p.has(id) {
+		id += " " + shortID(cur.ID)
+	}
 	return p.add(Step{
-		ID: "kill " + cur.Name, Verb: VerbKill, Container: cur.Name, Target: cur.ID,
+		ID: id, Verb: VerbKill, Container: cur.Name, Target: cur.ID,
 		Grace: gracePeriod(p.Pod, nil), Reason: why,
 	})
 }

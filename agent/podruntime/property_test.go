@@ -1,0 +1,200 @@
+package podruntime
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// Random pods and observations: plans never panic, are acyclic, never kill what they
+// keep, never run two of a container at once, and have nothing to do twice.
+func TestRandomPlans(t *testing.T) {
+	for seed := range uint64(20_000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		pod, seen := randomPod(r), randomSeen(r)
+		in := Inputs{
+			Pod: pod, Seen: seen, Now: noon, Prepared: r.IntN(2) == 0,
+			NotBefore: func(*v1.Container, *observe.Container) time.Time {
+				return noon.Add(time.Duration(r.IntN(3)-1) * time.Second)
+			},
+		}
+		plan := Make(in)
+		checkGraph(t, plan, seen)
+		checkKeeps(t, plan, seen, in)
+		grace := new(r.Int64N(60))
+		checkGraph(t, MakeKill(pod, seen, grace, "deleted"), nil)
+		checkKill(t, MakeKill(pod, seen, grace, "deleted"), seen)
+		checkGraph(t, MakeClean(seen, r.IntN(2) == 0), seen)
+		if t.Failed() {
+			t.Fatalf("seed %d: pod %+v\nseen %+v\nplan %q", seed, pod.Spec, seen, text(plan))
+		}
+	}
+}
+
+// checkKeeps checks that a container is only killed for a reason.
+func checkKeeps(t *testing.T, p Plan, seen *observe.Pod, in Inputs) {
+	t.Helper()
+	replaced := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Verb == VerbSandbox })
+	for _, s := range p.Steps {
+		switch s.Verb { //nolint:exhaustive // only these are checked
+		case VerbKill:
+			c := seen.Container(s.Target)
+			if c == nil || c.State == observe.Exited || c.State == observe.Created {
+				t.Errorf("%q kills what does not run", s.ID)
+				continue
+			}
+			spec := container(in.Pod, c.Name)
+			stray := seen.Sandbox() != nil && c.SandboxID != seen.Sandbox().ID
+			if !replaced && !stray && c.State == observe.Running && (spec == nil || !changed(spec, c)) {
+				t.Errorf("%q kills a container that runs as it should", s.ID)
+			}
+		case VerbCreate:
+			if last := seen.Newest(s.Container); last != nil && s.Attempt != last.Attempt+1 {
+				t.Errorf("%q is attempt %d after attempt %d", s.ID, s.Attempt, last.Attempt)
+			}
+		case VerbStart:
+			if s.Target == "" && !slices.ContainsFunc(p.Steps, func(o Step) bool { return o.Verb == VerbCreate && o.Container == s.Container }) {
+				t.Errorf("%q starts what nobody creates", s.ID)
+			}
+		}
+	}
+	if p.Finished && p.RetryAt != (time.Time{}) {
+		t.Error("finished, and yet to be tried again")
+	}
+}
+
+// checkKill checks that everything that may run is ended.
+func checkKill(t *testing.T, p Plan, seen *observe.Pod) {
+	t.Helper()
+	targets := map[string]int{}
+	for _, s := range p.Steps {
+		targets[s.Target]++
+	}
+	if seen == nil {
+		return
+	}
+	for _, c := range seen.Containers {
+		want := 0
+		if c.State == observe.Running || c.State == observe.Unknown {
+			want = 1
+		}
+		if targets[c.ID] != want {
+			t.Errorf("container %s is %s and is killed %d times", c.ID, c.State, targets[c.ID])
+		}
+	}
+	for _, s := range seen.Sandboxes {
+		if s.Ready && targets[s.ID] != 1 {
+			t.Errorf("sandbox %s is ready and is stopped %d times", s.ID, targets[s.ID])
+		}
+	}
+}
+
+var names = []string{"a", "b", "c", "i", "j", "k"} //nolint:gochecknoglobals // a constant table
+
+func randomPod(r *rand.Rand) *v1.Pod {
+	policies := []v1.RestartPolicy{v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever}
+	p := podWith(policies[r.IntN(3)], names[:1+r.IntN(3)]...)
+	p.Spec.HostNetwork = r.IntN(10) == 0
+	for _, n := range names[3 : 3+r.IntN(4)] {
+		if r.IntN(2) == 0 {
+			withInit(p, sidecarNamed(n))
+		} else {
+			withInit(p, containerNamed(n))
+		}
+	}
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		if r.IntN(3) == 0 {
+			c.Image, c.ImagePullPolicy = "same:1", []v1.PullPolicy{v1.PullAlways, v1.PullNever}[r.IntN(2)]
+		}
+		if r.IntN(5) == 0 {
+			c.RestartPolicy = new(v1.ContainerRestartPolicy(policies[r.IntN(3)]))
+		}
+	}
+	return p
+}
+
+func randomSeen(r *rand.Rand) *observe.Pod {
+	if r.IntN(10) == 0 {
+		return nil
+	}
+	p := &observe.Pod{UID: "uid", Name: "p", Namespace: "default", At: noon}
+	n := r.IntN(3)
+	for i := n; i > 0; i-- {
+		s := observe.Sandbox{ID: fmt.Sprintf("sb%d", i), Attempt: uint32(i), Ready: r.IntN(4) > 0, HostNetwork: r.IntN(10) == 0}
+		if r.IntN(6) > 0 {
+			s.IPs = []string{"10.0.0.1"}
+		}
+		p.Sandboxes = append(p.Sandboxes, s)
+	}
+	for attempt := 2; attempt >= 0; attempt-- {
+		for _, name := range append(slices.Clone(names), "debugger") {
+			if r.IntN(3) > 0 {
+				continue
+			}
+			spec := containerNamed(name)
+			c := observe.Container{
+				ID: fmt.Sprintf("%s-%d", name, attempt), Name: name, Attempt: uint32(attempt), SandboxID: fmt.Sprintf("sb%d", 1+r.IntN(max(n, 1))),
+				State: observe.State(r.IntN(4)), ExitCode: int32(r.IntN(3)), HasHash: r.IntN(8) > 0, Hash: criconfig.Hash(&spec),
+			}
+			if r.IntN(8) == 0 {
+				c.Hash++
+			}
+			p.Containers = append(p.Containers, c)
+		}
+	}
+	return p
+}
+
+func TestCrashBackoff(t *testing.T) {
+	key := crashKey{uid: "u", name: "web", hash: 1}
+	after := func(d time.Duration) time.Time { return noon.Add(d) }
+	b := NewCrashBackoff(time.Minute)
+	if got := b.until(key, noon); !got.IsZero() {
+		t.Errorf("before the first restart: wait until %s, want none", got)
+	}
+	// It ends one second after each restart.
+	now := noon
+	for i, want := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute} {
+		b.next(key, now, now)
+		ended := now.Add(time.Second)
+		if got := b.until(key, ended).Sub(ended); got != want {
+			t.Errorf("restart %d: back-off %s, want %s", i+1, got, want)
+		}
+		now = ended.Add(want)
+	}
+	if got := b.until(crashKey{uid: "u", name: "web", hash: 2}, noon); !got.IsZero() {
+		t.Error("a changed container must start afresh")
+	}
+	// It ran for more than twice the maximum: forgotten.
+	b = NewCrashBackoff(time.Minute)
+	b.next(key, noon, noon)
+	if got := b.until(key, after(2*time.Minute)); !got.Equal(after(2*time.Minute + 10*time.Second)) {
+		t.Errorf("ran for just twice the maximum: until %s", got)
+	}
+	if got := b.until(key, after(2*time.Minute+1)); !got.IsZero() {
+		t.Errorf("ran for longer: until %s, want none", got)
+	}
+	b.next(key, after(time.Second), after(11*time.Second))
+	b.next(key, after(time.Hour), after(time.Hour))
+	if got := b.until(key, after(time.Hour)).Sub(after(time.Hour)); got != 10*time.Second {
+		t.Errorf("after a long run: %s, want the first delay", got)
+	}
+	b.forget("u")
+	if got := b.until(key, after(time.Hour)); !got.IsZero() {
+		t.Error("a forgotten pod backs off")
+	}
+	if short := NewCrashBackoff(time.Second); func() time.Time { short.next(key, noon, noon); return short.until(key, noon) }() != noon.Add(time.Second) {
+		t.Error("the maximum does not bound the first delay")
+	}
+	if got := NewCrashBackoff(0).maximum; got != 5*time.Minute {
+		t.Errorf("maximum %s by default, want 5m", got)
+	}
+}
