@@ -3,6 +3,7 @@ package pod
 import (
 	"math"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -14,7 +15,8 @@ import (
 // Validate reports everything that keeps a pod from being run as it is written, each with the path
 // of its field. It expects SetDefaults to have been called. It covers what a node agent acts on, so
 // scheduling (affinity, spread, gates), Windows and volumes of plugins that kubeloupe does not have
-// are not looked at.
+// are not looked at. Two things that upstream lets pass and that then fail on every start are
+// refused: a hostIP that is no address and an emptyDir medium that does not exist.
 // Upstream: pkg/apis/core/validation/validation.go, ValidatePodCreate.
 func Validate(p *v1.Pod) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&p.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
@@ -37,6 +39,10 @@ func validateSpec(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	if s.RuntimeClassName != nil {
 		errs = append(errs, messages(path.Child("runtimeClassName"), *s.RuntimeClassName, apivalidation.NameIsDNSSubdomain(*s.RuntimeClassName, false))...)
 	}
+	if s.PriorityClassName != "" {
+		errs = append(errs, messages(path.Child("priorityClassName"), s.PriorityClassName, apivalidation.NameIsDNSSubdomain(s.PriorityClassName, false))...)
+	}
+	errs = append(errs, validateTolerations(s.Tolerations, path.Child("tolerations"))...)
 	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
 		errs = append(errs, field.Invalid(path.Child("activeDeadlineSeconds"), *d, validation.InclusiveRangeError(1, math.MaxInt32)))
 	}
@@ -76,7 +82,7 @@ func validateContainers(s *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, unique(names, at.Child("name"), c.Name)...)
 		errs = append(errs, validateContainer(c, volumes, at)...)
 		errs = append(errs, validateHostPorts(c, hostPorts, at)...)
-		errs = append(errs, validateProbes(c, at)...)
+		errs = append(errs, validateProbes(c, s.TerminationGracePeriodSeconds, at)...)
 	}
 	for i := range s.InitContainers {
 		c, at := &s.InitContainers[i], path.Child("initContainers").Index(i)
@@ -84,7 +90,7 @@ func validateContainers(s *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, validateContainer(c, volumes, at)...)
 		errs = append(errs, validateHostPorts(c, sets.New[string](), at)...)
 		if RestartableInit(c) {
-			errs = append(errs, validateProbes(c, at)...)
+			errs = append(errs, validateProbes(c, s.TerminationGracePeriodSeconds, at)...)
 			continue
 		}
 		errs = append(errs, forbidProbes(c, at)...)
@@ -115,10 +121,33 @@ func validateDNS(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	for i, server := range s.DNSConfig.Nameservers {
 		errs = append(errs, validateIP(at.Child("nameservers").Index(i), server)...)
 	}
+	for i, search := range s.DNSConfig.Searches {
+		if search != "." {
+			errs = append(errs, messages(at.Child("searches").Index(i), search,
+				validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")))...)
+		}
+	}
 	for i, option := range s.DNSConfig.Options {
 		if option.Name == "" {
 			errs = append(errs, field.Required(at.Child("options").Index(i).Child("name"), ""))
 		}
+	}
+	return errs
+}
+
+func validateTolerations(tolerations []v1.Toleration, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, t := range tolerations {
+		at := path.Index(i)
+		if t.Key != "" {
+			errs = append(errs, messages(at.Child("key"), t.Key, validation.IsQualifiedName(t.Key))...)
+		} else if t.Operator != v1.TolerationOpExists {
+			errs = append(errs, field.Invalid(at.Child("operator"), t.Operator, "must be Exists when there is no key"))
+			continue
+		}
+		errs = append(errs, oneOf(at.Child("operator"), t.Operator, "", v1.TolerationOpEqual, v1.TolerationOpExists)...)
+		errs = append(errs, oneOf(at.Child("effect"), t.Effect,
+			"", v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute)...)
 	}
 	return errs
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
+func validateProbes(c *v1.Container, grace *int64, path *field.Path) field.ErrorList {
 	errs := validateProbe(c.LivenessProbe, path.Child("livenessProbe"))
 	errs = append(errs, validateProbe(c.StartupProbe, path.Child("startupProbe"))...)
 	errs = append(errs, validateProbe(c.ReadinessProbe, path.Child("readinessProbe"))...)
@@ -17,8 +17,8 @@ func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Forbidden(path.Child("readinessProbe", "terminationGracePeriodSeconds"), "may not be set for readiness probes"))
 	}
 	if l := c.Lifecycle; l != nil {
-		errs = append(errs, validateHook(l.PostStart, path.Child("lifecycle", "postStart"))...)
-		errs = append(errs, validateHook(l.PreStop, path.Child("lifecycle", "preStop"))...)
+		errs = append(errs, validateHook(l.PostStart, grace, path.Child("lifecycle", "postStart"))...)
+		errs = append(errs, validateHook(l.PreStop, grace, path.Child("lifecycle", "preStop"))...)
 	}
 	return errs
 }
@@ -75,13 +75,14 @@ func validateProbe(p *v1.Probe, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateHook(h *v1.LifecycleHandler, path *field.Path) field.ErrorList {
+func validateHook(h *v1.LifecycleHandler, grace *int64, path *field.Path) field.ErrorList {
 	if h == nil {
 		return nil
 	}
 	errs := validateHandler(h.Exec, h.HTTPGet, h.TCPSocket, path)
-	if h.Sleep != nil && h.Sleep.Seconds < 0 {
-		errs = append(errs, field.Invalid(path.Child("sleep", "seconds"), h.Sleep.Seconds, "must be greater than or equal to 0"))
+	if h.Sleep != nil && (h.Sleep.Seconds < 0 || (grace != nil && h.Sleep.Seconds > *grace)) {
+		errs = append(errs, field.Invalid(path.Child("sleep", "seconds"), h.Sleep.Seconds,
+			"must be between 0 and terminationGracePeriodSeconds"))
 	}
 	return append(errs, exactlyOne(setFields(*h), "exec, httpGet, tcpSocket, sleep", path)...)
 }

@@ -53,11 +53,24 @@ func validateQuantities(list v1.ResourceList, path *field.Path) field.ErrorList 
 		if quantity.Sign() < 0 {
 			errs = append(errs, field.Invalid(at, quantity.String(), "must be greater than or equal to 0"))
 		}
-		if !overcommit(name) && quantity.MilliValue()%1000 != 0 && !strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) {
+		size, huge := strings.CutPrefix(string(name), v1.ResourceHugePagesPrefix)
+		switch {
+		case huge:
+			if page, err := apiresource.ParseQuantity(size); err != nil || page.Sign() <= 0 || !multiple(quantity, page) {
+				errs = append(errs, field.Invalid(at, quantity.String(), "must be a multiple of the page size"))
+			}
+		case !overcommit(name) && quantity.MilliValue()%1000 != 0:
 			errs = append(errs, field.Invalid(at, quantity.String(), "must be an integer"))
 		}
 	}
 	return errs
+}
+
+// multiple reports whether q is a whole number of pages.
+func multiple(q, page apiresource.Quantity) bool {
+	n, whole := q.AsInt64()
+	size, ok := page.AsInt64()
+	return whole && ok && n%size == 0
 }
 
 func validateResourceName(name v1.ResourceName, path *field.Path) field.ErrorList {

@@ -1,6 +1,8 @@
 package pod
 
 import (
+	"regexp"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -21,8 +23,12 @@ func validatePodSecurity(c *v1.PodSecurityContext, path *field.Path) field.Error
 		errs = append(errs, oneOf(path.Child("fsGroupChangePolicy"), *c.FSGroupChangePolicy, v1.FSGroupChangeOnRootMismatch, v1.FSGroupChangeAlways)...)
 	}
 	for i, s := range c.Sysctls {
-		if s.Name == "" {
-			errs = append(errs, field.Required(path.Child("sysctls").Index(i).Child("name"), ""))
+		at := path.Child("sysctls").Index(i).Child("name")
+		switch {
+		case s.Name == "":
+			errs = append(errs, field.Required(at, ""))
+		case !isSysctl(s.Name):
+			errs = append(errs, field.Invalid(at, s.Name, "must be the name of a sysctl, as net.core.somaxconn"))
 		}
 	}
 	return append(errs, validateSeccomp(c.SeccompProfile, path.Child("seccompProfile"))...)
@@ -69,4 +75,9 @@ func validateSeccomp(p *v1.SeccompProfile, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Forbidden(path.Child("localhostProfile"), "only for type Localhost"))
 	}
 	return errs
+}
+
+func isSysctl(name string) bool {
+	const segment = `[a-z0-9]([-_a-z0-9]*[a-z0-9])?`
+	return len(name) <= 253 && regexp.MustCompile(`^(`+segment+`[./])*`+segment+`$`).MatchString(name)
 }

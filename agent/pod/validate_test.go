@@ -98,6 +98,19 @@ func TestValidate(t *testing.T) {
 		}, `spec.securityContext.seccompProfile.localhostProfile: Required value`},
 		{"host alias", func(p *v1.Pod) { p.Spec.HostAliases = []v1.HostAlias{{IP: "1.2.3"}} }, `spec.hostAliases[0].ip: Invalid value: "1.2.3"`},
 		{"ephemeral containers", func(p *v1.Pod) { p.Spec.EphemeralContainers = make([]v1.EphemeralContainer, 1) }, `spec.ephemeralContainers: Forbidden`},
+		{"toleration", func(p *v1.Pod) { p.Spec.Tolerations = []v1.Toleration{{Key: "k", Effect: "Sometimes"}} }, `spec.tolerations[0].effect: Unsupported value: "Sometimes"`},
+		{"sleep longer than the grace period", func(p *v1.Pod) {
+			main(p).Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 31}}}
+		}, `spec.containers[0].lifecycle.preStop.sleep.seconds: Invalid value: 31`},
+		{"sysctl", func(p *v1.Pod) {
+			p.Spec.SecurityContext = &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "Net"}}}
+		}, `spec.securityContext.sysctls[0].name: Invalid value: "Net"`},
+		{"huge pages", func(p *v1.Pod) {
+			main(p).Resources.Limits = v1.ResourceList{"cpu": resource.MustParse("1"), "hugepages-2Mi": resource.MustParse("3Mi")}
+		}, `spec.containers[0].resources.limits[hugepages-2Mi]: Invalid value: "3Mi"`},
+		{"projected nothing", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{Sources: make([]v1.VolumeProjection, 1)}}}}
+		}, `spec.volumes[0].projected.sources[0]: Required value`},
 		{"labels", func(p *v1.Pod) { p.Labels = map[string]string{"a": "b c"} }, `metadata.labels: Invalid value: "b c"`},
 		{"propagation", func(p *v1.Pod) {
 			p.Spec.Volumes = []v1.Volume{{Name: "v"}}
