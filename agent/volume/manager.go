@@ -39,11 +39,12 @@ type Manager struct {
 	kicked  chan struct{}
 	stopped chan struct{}
 
-	mu      sync.Mutex
-	running bool
-	arrived uint64
-	pods    map[types.UID]*pod
-	states  map[key]*state
+	mu       sync.Mutex
+	running  bool
+	arrived  uint64 // pods
+	attempts uint64 // that ended
+	pods     map[types.UID]*pod
+	states   map[key]*state
 }
 
 // New checks the configuration. Nothing happens until Run.

@@ -62,10 +62,11 @@ func (m *Manager) finish(j job, result criconfig.Volume, err error) {
 	defer m.mu.Unlock()
 	s := m.states[j.key]
 	s.busy = false
+	m.attempts++
 	switch {
 	case err != nil:
 		s.mounted = s.mounted && j.verb == setUp // an update that failed leaves what there was
-		s.fail(j.verb, err, time.Now())
+		s.fail(j.verb, m.attempts, err, time.Now())
 	case j.verb == setUp:
 		s.found, s.mounted, s.version, s.result, s.err = false, true, j.want.version, result, nil
 		s.fresh()

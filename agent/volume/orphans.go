@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/moby/sys/mountinfo"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -53,9 +53,9 @@ func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(typ
 		return err
 	}
 	dir := m.podDir(uid)
-	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
+	mounts, err := memdir.Within(dir)
 	if err != nil {
-		return fmt.Errorf("look for mounts: %w", err)
+		return err
 	}
 	if len(mounts) > 0 {
 		return fmt.Errorf("%s is still mounted (%s)", mounts[0].Mountpoint, mounts[0].FSType)

@@ -55,7 +55,7 @@ type state struct {
 
 	busy    bool
 	doing   verb
-	failed  [verbs]uint64 // attempts
+	failed  [verbs]uint64 // number of the last attempt that failed, from 1
 	err     error         // of the last attempt; nil once one succeeds
 	delay   time.Duration
 	retryAt time.Time
@@ -63,16 +63,16 @@ type state struct {
 
 // satisfies reports whether the volume is as it is wanted.
 func (s *state) satisfies(w *wanted) bool {
-	return s != nil && s.mounted && s.version == w.version
+	return s != nil && s.mounted && !s.busy && s.version == w.version
 }
 
 // fresh forgets the back-off, for when something else is wanted than what failed.
 func (s *state) fresh() { s.delay, s.retryAt = 0, time.Time{} }
 
 // fail notes a failed attempt.
-func (s *state) fail(v verb, err error, now time.Time) {
+func (s *state) fail(v verb, attempt uint64, err error, now time.Time) {
 	s.err = err
-	s.failed[v]++
+	s.failed[v] = attempt
 	s.delay = min(max(firstDelay, 2*s.delay), lastDelay)
 	s.retryAt = now.Add(s.delay)
 }

@@ -2,7 +2,6 @@ package volume
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,20 +20,14 @@ type waiter struct {
 	pod    *pod
 	target verb
 	span   trace.Span
-	// before counts the attempts that failed before this wait.
-	before map[key]uint64
+	// since is the last attempt that had ended when the wait began.
+	since  uint64
 	result map[string]criconfig.Volume
 }
 
 // waiter is called with the lock held.
 func (m *Manager) waiter(p *pod, target verb) *waiter {
-	w := &waiter{m: m, pod: p, target: target, span: p.span, before: map[key]uint64{}}
-	for k, s := range m.states {
-		if k.uid == types.UID(p.ref.UID) {
-			w.before[k] = s.failed[target]
-		}
-	}
-	return w
+	return &waiter{m: m, pod: p, target: target, span: p.span, since: m.attempts}
 }
 
 // outcome is how a wait stands.
@@ -75,7 +68,7 @@ func (w *waiter) await(ctx context.Context) error {
 		case <-w.m.stopped:
 			return ErrStopped
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("%s of volumes not done: %s: %w", w.target, strings.Join(out.pending, ", "), context.Cause(ctx)), out.err)
+			return and(fmt.Errorf("%s of volumes not done: %s: %w", w.target, strings.Join(out.pending, ", "), context.Cause(ctx)), out.err)
 		}
 	}
 }
@@ -91,15 +84,14 @@ func (w *waiter) look(now time.Time) outcome {
 		return outcome{done: true, err: ErrWanted}
 	}
 	var out outcome
-	var errs []error
 	working := false
 	for _, k := range w.keys() {
 		s := w.m.states[k]
 		if w.target == setUp && s.satisfies(w.pod.wanted[k]) {
 			continue
 		}
-		if s != nil && s.failed[w.target] > w.before[k] {
-			errs = append(errs, s.err)
+		if s != nil && s.failed[w.target] > w.since {
+			out.err = and(out.err, s.err)
 			continue
 		}
 		out.pending = append(out.pending, k.name)
@@ -110,7 +102,6 @@ func (w *waiter) look(now time.Time) outcome {
 	if working {
 		out.wait = trace.Wait{}
 	}
-	out.err = errors.Join(errs...)
 	out.done = len(out.pending) == 0
 	if out.done && out.err == nil && w.target == setUp {
 		w.result = map[string]criconfig.Volume{}
@@ -119,6 +110,17 @@ func (w *waiter) look(now time.Time) outcome {
 		}
 	}
 	return out
+}
+
+// and joins errors on one line: they become a pod's status.
+func and(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return fmt.Errorf("%w; %w", a, b)
 }
 
 // keys are the volumes waited for, in order.

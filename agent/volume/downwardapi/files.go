@@ -55,9 +55,9 @@ func (p *Plugin) files(s volume.Spec) (map[string]atomicdir.File, error) {
 			errs = append(errs, fmt.Errorf("file %q: %w", it.Path, err))
 			continue
 		}
-		f := atomicdir.File{Data: []byte(value), Mode: fs.FileMode(mode) & fs.ModePerm} //nolint:gosec // masked
+		f := atomicdir.File{Data: []byte(value), Mode: fs.FileMode(mode) & fs.ModePerm}
 		if it.Mode != nil {
-			f.Mode = fs.FileMode(*it.Mode) & fs.ModePerm //nolint:gosec // masked
+			f.Mode = fs.FileMode(*it.Mode) & fs.ModePerm
 		}
 		files[it.Path] = f
 	}
@@ -79,7 +79,7 @@ func digest(files map[string]atomicdir.File) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		f := files[name]
-		fmt.Fprintf(h, "%q %o %d\n", name, f.Mode, len(f.Data))
+		h.Write(fmt.Appendf(nil, "%q %o %d\n", name, f.Mode, len(f.Data)))
 		h.Write(f.Data)
 	}
 	return hex.EncodeToString(h.Sum(nil))

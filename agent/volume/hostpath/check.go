@@ -47,7 +47,7 @@ func check(path string, typ v1.HostPathType) error {
 		return nil
 	case v1.HostPathDirectoryOrCreate:
 		if missing(path) {
-			return os.MkdirAll(path, 0o755) //nolint:gosec // the mode that users of this type are promised
+			return os.MkdirAll(path, 0o755) // as users of this type are promised
 		}
 		return expect(path, directory)
 	case v1.HostPathFileOrCreate:
@@ -75,7 +75,7 @@ func missing(path string) bool {
 }
 
 func makeFile(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE, 0o644) //nolint:gosec // the mode that users of this type are promised
+	f, err := os.OpenFile(path, os.O_CREATE, 0o644) // as users of this type are promised
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ package hostpath
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -42,7 +43,7 @@ func (*Plugin) Version(s volume.Spec) (string, error) {
 		return "", fmt.Errorf("hostPath.path %q must not contain '..'", src.Path)
 	}
 	if src.Path == "" {
-		return "", fmt.Errorf("hostPath.path must not be empty")
+		return "", errors.New("hostPath.path must not be empty")
 	}
 	return string(typeOf(src)) + " " + src.Path, nil
 }

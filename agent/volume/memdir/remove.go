@@ -27,7 +27,7 @@ func (m *Maker) Remove(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	mounts, err := within(dir)
+	mounts, err := Within(dir)
 	if err != nil {
 		return err
 	}
@@ -45,8 +45,8 @@ func (m *Maker) Remove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// within lists what is mounted on dir and below it.
-func within(dir string) ([]*mountinfo.Info, error) {
+// Within lists what is mounted on dir and below it. The way to dir may lead through links.
+func Within(dir string) ([]*mountinfo.Info, error) {
 	// The kernel lists paths without links; dir itself must not be one.
 	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
 	if err != nil {

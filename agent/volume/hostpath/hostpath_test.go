@@ -1,0 +1,90 @@
+package hostpath_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/hostpath"
+)
+
+func TestTypes(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(at("file"), []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, at("link")); err != nil {
+		t.Fatal(err)
+	}
+	// The address is relative: a socket's path has a short limit.
+	t.Chdir(dir)
+	l, err := net.Listen("unix", "socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // the test is over
+
+	for _, tc := range []struct {
+		path string
+		typ  v1.HostPathType
+		want string // in the error
+	}{
+		{path: at("none"), typ: v1.HostPathUnset},
+		{path: dir, typ: v1.HostPathDirectory},
+		{path: at("link"), typ: v1.HostPathDirectory},
+		{path: at("file"), typ: v1.HostPathFile},
+		{path: at("socket"), typ: v1.HostPathSocket},
+		{path: "/dev/null", typ: v1.HostPathCharDev},
+		{path: at("made/deep"), typ: v1.HostPathDirectoryOrCreate},
+		{path: at("made/deep"), typ: v1.HostPathDirectoryOrCreate},
+		{path: at("touched"), typ: v1.HostPathFileOrCreate},
+		{path: at("file"), typ: v1.HostPathFileOrCreate},
+
+		{path: at("none"), typ: v1.HostPathDirectory, want: "is not a directory: stat"},
+		{path: at("file"), typ: v1.HostPathDirectory, want: "hostPath type check failed: " + at("file") + " is not a directory, it is a file"},
+		{path: at("file"), typ: v1.HostPathDirectoryOrCreate, want: "is not a directory, it is a file"},
+		{path: dir, typ: v1.HostPathFile, want: "is not a file, it is a directory"},
+		{path: dir, typ: v1.HostPathFileOrCreate, want: "is not a file, it is a directory"},
+		{path: at("none/deep"), typ: v1.HostPathFileOrCreate, want: "no such file"},
+		{path: dir, typ: v1.HostPathSocket, want: "is not a socket file, it is a directory"},
+		{path: at("file"), typ: v1.HostPathCharDev, want: "is not a character device, it is a file"},
+		{path: "/dev/null", typ: v1.HostPathBlockDev, want: "is not a block device, it is a character device"},
+		{path: dir, typ: "Folder", want: `hostPath.type "Folder": want Directory`},
+	} {
+		s := volume.Spec{Volume: &v1.Volume{VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: tc.path, Type: &tc.typ}}}}
+		got, err := hostpath.New().SetUp(t.Context(), s)
+		switch {
+		case tc.want == "" && (err != nil || got.HostPath != tc.path || got.ReadOnly || got.SELinuxRelabel):
+			t.Errorf("%s as %s: %+v, %v", tc.path, tc.typ, got, err)
+		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+			t.Errorf("%s as %s: error %v, want %q in it", tc.path, tc.typ, err, tc.want)
+		}
+		if _, err := hostpath.New().Version(s); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, dir := range map[string]bool{"made/deep": true, "touched": false, "file": false} {
+		if info, err := os.Stat(at(name)); err != nil || info.IsDir() != dir {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if data, _ := os.ReadFile(at("file")); string(data) != "kept" {
+		t.Errorf("file reads %q", data)
+	}
+}
+
+func TestErrorIsTyped(t *testing.T) {
+	s := volume.Spec{Volume: &v1.Volume{VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/none", Type: new(v1.HostPathFile)}}}}
+	_, err := hostpath.New().SetUp(t.Context(), s)
+	var wrong *hostpath.TypeError
+	if !errors.As(err, &wrong) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package memdir_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/mount-utils"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+)
+
+// mounter mounts for real and notes what it was asked.
+type mounter struct {
+	mount.Interface
+	options [][]string
+	refuse  string // an option
+}
+
+func (m *mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitive []string) error {
+	m.options = append(m.options, options)
+	if slices.Contains(options, m.refuse) {
+		return errors.New("bad option")
+	}
+	return m.Interface.MountSensitiveWithoutSystemd(source, target, fstype, options, sensitive)
+}
+
+func maker(t *testing.T, refuse string) (*memdir.Maker, *mounter) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	m := &mounter{Interface: mount.New(""), refuse: refuse}
+	mk, err := memdir.New(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mk, m
+}
+
+func TestKernelWithoutNoswap(t *testing.T) {
+	mk, m := maker(t, "noswap")
+	for _, name := range []string{"a", "b"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := mk.Tmpfs(dir, 4096); err != nil {
+			t.Fatal(err)
+		}
+		defer remove(t, mk, dir)
+	}
+	want := [][]string{{"size=4096", "noswap"}, {"size=4096"}, {"size=4096"}}
+	if !slices.EqualFunc(m.options, want, slices.Equal) {
+		t.Errorf("options %v, want %v", m.options, want)
+	}
+}
+
+// TestForeignMountsSurvive: nothing is removed through a mount that is not the volume's own.
+func TestForeignMountsSurvive(t *testing.T) {
+	for _, below := range []string{"", "sub"} {
+		mk, _ := maker(t, "")
+		outside, dir := t.TempDir(), filepath.Join(t.TempDir(), "with space")
+		if err := os.WriteFile(outside+"/precious", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := filepath.Join(dir, below)
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mount(outside, at, "", unix.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+		err := mk.Remove(dir)
+		var mounted *memdir.MountedError
+		if !errors.As(err, &mounted) || mounted.Path != at {
+			t.Errorf("mount on %q: error %v", at, err)
+		}
+		if err := unix.Unmount(at, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(outside + "/precious"); err != nil {
+			t.Error(err)
+		}
+		remove(t, mk, dir)
+	}
+}
+
+func TestOtherFileSystemInPlace(t *testing.T) {
+	mk, _ := maker(t, "")
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("proc", dir, "proc", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Unmount(dir, 0) //nolint:errcheck // the directory's removal tells
+	if err := mk.Tmpfs(dir, 0); err == nil {
+		t.Error("no error")
+	}
+}
+
+// TestStacked: a mount on a mount, as a crash at the wrong moment could leave, goes as a whole.
+func TestStacked(t *testing.T) {
+	mk, m := maker(t, "")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(t.TempDir(), link); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(link, "d")
+	if err := mk.Tmpfs(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Interface.MountSensitiveWithoutSystemd("tmpfs", dir, "tmpfs", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, mk, dir)
+}
+
+func remove(t *testing.T, mk *memdir.Maker, dir string) {
+	t.Helper()
+	if err := mk.Remove(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("%s: %v", dir, err)
+	}
+	if err := mk.Remove(dir); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}
