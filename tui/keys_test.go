@@ -368,7 +368,7 @@ func testStep(t *testing.T) {
 	d.want("paused before  RunPodSandbox", "3 of 7", "✓ volumes", "▶ sandbox", "· start cart", "hostname: cart-7d4f-x2z", "changed: + /sys/fs", "more lines")
 	golden(t, "step-80x24", d.screen())
 	d.keys("p").want("runtime.v1.RunPodSandboxRequest", "Esc back")
-	d.keys("esc b").want("stop before:")
+	d.keys("esc b").want("stop before (empty")
 	d.keys("s t a r t enter").want("stops before start")
 	d.keys("b enter").want("want the name of an action")
 	d.keys("n").want("paused before  image redis:7.2", "nothing changed since the last stop", "makes no CRI request")

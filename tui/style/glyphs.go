@@ -6,6 +6,7 @@ type Glyphs struct {
 	Mark      string // beside what is selected
 	Dot       string // between words; also a thing to do
 	Done      string // a thing done
+	Failed    string // a thing that failed
 	Live      string // a heart that beats
 	Full      string // a filled part of a bar
 	Empty     string // the rest of a bar
@@ -22,11 +23,11 @@ type Glyphs struct {
 }
 
 var unicodeGlyphs = Glyphs{
-	Line: "─", Mark: "▶", Dot: "·", Done: "✓", Live: "●", Full: "▇", Empty: "░", Tick: "▏", Critical: "▸", Wait: "┄",
+	Line: "─", Mark: "▶", Dot: "·", Done: "✓", Failed: "✗", Live: "●", Full: "▇", Empty: "░", Tick: "▏", Critical: "▸", Wait: "┄",
 	MeterOn: "▮", MeterOff: "▯", Branch: "├", LastChild: "└", Pipe: "│", Ellipsis: "…", Up: "▲", Down: "▼",
 }
 
 var asciiGlyphs = Glyphs{
-	Line: "-", Mark: ">", Dot: ".", Done: "+", Live: "*", Full: "#", Empty: ".", Tick: "|", Critical: "=", Wait: "~",
+	Line: "-", Mark: ">", Dot: ".", Done: "+", Failed: "!", Live: "*", Full: "#", Empty: ".", Tick: "|", Critical: "=", Wait: "~",
 	MeterOn: "|", MeterOff: ".", Branch: "|", LastChild: "`", Pipe: "|", Ellipsis: "~", Up: "^", Down: "v",
 }

@@ -3,14 +3,16 @@ package views
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
-	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
 // Stepper is a pod that is being stepped, as tui.Stepper.
@@ -29,6 +31,7 @@ type Stepped struct {
 type StepReply struct {
 	Line, Text string
 	Err        error
+	moved      bool // it was to let the waiting action go
 }
 
 // Step shows a pod being stepped: its plan, the request that comes next and what
@@ -41,11 +44,13 @@ type Step struct {
 	w, h    int
 	filter  *regexp.Regexp
 
-	stop   step.Stop
-	have   bool // a stop was told
-	busy   bool // a command went out and no stop came yet
-	over   bool // no more stops
-	scroll int  // of the request
+	stop    step.Stop
+	have    bool   // a stop was told
+	busy    bool   // the action was let go and no stop came yet
+	over    bool   // no more stops
+	leaving bool   // cleaning up before the end
+	running string // what the pod does while busy
+	scroll  int    // of the request
 }
 
 type stepKeys struct{ next, cont, brk, print, quit, leave key.Binding }
@@ -71,8 +76,48 @@ func (p *Step) SetSize(w, h int) { p.w, p.h = w, h }
 // SetFilter implements Page: the lines of the request are filtered.
 func (p *Step) SetFilter(re *regexp.Regexp) { p.filter, p.scroll = re, 0 }
 
-// Refresh implements Page: what is shown comes with Stepped.
-func (p *Step) Refresh(Frame) {}
+// Refresh implements Page. Where the pod waits comes with Stepped; what it does
+// between two stops comes from the stream.
+func (p *Step) Refresh(f Frame) {
+	if !p.have || !p.busy {
+		return
+	}
+	pod, ok := f.Model.Pod(p.stop.Pod)
+	if !ok {
+		return
+	}
+	doing := map[string]bool{}
+	p.running = "nothing waits; the pod is " + string(pod.State())
+	for _, a := range pod.Actions {
+		doing[a.ID] = true
+		p.running = "running  " + a.ID
+	}
+	recs, _ := f.Model.StartRecords(p.stop.Pod)
+	for i := range recs {
+		if a, ok := recs[i].Event.(*trace.Action); ok && recs[i].Edge == trace.EdgeEnd {
+			p.did(a, recs[i].Dur)
+		}
+	}
+	for i := range p.stop.Actions {
+		if a := &p.stop.Actions[i]; doing[a.ID] {
+			a.State = step.Next
+		}
+	}
+}
+
+// did notes that an action has ended since the stop.
+func (p *Step) did(e *trace.Action, took time.Duration) {
+	for i := range p.stop.Actions {
+		a := &p.stop.Actions[i]
+		if a.ID != e.ID {
+			continue
+		}
+		a.State, a.Dur, a.Err = step.Done, took, e.Err
+		if e.Err != "" {
+			a.State = step.Failed
+		}
+	}
+}
 
 // Keys implements Page.
 func (p *Step) Keys() []key.Binding {
@@ -120,13 +165,15 @@ func (p *Step) Take(ctx context.Context, msg Stepped) tea.Cmd {
 		return nil
 	}
 	p.stop, p.have, p.scroll = msg.Stop, true, 0
+	p.stop.Actions = slices.Clone(msg.Stop.Actions)
 	return p.Listen(ctx)
 }
 
 // Reply takes the answer to a command.
 func (p *Step) Reply(msg StepReply) tea.Cmd {
 	if msg.Err != nil {
-		p.busy = false
+		p.busy = p.busy && !msg.moved
+		p.leaving = false
 		return send(Say{Text: msg.Line + ": " + msg.Err.Error(), Bad: true})
 	}
 	switch msg.Line {
@@ -134,7 +181,7 @@ func (p *Step) Reply(msg StepReply) tea.Cmd {
 		return send(Leave{})
 	case "p":
 		var lines []Text
-		for _, l := range p.Theme.CleanLines(msg.Text) {
+		for _, l := range p.Theme.CleanLines(strings.TrimPrefix(msg.Text, p.stop.RequestTitle+"\n")) {
 			lines = append(lines, Text{Line: l})
 		}
 		return send(Open{NewPager(p.Look, "request", p.Theme.Clean(p.stop.RequestTitle), lines)})
@@ -173,9 +220,11 @@ func (p *Step) key(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, p.keys.print):
 		return p.do("p", false)
 	case key.Matches(msg, p.keys.quit):
-		return p.do("q", true)
+		return p.do("q", false)
 	case key.Matches(msg, p.keys.brk):
-		return send(Ask{Label: "stop before: ", Then: func(s string) tea.Msg { return p.command(strings.TrimSpace("b " + s)) }})
+		return send(Ask{Label: "stop before (empty lists, -WHAT removes): ", Then: func(s string) tea.Msg {
+			return p.command(strings.TrimSpace("b "+s), false)
+		}})
 	case key.Matches(msg, k.Up):
 		p.scroll = max(p.scroll-1, 0)
 	case key.Matches(msg, k.Down):
@@ -192,25 +241,20 @@ func (p *Step) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// do sends a command. One that moves the pod is not sent twice.
+// do sends a command; moves says that it lets the waiting action go.
 func (p *Step) do(line string, moves bool) tea.Cmd {
-	switch {
-	case p.over && line != "q":
+	if p.over && line != "q" {
 		return send(Say{Text: "stepping is over"})
-	case moves && p.busy && line != "q":
-		return send(Say{Text: "the last command is still under way"})
 	}
-	p.busy = p.busy || moves
-	return func() tea.Msg { return p.command(line) }
+	moved := moves && !p.busy
+	if moved {
+		p.busy, p.running = true, "running  "+p.stop.Next
+	}
+	p.leaving = p.leaving || line == "q"
+	return func() tea.Msg { return p.command(line, moved) }
 }
 
-func (p *Step) command(line string) tea.Msg {
+func (p *Step) command(line string, moved bool) tea.Msg {
 	text, err := p.stepper.Do(p.ctx, line)
-	return StepReply{Line: line, Text: text, Err: err}
-}
-
-var stateMark = map[step.State]func(*style.Theme) string{
-	step.Done: func(t *style.Theme) string { return t.Glyphs.Done },
-	step.Next: func(t *style.Theme) string { return t.Glyphs.Mark },
-	step.Todo: func(t *style.Theme) string { return t.Glyphs.Dot },
+	return StepReply{Line: line, Text: text, Err: err, moved: moved}
 }

@@ -60,12 +60,14 @@ func (p *Step) heading() string {
 	th := p.Theme
 	where := fmt.Sprintf("paused before  %s      %d of %d", orUnknown(p.stop.Next), p.stop.Index, p.stop.Total)
 	switch {
+	case p.leaving:
+		where = "deleting the pod and cleaning up"
 	case p.over:
 		where = "over"
+	case p.busy:
+		where = p.running
 	case p.stop.Next == "":
 		where = "nothing is left to do"
-	case p.busy:
-		where = "running  " + p.stop.Next
 	}
 	where = th.Cut(th.Clean(where), p.w/2+10)
 	name := th.CutMid("step "+th.Clean(p.stop.Pod.String()), max(p.w-style.Width(where)-4, 10))
@@ -79,19 +81,17 @@ func (p *Step) plan(rows int) []Text {
 	next := 0
 	var lines []Text
 	for i, a := range p.stop.Actions {
-		mark, tone := stateMark[a.State], style.Dim
-		if mark == nil {
-			mark = stateMark[step.Todo]
-		}
-		took := ""
+		mark, tone, took := th.Glyphs.Dot, style.Dim, ""
 		switch a.State {
 		case step.Done:
-			tone, took = style.Plain, style.Dur(a.Dur)
+			mark, tone, took = th.Glyphs.Done, style.Plain, style.Dur(a.Dur)
+		case step.Failed:
+			mark, tone, took = th.Glyphs.Failed, style.Fail, style.Dur(a.Dur)
 		case step.Next:
-			tone, next = style.Strong, i
+			mark, tone, next = th.Glyphs.Mark, style.Strong, i
 		case step.Todo:
 		}
-		lines = append(lines, Text{Line: " " + mark(th) + " " + th.Left(th.Clean(a.ID), 15) + " " + th.Right(took, style.DurWidth), Tone: tone})
+		lines = append(lines, Text{Line: " " + mark + " " + th.Left(th.Clean(a.ID), 15) + " " + th.Right(took, style.DurWidth), Tone: tone})
 	}
 	top := max(min(next-rows/2, len(lines)-rows), 0)
 	return lines[top:min(top+rows, len(lines))]
@@ -128,11 +128,16 @@ const maxChanged = 4
 
 func (p *Step) changed() []string {
 	th := p.Theme
+	var out []string
+	for _, a := range p.stop.Actions {
+		if a.State == step.Failed {
+			out = append(out, th.Paint(style.Fail, th.Cut(" "+th.Clean(a.ID+" failed: "+a.Err), p.w)))
+		}
+	}
 	if len(p.stop.Changed) == 0 {
-		return []string{th.Paint(style.Dim, th.Cut(" nothing changed since the last stop", p.w))}
+		return append(out, th.Paint(style.Dim, th.Cut(" nothing changed since the last stop", p.w)))
 	}
 	lead := " changed: "
-	var out []string
 	for i, c := range p.stop.Changed {
 		if i == maxChanged-1 && len(p.stop.Changed) > maxChanged {
 			out = append(out, th.Paint(style.Dim, fmt.Sprintf("%s and %d more", lead, len(p.stop.Changed)-i)))
