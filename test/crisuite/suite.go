@@ -33,9 +33,14 @@ type Target struct {
 // patience is how long the suite waits for what must happen.
 const patience = 30 * time.Second
 
+// limit is for all tests together, so that a server that hangs fails them.
+const limit = 3 * time.Minute
+
 // Run tests the server.
 func Run(t *testing.T, target Target) {
-	s := &suite{Target: target, ctx: t.Context()}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel) // after the parallel tests
+	s := &suite{Target: target, ctx: ctx}
 	s.pull(t, target.Busybox)
 	s.events = s.record(t)
 	for _, test := range []struct {
