@@ -1,0 +1,117 @@
+# Everything here needs Go, git, make and a C compiler (for race tests and runc).
+# Programs that are built on the way are kept, by version, in KUBELOUPE_CACHE.
+
+.DEFAULT_GOAL := help
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+BUILD := go build -trimpath -ldflags "$(LDFLAGS)"
+
+XDG_CACHE_HOME ?= $(HOME)/.cache
+export KUBELOUPE_CACHE ?= $(XDG_CACHE_HOME)/kubeloupe
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GOLANGCI_LINT := $(KUBELOUPE_CACHE)/golangci-lint/$(GOLANGCI_LINT_VERSION)/bin/golangci-lint
+
+# Without cgo, as releases are: vet, lint, build and cross-build share a cache.
+export CGO_ENABLED := 0
+# No VCS stamp: the version comes from the linker flag, and a clone that belongs
+# to another user builds too. No workspace of somebody's around the clone.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+export GOWORK := off
+
+# Packages tested at once. Tests with a lab start containers: more than the
+# processors can bear makes all of them slow.
+TEST_P ?= 2
+TEST_TIMEOUT ?= 15m
+TEST := CGO_ENABLED=1 go run ./test/gotest -race -p $(TEST_P) -timeout $(TEST_TIMEOUT)
+PKG ?= ./...
+
+##@ Use
+
+.PHONY: help
+help: ## this
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## build bin/kubeloupe
+	$(BUILD) -o bin/kubeloupe ./cmd/kubeloupe
+
+.PHONY: demo
+demo: ## real pods on a real containerd, seen live
+	go run ./test/demo
+
+.PHONY: bench
+bench: ## measure the agent against the floor of the runtime
+	go run ./test/bench
+
+##@ Lab: a private containerd and registry in LAB_DIR
+
+.PHONY: lab-up
+lab-up: ## start the lab
+	go run ./test/lab/labctl up
+
+.PHONY: lab-down
+lab-down: ## stop the lab and remove all of it
+	go run ./test/lab/labctl down
+
+##@ Check
+
+# In order of what they cost, so that a mistake shows soon. The tests come last:
+# their count is the last line.
+.PHONY: test
+test: ## all that CI checks (PKG=./trace/... for the tests of a part)
+	@echo '== tidy';         $(MAKE) --no-print-directory tidy-check
+	@echo '== vet';          $(MAKE) --no-print-directory vet
+	@echo '== goreleaser';   $(MAKE) --no-print-directory goreleaser-check
+	@echo '== cross-builds'; $(MAKE) --no-print-directory cross-build
+	@echo '== lint';         $(MAKE) --no-print-directory lint
+	@echo '== tests';        $(TEST) $(PKG)
+
+.PHONY: test-short
+test-short: ## the tests that need no lab
+	$(TEST) -short $(PKG)
+
+.PHONY: vet
+vet: ## go vet
+	go vet ./...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## golangci-lint, and whether all is formatted
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## format with gofumpt
+	$(GOLANGCI_LINT) fmt ./...
+
+$(GOLANGCI_LINT):
+	@echo 'building golangci-lint $(GOLANGCI_LINT_VERSION), once'
+	GOFLAGS= GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+.PHONY: tidy-check
+tidy-check: ## whether go.mod and go.sum are tidy
+	go mod tidy -diff
+
+.PHONY: generate
+generate: ## make what is generated
+	go generate ./...
+
+.PHONY: goreleaser-check
+goreleaser-check: ## whether .goreleaser.yaml is right
+	cd test/goreleasercheck && go vet . && go test . && go run . ../../.goreleaser.yaml
+
+# Native builds are there to be run; these show that the others compile, tests
+# of darwin included.
+.PHONY: cross-build
+cross-build: ## build what releases hold
+	GOOS=linux GOARCH=amd64 $(BUILD) -o bin/linux-amd64/kubeloupe ./cmd/kubeloupe
+	GOOS=linux GOARCH=arm64 $(BUILD) -o bin/linux-arm64/kubeloupe ./cmd/kubeloupe
+	GOOS=darwin GOARCH=amd64 $(BUILD) -o bin/darwin-amd64/kubeloupe ./cmd/kubeloupe
+	GOOS=darwin GOARCH=arm64 $(BUILD) -o bin/darwin-arm64/kubeloupe ./cmd/kubeloupe
+	GOOS=darwin GOARCH=arm64 go vet ./...
+
+.PHONY: clean
+clean: ## remove what was built here; the cache stays
+	rm -rf bin dist

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/goreleaser/goreleaser/v2/pkg/config"
+)
+
+// TestCheck changes our own file, which is fine, in ways that are not.
+func TestCheck(t *testing.T) {
+	ours, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := fstest.MapFS{"cmd/kubeloupe/main.go": {}, "LICENSE": {}, "README.md": {}}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"ours", "", "", ""},
+		{"unknown field", "goarch:", "goarhc:", "goarhc"},
+		{"unknown field at the top", "checksum:", "checksums:", "checksums"},
+		{"target missing", "[amd64, arm64]", "[amd64]", "builds: targets are darwin/amd64 linux/amd64, want "},
+		{"target too many", "[linux, darwin]", "[linux, darwin, windows]", "builds: targets are "},
+		{"no such main", "./cmd/kubeloupe", "./cmd/loupe", "builds[0].main: there is no package ./cmd/loupe"},
+		{"cgo", "CGO_ENABLED=0", "CGO_ENABLED=1", "builds[0].env: want CGO_ENABLED=0"},
+		{"duplicate names", "_{{ .Arch }}", "", "archives[0].name_template: kubeloupe_1.2.3_linux.tar.gz for linux/arm64 is the name for linux/amd64 too"},
+		{"bad template", "{{ .Arch }}", "{{ .Arch }", "archives[0].name_template"},
+		{"unknown template field", "{{ .Arch }}", "{{ .Architecture }}", `map has no entry for key "Architecture"`},
+		{"no license", "      - LICENSE\n", "", "archives[0].files: want LICENSE"},
+		{"no such file", "- README.md", "- README.txt", "archives[0].files: there is no README.txt"},
+		{"no version", "version: 2\n", "version: 1\n", "version: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := string(ours)
+			if c.old != "" && !strings.Contains(text, c.old) {
+				t.Fatalf("%q is not in .goreleaser.yaml any more", c.old)
+			}
+			text = strings.ReplaceAll(text, c.old, c.new)
+			if c.old == "" {
+				text = string(ours)
+			}
+			var got string
+			if p, err := config.LoadReader(strings.NewReader(text)); err != nil {
+				got = err.Error()
+			} else {
+				got = strings.Join(check(p, tree), "\n")
+			}
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
