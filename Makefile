@@ -102,14 +102,15 @@ generate: ## make what is generated
 goreleaser-check: ## whether .goreleaser.yaml is right
 	cd test/goreleasercheck && go vet . && go test . && go run . ../../.goreleaser.yaml
 
-# Native builds are there to be run; these show that the others compile, tests
-# of darwin included.
+# Not for release, so without -trimpath: what vet compiled is not compiled again.
+CROSS := go build -ldflags "$(LDFLAGS)"
+
 .PHONY: cross-build
-cross-build: ## build what releases hold
-	GOOS=linux GOARCH=amd64 $(BUILD) -o bin/linux-amd64/kubeloupe ./cmd/kubeloupe
-	GOOS=linux GOARCH=arm64 $(BUILD) -o bin/linux-arm64/kubeloupe ./cmd/kubeloupe
-	GOOS=darwin GOARCH=amd64 $(BUILD) -o bin/darwin-amd64/kubeloupe ./cmd/kubeloupe
-	GOOS=darwin GOARCH=arm64 $(BUILD) -o bin/darwin-arm64/kubeloupe ./cmd/kubeloupe
+cross-build: ## build for each platform of a release
+	GOOS=linux GOARCH=amd64 $(CROSS) -o bin/linux-amd64/kubeloupe ./cmd/kubeloupe
+	GOOS=linux GOARCH=arm64 $(CROSS) -o bin/linux-arm64/kubeloupe ./cmd/kubeloupe
+	GOOS=darwin GOARCH=amd64 $(CROSS) -o bin/darwin-amd64/kubeloupe ./cmd/kubeloupe
+	GOOS=darwin GOARCH=arm64 $(CROSS) -o bin/darwin-arm64/kubeloupe ./cmd/kubeloupe
 	GOOS=darwin GOARCH=arm64 go vet ./...
 
 .PHONY: clean
