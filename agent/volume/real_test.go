@@ -264,7 +264,7 @@ func BenchmarkMountUnmount(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	go m.Run(b.Context()) //nolint:errcheck // it ends with the benchmark
+	go m.Run(b.Context())
 	p := pod("u", emptyVol("data", ""), hostVol("host", "/"))
 	for b.Loop() {
 		if _, err := m.Mount(b.Context(), p); err != nil {

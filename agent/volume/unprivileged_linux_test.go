@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestUnprivileged(t *testing.T) {
 	must(t, err)
 	dir, err := os.MkdirTemp("", "unprivileged") // t.TempDir's parent is closed to others
 	must(t, err)
-	defer os.RemoveAll(dir) //nolint:errcheck // best effort
+	defer os.RemoveAll(dir)
 	must(t, os.Chown(dir, nobody, nobody))
 	copied := filepath.Join(dir, "test")
 	copyFile(t, self, copied)
@@ -33,7 +34,8 @@ func TestUnprivileged(t *testing.T) {
 	cmd.Env = []string{"UNPRIVILEGED=" + dir, "TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestUnprivilegedChild") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -54,8 +56,7 @@ func TestUnprivilegedChild(t *testing.T) {
 	n.unmount("u1")
 
 	_, err := n.Mount(t.Context(), pod("u2", emptyVol("tmp", v1.StorageMediumMemory)))
-	var unsupported *memdir.UnsupportedError
-	if !errors.As(err, &unsupported) {
+	if _, ok := errors.AsType[*memdir.UnsupportedError](err); !ok {
 		t.Errorf("error %v, want an UnsupportedError", err)
 	}
 	n.unmount("u2")
@@ -65,7 +66,7 @@ func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	src, err := os.Open(from)
 	must(t, err)
-	defer src.Close() //nolint:errcheck // read only
+	defer src.Close()
 	dst, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
 	must(t, err)
 	_, err = io.Copy(dst, src)

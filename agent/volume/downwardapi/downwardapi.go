@@ -104,8 +104,7 @@ func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, erro
 // makeDir prefers memory, as upstream does, so that nothing of it reaches a disk.
 func (p *Plugin) makeDir(dir string) error {
 	err := p.cfg.Memory.Tmpfs(dir, 0)
-	var unsupported *memdir.UnsupportedError
-	if errors.As(err, &unsupported) {
+	if _, ok := errors.AsType[*memdir.UnsupportedError](err); ok {
 		return memdir.Make(dir)
 	}
 	return err

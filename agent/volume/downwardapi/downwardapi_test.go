@@ -43,8 +43,10 @@ func items() []v1.DownwardAPIVolumeFile {
 func spec(t *testing.T, src v1.VolumeSource) volume.Spec {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: map[string]string{"a": "1"}}}
 	pod.Spec.Containers = []v1.Container{{Name: "c", VolumeMounts: []v1.VolumeMount{
-		{Name: "info", MountPath: "/info/"}, {Name: "x", MountPath: "/info/nested"},
-		{Name: "y", MountPath: "/info/nested/deeper"}, {Name: "z", MountPath: "/information"},
+		{Name: "info", MountPath: "/info/"},
+		{Name: "x", MountPath: "/info/nested"},
+		{Name: "y", MountPath: "/info/nested/deeper"},
+		{Name: "z", MountPath: "/information"},
 	}}}
 	return volume.Spec{
 		Pod: pod, Volume: &v1.Volume{Name: "info", VolumeSource: src},

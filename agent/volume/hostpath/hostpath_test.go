@@ -29,7 +29,7 @@ func TestTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // the test is over
+	defer l.Close()
 
 	for _, tc := range []struct {
 		path string
