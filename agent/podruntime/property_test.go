@@ -16,7 +16,7 @@ import (
 // Random pods and observations: plans never panic, are acyclic, never kill what they
 // keep, never run two of a container at once, and have nothing to do twice.
 func TestRandomPlans(t *testing.T) {
-	for seed := range uint64(20_000) {
+	for seed := range uint64(5_000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pod, seen := randomPod(r), randomSeen(r)
 		in := Inputs{

@@ -59,6 +59,8 @@ type Plan struct {
 	Waiting map[string]Reason
 	// Decisions are the verdicts on containers that ended.
 	Decisions []trace.Decision
+	// Init is the init container that runs, or is about to, while the others wait for its end.
+	Init string
 	// Finished says that no container runs and none will: the pod is over.
 	Finished bool
 }

@@ -25,6 +25,8 @@ type Outcome struct {
 	Acted bool
 	// Running says that every app container runs, as far as is known now.
 	Running bool
+	// Init is the init container that the others wait for; empty for none.
+	Init string
 }
 
 // Sync brings a pod towards what is wanted: observe, plan, act. order is the
@@ -44,6 +46,9 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: len(plan.Steps) > 0}
 	run, err := r.execute(ctx, pod, seen, plan, order)
 	out.RetryAt = earlier(out.RetryAt, run.retryAt)
+	if err == nil {
+		out.Init = plan.Init
+	}
 	out.Running = !plan.Finished && r.allRunning(pod, seen, run)
 	r.setReasons(pod.UID, plan.Waiting, run.reasons)
 	return out, err

@@ -1,0 +1,433 @@
+package podruntime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+func always(names ...string) *v1.Pod { return podWith(v1.RestartPolicyAlways, names...) }
+
+// inBubble runs a test in simulated time and checks afterwards that every action and
+// wait has ended and every slot is free.
+func inBubble(t *testing.T, gate Gate, f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, gate)
+		f(t, w)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.slots.Acquire(ctx, 0); err != nil {
+			t.Errorf("a slot was not given back: %v", err)
+		}
+		open := 0
+		for _, r := range w.rec.Records() {
+			switch r.Edge {
+			case trace.EdgeBegin:
+				open++
+			case trace.EdgeEnd:
+				open--
+			case trace.EdgePoint:
+			}
+		}
+		if open != 0 {
+			t.Errorf("%d records have begun and not ended", open)
+		}
+	})
+}
+
+func equal(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func TestSandboxVolumesAndImagesOverlap(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		ops := []string{"image log:1", "image web:1", "mount", "run sandbox"}
+		var release []func()
+		for _, op := range ops {
+			release = append(release, w.block(op))
+		}
+		done := make(chan error, 1)
+		go func() {
+			out, err := w.rt.Sync(t.Context(), always("web", "log"), 1)
+			if !out.Running || !out.Acted {
+				t.Errorf("outcome %+v, want it to act and to run", out)
+			}
+			done <- err
+		}()
+		synctest.Wait()
+		equal(t, "at once", ops, w.busyNow())
+		for i, r := range release {
+			r()
+			synctest.Wait()
+			if created := slices.Contains(w.did(), "create web"); created != (i == len(release)-1) {
+				t.Errorf("web created: %v after %q", created, ops[i])
+			}
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFailedImageReachesOnlyItsContainer(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		retry := time.Now().Add(20 * time.Second)
+		w.on("image web:1", func(context.Context) error {
+			return &image.Error{Reason: image.ErrImagePull, Message: "no such image", RetryAt: retry}
+		})
+		out, err := w.rt.Sync(t.Context(), always("web", "log"), 1)
+		if err == nil || !strings.Contains(err.Error(), "image web:1: ErrImagePull: no such image") {
+			t.Errorf("error %v, want that of the image", err)
+		}
+		if !out.RetryAt.Equal(retry) || out.Running {
+			t.Errorf("outcome %+v, want a retry at %s and not running", out, retry)
+		}
+		equal(t, "reasons", map[string]Reason{"web": {Reason: "ErrImagePull", Message: "no such image"}}, w.rt.Reasons("uid"))
+		did := w.did()
+		if slices.Contains(did, "create web") || !slices.Contains(did, "start log") {
+			t.Errorf("did %v, want no web, and log started", did)
+		}
+		// It works the next time; what is there stays.
+		w.on("image web:1", nil)
+		w.show(seen("sandbox:0", "log=running"))
+		if _, err := w.rt.Sync(t.Context(), always("web", "log"), 1); err != nil {
+			t.Error(err)
+		}
+		equal(t, "second pass", []string{"image web:1", "mount", "create web", "start web"}, w.did())
+		equal(t, "reasons", map[string]Reason(nil), w.rt.Reasons("uid"))
+	})
+}
+
+func TestSharedImageReachesAllItsContainers(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("a", "b", "c")
+		pod.Spec.Containers[0].Image, pod.Spec.Containers[1].Image = "same:1", "same:1"
+		w.on("image same:1", func(context.Context) error { return &image.Error{Reason: image.ErrImagePull, Message: "no"} })
+		if _, err := w.rt.Sync(t.Context(), pod, 1); err == nil {
+			t.Error("no error")
+		}
+		want := Reason{Reason: "ErrImagePull", Message: "no"}
+		equal(t, "reasons", map[string]Reason{"a": want, "b": want}, w.rt.Reasons("uid"))
+	})
+}
+
+func TestFailedSandboxSkipsWhatNeedsIt(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.on("run sandbox", func(context.Context) error { return status.Error(codes.Unknown, "no network") })
+		_, err := w.rt.Sync(t.Context(), always("web"), 1)
+		if err == nil || !strings.Contains(err.Error(), "sandbox: create sandbox for default/p: ") {
+			t.Errorf("error %v", err)
+		}
+		did := w.did()
+		slices.Sort(did)
+		equal(t, "did", []string{"cgroup", "image web:1", "mount", "run sandbox"}, did)
+	})
+}
+
+func TestFailedCreateAndStart(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.show(seen("sandbox:0"))
+		w.on("create web", func(context.Context) error { return errors.New("no disk") })
+		w.on("start log", func(context.Context) error { return errors.New("no such command") })
+		if _, err := w.rt.Sync(t.Context(), always("web", "log", "ok"), 1); err == nil {
+			t.Error("no error")
+		}
+		equal(t, "reasons", map[string]Reason{
+			"web": {Reason: "CreateContainerError", Message: "create container web: no disk"},
+			"log": {Reason: "RunContainerError", Message: "start container log: no such command"},
+		}, w.rt.Reasons("uid"))
+		did := w.did()
+		if slices.Contains(did, "start web") || !slices.Contains(did, "start ok") {
+			t.Errorf("did %v: web cannot start, ok can", did)
+		}
+	})
+}
+
+// A slot is held from the sandbox to the last start, save while the pod waits for its image.
+func TestLeaseIsFreeDuringAPull(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pulled, made := w.block("image web:1"), w.block("run sandbox")
+		done := make(chan error, 1)
+		go func() { _, err := w.rt.Sync(t.Context(), always("web"), 1); done <- err }()
+		synctest.Wait()
+		got := make(chan error, 1)
+		go func() { got <- w.slots.Acquire(t.Context(), 2) }()
+		synctest.Wait()
+		if len(got) != 0 {
+			t.Error("two pods work at the runtime at once, of one slot")
+		}
+		made()
+		synctest.Wait()
+		if len(got) != 1 {
+			t.Fatal("the slot is held while the image is pulled")
+		}
+		pulled()
+		synctest.Wait()
+		if slices.Contains(w.did(), "create web") {
+			t.Error("the container is created without a slot")
+		}
+		w.slots.Release()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestGatedPodGoesOneByOne(t *testing.T) {
+	var order []string
+	gate := &fakeGate{}
+	inBubble(t, gate, func(t *testing.T, w *world) {
+		gate.before = func(ctx context.Context, step, title string, request json.Marshaler) error {
+			order = append(order, step)
+			if busy := w.busyNow(); len(busy) > 0 {
+				t.Errorf("before %q, %v is under way", step, busy)
+			}
+			if len(gate.ended) != len(order)-1 {
+				t.Errorf("before %q, %d of %d steps have ended", step, len(gate.ended), len(order)-1)
+			}
+			if text, err := request.MarshalJSON(); err != nil || title == "" || len(text) < 3 {
+				t.Errorf("before %q: preview %q %s, %v", step, title, text, err)
+			}
+			// A person thinks: other pods go on.
+			if err := w.slots.Acquire(ctx, 9); err != nil {
+				t.Errorf("before %q: no slot for others: %v", step, err)
+			}
+			w.slots.Release()
+			return nil
+		}
+		if _, err := w.rt.Sync(t.Context(), always("web", "log"), 1); err != nil {
+			t.Error(err)
+		}
+		want := []string{"cgroup", "dirs", "volumes", "sandbox", "image web:1", "create web", "start web", "image log:1", "create log", "start log"}
+		equal(t, "order", want, order)
+		equal(t, "ends", want, gate.ended)
+		var waits []trace.Wait
+		for _, r := range w.rec.OfKind("pod.wait") {
+			if ev, ok := r.Event.(*trace.Wait); ok && ev.For == trace.WaitGate && r.Edge == trace.EdgeEnd {
+				waits = append(waits, *ev)
+			}
+		}
+		if len(waits) != len(want) {
+			t.Errorf("%d gate waits for %d steps", len(waits), len(want))
+		}
+	})
+}
+
+func TestGateRefuses(t *testing.T) {
+	quit := errors.New("quit")
+	asked := 0
+	gate := &fakeGate{before: func(context.Context, string, string, json.Marshaler) error {
+		if asked++; asked == 3 {
+			return quit
+		}
+		return nil
+	}}
+	inBubble(t, gate, func(t *testing.T, w *world) {
+		_, err := w.rt.Sync(t.Context(), always("web"), 1)
+		if !errors.Is(err, quit) {
+			t.Errorf("error %v, want the gate's", err)
+		}
+		if asked != 3 {
+			t.Errorf("the gate is asked %d times, want no more after it refused", asked)
+		}
+		equal(t, "did", []string{"cgroup"}, w.did())
+		equal(t, "reasons", map[string]Reason(nil), w.rt.Reasons("uid"))
+	})
+}
+
+// What the person is shown is what is sent.
+func TestPreviewIsTheRequest(t *testing.T) {
+	shown := map[string]string{}
+	gate := &fakeGate{before: func(_ context.Context, step, _ string, request json.Marshaler) error {
+		text, err := request.MarshalJSON()
+		shown[step] = string(text)
+		return err
+	}}
+	inBubble(t, gate, func(t *testing.T, w *world) {
+		pod := always("web")
+		pod.Spec.Containers[0].TerminationMessagePath = "/dev/termination-log"
+		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+			t.Error(err)
+		}
+		for step, want := range map[string]string{
+			"create web": `"pod_sandbox_id":"sb0"`, "start web": `"container_id":"web-0"`, "sandbox": `"cgroup_parent":"/kubepods/pod"`,
+		} {
+			text := strings.NewReplacer(" ", "", "podSandboxId", "pod_sandbox_id", "containerId", "container_id", "cgroupParent", "cgroup_parent").Replace(shown[step])
+			if !strings.Contains(text, want) {
+				t.Errorf("before %q, %s is shown, want it to have %s", step, text, want)
+			}
+		}
+	})
+}
+
+func TestCancelEndsARun(t *testing.T) {
+	for _, op := range []string{"cgroup", "mount", "image web:1", "run sandbox", "create web", "start web"} {
+		t.Run(op, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				w.block(op)
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { _, err := w.rt.Sync(ctx, always("web"), 1); done <- err }()
+				synctest.Wait()
+				cancel()
+				if err := <-done; !errors.Is(err, context.Canceled) {
+					t.Errorf("error %v, want that it was cancelled", err)
+				}
+				equal(t, "reasons", map[string]Reason(nil), w.rt.Reasons("uid"))
+			})
+		})
+	}
+}
+
+// A kill that is cut short before its first step has not killed: saying otherwise
+// would leave the pod running for good.
+func TestKillCutShortIsNotDone(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.show(seen("sandbox:0", "web=running"))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.rt.Kill(ctx, always("web"), nil, "deleted", 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want that it was cancelled", err)
+		}
+	})
+}
+
+func TestKillThenClean(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := withInit(always("web"), sidecarNamed("mesh"))
+		w.show(seen("sandbox:0", "web=running", "mesh=running"))
+		w.on("stop web-0", func(context.Context) error { return status.Error(codes.NotFound, "gone") })
+		if err := w.rt.Kill(t.Context(), pod, nil, "deleted", 1); err != nil {
+			t.Error(err)
+		}
+		equal(t, "kill", []string{"stop web-0", "stop mesh-0", "stop sandbox sb0"}, w.did())
+		w.show(seen("-sandbox:0", "web=exited/0", "mesh=exited/0"))
+		if err := w.rt.Clean(t.Context(), pod, true, 1); err != nil {
+			t.Error(err)
+		}
+		did := w.did()
+		slices.Sort(did)
+		equal(t, "clean", []string{"remove sandbox sb0", "uncgroup", "unmount"}, did)
+	})
+}
+
+// One container that does not stop keeps neither its sandbox nor the others from
+// being stopped, and the kill has failed.
+func TestKillGoesOnAfterAFailure(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.show(seen("sandbox:0", "web=running", "log=running"))
+		w.on("stop web-0", func(context.Context) error { return status.Error(codes.DeadlineExceeded, "too slow") })
+		if err := w.rt.Kill(t.Context(), always("web", "log"), nil, "deleted", 1); err == nil {
+			t.Error("no error")
+		}
+		did := w.did()
+		slices.Sort(did)
+		equal(t, "kill", []string{"stop log-0", "stop sandbox sb0", "stop web-0"}, did)
+	})
+}
+
+func TestObservationMustShowOwnActions(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("web")
+		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+			t.Error(err)
+		}
+		w.did()
+		equal(t, "refreshes of a new pod", 0, w.refreshes)
+		// The cache lags: the runtime is asked, nothing is made twice.
+		w.truth = seen("sandbox:0", "web=running")
+		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+			t.Error(err)
+		}
+		equal(t, "refreshes while the cache lags", 1, w.refreshes)
+		equal(t, "did", []string(nil), w.did())
+		// The cache shows it: nothing is asked.
+		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+			t.Error(err)
+		}
+		equal(t, "refreshes", 1, w.refreshes)
+		// The runtime has the last word: the container was removed behind our back.
+		w.show(seen("sandbox:0"))
+		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+			t.Error(err)
+		}
+		equal(t, "did", []string{"image web:1", "mount", "create web", "start web"}, w.did())
+	})
+}
+
+// A call that was cut short may have had its effect: a sandbox that nobody knows of
+// must not outlive its pod.
+func TestLostAnswerIsAskedFor(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.on("run sandbox", func(context.Context) error { return status.Error(codes.Canceled, "context canceled") })
+		if _, err := w.rt.Sync(t.Context(), always("web"), 1); err == nil {
+			t.Error("no error")
+		}
+		w.did()
+		w.truth = seen("sandbox:0")
+		if err := w.rt.Kill(t.Context(), always("web"), nil, "deleted", 1); err != nil {
+			t.Error(err)
+		}
+		equal(t, "kill", []string{"stop sandbox sb0"}, w.did())
+	})
+}
+
+func TestCrashLoop(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("web")
+		ended := func(attempt string) {
+			p := seen("sandbox:0", "web#"+attempt+"=exited/1")
+			p.Containers[0].FinishedAt = time.Now()
+			w.show(p)
+		}
+		ended("0")
+		out, err := w.rt.Sync(t.Context(), pod, 1)
+		if err != nil || !out.Acted || !out.RetryAt.IsZero() {
+			t.Errorf("first restart: %+v, %v; want it at once", out, err)
+		}
+		ended("1")
+		out, err = w.rt.Sync(t.Context(), pod, 1)
+		if want := time.Now().Add(10 * time.Second); err != nil || out.Acted || !out.RetryAt.Equal(want) {
+			t.Errorf("second restart: %+v, %v; want it in 10 s", out, err)
+		}
+		got := w.rt.Reasons("uid")["web"]
+		want := Reason{Reason: "CrashLoopBackOff", Message: "back-off 10s restarting failed container=web pod=p_default(uid)"}
+		equal(t, "reason", want, got)
+		time.Sleep(10 * time.Second)
+		if out, err = w.rt.Sync(t.Context(), pod, 1); err != nil || !out.Acted || !out.RetryAt.IsZero() {
+			t.Errorf("after the back-off: %+v, %v; want it started", out, err)
+		}
+		var verdicts []string
+		for _, d := range tracetest.Events[trace.Decision](w.rec) {
+			verdicts = append(verdicts, d.Verdict)
+		}
+		equal(t, "verdicts", []string{"restart", "wait", "restart"}, verdicts)
+	})
+}
+
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	_, err := New(Config{})
+	for _, name := range []string{"Sandboxes", "Containers", "Images", "Volumes", "Cgroups", "Observer", "Slots", "Backoff", "DNS", "RootDir"} {
+		if err == nil || !strings.Contains(err.Error(), "Config."+name+" is missing") {
+			t.Errorf("error %v, want it to name %s", err, name)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package podruntime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// world is everything that a Runtime touches. It notes what is done and does what
+// the hook of an operation says.
+type world struct {
+	t     *testing.T
+	rec   *tracetest.Recorder
+	slots *slots.Slots
+	rt    *Runtime
+
+	mu        sync.Mutex
+	hooks     map[string]func(context.Context) error
+	began     []string
+	busy      []string
+	cached    *observe.Pod
+	truth     *observe.Pod
+	refreshes int
+}
+
+func newWorld(t *testing.T, gate Gate) *world {
+	t.Helper()
+	w := &world{t: t, rec: tracetest.New(t), hooks: map[string]func(context.Context) error{}}
+	var err error
+	if w.slots, err = slots.New("the runtime", 1, w.rec.Bus()); err != nil {
+		t.Fatal(err)
+	}
+	w.rt, err = New(Config{
+		Sandboxes: fakeCRI{w}, Containers: fakeCRI{w}, Images: fakeImages{w}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
+		Observer: fakeObserver{w}, Gate: gate, Slots: w.slots, Backoff: NewCrashBackoff(0),
+		Node:    criconfig.Node{LogRoot: t.TempDir()},
+		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) { return nil, nil },
+		RootDir: t.TempDir(), Bus: w.rec.Bus(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// on sets the hook of an operation.
+func (w *world) on(op string, f func(context.Context) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hooks[op] = f
+}
+
+// block makes an operation wait until the returned function is called.
+func (w *world) block(op string) (release func()) {
+	done := make(chan struct{})
+	w.on(op, func(ctx context.Context) error {
+		select {
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	return sync.OnceFunc(func() { close(done) })
+}
+
+func (w *world) do(ctx context.Context, op string) error {
+	w.mu.Lock()
+	w.began, w.busy = append(w.began, op), append(w.busy, op)
+	hook := w.hooks[op]
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		i := slices.Index(w.busy, op)
+		w.busy = slices.Delete(w.busy, i, i+1)
+	}()
+	if hook == nil {
+		return nil
+	}
+	return hook(ctx)
+}
+
+// busyNow is what is under way, sorted.
+func (w *world) busyNow() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(slices.Values(w.busy))
+}
+
+// did is what was begun since the last time.
+func (w *world) did() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := w.began
+	w.began = nil
+	return d
+}
+
+// show sets what the runtime has; the cache shows it too.
+func (w *world) show(p *observe.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cached, w.truth = p, p
+}
+
+type fakeObserver struct{ *world }
+
+func (w fakeObserver) Get(types.UID) *observe.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cached
+}
+
+func (w fakeObserver) Refresh(context.Context, types.UID) (*observe.Pod, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refreshes++
+	w.cached = w.truth
+	return w.truth, nil
+}
+
+type fakeImages struct{ *world }
+
+func (w fakeImages) Ensure(ctx context.Context, req image.Request) (image.Result, error) {
+	return image.Result{Ref: "sha256:" + req.Image}, w.do(ctx, "image "+req.Image)
+}
+func (fakeImages) Forget(string) {}
+
+type fakeVolumes struct{ *world }
+
+func (w fakeVolumes) Mount(ctx context.Context, _ *v1.Pod) (map[string]criconfig.Volume, error) {
+	return map[string]criconfig.Volume{}, w.do(ctx, "mount")
+}
+func (w fakeVolumes) Unmount(ctx context.Context, _ trace.Pod) error { return w.do(ctx, "unmount") }
+
+type fakeCgroups struct{ *world }
+
+func (w fakeCgroups) EnsurePod(ctx context.Context, _ *v1.Pod) error    { return w.do(ctx, "cgroup") }
+func (w fakeCgroups) DestroyPod(ctx context.Context, _ types.UID) error { return w.do(ctx, "uncgroup") }
+func (fakeCgroups) PodParent(*v1.Pod) string                            { return "/kubepods/pod" }
+
+type fakeCRI struct{ *world }
+
+func (w fakeCRI) RunPodSandbox(ctx context.Context, r *runtimeapi.RunPodSandboxRequest, _ ...grpc.CallOption) (*runtimeapi.RunPodSandboxResponse, error) {
+	id := fmt.Sprintf("sb%d", r.GetConfig().GetMetadata().GetAttempt())
+	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: id}, w.do(ctx, "run sandbox")
+}
+
+func (w fakeCRI) StopPodSandbox(ctx context.Context, r *runtimeapi.StopPodSandboxRequest, _ ...grpc.CallOption) (*runtimeapi.StopPodSandboxResponse, error) {
+	return &runtimeapi.StopPodSandboxResponse{}, w.do(ctx, "stop sandbox "+r.GetPodSandboxId())
+}
+
+func (w fakeCRI) RemovePodSandbox(ctx context.Context, r *runtimeapi.RemovePodSandboxRequest, _ ...grpc.CallOption) (*runtimeapi.RemovePodSandboxResponse, error) {
+	return &runtimeapi.RemovePodSandboxResponse{}, w.do(ctx, "remove sandbox "+r.GetPodSandboxId())
+}
+
+func (w fakeCRI) PodSandboxStatus(context.Context, *runtimeapi.PodSandboxStatusRequest, ...grpc.CallOption) (*runtimeapi.PodSandboxStatusResponse, error) {
+	return &runtimeapi.PodSandboxStatusResponse{Status: &runtimeapi.PodSandboxStatus{Network: &runtimeapi.PodSandboxNetworkStatus{Ip: "10.0.0.1"}}}, nil
+}
+
+func (w fakeCRI) CreateContainer(ctx context.Context, r *runtimeapi.CreateContainerRequest, _ ...grpc.CallOption) (*runtimeapi.CreateContainerResponse, error) {
+	m := r.GetConfig().GetMetadata()
+	return &runtimeapi.CreateContainerResponse{ContainerId: fmt.Sprintf("%s-%d", m.GetName(), m.GetAttempt())}, w.do(ctx, "create "+m.GetName())
+}
+
+func (w fakeCRI) StartContainer(ctx context.Context, r *runtimeapi.StartContainerRequest, _ ...grpc.CallOption) (*runtimeapi.StartContainerResponse, error) {
+	name, _, _ := strings.Cut(r.GetContainerId(), "-")
+	return &runtimeapi.StartContainerResponse{}, w.do(ctx, "start "+name)
+}
+
+func (w fakeCRI) StopContainer(ctx context.Context, r *runtimeapi.StopContainerRequest, _ ...grpc.CallOption) (*runtimeapi.StopContainerResponse, error) {
+	return &runtimeapi.StopContainerResponse{}, w.do(ctx, "stop "+r.GetContainerId())
+}
+
+func (w fakeCRI) RemoveContainer(ctx context.Context, r *runtimeapi.RemoveContainerRequest, _ ...grpc.CallOption) (*runtimeapi.RemoveContainerResponse, error) {
+	return &runtimeapi.RemoveContainerResponse{}, w.do(ctx, "remove "+r.GetContainerId())
+}
+
+// fakeGate holds every pod; before is asked before each step.
+type fakeGate struct {
+	before func(ctx context.Context, step, title string, request json.Marshaler) error
+	ended  []string
+}
+
+func (*fakeGate) Holds(trace.Pod) bool { return true }
+
+func (g *fakeGate) Before(ctx context.Context, _ trace.Pod, _ trace.Plan, step, title string, request json.Marshaler) error {
+	return g.before(ctx, step, title, request)
+}
+
+func (g *fakeGate) After(_ trace.Pod, step string, _ error) { g.ended = append(g.ended, step) }
