@@ -32,6 +32,7 @@ func (p *planner) initContainers() bool {
 			continue
 		}
 		if !p.initDone(c, cur) {
+			p.Init = c.Name
 			return false
 		}
 	}

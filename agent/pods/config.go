@@ -39,6 +39,10 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 
 func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	span := trace.ForPod(trace.FromContext(ctx), podid.Ref(pod))
+	if m.cfg.Store.again(pod) {
+		m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "ADD", Span: span}})
+		return
+	}
 	adopted := m.cfg.Seen.Get(pod.UID).Active()
 	m.cfg.Store.put(pod, time.Now())
 	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: "seen", Source: podid.Source(pod), Adopted: adopted, Spec: describe(pod)})
@@ -106,6 +110,7 @@ func (m *Manager) end(span trace.Span, pod *v1.Pod, why string, grace *int64, re
 		if e.ended.IsZero() {
 			e.ended = time.Now()
 		}
+		e.again = nil
 	})
 	reason := "deleted"
 	if remove {

@@ -76,7 +76,11 @@ type entry struct {
 	started bool
 	ready   bool
 	ending  bool
-	ended   time.Time // when it was told to end
+	// initWait is open while the pod waits for an init container; On is empty when it is not.
+	initWait trace.Wait
+	initSpan trace.Span
+	ended    time.Time // when it was told to end
+	again    *v1.Pod   // it was added anew since, and starts when it is gone
 }
 
 // NewStore returns an empty store.
@@ -92,6 +96,17 @@ func (s *Store) put(pod *v1.Pod, now time.Time) (fresh bool) {
 	}
 	s.pods[pod.UID] = &entry{pod: pod, seenAt: now}
 	return true
+}
+
+// again notes that a pod which is on its way out was added anew; false when it is not here.
+func (s *Store) again(pod *v1.Pod) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.pods[pod.UID]
+	if e != nil {
+		e.again = pod
+	}
+	return e != nil
 }
 
 // with calls f on a pod's entry, if there is one.
@@ -139,7 +154,11 @@ func (s *Store) active(but types.UID) []*v1.Pod {
 	var out []*v1.Pod
 	for uid, e := range s.pods {
 		over := e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
-		if uid != but && e.ended.IsZero() && !over {
+		switch {
+		case uid == but:
+		case e.again != nil:
+			out = append(out, e.again)
+		case e.ended.IsZero() && !over:
 			out = append(out, e.pod)
 		}
 	}

@@ -69,7 +69,9 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 			Wait:    trace.Wait{For: trace.WaitRuntime, On: "the pod network", Detail: why},
 		}, nil
 	}
+	s.initWait(ctx, pod, "")
 	out, err := s.cfg.Runtime.Sync(ctx, pod, order)
+	s.initWait(ctx, pod, out.Init)
 	if out.Running {
 		s.reached(ctx, pod, "started", !out.Acted)
 	}
@@ -85,6 +87,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncTerminatingPod.
 func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error {
+	s.initWait(ctx, pod, "")
 	s.reached(ctx, pod, "terminating", false)
 	err := s.cfg.Runtime.Kill(ctx, pod, grace, reason, order)
 	s.publishStatus(ctx, pod)
@@ -109,6 +112,10 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 	}
 	trace.Point(s.cfg.Bus, trace.FromContext(ctx), gone)
 	s.cfg.Runtime.Forget(pod.UID)
+	if e != nil && e.again != nil {
+		s.cfg.Store.put(e.again, time.Now())
+		trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: "seen", Source: podid.Source(e.again), Spec: describe(e.again)})
+	}
 	if s.cfg.Gone != nil {
 		s.cfg.Gone(pod.UID)
 	}
@@ -136,6 +143,21 @@ func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name string, adopted 
 	if first {
 		trace.Point(s.cfg.Bus, trace.FromContext(ctx), ms)
 	}
+}
+
+// initWait names the time in which the pod only waits for an init container: it
+// begins when a sync leaves one running and ends when the next sync begins.
+func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
+	s.cfg.Store.with(pod.UID, func(e *entry) {
+		if e.initWait.On != "" {
+			trace.End(s.cfg.Bus, e.initSpan, e.initWait)
+			e.initWait = trace.Wait{}
+		}
+		if container != "" {
+			e.initWait = trace.Wait{For: trace.WaitInit, On: "init container " + container}
+			e.initSpan = trace.Begin(s.cfg.Bus, trace.FromContext(ctx), e.initWait)
+		}
+	})
 }
 
 func waitingFor(reasons map[string]podruntime.Reason) string {

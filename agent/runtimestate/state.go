@@ -39,6 +39,7 @@ type State struct {
 	why      string
 	network  bool
 	netWhy   string
+	asked    bool
 	changed  chan struct{}
 	prompted chan struct{}
 }
@@ -134,6 +135,8 @@ func condition(r *runtimeapi.StatusResponse, name string) (ok bool, why string) 
 func (s *State) set(up bool, why string, network bool, netWhy string) {
 	s.mu.Lock()
 	same := s.up == up && s.why == why && s.network == network && s.netWhy == netWhy
+	first := !s.asked
+	s.asked = true
 	s.up, s.why, s.network, s.netWhy = up, why, network, netWhy
 	if !same {
 		close(s.changed)
@@ -146,7 +149,7 @@ func (s *State) set(up bool, why string, network bool, netWhy string) {
 		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "degraded", Reason: "container runtime: " + why})
 	case !network:
 		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "degraded", Reason: "pod network: " + netWhy})
-	default:
+	case !first: // that all is well at the start goes without saying
 		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "ready"})
 	}
 }
