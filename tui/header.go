@@ -10,12 +10,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
-// staleLoop is from when on a syncLoop that has not turned is worth a colour.
-const staleLoop = 30 * time.Second
+// stuckLoop is how long an iteration of syncLoop may take before the header says
+// so. That none has come for long is no trouble: the loop is driven by events.
+const stuckLoop = time.Second
 
 // status is what the header tells.
 type status struct {
 	node    model.Node
+	turning model.Loop // the iteration under way; N is 0 when there is none
 	now     time.Time
 	rate    float64
 	frozen  bool
@@ -73,9 +75,9 @@ func (s status) right(th *style.Theme) []segment {
 	if !n.LastLoop.IsZero() {
 		age := max(s.now.Sub(n.LastLoop), 0)
 		loop = segment{text: "loop " + th.Glyphs.Live + " " + style.Age(age), drop: 3}
-		if age > staleLoop {
-			loop.tone = style.Slow
-		}
+	}
+	if d := s.now.Sub(s.turning.Begin); s.turning.N > 0 && d > stuckLoop {
+		loop = segment{text: "loop busy " + style.Age(d), tone: style.Slow, drop: 1}
 	}
 	pleg := segment{text: "PLEG " + th.Clean(orUnknown(n.PLEGMode)), drop: 5}
 	rate := int(s.rate + 0.5)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -384,6 +385,29 @@ func testStep(t *testing.T) {
 	if cmd := d.app.update(views.StepReply{Line: "q"}); cmd == nil {
 		t.Error("after the clean-up the UI does not end")
 	}
+}
+
+// slowSteps takes commands and tells no further stop.
+type slowSteps struct{ *tuitest.Steps }
+
+func (slowSteps) Do(context.Context, string) (string, error) { return "", nil }
+
+func TestStepFollowsWhatRuns(t *testing.T) { synctest.Test(t, testStepFollowsWhatRuns) }
+
+func testStepFollowsWhatRuns(t *testing.T) {
+	d := drive(t, Config{Stepper: slowSteps{tuitest.NewSteps()}}, 80, 24)
+	d.run(d.app.step.Listen(t.Context()))
+	d.keys("n").want("running  RunPodSandbox")
+	pod := trace.Pod{Namespace: "shop", Name: "cart-7d4f-x2z", UID: "9f"}
+	s := &tuitest.Script{}
+	s.Point(0, tuitest.Span{}.Of(pod), &trace.Milestone{Name: "seen"})
+	sandbox := s.Begin(time.Second, tuitest.Span{}.Of(pod), &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()}}})
+	d.want("running  sandbox", "▶ sandbox")
+	s.End(2*time.Second, sandbox, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	s.Both(2*time.Second, 3*time.Second, tuitest.Span{}.Of(pod), &trace.Action{ID: "create cart", Verb: "create", Err: "no space left"})
+	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()[2:]}}})
+	d.want("nothing waits; the pod is starting", "✓ sandbox          1.00s", "✗ create cart", "create cart failed: no space left")
 }
 
 func TestScreensInWords(t *testing.T) { synctest.Test(t, testScreensInWords) }

@@ -72,8 +72,9 @@ func fit(line string, w int) string {
 }
 
 func (a *app) status() status {
+	turning, _ := a.model.Iterating()
 	s := status{
-		node: a.model.Node(), now: a.now, rate: a.model.Rate(a.now),
+		turning: turning, node: a.model.Node(), now: a.now, rate: a.model.Rate(a.now),
 		frozen: a.backlog.frozen, waiting: a.backlog.came,
 	}
 	if a.ended != nil {

@@ -1,6 +1,11 @@
 package views
 
-import "github.com/kubeloupe/kubeloupe/trace"
+import (
+	"cmp"
+	"sort"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
 
 // historySize is how many records are kept for drilling in.
 const historySize = 8192
@@ -29,6 +34,15 @@ func (h *History) Len() int { return len(h.recs) }
 
 // At returns the i-th record, 0 being the oldest. It must not be changed.
 func (h *History) At(i int) *trace.Record { return &h.recs[(h.next+i)%len(h.recs)] }
+
+// Seq returns the record with that number, nil when it is not kept.
+func (h *History) Seq(seq uint64) *trace.Record {
+	i, found := sort.Find(h.Len(), func(i int) int { return cmp.Compare(seq, h.At(i).Seq) })
+	if !found {
+		return nil
+	}
+	return h.At(i)
+}
 
 // Last returns the newest record that f accepts, nil when there is none.
 func (h *History) Last(f func(*trace.Record) bool) *trace.Record {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -56,11 +57,7 @@ func (p *Loop) columns() []table.Column[model.Loop] {
 			Compare: func(a, b model.Loop) int { return cmp.Compare(a.N, b.N) }},
 		{Title: "time", Width: 12, Drop: 2,
 			Cell: func(l model.Loop) table.Cell { return table.Cell{Text: style.Clock(l.Begin), Tone: style.Dim} }},
-		{Title: "case", Width: 12,
-			Cell:    func(l model.Loop) table.Cell { return plain(p.Theme.Clean(l.Case)) },
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Case, b.Case) }},
-		{Title: "op", Width: 9, Drop: 3,
-			Cell: func(l model.Loop) table.Cell { return plain(p.Theme.Clean(cmp.Or(l.Op, style.Unknown))) }},
+		text("case", 21, 0, 0, func(l model.Loop) string { return p.Theme.Clean(strings.TrimSpace(l.Case + " " + l.Op)) }),
 		{Title: "pods", Width: 4, Right: true, Desc: true,
 			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.Pods)) },
 			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Pods, b.Pods) }},

@@ -33,6 +33,7 @@ func (p *Overview) share() room {
 	r.starting = take(max(len(p.starting), 1), max(left/2, 1))
 	r.slowest = take(max(len(p.slowest), 1), left)
 	r.starting += take(len(p.starting)-r.starting, left)
+	r.bottom += take(len(p.methods)-r.bottom, left)
 	return r
 }
 

@@ -109,7 +109,7 @@ func now(th *style.Theme, pod *model.Pod) (text string, since time.Time, tone st
 		text, since, tone = "wait "+string(w.For)+" "+w.On, w.Since, style.Dim
 	case len(pod.Actions) > 0:
 		a := pod.Actions[len(pod.Actions)-1]
-		text, since = a.ID, a.Since
+		text, since = actionName(th, a.ID), a.Since
 		if n := len(pod.Actions); n > 1 {
 			text += fmt.Sprintf(" +%d", n-1)
 		}
@@ -163,7 +163,7 @@ func (d *overviewDraw) retry(pod *model.Pod) string {
 func (d *overviewDraw) slowestPart() {
 	th, all := d.Theme, d.slowest
 	n := min(d.r.slowest, len(all))
-	at := d.podWidth() + 33
+	at := d.podWidth() + 34
 	title := d.order.title()
 	rule := th.Glyphs.Line + " " + title + " "
 	rule += strings.Repeat(th.Glyphs.Line, max(at-style.Width(rule)-1, 0)) + " why "
@@ -190,7 +190,7 @@ func (d *overviewDraw) startRow(s model.Start, longest time.Duration) {
 	}
 	main, bar, cause := "", "", s.Cause
 	if most.Dur > 0 {
-		main = th.Left(th.Clean(most.Label), 9) + " " + th.Right(style.Dur(most.Dur), style.DurWidth)
+		main = th.Left(th.Clean(strings.TrimPrefix(most.Label, "wait ")), 10) + " " + th.Right(style.Dur(most.Dur), style.DurWidth)
 		bar = th.Length(most.Dur.Seconds(), longest.Seconds(), 6)
 		// The cause repeats what the columns before it say.
 		if _, reason, ok := strings.Cut(cause, ": "); ok {
@@ -206,7 +206,7 @@ func (d *overviewDraw) startRow(s model.Start, longest time.Duration) {
 	d.row(
 		span{text: d.name(s.Pod.String())},
 		span{text: " " + th.Right(style.Dur(s.ToStarted), style.DurWidth), tone: tone},
-		span{text: "  " + th.Left(main, 16)},
+		span{text: "  " + th.Left(main, 17)},
 		span{text: " " + th.Left(bar, 6), tone: style.Dim},
 		span{text: " " + th.Clean(cause)},
 	)
@@ -248,6 +248,9 @@ func methodRow(th *style.Theme, m model.Method, w int) []span {
 		extra = fmt.Sprintf(" %d open", m.InFlight)
 	}
 	p50, p99 := " p50"+th.Right(style.Known(m.P50), 6), " p99"+th.Right(style.Known(m.P99), 6)
+	if m.Count == 0 && m.InFlight > 0 {
+		p50 = th.Right(fmt.Sprintf("%d open", m.InFlight), 10)
+	}
 	name := w - 1 - 5 - 20
 	if name >= 15+10 {
 		name -= 10

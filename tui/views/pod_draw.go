@@ -190,7 +190,7 @@ func (p *Pod) heading() []string {
 		axis = strings.Repeat(" ", l.Labels+1) + ticks(l)
 	}
 	if p.chosen.IsZero() {
-		rest += "   (the one seen last)"
+		rest += "   (latest)"
 	}
 	if p.pod.IP != "" {
 		rest += "   " + th.Clean(p.pod.IP)
@@ -255,7 +255,11 @@ func bar(th *style.Theme, ln *waterfall.Line, l waterfall.Layout) []span {
 	if ln.Critical {
 		mark = g.Critical
 	}
-	label := mark + branch + th.Clean(ln.Text())
+	row := ln.Row
+	if row.Verb == "image" {
+		row.Detail = ShortImage(row.Detail)
+	}
+	label := mark + branch + th.Clean(row.Text())
 	return []span{
 		{text: th.Left(th.Cut(label, l.Labels-1), l.Labels), tone: tone},
 		{text: strings.Repeat(" ", ln.Bar) + drawn, tone: tone},

@@ -91,10 +91,18 @@ func (p *Step) plan(rows int) []Text {
 			mark, tone, next = th.Glyphs.Mark, style.Strong, i
 		case step.Todo:
 		}
-		lines = append(lines, Text{Line: " " + mark + " " + th.Left(th.Clean(a.ID), 15) + " " + th.Right(took, style.DurWidth), Tone: tone})
+		lines = append(lines, Text{Line: " " + mark + " " + th.Left(actionName(th, a.ID), 15) + " " + th.Right(took, style.DurWidth), Tone: tone})
 	}
 	top := max(min(next-rows/2, len(lines)-rows), 0)
 	return lines[top:min(top+rows, len(lines))]
+}
+
+// actionName is an action's id with a short image name.
+func actionName(th *style.Theme, id string) string {
+	if image, ok := strings.CutPrefix(id, "image "); ok {
+		id = "image " + ShortImage(image)
+	}
+	return th.Clean(id)
 }
 
 // request draws the request that comes next.
@@ -140,10 +148,10 @@ func (p *Step) changed() []string {
 	lead := " changed: "
 	for i, c := range p.stop.Changed {
 		if i == maxChanged-1 && len(p.stop.Changed) > maxChanged {
-			out = append(out, th.Paint(style.Dim, fmt.Sprintf("%s and %d more", lead, len(p.stop.Changed)-i)))
+			out = append(out, th.Paint(style.Dim, fmt.Sprintf("%sand %d more", lead, len(p.stop.Changed)-i)))
 			break
 		}
-		out = append(out, th.Cut(lead+th.Clean(c), p.w))
+		out = append(out, lead+th.CutMid(th.Clean(c), p.w-len(lead))) // paths differ at their ends
 		lead = strings.Repeat(" ", len(lead))
 	}
 	return out
