@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+// deadline is how long a test waits for one thing on a machine that is busy.
+const deadline = 30 * time.Second
+
+// bench is what all tests share: the laboratory, the binary and connections.
+type bench struct {
+	*lab.Lab
+	dir     string
+	binary  string
+	conn    *grpc.ClientConn
+	runtime runtimeapi.RuntimeServiceClient
+	images  runtimeapi.ImageServiceClient
+}
+
+var (
+	shared    *bench
+	errShared error
+	once      sync.Once
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared != nil {
+		if err := shared.close(); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e:", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// setup returns the bench, which the first test that asks for it builds.
+func setup(t *testing.T) *bench {
+	t.Helper()
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("end-to-end tests start containers: they need Linux and root")
+	}
+	if testing.Short() {
+		t.Skip("end-to-end tests take minutes: not with -short")
+	}
+	once.Do(func() { shared, errShared = newBench(t.Output()) })
+	if errShared != nil {
+		t.Fatal(errShared)
+	}
+	return shared
+}
+
+func newBench(log interface{ Write([]byte) (int, error) }) (*bench, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the first time, the lab is built
+	defer cancel()
+	dir, err := os.MkdirTemp("", "kl-e2e-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{dir: dir, binary: filepath.Join(dir, "kubeloupe")}
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "../../cmd/kubeloupe")
+	if out, err := build.CombinedOutput(); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	if b.Lab, err = lab.Up(ctx, lab.Config{Dir: filepath.Join(dir, "lab"), Log: log}); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	if b.conn, err = b.Dial(); err != nil {
+		return b, err
+	}
+	b.runtime = runtimeapi.NewRuntimeServiceClient(b.conn)
+	b.images = runtimeapi.NewImageServiceClient(b.conn)
+	return b, nil
+}
+
+// close takes the laboratory down. Its error names what would be left.
+func (b *bench) close() error {
+	if b.conn != nil {
+		_ = b.conn.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if b.Lab != nil {
+		if err := b.Down(ctx); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(b.dir)
+}
