@@ -3,6 +3,7 @@ package pleg
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -12,8 +13,9 @@ import (
 // Cache holds the newest observation of each pod. Safe for concurrent use;
 // what it hands out is immutable.
 type Cache struct {
-	mu   sync.Mutex
-	pods map[types.UID]*observe.Pod
+	mu    sync.Mutex
+	pods  map[types.UID]*observe.Pod
+	floor time.Time // when the runtime was last asked for everything
 }
 
 func newCache() *Cache { return &Cache{pods: map[types.UID]*observe.Pod{}} }
@@ -32,13 +34,19 @@ func (c *Cache) All() map[types.UID]*observe.Pod {
 	return maps.Clone(c.pods)
 }
 
-// put stores next unless something newer is there. It returns what was there
-// and whether next was taken. A pod with neither sandboxes nor containers is forgotten.
+// put stores next unless something newer is there; of a pod that is not there, the
+// last complete list is what is newer. It returns what was there and whether next was
+// taken. A pod with neither sandboxes nor containers is forgotten.
 func (c *Cache) put(next *observe.Pod) (old *observe.Pod, taken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old = c.pods[next.UID]
-	if old != nil && next.At.Before(old.At) {
+	known := c.floor
+	if old != nil {
+		known = old.At
+	}
+	// What is known from the future is from before the clock was set back.
+	if next.At.Before(known) && !known.After(time.Now()) {
 		return old, false
 	}
 	if len(next.Sandboxes) == 0 && len(next.Containers) == 0 {
@@ -47,6 +55,13 @@ func (c *Cache) put(next *observe.Pod) (old *observe.Pod, taken bool) {
 		c.pods[next.UID] = next
 	}
 	return old, true
+}
+
+// complete notes that everything the runtime had at that time has been put.
+func (c *Cache) complete(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.floor = at
 }
 
 // owner returns the pod that has the sandbox or container.

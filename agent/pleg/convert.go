@@ -1,6 +1,7 @@
 package pleg
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -79,19 +80,13 @@ func at(ns int64) time.Time {
 	return time.Unix(0, ns)
 }
 
-// newestFirst orders by attempt where names agree with creation time as the
-// tie-breaker, so that a clock that was set back does not hide the newest.
+// newestFirst orders by attempt, with creation time as the tie-breaker, so that a
+// clock that was set back does not hide the newest of a name.
 func newestFirst(p *observe.Pod) {
 	slices.SortStableFunc(p.Sandboxes, func(a, b observe.Sandbox) int {
-		if a.Attempt != b.Attempt {
-			return int(b.Attempt) - int(a.Attempt)
-		}
-		return b.CreatedAt.Compare(a.CreatedAt)
+		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
 	})
 	slices.SortStableFunc(p.Containers, func(a, b observe.Container) int {
-		if a.Name == b.Name && a.Attempt != b.Attempt {
-			return int(b.Attempt) - int(a.Attempt)
-		}
-		return b.CreatedAt.Compare(a.CreatedAt)
+		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
 	})
 }

@@ -1,6 +1,9 @@
 package pleg
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 )
 
@@ -78,7 +81,7 @@ func sandboxChanges(old, next *observe.Pod) []change {
 			delete(ready, s.ID)
 		}
 	}
-	for id := range ready {
+	for _, id := range slices.Sorted(maps.Keys(ready)) {
 		out = append(out, change{typ: SandboxChanged, sandbox: id})
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -49,6 +50,8 @@ type PLEG struct {
 	events chan Event
 	relist chan string // demands, with their cause
 
+	live atomic.Bool // Run runs: somebody reads events
+
 	mu       sync.Mutex
 	last     time.Time // end of the last good relist
 	evented  bool
@@ -73,12 +76,13 @@ func New(cfg Config) (*PLEG, error) {
 // Cache returns the pod cache.
 func (p *PLEG) Cache() *Cache { return p.cache }
 
-// Events is where changes arrive. It is never closed.
+// Events is where changes arrive once Run runs. It is never closed.
 func (p *PLEG) Events() <-chan Event { return p.events }
 
 // Run generates events until ctx ends. The caller should have called Relist once
 // with success, so that what already runs is known before anything is decided.
 func (p *PLEG) Run(ctx context.Context) error {
+	p.live.Store(true)
 	var wg sync.WaitGroup
 	wg.Go(func() { p.watch(ctx) })
 	p.relistLoop(ctx)
@@ -101,12 +105,16 @@ func (p *PLEG) LastRelist() (at time.Time, evented bool) {
 	return p.last, p.evented
 }
 
-// setMode publishes the mode when it changes.
-func (p *PLEG) setMode(evented bool, why string) {
+// setMode publishes the mode when it changes, unless ctx has ended: a stream that is
+// over has no say any more.
+func (p *PLEG) setMode(ctx context.Context, evented bool, why string) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
 	same := p.modeSaid && p.evented == evented && p.modeWhy == why
 	p.evented, p.modeWhy, p.modeSaid = evented, why, true
-	p.mu.Unlock()
 	if same {
 		return
 	}
@@ -124,6 +132,9 @@ func (p *PLEG) emit(ctx context.Context, uid types.UID, pod trace.Pod, from stri
 		span := trace.Point(p.cfg.Bus, trace.ForPod(parent, pod), trace.PLEGEvent{
 			Type: string(c.typ), Container: c.container, Name: c.name, Sandbox: c.sandbox, From: from, Lag: lag,
 		})
+		if !p.live.Load() {
+			continue // the first list: there is no loop yet, and it may be longer than the channel
+		}
 		select {
 		case p.events <- Event{UID: uid, Type: c.typ, ContainerID: c.container, Span: span}:
 		case <-ctx.Done():

@@ -2,6 +2,7 @@ package pleg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -68,22 +69,29 @@ func (p *PLEG) relistAll(ctx context.Context, span trace.Span, rl *trace.PLEGRel
 			listed[uid] = &listing{ref: criconfig.PodRef{Namespace: old.Namespace, Name: old.Name, UID: uid}}
 		}
 	}
+	var errs []error
 	for uid, l := range listed {
-		old := p.cache.Get(uid)
-		if l.matches(old) {
+		if l.matches(p.cache.Get(uid)) {
 			continue
 		}
 		next, err := p.statuses(ctx, l, asked)
 		if err != nil {
-			return err
+			errs = append(errs, err) // one pod that cannot be seen does not hide the others
+			continue
 		}
-		if old, taken := p.cache.put(next); taken {
-			changes := diff(old, next)
-			rl.Events += len(changes)
-			p.emit(ctx, uid, podOf(next), "relist", 0, span, changes)
+		old, taken := p.cache.put(next)
+		if !taken {
+			p.Demand("overtaken by an event") // which told of one sandbox only
+			continue
 		}
+		changes := diff(old, next)
+		rl.Events += len(changes)
+		p.emit(ctx, uid, podOf(next), "relist", 0, span, changes)
 	}
-	return nil
+	if len(errs) == 0 {
+		p.cache.complete(asked)
+	}
+	return errors.Join(errs...)
 }
 
 // Refresh asks the runtime about one pod and returns what it says now. It emits

@@ -26,11 +26,11 @@ func (p *PLEG) watch(ctx context.Context) {
 			return
 		}
 		if status.Code(err) == codes.Unimplemented {
-			p.setMode(false, "the runtime has no event stream")
+			p.setMode(ctx, false, "the runtime has no event stream")
 			p.Demand("no-events")
 			return
 		}
-		p.setMode(false, "event stream ended: "+errText(err))
+		p.setMode(ctx, false, "event stream ended: "+errText(err))
 		p.Demand("stream-error")
 		if got {
 			delay = 100 * time.Millisecond
@@ -55,7 +55,7 @@ func (p *PLEG) readStream(ctx context.Context) (got bool, err error) {
 	// A server without events refuses at once; one with events stays silent. Either
 	// way a relist closes the gap between the first list and the stream.
 	settled := time.AfterFunc(200*time.Millisecond, func() {
-		p.setMode(true, "")
+		p.setMode(ctx, true, "")
 		p.Demand("stream-open")
 	})
 	defer settled.Stop()
@@ -69,7 +69,7 @@ func (p *PLEG) readStream(ctx context.Context) (got bool, err error) {
 		}
 		if !got {
 			got = true
-			p.setMode(true, "")
+			p.setMode(ctx, true, "")
 		}
 		p.take(ctx, ev)
 	}
