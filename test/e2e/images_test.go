@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func sleeper(name, image, policy string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: %s, imagePullPolicy: %s, command: [sleep, infinity]}]
+`, name, image, policy)
+}
+
+// forget removes an image from the node.
+func (n *node) forget(i lab.Image) {
+	n.t.Helper()
+	if _, err := n.images.RemoveImage(n.ctx(), &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: n.Image(i)}}); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func pullOf(image string) func(*trace.Record) bool {
+	return func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.ImagePull)
+		return ok && e.Image == image && r.Edge == trace.EdgeEnd
+	}
+}
+
+// TestPullPolicies has each policy with an image that is there, one that is not
+// and one that nobody has.
+func TestPullPolicies(t *testing.T) {
+	n := newNode(t)
+	n.forget(lab.Image60M)
+	a := n.start()
+	n.put("never.yaml", sleeper("never", "$60M", "Never"))
+	if got := a.reason("never", "main", "ErrImageNeverPull"); !strings.Contains(got.Message, n.Image(lab.Image60M)) {
+		t.Errorf("message %q does not name the image", got.Message)
+	}
+	n.put("bad.yaml", sleeper("bad", "$REGISTRY/kubeloupe/nothing:1", "IfNotPresent"))
+	if got := a.reason("bad", "main", "ErrImagePull"); !strings.Contains(got.Message, "not found") {
+		t.Errorf("message %q does not say what is wrong", got.Message)
+	}
+	if got := a.reason("bad", "main", "ImagePullBackOff"); !strings.Contains(got.Message, "Back-off pulling image") {
+		t.Errorf("message %q", got.Message)
+	}
+	n.put("invalid.yaml", sleeper("invalid", "UPPER/case:1", "IfNotPresent"))
+	a.reason("invalid", "main", "InvalidImageName")
+	n.put("present.yaml", sleeper("present", "$BUSYBOX", "IfNotPresent"))
+	a.ready("present")
+	if got := a.find(pullOf(n.Image(lab.ImageBusybox))); len(got) != 0 {
+		t.Error("an image that is there was pulled although the policy is IfNotPresent")
+	}
+	n.put("always.yaml", sleeper("always", "$BUSYBOX", "Always"))
+	a.ready("always")
+	if got := a.find(pullOf(n.Image(lab.ImageBusybox))); len(got) != 1 {
+		t.Errorf("%d pulls with policy Always, want 1", len(got))
+	}
+
+	// The image comes: the pod that may not pull it starts, once another has pulled.
+	n.put("missing.yaml", sleeper("missing", "$60M", "IfNotPresent"))
+	a.ready("missing", "never")
+}
+
+// TestPullProgress pulls a large image at a limited rate: progress is told, and the
+// other pod's image, which is pulled meanwhile, does not wait for it.
+func TestPullProgress(t *testing.T) {
+	n := newNode(t)
+	n.config = "serializeImagePulls: false\n"
+	n.forget(lab.Image60M)
+	n.forget(lab.ImageHTTP)
+	a := n.start()
+	if err := n.SetLimits(n.ctx(), lab.Limits{Rate: 40 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.SetLimits(n.ctx(), lab.Limits{}); err != nil {
+			t.Error(err)
+		}
+	})
+	n.put("large.yaml", sleeper("large", "$60M", "IfNotPresent"))
+	a.wait("the large pull's beginning", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.ImagePull)
+		return ok && e.Image == n.Image(lab.Image60M) && r.Edge == trace.EdgeBegin
+	})
+	n.put("web.yaml", web)
+	a.ready("web", "large")
+	large, small := a.find(pullOf(n.Image(lab.Image60M))), a.find(pullOf(n.Image(lab.ImageHTTP)))
+	if len(large) != 1 || len(small) != 1 {
+		t.Fatalf("%d and %d pulls, want one of each", len(large), len(small))
+	}
+	if small[0].Start() > large[0].Time {
+		t.Error("the small image's pull waited for the large one's end")
+	}
+	var done []int64
+	for _, r := range a.find(func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.ImageProgress)
+		return ok && e.Image == n.Image(lab.Image60M)
+	}) {
+		e := r.Event.(*trace.ImageProgress)
+		done = append(done, e.Done)
+		if e.Total != 0 && e.Done > e.Total {
+			t.Errorf("%d of %d bytes are done", e.Done, e.Total)
+		}
+	}
+	if len(done) < 3 || !slices.IsSorted(done) {
+		t.Errorf("progress of the large pull in bytes: %v, want some steps upwards", done)
+	}
+	sandbox := a.find(func(r *trace.Record) bool {
+		return action("sandbox", "", trace.EdgeEnd)(r) && r.Pod.Name == n.pod("large")
+	})
+	if len(sandbox) != 1 || sandbox[0].Time > large[0].Time {
+		t.Error("the sandbox was not made while the image was pulled")
+	}
+}

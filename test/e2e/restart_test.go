@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// ending returns a manifest whose only container ends at once with that code.
+func ending(name, policy, code string) string {
+	return strings.NewReplacer("NAME", name, "POLICY", policy, "CODE", code).Replace(`
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec:
+  restartPolicy: POLICY
+  containers: [{name: main, image: $BUSYBOX, command: [sh, -c, 'echo words > /dev/termination-log; exit CODE']}]
+`)
+}
+
+// TestRestartPolicies has pods of each policy end with success and with failure. Those
+// that do not restart keep their container for its logs; those that do wait in CrashLoopBackOff
+// after the first restart, which comes at once.
+func TestRestartPolicies(t *testing.T) {
+	n := newNode(t)
+	a := n.start()
+	for _, c := range []struct{ name, policy, code string }{
+		{"never-good", "Never", "0"}, {"never-bad", "Never", "3"}, {"onfailure-good", "OnFailure", "0"},
+		{"onfailure-bad", "OnFailure", "3"}, {"always-good", "Always", "0"},
+	} {
+		n.put(c.name+".yaml", ending(c.name, c.policy, c.code))
+	}
+	for name, want := range map[string]trace.ContainerStatus{
+		"never-good":     {State: "terminated", Reason: "Completed"},
+		"never-bad":      {State: "terminated", Reason: "Error", ExitCode: 3},
+		"onfailure-good": {State: "terminated", Reason: "Completed"},
+	} {
+		phase := "Succeeded"
+		if want.ExitCode != 0 {
+			phase = "Failed"
+		}
+		got := statusOf(a.phase(name, phase), "main")
+		want.Name, want.Message, want.ID = "main", got.Message, got.ID
+		if diff := cmp.Diff(want, got); diff != "" || strings.TrimSpace(got.Message) != "words" {
+			t.Errorf("%s: message %q (-want +got):\n%s", name, got.Message, diff)
+		}
+		if list := n.containers(name); len(list) != 1 || list[0].State != runtimeapi.ContainerState_CONTAINER_EXITED {
+			t.Errorf("%s has containers %v, want one that has ended", name, list)
+		}
+	}
+	for _, name := range []string{"onfailure-bad", "always-good"} {
+		got := a.reason(name, "main", "CrashLoopBackOff")
+		if got.State != "waiting" || got.Restarts != 1 || !strings.Contains(got.Message, "back-off 10s restarting failed container=main") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		verdict := a.wait("verdict on "+name, func(r *trace.Record) bool {
+			d, ok := r.Event.(*trace.Decision)
+			return ok && d.Verdict == "wait" && r.Pod.Name == n.pod(name)
+		})
+		restart := a.wait("restart of "+name, func(r *trace.Record) bool {
+			d, ok := r.Event.(*trace.Decision)
+			return ok && d.Verdict == "restart" && r.Pod.Name == n.pod(name)
+		})
+		if restart.Seq > verdict.Seq {
+			t.Errorf("%s waited before its first restart", name)
+		}
+		wait := a.wait("the back-off of "+name, func(r *trace.Record) bool {
+			w, ok := r.Event.(*trace.Wait)
+			return ok && w.For == trace.WaitBackoff && r.Edge == trace.EdgeBegin && r.Pod.Name == n.pod(name)
+		})
+		// The wait ends with the second restart, ten seconds after the exit.
+		end := a.wait("the end of that back-off", func(r *trace.Record) bool { return r.Edge == trace.EdgeEnd && r.Span == wait.Span })
+		if end.Dur < 8*time.Second || end.Dur > 20*time.Second {
+			t.Errorf("%s backed off for %s, want about 10s", name, end.Dur)
+		}
+	}
+}
+
+// TestInitFails has an init container that fails for good, and one that succeeds at
+// its second attempt.
+func TestInitFails(t *testing.T) {
+	n := newNode(t)
+	a := n.start()
+	n.put("fails.yaml", `
+apiVersion: v1
+kind: Pod
+metadata: {name: fails}
+spec:
+  restartPolicy: Never
+  initContainers: [{name: init, image: $BUSYBOX, command: ['false']}]
+  containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity]}]
+`)
+	n.put("second.yaml", `
+apiVersion: v1
+kind: Pod
+metadata: {name: second}
+spec:
+  terminationGracePeriodSeconds: 0
+  volumes: [{name: state, emptyDir: {}}]
+  initContainers:
+  - {name: init, image: $BUSYBOX, command: [sh, -c, '[ -e /state/been ] || { touch /state/been; exit 1; }'], volumeMounts: [{name: state, mountPath: /state}]}
+  containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity]}]
+`)
+	a.phase("fails", "Failed")
+	for _, c := range n.containers("fails") {
+		if c.Metadata.Name != "init" {
+			t.Errorf("container %s was made although the init container failed", c.Metadata.Name)
+		}
+	}
+	a.ready("second")
+	if got := statusOf(a.phase("second", "Running"), "init"); got.Restarts != 1 {
+		t.Errorf("init container: %+v, want 1 restart", got)
+	}
+}
+
+// TestRestarted has a container killed from outside: it alone is started again, in the same sandbox.
+func TestRestarted(t *testing.T) {
+	n := newNode(t)
+	a := n.start()
+	n.put("pair.yaml", `
+apiVersion: v1
+kind: Pod
+metadata: {name: pair}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers:
+  - {name: a, image: $HTTP}
+  - {name: b, image: $BUSYBOX, command: [sleep, infinity]}
+`)
+	a.ready("pair")
+	before, sandbox := n.runs("pair"), n.sandboxes("pair")[0].Id
+	a.mark()
+	if _, err := n.runtime.StopContainer(n.ctx(), &runtimeapi.StopContainerRequest{ContainerId: strings.Fields(before[1])[2]}); err != nil {
+		t.Fatal(err)
+	}
+	a.status("pair", "b run again", func(s trace.PodStatus) bool {
+		return s.Ready == 2 && statusOf(s, "b").Restarts == 1
+	})
+	after := n.runs("pair")
+	if len(after) != 2 || after[0] != before[0] || !strings.HasPrefix(after[1], "b 1 ") || n.sandboxes("pair")[0].Id != sandbox {
+		t.Errorf("before %v, after %v", before, after)
+	}
+
+	// The sandbox is lost: everything starts anew in the next one.
+	a.mark()
+	if _, err := n.runtime.StopPodSandbox(n.ctx(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: sandbox}); err != nil {
+		t.Fatal(err)
+	}
+	a.status("pair", "all run in another sandbox", func(s trace.PodStatus) bool { return s.Ready == 2 && s.SandboxID != sandbox })
+	if got := n.runs("pair"); len(got) != 2 {
+		t.Errorf("after the sandbox was lost: %v", got)
+	}
+	if got := n.sandboxes("pair")[0].Metadata.Attempt; got != 1 {
+		t.Errorf("attempt %d of the sandbox, want 1", got)
+	}
+}
