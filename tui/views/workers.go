@@ -96,15 +96,15 @@ func stateTone(r model.Pod) style.Tone {
 	switch r.State() {
 	case model.StateBackingOff:
 		return style.Fail
-	case model.StateStarting, model.StateTerminating, model.StateNotReady:
+	case model.StateNotReady:
 		return style.Slow
 	case model.StateDone:
 		return toneIf(r.Phase == "Failed", style.Fail)
-	case model.StateReady:
-		return style.Plain
+	case model.StateReady, model.StateStarting, model.StateTerminating:
 	case model.StateUnknown, model.StateGone:
+		return style.Dim
 	}
-	return style.Dim
+	return style.Plain
 }
 
 func ready(r model.Pod) string {
