@@ -45,7 +45,8 @@ type Source struct {
 }
 
 // SourceError tells that a manifest could not be used. A pod that runs from an
-// earlier good version of it goes on.
+// earlier good version of it goes on. One without a message tells that all that was said
+// of its path is over: the manifest is good again, or gone.
 type SourceError struct {
 	Source string `json:"source"`
 	Path   string `json:"path,omitempty"`
@@ -56,6 +57,8 @@ type SourceError struct {
 	Message string `json:"message"`
 	// Kept says whether an earlier good version stays in force.
 	Kept bool `json:"kept,omitempty"`
+	// Gone says that the manifest was removed, where there is no message.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // Loop is one syncLoop iteration: from a ready channel to the end of its dispatch.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -85,7 +83,7 @@ func NewFile(c FileConfig) (*File, error) {
 func (f *File) Name() string { return SourceFile }
 
 // Run implements Source.
-func (f *File) Run(ctx context.Context, set func([]*v1.Pod, trace.Span)) error {
+func (f *File) Run(ctx context.Context, set func(Set)) error {
 	w, err := newWatcher()
 	if err != nil {
 		f.watchFailed(err)
@@ -116,7 +114,7 @@ func (f *File) Run(ctx context.Context, set func([]*v1.Pod, trace.Span)) error {
 }
 
 // events reads what a batch of inotify events says has changed.
-func (f *File) events(w *watcher, batch []change, set func([]*v1.Pod, trace.Span)) {
+func (f *File) events(w *watcher, batch []change, set func(Set)) {
 	files, all := w.interpret(f.path, batch)
 	if all {
 		f.arm(w)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -42,6 +43,9 @@ func (f *File) list(force bool) map[string]bool {
 			trace.Point(f.bus, trace.Span{}, p.event(SourceFile, len(f.manifests) > 0))
 		}
 		return nil
+	}
+	if f.unreadable != "" {
+		trace.Point(f.bus, trace.Span{}, trace.SourceError{Source: SourceFile, Path: f.path})
 	}
 	f.unreadable, f.listed = "", true
 	for _, path := range names {
@@ -113,7 +117,7 @@ func (f *File) changed(events []change) map[string]bool {
 }
 
 // settled looks again at the manifests whose time has come and reports what has not got better.
-func (f *File) settled(set func([]*v1.Pod, trace.Span)) {
+func (f *File) settled(set func(Set)) {
 	now := time.Now()
 	files := make(map[string]bool)
 	var due []*manifest
@@ -137,7 +141,7 @@ func (f *File) settled(set func([]*v1.Pod, trace.Span)) {
 
 // pass looks at files and, if any changed, delivers the new set. It delivers the first set even if it
 // is empty, but none before the path could be read: an unknown set is not an empty one.
-func (f *File) pass(why string, files map[string]bool, set func([]*v1.Pod, trace.Span)) {
+func (f *File) pass(why string, files map[string]bool, set func(Set)) {
 	if files == nil || !f.listed {
 		return
 	}
@@ -160,11 +164,12 @@ func (f *File) pass(why string, files map[string]bool, set func([]*v1.Pod, trace
 	for _, v := range versions {
 		f.apply(v, span)
 	}
-	pods := f.pods(now)
+	pods, paths := f.pods(now)
 	event.Pods = len(pods)
 	trace.End(f.bus, span, event)
+	f.mended(span)
 	f.delivered = true
-	set(pods, span)
+	set(Set{Pods: pods, Paths: paths, Span: span})
 }
 
 // wait reports whether a version has to be looked at later: a file that was renamed to a backup's
@@ -184,11 +189,14 @@ func (f *File) wait(why string, m *manifest, v *version, now time.Time) bool {
 }
 
 func (f *File) apply(v *version, span trace.Span) {
+	m := f.manifests[v.path]
 	if v.gone {
 		delete(f.manifests, v.path)
+		if m != nil && m.told {
+			trace.Point(f.bus, span, trace.SourceError{Source: SourceFile, Path: v.path, Gone: true})
+		}
 		return
 	}
-	m := f.manifests[v.path]
 	if m == nil {
 		m = &manifest{path: v.path, order: f.orders}
 		f.orders++
@@ -197,10 +205,21 @@ func (f *File) apply(v *version, span trace.Span) {
 	m.apply(v, f.node, span)
 }
 
-// pods assembles the set. Of pods with the same name the one whose file was first is in it; the
-// others are noted as problems of their files.
-func (f *File) pods(now time.Time) []*v1.Pod {
+// mended tells of the manifests whose problems were published and are over.
+func (f *File) mended(span trace.Span) {
+	for _, m := range f.sorted() {
+		if m.told && len(m.problems) == 0 && len(m.duplicates) == 0 {
+			m.told = false
+			trace.Point(f.bus, span, trace.SourceError{Source: SourceFile, Path: m.path})
+		}
+	}
+}
+
+// pods assembles the set, and whose manifest each pod is. Of pods with the same name the one whose
+// file was first is in it; the others are noted as problems of their files.
+func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 	var pods []*v1.Pod
+	paths := make(map[types.UID]string)
 	owner := make(map[string]string)
 	for _, m := range f.sorted() {
 		var duplicates []Problem
@@ -215,12 +234,13 @@ func (f *File) pods(now time.Time) []*v1.Pod {
 				continue
 			}
 			owner[name] = m.path
+			paths[p.UID] = m.path
 			pods = append(pods, p)
 		}
 		m.duplicates = duplicates
 		m.schedule(now.Add(f.settle))
 	}
-	return pods
+	return pods, paths
 }
 
 // sorted returns the manifests, the one that was there first at first.

@@ -126,8 +126,13 @@ func TestFileDirectory(t *testing.T) {
 	n.noErrors()
 
 	for _, e := range n.rec.OfKind("source") {
-		if s := e.Event.(*trace.Source); s.Op == opSet && s.Cause != "start" && s.Cause != "inotify" {
+		s := e.Event.(*trace.Source)
+		if s.Op == opSet && s.Cause != "start" && s.Cause != "inotify" {
 			t.Errorf("SET caused by %s", s.Cause)
+		}
+		name := strings.TrimSuffix(e.Pod.Name, "-n1")
+		if s.Op != opSet && strings.TrimSuffix(filepath.Base(s.Path), filepath.Ext(s.Path)) != name {
+			t.Errorf("%s of pod %s has path %q", s.Op, name, s.Path)
 		}
 	}
 }
@@ -167,6 +172,10 @@ func TestFileTurnsBad(t *testing.T) {
 	n.expect("ADD third")
 	// Good again, unchanged: nothing happens to the pod.
 	n.write("web.yaml", web)
+	over := trace.SourceError{Source: "file", Path: n.path("web.yaml")}
+	if d := cmp.Diff(over, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
 	must(t, os.Remove(n.path("third.yaml")))
 	n.expect("REMOVE third")
 	// The same mistake again is told again, and removing the file removes the pod.
@@ -176,8 +185,12 @@ func TestFileTurnsBad(t *testing.T) {
 	}
 	must(t, os.Remove(n.path("web.yaml")))
 	n.expect("REMOVE web")
-	if errs := tracetest.Events[trace.SourceError](n.rec); len(errs) != 2 {
-		t.Errorf("%d errors, want 2: %+v", len(errs), errs)
+	over.Gone = true
+	if d := cmp.Diff(over, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if errs := tracetest.Events[trace.SourceError](n.rec); len(errs) != 4 {
+		t.Errorf("%d errors, want 4: %+v", len(errs), errs)
 	}
 }
 
@@ -272,8 +285,11 @@ func TestFileDuplicates(t *testing.T) {
 	if pods := n.expect("REMOVE web", "ADD web"); pods[0].UID != first.UID || pods[1].Spec.Containers[0].Image != "busybox:2" {
 		t.Errorf("the first to have the name was not the one that kept it")
 	}
-	if errs := tracetest.Events[trace.SourceError](n.rec); len(errs) != 1 {
-		t.Errorf("%d errors, want 1: %+v", len(errs), errs)
+	if d := cmp.Diff(trace.SourceError{Source: "file", Path: n.path("a.yaml")}, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if errs := tracetest.Events[trace.SourceError](n.rec); len(errs) != 2 {
+		t.Errorf("%d errors, want 2: %+v", len(errs), errs)
 	}
 }
 
@@ -398,6 +414,9 @@ func TestFilePathUnreadable(t *testing.T) {
 	}
 	must(t, os.Remove(n.path("x")))
 	n.expect("ADD")
+	if d := cmp.Diff(trace.SourceError{Source: "file", Path: n.path("x/manifests")}, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
 	must(t, os.MkdirAll(n.path("x/manifests"), 0o700))
 	n.write("x/manifests/web.yaml", web)
 	n.expect("ADD web")

@@ -41,6 +41,8 @@ type manifest struct {
 	duplicates []Problem
 	// reported are the problems that have been published.
 	reported map[Problem]bool
+	// told says that readers hold it for broken.
+	told bool
 	// due is when something has to be decided about it; zero when nothing has.
 	due time.Time
 	// renamed says that it went to a backup's name and may come back.
@@ -172,4 +174,5 @@ func (m *manifest) report(bus *trace.Bus) {
 	publish(m.problems, m.good && len(m.pods) > 0)
 	publish(m.duplicates, false)
 	m.reported, m.due = present, time.Time{}
+	m.told = m.told || len(present) > 0
 }

@@ -16,13 +16,8 @@ type Memory struct {
 	bus  *trace.Bus
 
 	mu    sync.Mutex
-	queue []memorySet
+	queue []Set
 	wake  chan struct{}
-}
-
-type memorySet struct {
-	pods  []*v1.Pod
-	cause trace.Span
 }
 
 // NewMemory returns an empty source. It counts as seen once Set has been called. The bus may be nil.
@@ -40,7 +35,7 @@ func (m *Memory) Set(pods ...*v1.Pod) {
 	span := trace.Begin(m.bus, trace.Span{}, event)
 	trace.End(m.bus, span, event)
 	m.mu.Lock()
-	m.queue = append(m.queue, memorySet{slices.Clone(pods), span})
+	m.queue = append(m.queue, Set{Pods: slices.Clone(pods), Span: span})
 	m.mu.Unlock()
 	select {
 	case m.wake <- struct{}{}:
@@ -49,14 +44,14 @@ func (m *Memory) Set(pods ...*v1.Pod) {
 }
 
 // Run implements Source.
-func (m *Memory) Run(ctx context.Context, set func([]*v1.Pod, trace.Span)) error {
+func (m *Memory) Run(ctx context.Context, set func(Set)) error {
 	for {
 		m.mu.Lock()
 		queue := m.queue
 		m.queue = nil
 		m.mu.Unlock()
 		for _, s := range queue {
-			set(s.pods, s.cause)
+			set(s)
 		}
 		select {
 		case <-ctx.Done():

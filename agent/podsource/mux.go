@@ -1,13 +1,14 @@
 package podsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -33,6 +34,8 @@ type Mux struct {
 
 	mu   sync.Mutex // held while an update is sent: that is what keeps the order
 	held map[string]held
+	// paths are the manifests of what is held, by source.
+	paths map[string]map[types.UID]string
 
 	seenMu sync.Mutex
 	unseen map[string]struct{}
@@ -48,6 +51,7 @@ func New(c Config) (*Mux, error) {
 		bus:     c.Bus,
 		updates: make(chan Update, updateBuffer),
 		held:    make(map[string]held, len(c.Sources)),
+		paths:   make(map[string]map[types.UID]string, len(c.Sources)),
 		unseen:  make(map[string]struct{}, len(c.Sources)),
 	}
 	for _, s := range c.Sources {
@@ -78,7 +82,7 @@ func (m *Mux) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, s := range m.sources {
 		wg.Go(func() {
-			err := s.Run(ctx, func(pods []*v1.Pod, cause trace.Span) { m.set(ctx, s.Name(), pods, cause) })
+			err := s.Run(ctx, func(set Set) { m.set(ctx, s.Name(), set) })
 			if err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("pod source %s: %w", s.Name(), err))
 			}
@@ -92,14 +96,16 @@ func (m *Mux) Run(ctx context.Context) error {
 }
 
 // set merges one source's whole set and sends what changed.
-func (m *Mux) set(ctx context.Context, source string, pods []*v1.Pod, cause trace.Span) {
+func (m *Mux) set(ctx context.Context, source string, set Set) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next, diff := merge(m.held[source], source, pods, time.Now())
-	m.held[source] = next
+	next, diff := merge(m.held[source], source, set.Pods, time.Now())
+	before := m.paths[source]
+	m.held[source], m.paths[source] = next, set.Paths
 	for _, p := range diff.duplicates {
-		trace.Point(m.bus, trace.ForPod(cause, pod.Ref(p)), trace.SourceError{
+		trace.Point(m.bus, trace.ForPod(set.Span, pod.Ref(p)), trace.SourceError{
 			Source:  source,
+			Path:    set.Paths[p.UID],
 			Field:   "metadata.name",
 			Message: fmt.Sprintf("another pod of this source already has the name %s/%s or the UID %s; this one is ignored", p.Namespace, p.Name, p.UID),
 		})
@@ -110,10 +116,12 @@ func (m *Mux) set(ctx context.Context, source string, pods []*v1.Pod, cause trac
 		updates = []Update{{Op: OpAdd}}
 	}
 	for i, u := range updates {
-		u.Source, u.Span = source, cause
+		u.Source, u.Span = source, set.Span
 		u.AllSources = all && i == len(updates)-1
 		for _, p := range u.Pods {
-			trace.Point(m.bus, trace.ForPod(cause, pod.Ref(p)), trace.Source{Source: source, Op: string(u.Op)})
+			trace.Point(m.bus, trace.ForPod(set.Span, pod.Ref(p)), trace.Source{
+				Source: source, Op: string(u.Op), Path: cmp.Or(set.Paths[p.UID], before[p.UID]),
+			})
 		}
 		select {
 		case m.updates <- u:

@@ -205,7 +205,7 @@ type failing struct{ error }
 
 func (failing) Name() string { return "failing" }
 
-func (f failing) Run(context.Context, func([]*v1.Pod, trace.Span)) error { return f.error }
+func (f failing) Run(context.Context, func(Set)) error { return f.error }
 
 func TestMuxErrors(t *testing.T) {
 	broken := errors.New("broken")

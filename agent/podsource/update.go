@@ -4,6 +4,7 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -46,9 +47,18 @@ type Update struct {
 type Source interface {
 	// Name is what the pods' source annotation says. It is unique within a mux.
 	Name() string
-	// Run calls set with all pods of the source, at first soon and again on every change, from one
-	// goroutine, until ctx ends; then it returns nil. The span is the SET's cause. Pods once
-	// handed over never change; an unchanged pod is handed over as the same pointer where that
-	// is cheap.
-	Run(ctx context.Context, set func(pods []*v1.Pod, cause trace.Span)) error
+	// Run calls set with all that the source holds, at first soon and again on every change, from
+	// one goroutine, until ctx ends; then it returns nil.
+	Run(ctx context.Context, set func(Set)) error
+}
+
+// Set is all that a source holds.
+type Set struct {
+	// Pods once handed over never change; an unchanged pod is handed over as the same pointer
+	// where that is cheap.
+	Pods []*v1.Pod
+	// Paths tells the manifests that pods are of, as far as they are of any.
+	Paths map[types.UID]string
+	// Span is the SET that Source events and whatever follows have as their cause.
+	Span trace.Span
 }

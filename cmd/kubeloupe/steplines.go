@@ -161,7 +161,9 @@ func (st *stepping) tell(r *trace.Record, history []trace.Record) (started bool)
 			st.say("! %s\n", e.Err)
 		}
 	case *trace.SourceError:
-		st.say("! %s\n", e.Message)
+		if e.Message != "" {
+			st.say("! %s\n", e.Message)
+		}
 	case *trace.Decision:
 		if e.Verdict == "reject" {
 			st.say("! rejected: %s\n", e.Reason)

@@ -40,7 +40,10 @@ func (m *Model) addLine(r *trace.Record) {
 		}
 		l.Reason, l.Text = e.Reason, e.Message
 	case *trace.SourceError:
-		l.Level, l.Text = "error", SourceErrorText(e)
+		l.Text = SourceErrorText(e)
+		if e.Message != "" {
+			l.Level = "error"
+		}
 	case *trace.Agent:
 		l.Text = strings.TrimSpace("agent " + e.State + " " + e.Reason)
 		if e.State == "degraded" {
@@ -54,9 +57,16 @@ func (m *Model) addLine(r *trace.Record) {
 	m.lines.push(l)
 }
 
-// SourceErrorText is a source error in one line, as compilers print theirs.
+// SourceErrorText is a source error in one line, as compilers print theirs, or that
+// it is over.
 func SourceErrorText(e *trace.SourceError) string {
 	text := cmp.Or(e.Path, e.Source)
+	switch {
+	case e.Message == "" && e.Gone:
+		return text + " is gone"
+	case e.Message == "":
+		return text + " is good again"
+	}
 	if e.Line > 0 {
 		text = fmt.Sprintf("%s:%d", text, e.Line)
 	}

@@ -115,6 +115,12 @@ func source(e *trace.Source) string {
 
 func sourceError(e *trace.SourceError) string {
 	s := "manifest " + cmp.Or(e.Path, e.Source)
+	switch {
+	case e.Message == "" && e.Gone:
+		return s + " is gone"
+	case e.Message == "":
+		return s + " is good again"
+	}
 	if e.Line > 0 {
 		s += fmt.Sprintf(":%d", e.Line)
 	}

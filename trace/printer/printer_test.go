@@ -36,6 +36,8 @@ func sample() []trace.Record {
 	add(0, node, point, 0, &trace.Agent{State: "starting", Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2"})
 	add(1*ms, node, point, 0, &trace.PLEGMode{Mode: "evented"})
 	add(2*ms, node, point, 0, &trace.SourceError{Source: "file", Path: "/m/bad.yaml", Line: 4, Field: "spec.containers[0].image", Message: "required", Kept: true})
+	add(2*ms, node, point, 0, &trace.SourceError{Source: "file", Path: "/m/bad.yaml"})
+	add(2*ms, node, point, 0, &trace.SourceError{Source: "file", Path: "/m/bad.yaml", Gone: true})
 	add(3*ms, node, end, 1*ms, &trace.Source{Source: "file", Op: "SET", Pods: 1})
 	add(4*ms, cart, point, 0, &trace.Source{Source: "file", Op: "ADD", Path: "/m/cart.yaml"})
 	add(4*ms, cart, point, 0, &trace.Milestone{Name: "seen", Source: "file"})
