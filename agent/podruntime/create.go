@@ -33,7 +33,7 @@ func (r *run) create(ctx context.Context, s *Step) error {
 	r.mu.Lock()
 	r.created[s.Container] = id
 	r.mu.Unlock()
-	r.learn(r.pod.UID, func(k *knowledge) { k.containers[id] = observe.Created })
+	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = observe.Created })
 	r.say(ctx, "Normal", "Created", "Container created", s.Container)
 	return nil
 }

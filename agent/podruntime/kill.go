@@ -26,7 +26,7 @@ func (r *run) kill(ctx context.Context, s *Step) error {
 		return fmt.Errorf("stop container %s: %w", s.Container, err)
 	}
 	if err == nil {
-		r.learn(r.pod.UID, func(k *knowledge) { k.containers[s.Target] = observe.Exited })
+		r.acted(r.pod.UID, func(k *knowledge) { k.containers[s.Target] = observe.Exited })
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (r *run) remove(ctx context.Context, s *Step) error {
 	if err != nil && !gone(err) {
 		return fmt.Errorf("remove container %s: %w", s.Container, err)
 	}
-	r.learn(r.pod.UID, func(k *knowledge) { delete(k.containers, s.Target) })
+	r.acted(r.pod.UID, func(k *knowledge) { delete(k.containers, s.Target) })
 	return nil
 }
 

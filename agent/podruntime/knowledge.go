@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,7 +20,15 @@ type knowledge struct {
 	containers map[string]observe.State
 	// unsure says that a call failed that may have had its effect all the same.
 	unsure bool
+	// fresh is when the latest action succeeded; init is the init container that the pod
+	// waited for then.
+	fresh time.Time
+	init  string
 }
+
+// tellTime is how long the runtime gets to tell of an action by itself, after which
+// it is asked. Asking at once would cost it a handful of calls in the middle of a start.
+const tellTime = time.Second
 
 func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
 	k := r.known[uid]
@@ -36,7 +45,15 @@ func (r *Runtime) doubt(uid types.UID) {
 	r.learn(uid, func(k *knowledge) { k.unsure = true })
 }
 
-// learn notes the outcome of an action.
+// acted notes the outcome of an action.
+func (r *Runtime) acted(uid types.UID, f func(*knowledge)) {
+	r.learn(uid, func(k *knowledge) {
+		f(k)
+		k.fresh = time.Now()
+	})
+}
+
+// learn notes a fact.
 func (r *Runtime) learn(uid types.UID, f func(*knowledge)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,6 +95,27 @@ func showsSandbox(p *observe.Pod, id string, ready bool) bool {
 		}
 	}
 	return false
+}
+
+// tells returns when the runtime should have told of the pod's latest action; zero
+// when it has, or when it must be asked now.
+func (r *Runtime) tells(uid types.UID) (at time.Time, init string) {
+	seen := r.cfg.Observer.Get(uid)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.knowledgeOf(uid)
+	age := time.Since(k.fresh)
+	switch {
+	case k.unsure:
+	case k.covers(seen):
+		if age > 10*tellTime { // all that was known has long been shown
+			clear(k.sandboxes)
+			clear(k.containers)
+		}
+	case age < tellTime:
+		return k.fresh.Add(tellTime), k.init
+	}
+	return time.Time{}, ""
 }
 
 // observe returns an observation that shows the agent's own actions.

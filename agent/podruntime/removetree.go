@@ -3,17 +3,18 @@ package podruntime
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
-	"github.com/moby/sys/mountinfo"
+	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 )
 
 // removeTree removes a directory unless something is mounted in it: what is
 // behind a mount is not ours to delete.
 func removeTree(dir string) error {
-	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) && !os.IsNotExist(err) {
-		return fmt.Errorf("look for mounts in %s: %w", dir, err)
+	mounts, err := memdir.Within(dir)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	if len(mounts) > 0 {
 		return fmt.Errorf("%s is still mounted", mounts[0].Mountpoint)

@@ -352,7 +352,14 @@ func TestObservationMustShowOwnActions(t *testing.T) {
 		}
 		w.did()
 		equal(t, "refreshes of a new pod", 0, w.refreshes)
-		// The cache lags: the runtime is asked, nothing is made twice.
+		// The cache lags: the runtime gets a moment to tell by itself, nothing is made twice.
+		out, err := w.rt.Sync(t.Context(), pod, 1)
+		if err != nil || !out.Early {
+			t.Errorf("outcome %+v, %v: want an early one", out, err)
+		}
+		equal(t, "refreshes at first", 0, w.refreshes)
+		time.Sleep(time.Until(out.RetryAt))
+		// It does not: it is asked.
 		w.truth = seen("sandbox:0", "web=running")
 		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
 			t.Error(err)

@@ -35,7 +35,7 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 		return fmt.Errorf("create sandbox for %s: %w", r.ref, err)
 	}
 	r.sandboxConfig, r.sandboxID = cfg, res.GetPodSandboxId()
-	r.learn(r.pod.UID, func(k *knowledge) { k.sandboxes[r.sandboxID] = true })
+	r.acted(r.pod.UID, func(k *knowledge) { k.sandboxes[r.sandboxID] = true })
 	return r.readIPs(ctx)
 }
 
@@ -65,7 +65,7 @@ func (r *run) stopSandbox(ctx context.Context, s *Step) error {
 	if err != nil && !gone(err) {
 		return fmt.Errorf("stop sandbox %s: %w", shortID(s.Target), err)
 	}
-	r.learn(r.pod.UID, func(k *knowledge) { k.sandboxes[s.Target] = false })
+	r.acted(r.pod.UID, func(k *knowledge) { k.sandboxes[s.Target] = false })
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (r *run) removeSandbox(ctx context.Context, s *Step) error {
 	if err != nil && !gone(err) {
 		return fmt.Errorf("remove sandbox %s: %w", shortID(s.Target), err)
 	}
-	r.learn(r.pod.UID, func(k *knowledge) {
+	r.acted(r.pod.UID, func(k *knowledge) {
 		delete(k.sandboxes, s.Target)
 		if r.seen == nil {
 			return

@@ -29,7 +29,7 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	r.started[s.Container] = true
 	r.created[s.Container] = id
 	r.mu.Unlock()
-	r.learn(r.pod.UID, func(k *knowledge) { k.containers[id] = observe.Running })
+	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = observe.Running })
 	r.linkLog(s.Container, id, s.Attempt)
 	r.say(ctx, "Normal", "Started", "Container started", s.Container)
 	return nil

@@ -25,6 +25,8 @@ type Outcome struct {
 	Acted bool
 	// Running says that every app container runs, as far as is known now.
 	Running bool
+	// Early says that nothing was done: the runtime has yet to tell of the latest action.
+	Early bool
 	// Init is the init container that the others wait for; empty for none.
 	Init string
 }
@@ -32,6 +34,9 @@ type Outcome struct {
 // Sync brings a pod towards what is wanted: observe, plan, act. order is the
 // pod's place in the queue for runtime work.
 func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome, error) {
+	if at, init := r.tells(pod.UID); !at.IsZero() {
+		return Outcome{RetryAt: at, Init: init, Early: true}, nil
+	}
 	seen, err := r.observe(ctx, pod.UID)
 	if err != nil {
 		return Outcome{}, err
@@ -49,6 +54,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 	if err == nil {
 		out.Init = plan.Init
 	}
+	r.learn(pod.UID, func(k *knowledge) { k.init = out.Init })
 	out.Running = !plan.Finished && r.allRunning(pod, seen, run)
 	r.setReasons(pod.UID, plan.Waiting, run.reasons)
 	return out, err

@@ -77,7 +77,11 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	}
 	s.publishStatus(ctx, pod)
 	res := worker.Result{Over: out.Finished, RetryAt: out.RetryAt}
-	if !out.RetryAt.IsZero() {
+	switch {
+	case out.RetryAt.IsZero():
+	case out.Early:
+		res.Wait = trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"}
+	default:
 		res.Wait = trace.Wait{For: trace.WaitBackoff, On: "a back-off to run out", Detail: waitingFor(s.cfg.Runtime.Reasons(pod.UID))}
 	}
 	return res, err
