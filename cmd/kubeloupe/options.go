@@ -81,6 +81,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 	if o.events > 0 {
 		n.bus = trace.NewBus(o.events)
 	}
+	redirectKlog(n.bus)
 	sim := o.runtime == runtimeSim
 	if sim {
 		var err error
