@@ -44,7 +44,7 @@ demo: ## real pods on a real containerd, seen live
 	go run ./test/demo
 
 .PHONY: bench
-bench: ## measure the agent against the floor of the runtime
+bench: build ## measure the agent against the floor of the runtime
 	go run ./test/bench
 
 ##@ Lab: a private containerd and registry in LAB_DIR
