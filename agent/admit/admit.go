@@ -9,6 +9,7 @@ package admit
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -40,10 +41,8 @@ func Check(in Inputs) Verdict {
 	}
 	for _, want := range hostPorts(in.Pod) {
 		for _, o := range in.Others {
-			for _, have := range hostPorts(o) {
-				if want.conflicts(have) {
-					return Verdict{Reason: "NodePorts", Message: fmt.Sprintf("Predicate NodePorts failed: host port %d/%s is taken by %s/%s", want.port, want.protocol, o.Namespace, o.Name)}
-				}
+			if slices.ContainsFunc(hostPorts(o), want.conflicts) {
+				return Verdict{Reason: "NodePorts", Message: fmt.Sprintf("Predicate NodePorts failed: host port %d/%s is taken by %s/%s", want.port, want.protocol, o.Namespace, o.Name)}
 			}
 		}
 	}

@@ -30,8 +30,7 @@ func onKernel(t testing.TB, cfg cgroup.Config) *cgroup.Manager {
 	t.Helper()
 	cfg.Root = fmt.Sprintf("/kubeloupe-test-%d", os.Getpid())
 	m, err := cgroup.New(cfg)
-	var unavailable *cgroup.UnavailableError
-	if errors.As(err, &unavailable) {
+	if _, ok := errors.AsType[*cgroup.UnavailableError](err); ok {
 		t.Skipf("needs writable cgroups: %v", err)
 	}
 	if err != nil {

@@ -80,7 +80,7 @@ func isSet(v reflect.Value) bool {
 		return false
 	}
 	if v.CanAddr() {
-		if z, ok := v.Addr().Interface().(interface{ IsZero() bool }); ok {
+		if z, ok := reflect.TypeAssert[interface{ IsZero() bool }](v.Addr()); ok {
 			return !z.IsZero()
 		}
 	}

@@ -147,7 +147,7 @@ func (f *fieldFlag) render(v reflect.Value) string {
 		return strings.Join(x, ",")
 	}
 	if v.CanAddr() {
-		if s, ok := v.Addr().Interface().(fmt.Stringer); ok {
+		if s, ok := reflect.TypeAssert[fmt.Stringer](v.Addr()); ok {
 			return s.String()
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func scalar(n *yaml.Node, v reflect.Value) bool {
 	tag := n.ShortTag()
 	text := tag == "!!str" || tag == "!!timestamp"
-	if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
+	if u, ok := reflect.TypeAssert[json.Unmarshaler](v.Addr()); ok {
 		raw := []byte(n.Value)
 		if text {
 			raw, _ = json.Marshal(n.Value)
@@ -99,13 +99,13 @@ func show(n *yaml.Node) string {
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
-	default:
-		if len(n.Value) > 60 {
-			return fmt.Sprintf("%.60q...", n.Value)
-		}
-		if n.Style == 0 {
-			return n.Value
-		}
-		return fmt.Sprintf("%q", n.Value)
+	case yaml.DocumentNode, yaml.ScalarNode, yaml.AliasNode:
 	}
+	if len(n.Value) > 60 {
+		return fmt.Sprintf("%.60q...", n.Value)
+	}
+	if n.Style == 0 {
+		return n.Value
+	}
+	return fmt.Sprintf("%q", n.Value)
 }

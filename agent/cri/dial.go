@@ -152,7 +152,7 @@ func (e *DialError) Unwrap() error { return e.Err }
 
 func versionError(endpoint string, err error) *DialError {
 	e := &DialError{Endpoint: endpoint, Err: err, Cause: status.Convert(err).Message()}
-	switch status.Code(err) { //nolint:exhaustive // the rest reads well as it is
+	switch status.Code(err) {
 	case codes.Unimplemented:
 		e.Cause = "it answers gRPC but is not a CRI v1 server (" + e.Cause + ")"
 		e.Remedy = "containerd: enable the cri plugin (it is often listed in disabled_plugins of config.toml); needs containerd 1.6 or newer"

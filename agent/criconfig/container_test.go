@@ -106,21 +106,29 @@ func TestContainerSecurity(t *testing.T) {
 		check   func(*result) bool
 		failsAt string
 	}{
-		{name: "own user wins", pod: v1.PodSecurityContext{RunAsUser: new(int64(1)), RunAsGroup: new(int64(2))}, own: v1.SecurityContext{RunAsUser: new(int64(5))},
+		{
+			name: "own user wins", pod: v1.PodSecurityContext{RunAsUser: new(int64(1)), RunAsGroup: new(int64(2))}, own: v1.SecurityContext{RunAsUser: new(int64(5))},
 			check: func(r *result) bool {
 				return r.RunAsUser.Value == 5 && r.RunAsGroup.Value == 2 && r.RunAsUsername == ""
-			}},
-		{name: "image's name", image: criconfig.ImageUser{Name: "www"},
-			check: func(r *result) bool { return r.RunAsUser == nil && r.RunAsUsername == "www" }},
+			},
+		},
+		{
+			name: "image's name", image: criconfig.ImageUser{Name: "www"},
+			check: func(r *result) bool { return r.RunAsUser == nil && r.RunAsUsername == "www" },
+		},
 		{name: "image's id", image: criconfig.ImageUser{UID: new(int64(7))}, check: func(r *result) bool { return r.RunAsUser.Value == 7 }},
 		{name: "non-root, image is root", own: v1.SecurityContext{RunAsNonRoot: new(true)}, failsAt: "securityContext.runAsNonRoot"},
 		{name: "non-root, image has a name", pod: v1.PodSecurityContext{RunAsNonRoot: new(true)}, image: criconfig.ImageUser{Name: "www"}, failsAt: "securityContext.runAsNonRoot"},
 		{name: "non-root, user 0", own: v1.SecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(0))}, failsAt: "securityContext.runAsNonRoot"},
 		{name: "non-root, absurd image user", own: v1.SecurityContext{RunAsNonRoot: new(true)}, image: criconfig.ImageUser{UID: new(int64(-3))}, failsAt: "securityContext.runAsNonRoot"},
-		{name: "non-root lifted by the container", pod: v1.PodSecurityContext{RunAsNonRoot: new(true)}, own: v1.SecurityContext{RunAsNonRoot: new(false)},
-			check: func(r *result) bool { return r.RunAsUser.Value == 0 }},
-		{name: "non-root, fine", own: v1.SecurityContext{RunAsNonRoot: new(true)}, image: criconfig.ImageUser{UID: new(int64(7))},
-			check: func(r *result) bool { return r.RunAsUser.Value == 7 }},
+		{
+			name: "non-root lifted by the container", pod: v1.PodSecurityContext{RunAsNonRoot: new(true)}, own: v1.SecurityContext{RunAsNonRoot: new(false)},
+			check: func(r *result) bool { return r.RunAsUser.Value == 0 },
+		},
+		{
+			name: "non-root, fine", own: v1.SecurityContext{RunAsNonRoot: new(true)}, image: criconfig.ImageUser{UID: new(int64(7))},
+			check: func(r *result) bool { return r.RunAsUser.Value == 7 },
+		},
 		{name: "capabilities and flags", own: v1.SecurityContext{
 			Capabilities: &v1.Capabilities{Add: []v1.Capability{"NET_ADMIN"}, Drop: []v1.Capability{"ALL"}},
 			Privileged:   new(true), ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(false),
@@ -129,25 +137,35 @@ func TestContainerSecurity(t *testing.T) {
 				r.Privileged && r.ReadonlyRootfs && r.NoNewPrivs
 		}},
 		{name: "escalation allowed", own: v1.SecurityContext{AllowPrivilegeEscalation: new(true)}, check: func(r *result) bool { return !r.NoNewPrivs }},
-		{name: "unmasked proc", own: v1.SecurityContext{ProcMount: new(v1.UnmaskedProcMount)},
-			check: func(r *result) bool { return len(r.MaskedPaths) == 0 && len(r.ReadonlyPaths) == 0 }},
+		{
+			name: "unmasked proc", own: v1.SecurityContext{ProcMount: new(v1.UnmaskedProcMount)},
+			check: func(r *result) bool { return len(r.MaskedPaths) == 0 && len(r.ReadonlyPaths) == 0 },
+		},
 		{name: "SELinux of the pod", pod: v1.PodSecurityContext{SELinuxOptions: &v1.SELinuxOptions{Type: "t"}}, check: func(r *result) bool { return r.SelinuxOptions.Type == "t" }},
-		{name: "groups", pod: v1.PodSecurityContext{FSGroup: new(int64(1)), SupplementalGroups: []int64{2}, SupplementalGroupsPolicy: new(v1.SupplementalGroupsPolicyStrict)},
+		{
+			name: "groups", pod: v1.PodSecurityContext{FSGroup: new(int64(1)), SupplementalGroups: []int64{2}, SupplementalGroupsPolicy: new(v1.SupplementalGroupsPolicyStrict)},
 			check: func(r *result) bool {
 				return slices.Equal(r.SupplementalGroups, []int64{1, 2, 9}) && r.SupplementalGroupsPolicy == runtimeapi.SupplementalGroupsPolicy_Strict
-			}},
+			},
+		},
 		{name: "seccomp default", check: func(r *result) bool { return r.Seccomp.ProfileType == runtimeapi.SecurityProfile_RuntimeDefault }},
-		{name: "seccomp localhost, own wins", pod: v1.PodSecurityContext{SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeUnconfined}},
+		{
+			name: "seccomp localhost, own wins", pod: v1.PodSecurityContext{SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeUnconfined}},
 			own:   v1.SecurityContext{SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeLocalhost, LocalhostProfile: new("p/x.json")}},
-			check: func(r *result) bool { return r.Seccomp.LocalhostRef == "/seccomp/p/x.json" }},
+			check: func(r *result) bool { return r.Seccomp.LocalhostRef == "/seccomp/p/x.json" },
+		},
 		{name: "seccomp localhost without a name", own: v1.SecurityContext{SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeLocalhost}}, failsAt: "securityContext.seccompProfile"},
-		{name: "AppArmor annotation before the pod's field", pod: v1.PodSecurityContext{AppArmorProfile: &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeUnconfined}},
+		{
+			name: "AppArmor annotation before the pod's field", pod: v1.PodSecurityContext{AppArmorProfile: &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeUnconfined}},
 			ann: map[string]string{"container.apparmor.security.beta.kubernetes.io/app": "localhost/mine"},
 			check: func(r *result) bool {
 				return r.Apparmor.String() == profile(runtimeapi.SecurityProfile_Localhost, "mine").String() && r.ApparmorProfile == "localhost/mine" //nolint:staticcheck // older runtimes read only this
-			}},
-		{name: "AppArmor of the container", own: v1.SecurityContext{AppArmorProfile: &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeRuntimeDefault}},
-			check: func(r *result) bool { return r.Apparmor.ProfileType == runtimeapi.SecurityProfile_RuntimeDefault }},
+			},
+		},
+		{
+			name: "AppArmor of the container", own: v1.SecurityContext{AppArmorProfile: &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeRuntimeDefault}},
+			check: func(r *result) bool { return r.Apparmor.ProfileType == runtimeapi.SecurityProfile_RuntimeDefault },
+		},
 		{name: "AppArmor unknown", own: v1.SecurityContext{AppArmorProfile: &v1.AppArmorProfile{Type: "Odd"}}, failsAt: "securityContext.appArmorProfile"},
 	} {
 		pod := examplePod()

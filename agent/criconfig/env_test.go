@@ -3,6 +3,7 @@ package criconfig_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,21 +84,25 @@ func TestEnv(t *testing.T) {
 		fail string // field at fault
 		text string // in the error
 	}{
-		{name: "order, later wins, references", env: []v1.EnvVar{
-			{Name: "A", Value: "1"},
-			{Name: "B", Value: "$(A)-$(SVC)-$(LATER)-$$(A)"},
-			{Name: "LATER", Value: "x"},
-			{Name: "A", Value: "$(A)2"},
-			{Name: "EMPTY"},
-		}, in: criconfig.EnvInput{Services: []criconfig.Var{{Name: "SVC", Value: "s"}, {Name: "A", Value: "hidden"}}},
-			want: "A=12, B=1-s-$(LATER)-$(A), LATER=x, EMPTY=, SVC=s"},
-		{name: "envFrom first, prefixed and sorted", from: []v1.EnvFromSource{
-			{ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: named("have")}},
-			{Prefix: "P_", SecretRef: &v1.SecretEnvSource{LocalObjectReference: named("have")}},
-			{ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: named("none"), Optional: yes}},
-			{SecretRef: &v1.SecretEnvSource{LocalObjectReference: named("none"), Optional: yes}},
-		}, env: []v1.EnvVar{{Name: "A", Value: "own"}, {Name: "C", Value: "$(P_B)"}}, in: criconfig.EnvInput{Objects: objects{}},
-			want: "A=own, B=cm-b, P_B=secret-b, C=secret-b"},
+		{
+			name: "order, later wins, references", env: []v1.EnvVar{
+				{Name: "A", Value: "1"},
+				{Name: "B", Value: "$(A)-$(SVC)-$(LATER)-$$(A)"},
+				{Name: "LATER", Value: "x"},
+				{Name: "A", Value: "$(A)2"},
+				{Name: "EMPTY"},
+			}, in: criconfig.EnvInput{Services: []criconfig.Var{{Name: "SVC", Value: "s"}, {Name: "A", Value: "hidden"}}},
+			want: "A=12, B=1-s-$(LATER)-$(A), LATER=x, EMPTY=, SVC=s",
+		},
+		{
+			name: "envFrom first, prefixed and sorted", from: []v1.EnvFromSource{
+				{ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: named("have")}},
+				{Prefix: "P_", SecretRef: &v1.SecretEnvSource{LocalObjectReference: named("have")}},
+				{ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: named("none"), Optional: yes}},
+				{SecretRef: &v1.SecretEnvSource{LocalObjectReference: named("none"), Optional: yes}},
+			}, env: []v1.EnvVar{{Name: "A", Value: "own"}, {Name: "C", Value: "$(P_B)"}}, in: criconfig.EnvInput{Objects: objects{}},
+			want: "A=own, B=cm-b, P_B=secret-b, C=secret-b",
+		},
 		{name: "keys", env: []v1.EnvVar{fromConfigMap("have", "A", nil), fromSecret("have", "B", nil)}, in: criconfig.EnvInput{Objects: objects{}}, want: "X=secret-b"},
 		{name: "optional and missing", env: []v1.EnvVar{
 			fromConfigMap("none", "A", yes), fromConfigMap("have", "none", yes), fromSecret("none", "A", yes), fromSecret("have", "none", yes),
@@ -197,7 +202,7 @@ func TestServiceEnv(t *testing.T) {
 		{Name: "KUBERNETES_PORT_443_TCP_PORT", Value: "443"},
 		{Name: "KUBERNETES_PORT_443_TCP_ADDR", Value: "10.0.0.1"},
 	}
-	want := append(kubernetes[:len(kubernetes):len(kubernetes)], []criconfig.Var{
+	want := append(slices.Clip(kubernetes), []criconfig.Var{
 		{Name: "MY_DB_SERVICE_HOST", Value: "10.0.0.7"},
 		{Name: "MY_DB_SERVICE_PORT", Value: "5432"},
 		{Name: "MY_DB_SERVICE_PORT_M_X", Value: "9"},

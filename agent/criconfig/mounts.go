@@ -49,7 +49,7 @@ func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
 		return "", fmt.Errorf("subPath %q must not be an absolute path", sub)
 	}
 	if slices.Contains(strings.Split(sub, "/"), "..") {
-		return "", fmt.Errorf("subPath %q must not contain ..", sub)
+		return "", fmt.Errorf("subPath %q must not contain .. as an element", sub)
 	}
 	return sub, nil
 }

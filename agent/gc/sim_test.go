@@ -2,6 +2,7 @@ package gc_test
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,7 +34,8 @@ func newHost(t *testing.T) *host {
 	srv, err := sim.New(sim.Config{
 		Latency: map[string]sim.Latency{}, PullBandwidth: -1,
 		Images: []sim.Image{
-			{Name: "r.io/app:v1", Size: 300, Present: true}, {Name: "r.io/old:v1", Size: 200, Present: true},
+			{Name: "r.io/app:v1", Size: 300, Present: true},
+			{Name: "r.io/old:v1", Size: 200, Present: true},
 			{Name: "r.io/pause:v1", Size: 100, Present: true, Pinned: true},
 		},
 	})
@@ -89,9 +91,7 @@ func (h *host) container(sandbox string, cfg *runtimeapi.PodSandboxConfig, attem
 	h.t.Helper()
 	h.check(os.MkdirAll(filepath.Join(cfg.LogDirectory, "c"), 0o755))
 	labels := map[string]string{"io.kubernetes.container.name": "c"}
-	for k, v := range cfg.Labels {
-		labels[k] = v
-	}
+	maps.Copy(labels, cfg.Labels)
 	log := []string{"c/0.log", "c/1.log", "c/2.log"}[attempt]
 	r, err := h.runtime.CreateContainer(h.t.Context(), &runtimeapi.CreateContainerRequest{PodSandboxId: sandbox, SandboxConfig: cfg, Config: &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: "c", Attempt: attempt}, Image: &runtimeapi.ImageSpec{Image: "r.io/app:v1"},

@@ -77,8 +77,7 @@ func (r *references) volume(v *v1.Volume, path *field.Path) {
 // namesSecret reports whether the source of whatever plugin has a secretRef.
 func namesSecret(source v1.VolumeSource) bool {
 	v := reflect.ValueOf(source)
-	for i := range v.NumField() {
-		plugin := v.Field(i)
+	for _, plugin := range v.Fields() {
 		if plugin.Kind() != reflect.Pointer || plugin.IsNil() {
 			continue
 		}

@@ -125,8 +125,8 @@ func validateMode(path *field.Path, mode *int32) field.ErrorList {
 func setFields(union any) int {
 	n := 0
 	v := reflect.ValueOf(union)
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {
+	for _, f := range v.Fields() {
+		if f.Kind() == reflect.Pointer && !f.IsNil() {
 			n++
 		}
 	}

@@ -2,6 +2,7 @@ package podstatus
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -66,11 +67,9 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 
 // owned reports whether the agent alone sets conditions of that type.
 func owned(kind v1.PodConditionType) bool {
-	switch kind {
-	case v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled:
-		return true
-	}
-	return false
+	return slices.Contains([]v1.PodConditionType{
+		v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled,
+	}, kind)
 }
 
 // condition keeps the time of the last transition while the status stays.

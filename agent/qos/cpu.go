@@ -3,8 +3,10 @@ package qos
 import "time"
 
 const (
-	// MinShares and MaxShares bound cpu.shares, as the kernel does.
-	MinShares, MaxShares = 2, 262144
+	// MinShares is the least cpu.shares that the kernel takes.
+	MinShares = 2
+	// MaxShares is the most cpu.shares that the kernel takes.
+	MaxShares = 262144
 	// DefaultPeriod is the CFS period unless configured otherwise.
 	DefaultPeriod = 100 * time.Millisecond
 

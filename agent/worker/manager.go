@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -183,9 +184,7 @@ func (m *Manager) State(uid types.UID) State {
 func (m *Manager) Pods() map[types.UID]*v1.Pod {
 	m.mu.Lock()
 	workers := make(map[types.UID]*worker, len(m.workers))
-	for uid, w := range m.workers {
-		workers[uid] = w
-	}
+	maps.Copy(workers, m.workers)
 	m.mu.Unlock()
 	out := make(map[types.UID]*v1.Pod, len(workers))
 	for uid, w := range workers {

@@ -162,7 +162,7 @@ func clip(s string, width int, g glyphs) string {
 func wrap(s string, width int, indent string) []string {
 	var lines []string
 	cur := ""
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		switch {
 		case cur == "":
 			cur = word

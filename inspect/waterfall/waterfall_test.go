@@ -134,8 +134,11 @@ func initThenTwo() *tape.Tape {
 	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
 	s1 := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
 	t.Point(0, cart, s1, &trace.Plan{Steps: []trace.PlanStep{
-		{ID: "sandbox"}, {ID: "image setup"}, {ID: "image a"},
-		{ID: "create setup", Needs: []string{"sandbox", "image setup"}}, {ID: "start setup", Needs: []string{"create setup"}},
+		{ID: "sandbox"},
+		{ID: "image setup"},
+		{ID: "image a"},
+		{ID: "create setup", Needs: []string{"sandbox", "image setup"}},
+		{ID: "start setup", Needs: []string{"create setup"}},
 	}})
 	call(t, 0, 100*ms, s1, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
 	call(t, 0, 50*ms, s1, trace.Action{ID: "image setup", Verb: "image", Target: "setup:1"}, "ImageStatus")
@@ -147,8 +150,10 @@ func initThenTwo() *tape.Tape {
 	t.End(1000*ms, w, nil)
 	s2 := t.Begin(1000*ms, cart, 0, &trace.Sync{Why: "sync", N: 2})
 	t.Point(1000*ms, cart, s2, &trace.Plan{Steps: []trace.PlanStep{
-		{ID: "create a"}, {ID: "create b"},
-		{ID: "start a", Needs: []string{"create a"}}, {ID: "start b", Needs: []string{"create b", "start a"}},
+		{ID: "create a"},
+		{ID: "create b"},
+		{ID: "start a", Needs: []string{"create a"}},
+		{ID: "start b", Needs: []string{"create b", "start a"}},
 	}})
 	call(t, 1000*ms, 1040*ms, s2, trace.Action{ID: "create a", Verb: "create", Container: "a"}, "CreateContainer")
 	call(t, 1000*ms, 1050*ms, s2, trace.Action{ID: "create b", Verb: "create", Container: "b"}, "CreateContainer")

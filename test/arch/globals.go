@@ -92,7 +92,10 @@ func checkWrites(fset *token.FileSet, files []*ast.File, say func(token.Pos, str
 	// Imports stay unresolved and platforms redeclare each other's names: the
 	// errors do not matter, a package's own names are found all the same.
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}}
-	tpkg, _ := conf.Check("p", fset, files, info) //nolint:errcheck // see above
+	tpkg, err := conf.Check("p", fset, files, info)
+	if err != nil && tpkg == nil {
+		return
+	}
 	written := func(e ast.Expr) {
 		id := root(e)
 		if id == nil {

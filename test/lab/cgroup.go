@@ -74,7 +74,7 @@ func delegate(dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range strings.Fields(string(have)) {
+	for c := range strings.FieldsSeq(string(have)) {
 		// Some controllers cannot be delegated, which is no harm here.
 		_ = os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c), 0o644)
 	}
@@ -119,7 +119,7 @@ func removeTree(dir string) string {
 	left := ""
 	for _, d := range slices.Backward(dirs) {
 		procs, _ := os.ReadFile(filepath.Join(d, "cgroup.procs"))
-		for _, field := range strings.Fields(string(procs)) {
+		for field := range strings.FieldsSeq(string(procs)) {
 			if pid, err := strconv.Atoi(field); err == nil {
 				_ = recordProcess(pid).stop(context.Background(), 0)
 			}

@@ -151,7 +151,7 @@ func cgroupProcs(t *testing.T, name string) []int {
 	var pids []int
 	for _, tree := range mustTrees(t) {
 		data, _ := os.ReadFile(filepath.Join(tree.path, name, "cgroup.procs"))
-		for _, f := range strings.Fields(string(data)) {
+		for f := range strings.FieldsSeq(string(data)) {
 			pid, err := strconv.Atoi(f)
 			if err != nil {
 				t.Fatal(err)

@@ -29,8 +29,8 @@ func random(t testing.TB, rng *rand.Rand, v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			random(t, rng, v.Field(i))
+		for _, field := range v.Fields() {
+			random(t, rng, field)
 		}
 	case reflect.Pointer:
 		if rng.IntN(3) > 0 {

@@ -74,6 +74,7 @@ func (s *Server) containerStatus(c *container) *runtimeapi.ContainerStatus {
 		}
 	}
 	switch c.state() {
+	case runtimeapi.ContainerState_CONTAINER_CREATED, runtimeapi.ContainerState_CONTAINER_UNKNOWN:
 	case runtimeapi.ContainerState_CONTAINER_RUNNING:
 		st.StartedAt = c.startedAt
 	case runtimeapi.ContainerState_CONTAINER_EXITED:

@@ -342,7 +342,8 @@ func TestSeed(t *testing.T) {
 		check(t, err)
 		return r.GetPodSandboxId()
 	}
-	if id(1) != id(1) || id(1) == id(2) || id(0) == id(0) {
+	one, again, two := id(1), id(1), id(2)
+	if random, other := id(0), id(0); one != again || one == two || random == other {
 		t.Error("ids do not follow the seed")
 	}
 }

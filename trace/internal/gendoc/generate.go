@@ -89,8 +89,7 @@ func (s *source) table(b *strings.Builder, t reflect.Type, parts *queue) error {
 		return fmt.Errorf("type %s has no comment", t.Name())
 	}
 	b.WriteString(oneLine(s.types[t.Name()]) + "\n\n| field | type | meaning |\n| --- | --- | --- |\n")
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			return fmt.Errorf("field %s.%s has no JSON name", t.Name(), f.Name)

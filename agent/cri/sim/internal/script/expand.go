@@ -214,7 +214,7 @@ func (a *arith) value() int {
 	}
 	a.take("$")
 	n := 0
-	for n < len(a.s) && (isName("x" + a.s[:n+1])) {
+	for n < len(a.s) && isName("x"+a.s[:n+1]) {
 		n++
 	}
 	word := a.s[:n]

@@ -256,7 +256,7 @@ func (p *parser) simple() (node, error) {
 			}
 			r.target = p.next().text
 			s.redirects = append(s.redirects, r)
-		default:
+		case tokEOF, tokOp:
 			if len(s.words) == 0 && len(s.redirects) == 0 {
 				if t.text == "(" {
 					return nil, fmt.Errorf("%q: %w", t.text, errUnsupported)
