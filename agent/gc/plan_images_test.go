@@ -1,10 +1,13 @@
 package gc
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func TestPlanImages(t *testing.T) {
@@ -24,6 +27,7 @@ func TestPlanImages(t *testing.T) {
 	tests := map[string]struct {
 		in   ImageInputs
 		want []string
+		why  string // of all removals
 	}{
 		"below the mark": {
 			in:   ImageInputs{FS: FS{1000, 151}, Images: []Image{img("a", 100, time.Minute)}},
@@ -33,6 +37,7 @@ func TestPlanImages(t *testing.T) {
 			in: ImageInputs{FS: FS{1000, 100}, Images: []Image{ // 100 have to go
 				img("new", 60, time.Minute), img("mid", 60, time.Hour), img("never", 40, 0), img("old", 59, 2*time.Hour),
 			}},
+			why: "space",
 			want: []string{
 				"remove never: the file system is 90% full and has to come down to 80%; it has been unused for 1h0m0s",
 				"remove old: the file system is 90% full and has to come down to 80%; it has been unused for 1h0m0s",
@@ -47,6 +52,7 @@ func TestPlanImages(t *testing.T) {
 				with(img("stuck", 500, 0), func(i *Image) { i.Failed = "busy" }),
 				img("last", 500, time.Second),
 			}},
+			why: "space",
 			want: []string{
 				"keep pinned: the runtime pins it",
 				"keep stuck: it could not be removed: busy",
@@ -59,6 +65,7 @@ func TestPlanImages(t *testing.T) {
 			in: ImageInputs{All: true, FS: FS{1000, 900}, Images: []Image{
 				img("a", 1, time.Minute), with(img("used", 1, 0), used), with(img("young", 1, 0), func(i *Image) { i.FirstSeen = now }),
 			}},
+			why: "unused",
 			want: []string{
 				"keep young: it was first seen 0s ago, less than 2m0s",
 				"remove a: unused images were asked to go",
@@ -70,6 +77,7 @@ func TestPlanImages(t *testing.T) {
 				FS: FS{1000, 900}, Policy: ImagePolicy{High: 85, Low: 80, MaxAge: 30 * time.Minute}, Watched: 31 * time.Minute,
 				Images: []Image{img("never", 1, 0), img("old", 1, 31*time.Minute), img("fresh", 1, 30*time.Minute), with(img("used", 1, 0), used)},
 			},
+			why: "age",
 			want: []string{
 				"remove never: it has been unused for 1h0m0s, longer than 30m0s",
 				"remove old: it has been unused for 31m0s, longer than 30m0s",
@@ -89,6 +97,7 @@ func TestPlanImages(t *testing.T) {
 				FS: FS{1000, 100}, Policy: ImagePolicy{High: 85, Low: 80, MaxAge: 30 * time.Minute}, Watched: time.Hour,
 				Images: []Image{img("old", 100, 31*time.Minute), img("fresh", 100, time.Minute)},
 			},
+			why: "age",
 			want: []string{
 				"remove old: it has been unused for 31m0s, longer than 30m0s",
 				"keep fresh: images unused for longer free enough to reach 80%",
@@ -101,8 +110,14 @@ func TestPlanImages(t *testing.T) {
 			if tt.in.Policy == (ImagePolicy{}) {
 				tt.in.Policy = ImagePolicy{High: 86, Low: 80, MinAge: 2 * time.Minute}
 			}
-			if d := cmp.Diff(tt.want, render(PlanImages(tt.in))); d != "" {
+			verdicts := PlanImages(tt.in)
+			if d := cmp.Diff(tt.want, render(verdicts)); d != "" {
 				t.Error(d)
+			}
+			for _, v := range verdicts {
+				if got := slices.Contains(v.Inputs, trace.KV{K: "reason", V: tt.why}); got != v.Remove {
+					t.Errorf("%s: inputs %v, want the reason %q for removals only", v.ID, v.Inputs, tt.why)
+				}
 			}
 		})
 	}

@@ -141,15 +141,24 @@ func (s *Sink) source(e *trace.Source) {
 }
 
 // decision counts images that garbage collection removed, by the decision's input
-// named reason: space or age.
+// named reason: space or age; unused, when all that is unused was asked to go, counts
+// as space, as upstream does.
+//
+// Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
 func (s *Sink) decision(e *trace.Decision) {
 	if e.By != "gc.image" || e.Verdict != "remove" {
 		return
 	}
 	reason := "unknown"
 	for _, in := range e.Inputs {
-		if in.K == "reason" && (in.V == "space" || in.V == "age") {
-			reason = in.V
+		if in.K != "reason" {
+			continue
+		}
+		switch in.V {
+		case "space", "unused":
+			reason = "space"
+		case "age":
+			reason = "age"
 		}
 	}
 	s.imageGC.WithLabelValues(reason).Inc()

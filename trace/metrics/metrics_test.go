@@ -68,6 +68,8 @@ func story(s *Sink) {
 	put(2600*ms, web, point, 0, &trace.Milestone{Name: "started", Since: 2560 * ms})
 	put(2700*ms, web, end, 5*ms, &trace.Sync{Why: "retry", N: 2})
 	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "remove", Inputs: []trace.KV{{K: "reason", V: "space"}}})
+	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "remove", Inputs: []trace.KV{{K: "reason", V: "unused"}}})
+	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "remove", Inputs: []trace.KV{{K: "reason", V: "age"}}})
 	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "keep"})
 	put(60*time.Second, node, end, 10*ms, &trace.PLEGRelist{Cause: "period"}) // its begin was lost
 	s.Lost(3)
@@ -122,7 +124,8 @@ func TestStory(t *testing.T) {
 		`kubelet_running_pods 1`,
 		`kubelet_running_containers{container_state="running"} 1`,
 		`kubelet_image_pull_duration_seconds_count{image_size_in_bytes="10MB-100MB"} 1`,
-		`kubelet_image_garbage_collected_total{reason="space"} 1`,
+		`kubelet_image_garbage_collected_total{reason="age"} 1`,
+		`kubelet_image_garbage_collected_total{reason="space"} 2`,
 		`kubeloupe_wait_seconds_total{kind="queue"} 0.009`,
 		`kubeloupe_records_lost_total 3`,
 	} {
