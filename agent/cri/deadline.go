@@ -9,7 +9,8 @@ import (
 )
 
 // deadlines gives each call that has none the deadline upstream gives it:
-// sandboxes twice the usual, a stop its grace period on top, a pull none.
+// sandboxes twice the usual, a stop its grace period and a command its timeout on
+// top, a pull and a command without a timeout none.
 // Upstream: cri-client/pkg/remote_runtime.go, remote_image.go.
 func deadlines(usual time.Duration) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -22,8 +23,9 @@ func deadlines(usual time.Duration) grpc.UnaryClientInterceptor {
 		case *runtimeapi.StopContainerRequest:
 			limit += time.Duration(r.GetTimeout()) * time.Second
 		case *runtimeapi.ExecSyncRequest:
-			if r.GetTimeout() > 0 {
-				limit = usual + time.Duration(r.GetTimeout())*time.Second
+			limit += time.Duration(r.GetTimeout()) * time.Second
+			if r.GetTimeout() <= 0 {
+				limit = 0 // the command may take as long as it likes
 			}
 		}
 		if _, has := ctx.Deadline(); !has && limit > 0 {

@@ -6,6 +6,6 @@
 // retries and never caches.
 //
 // It runs no goroutine beyond gRPC's own. It publishes CRICall begin/end for each
-// unary call and for the life of each stream. Calls carry W3C trace context, so a
+// unary call and for the opening of each stream. Calls carry W3C trace context, so a
 // runtime's own spans join the caller's trace.
 package cri
