@@ -1,5 +1,5 @@
-// Package pleg, the pod lifecycle event generator, learns what the runtime does
-// with pods: from the runtime's event stream first, by relisting as the safety
+// Package pleg is the pod lifecycle event generator. It learns what the runtime
+// does with pods: from the runtime's event stream first, by relisting as the safety
 // net, and by relisting alone where the runtime has no events.
 //
 // It owns the pod cache: the newest [observe.Pod] of each pod. It never acts on a
