@@ -1,12 +1,15 @@
 package tui
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // noColor reports whether colours are not wanted: NO_COLOR is set to anything
 // but the empty string (https://no-color.org).
 func noColor(env []string) bool {
-	for i := len(env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(env[i], "NO_COLOR="); ok {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, "NO_COLOR="); ok {
 			return v != ""
 		}
 	}

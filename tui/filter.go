@@ -19,8 +19,7 @@ func compile(text string) (*regexp.Regexp, error) {
 		expr = "(?i)" + text
 	}
 	re, err := regexp.Compile(expr)
-	var bad *syntax.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*syntax.Error](err); ok {
 		return nil, errors.New("not a regular expression: " + bad.Code.String() + ": " + strings.TrimPrefix(bad.Expr, "(?i)"))
 	}
 	return re, err

@@ -120,7 +120,7 @@ func (d *driver) play() *driver {
 // keys types keys, named as Bubble Tea names them, separated by spaces.
 func (d *driver) keys(names string) *driver {
 	d.t.Helper()
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		d.send(press(name))
 		d.settle()
 	}

@@ -20,8 +20,8 @@ func fillValue(v reflect.Value, s string) {
 			v.SetString(s)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fillValue(v.Field(i), s)
+		for _, f := range v.Fields() {
+			fillValue(f, s)
 		}
 	case reflect.Pointer:
 		if v.CanSet() {

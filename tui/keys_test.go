@@ -67,9 +67,18 @@ func TestKeysMove(t *testing.T) { synctest.Test(t, testKeysMove) }
 func testKeysMove(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play().keys("3")
 	for _, c := range []struct{ keys, want string }{
-		{"j", "shop/cart-7d4f-x2z"}, {"down", "shop/web-00"}, {"k", "shop/cart-7d4f-x2z"}, {"up", "jobs/flaky"},
-		{"G", "shop/cart-7d4f-a1b"}, {"g", "jobs/flaky"}, {"end", "shop/cart-7d4f-a1b"}, {"home", "jobs/flaky"},
-		{"pgdown", "shop/web-17"}, {"ctrl+d", "shop/cart-7d4f-a1b"}, {"pgup", "shop/web-10"}, {"ctrl+b", "jobs/flaky"},
+		{"j", "shop/cart-7d4f-x2z"},
+		{"down", "shop/web-00"},
+		{"k", "shop/cart-7d4f-x2z"},
+		{"up", "jobs/flaky"},
+		{"G", "shop/cart-7d4f-a1b"},
+		{"g", "jobs/flaky"},
+		{"end", "shop/cart-7d4f-a1b"},
+		{"home", "jobs/flaky"},
+		{"pgdown", "shop/web-17"},
+		{"ctrl+d", "shop/cart-7d4f-a1b"},
+		{"pgup", "shop/web-10"},
+		{"ctrl+b", "jobs/flaky"},
 		{"k", "jobs/flaky"},
 	} {
 		d.keys(c.keys)
@@ -445,9 +454,9 @@ func testSimulatedIsSaid(t *testing.T) {
 	}
 }
 
-func TestAsciiTerminal(t *testing.T) { synctest.Test(t, testAsciiTerminal) }
+func TestASCIITerminal(t *testing.T) { synctest.Test(t, testASCIITerminal) }
 
-func testAsciiTerminal(t *testing.T) {
+func testASCIITerminal(t *testing.T) {
 	for _, env := range [][]string{{"TERM=linux"}, {"TERM=vt220"}, {"TERM=xterm", "LC_ALL=C"}, {"TERM=xterm", "LANG=en_US.ISO-8859-1"}} {
 		d := drive(t, Config{Env: env}, 80, 24).play()
 		for _, tab := range d.app.tabs {

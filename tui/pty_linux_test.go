@@ -186,6 +186,7 @@ func TestLostTerminalEndsTheUI(t *testing.T) {
 	x := startChild(t, "session")
 	x.await("cart-7d4f-x2z")
 	_ = x.tty.Close() // so that the child holds the last one
+	x.send("2")       // its answer wakes our reader, which holds the other end open
 	if err := x.master.Close(); err != nil {
 		t.Fatal(err)
 	}

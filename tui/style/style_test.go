@@ -98,8 +98,13 @@ func TestForTerminal(t *testing.T) {
 		env   string
 		ascii bool
 	}{
-		{"", false}, {"TERM=xterm-256color LANG=en_US.UTF-8", false}, {"TERM=xterm LC_ALL=C.utf8 LANG=C", false},
-		{"TERM=linux LANG=en_US.UTF-8", true}, {"TERM=vt100", true}, {"TERM=xterm LANG=C", true}, {"TERM=screen LC_CTYPE=POSIX", true},
+		{"", false},
+		{"TERM=xterm-256color LANG=en_US.UTF-8", false},
+		{"TERM=xterm LC_ALL=C.utf8 LANG=C", false},
+		{"TERM=linux LANG=en_US.UTF-8", true},
+		{"TERM=vt100", true},
+		{"TERM=xterm LANG=C", true},
+		{"TERM=screen LC_CTYPE=POSIX", true},
 		{"LANG=C LANG=C.UTF-8", false},
 	} {
 		if got := For(strings.Fields(c.env)).ASCII; got != c.ascii {

@@ -1,6 +1,7 @@
 package style
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -50,8 +51,8 @@ func New(ascii bool) *Theme {
 // old serial terminals get ASCII.
 func For(env []string) *Theme {
 	get := func(key string) string {
-		for i := len(env) - 1; i >= 0; i-- {
-			if v, ok := strings.CutPrefix(env[i], key+"="); ok {
+		for _, kv := range slices.Backward(env) {
+			if v, ok := strings.CutPrefix(kv, key+"="); ok {
 				return v
 			}
 		}

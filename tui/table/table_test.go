@@ -153,8 +153,14 @@ func TestMoving(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{func() { tbl.Move(2) }, "r02"}, {func() { tbl.Move(-9) }, "r00"}, {func() { tbl.Page(1) }, "r02"}, {tbl.End, "r19"},
-		{func() { tbl.Page(-1) }, "r17"}, {tbl.Home, "r00"}, {func() { tbl.Select("r07") }, "r07"}, {func() { tbl.Move(99) }, "r19"},
+		{func() { tbl.Move(2) }, "r02"},
+		{func() { tbl.Move(-9) }, "r00"},
+		{func() { tbl.Page(1) }, "r02"},
+		{tbl.End, "r19"},
+		{func() { tbl.Page(-1) }, "r17"},
+		{tbl.Home, "r00"},
+		{func() { tbl.Select("r07") }, "r07"},
+		{func() { tbl.Move(99) }, "r19"},
 	} {
 		c.do()
 		if selected(tbl) != c.want || !strings.Contains(plain(tbl.View()), ">"+c.want) {

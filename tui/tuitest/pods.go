@@ -34,8 +34,10 @@ func (n *nodeScript) seen(key trace.Pod, at time.Duration, image string) (sync S
 	n.Point(at+ms, loop.Of(key), &trace.Decision{By: "admission", Subject: key.String(), Verdict: "admit", Reason: "the node has room"})
 	sync = n.Begin(at+ms, loop.Of(key), &trace.Sync{Why: "create", Cause: "ADD", N: 1})
 	n.Point(at+2*ms, sync, &trace.Plan{Why: "no sandbox", Steps: []trace.PlanStep{
-		{ID: "cgroup", Verb: "cgroup"}, {ID: "volumes", Verb: "volumes", Needs: []string{"cgroup"}},
-		{ID: "sandbox", Verb: "sandbox", Needs: []string{"cgroup"}}, {ID: "image main", Verb: "image"},
+		{ID: "cgroup", Verb: "cgroup"},
+		{ID: "volumes", Verb: "volumes", Needs: []string{"cgroup"}},
+		{ID: "sandbox", Verb: "sandbox", Needs: []string{"cgroup"}},
+		{ID: "image main", Verb: "image"},
 		{ID: "create main", Verb: "create", Needs: []string{"sandbox", "volumes", "image main"}},
 		{ID: "start main", Verb: "start", Needs: []string{"create main"}},
 	}})

@@ -52,22 +52,34 @@ func (p *Loop) Refresh(f Frame) {
 func (p *Loop) columns() []table.Column[model.Loop] {
 	plain := func(s string) table.Cell { return table.Cell{Text: s} }
 	return []table.Column[model.Loop]{
-		{Title: "n", Width: 7, Right: true, Desc: true,
+		{
+			Title: "n", Width: 7, Right: true, Desc: true,
 			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.N)) },
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.N, b.N) }},
-		{Title: "time", Width: 12, Drop: 2,
-			Cell: func(l model.Loop) table.Cell { return table.Cell{Text: style.Clock(l.Begin), Tone: style.Dim} }},
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.N, b.N) },
+		},
+		{
+			Title: "time", Width: 12, Drop: 2,
+			Cell: func(l model.Loop) table.Cell { return table.Cell{Text: style.Clock(l.Begin), Tone: style.Dim} },
+		},
 		text("case", 21, 0, 0, func(l model.Loop) string { return p.Theme.Clean(strings.TrimSpace(l.Case + " " + l.Op)) }),
-		{Title: "pods", Width: 4, Right: true, Desc: true,
+		{
+			Title: "pods", Width: 4, Right: true, Desc: true,
 			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.Pods)) },
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Pods, b.Pods) }},
-		{Title: "took", Width: 6, Right: true, Desc: true, Cell: p.took,
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Dur, b.Dur) }},
-		{Title: "idle", Width: 6, Right: true, Desc: true, Drop: 1,
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Pods, b.Pods) },
+		},
+		{
+			Title: "took", Width: 6, Right: true, Desc: true, Cell: p.took,
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Dur, b.Dur) },
+		},
+		{
+			Title: "idle", Width: 6, Right: true, Desc: true, Drop: 1,
 			Cell:    func(l model.Loop) table.Cell { return table.Cell{Text: style.Known(l.Idle), Tone: style.Dim} },
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Idle, b.Idle) }},
-		{Title: "what it did", Width: 10, Flex: 1,
-			Cell: func(l model.Loop) table.Cell { return plain(p.told(l)) }},
+			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Idle, b.Idle) },
+		},
+		{
+			Title: "what it did", Width: 10, Flex: 1,
+			Cell: func(l model.Loop) table.Cell { return plain(p.told(l)) },
+		},
 	}
 }
 

@@ -265,8 +265,10 @@ func methodRow(th *style.Theme, m model.Method, w int) []span {
 		extra = ""
 	}
 	return []span{
-		{text: th.Left(th.Clean(m.Name), name)}, {text: th.Right(style.Count(m.Count), 5) + p50},
-		{text: extra, tone: tone}, {text: p99},
+		{text: th.Left(th.Clean(m.Name), name)},
+		{text: th.Right(style.Count(m.Count), 5) + p50},
+		{text: extra, tone: tone},
+		{text: p99},
 	}
 }
 

@@ -67,7 +67,7 @@ func (p *Pod) wrap(label, text string) {
 func Wrap(s string, w int) []string {
 	var lines []string
 	cur := ""
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		switch {
 		case cur == "":
 			cur = word
