@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
+	"github.com/kubeloupe/kubeloupe/agent/lastwords"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
@@ -31,7 +32,7 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 			why[name] = podstatus.Reason(r)
 		}
 		st := podstatus.Generate(pod, seen, podstatus.Inputs{
-			Now: time.Now(), Previous: &previous, Runtime: runtimeName, HostIPs: ips, Reasons: why,
+			Now: time.Now(), Previous: &previous, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: lastwords.Read,
 			Terminal: p.workers.State(pod.UID) == worker.Terminated,
 		})
 		return st, podstatus.Trace(pod, st, seen)

@@ -92,6 +92,19 @@ func (p *Plan) wait(container string, r Reason) {
 	p.Waiting[container] = r
 }
 
+// acts reports whether the plan asks the runtime to change something. Finding out
+// what an earlier agent prepared does not.
+func (p *Plan) acts() bool {
+	for i := range p.Steps {
+		switch p.Steps[i].Verb { //nolint:exhaustive // all others ask the runtime
+		case VerbCgroup, VerbDirs, VerbVolumes:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // Trace returns the plan as data.
 func (p *Plan) Trace() trace.Plan {
 	out := trace.Plan{Why: p.Why}

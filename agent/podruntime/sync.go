@@ -48,7 +48,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 		},
 	})
 	r.publishDecisions(ctx, pod, plan.Decisions)
-	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: len(plan.Steps) > 0}
+	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: plan.acts()}
 	run, err := r.execute(ctx, pod, seen, plan, order)
 	out.RetryAt = earlier(out.RetryAt, run.retryAt)
 	if err == nil {

@@ -139,7 +139,7 @@ func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.Co
 		s.State.Terminated = &v1.ContainerStateTerminated{
 			ExitCode:    c.ExitCode,
 			Reason:      cmp.Or(c.Reason, reasonOf(c.ExitCode)),
-			Message:     g.message(c.Message),
+			Message:     g.message(c),
 			StartedAt:   stamp(c.StartedAt),
 			FinishedAt:  stamp(c.FinishedAt),
 			ContainerID: id,
@@ -169,7 +169,11 @@ func reasonOf(exitCode int32) string {
 }
 
 // message cuts a termination message to the container's share.
-func (g *generator) message(text string) string {
+func (g *generator) message(c *observe.Container) string {
+	text := c.Message
+	if g.in.LastWords != nil {
+		text = g.in.LastWords(c)
+	}
 	spec := &g.pod.Spec
 	share := maxMessages / max(1, len(spec.Containers)+len(spec.InitContainers)+len(spec.EphemeralContainers))
 	return text[:min(len(text), share)]

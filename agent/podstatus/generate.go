@@ -28,6 +28,8 @@ type Inputs struct {
 	Reasons map[string]Reason
 	// Started and Ready answer for a running container by name, after its probes. Nil answers yes.
 	Started, Ready func(container string) bool
+	// LastWords gives a container's termination message; nil leaves the runtime's own message.
+	LastWords func(c *observe.Container) string
 	// Terminal says that nothing of the pod will run again: its worker is done with it.
 	Terminal bool
 	// Failed makes the pod Failed whatever its containers do, as for an eviction.

@@ -1,0 +1,58 @@
+package lastwords
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	words, empty := file("words", "bye\n"), file("empty", "")
+	log := file("0.log", "2026-01-01T00:00:00Z stdout F one\n2026-01-01T00:00:00Z stderr P tw\n2026-01-01T00:00:00Z stderr F o\n")
+	line := "2026-01-01T00:00:00Z stdout F " + strings.Repeat("x", 99) + "\n"
+	const onError = "FallbackToLogsOnError"
+	for _, c := range []struct {
+		name string
+		in   observe.Container
+		want string
+	}{
+		{"nothing", observe.Container{}, ""},
+		{"the runtime's message", observe.Container{Message: "oom"}, "oom"},
+		{"file", observe.Container{TerminationLog: words}, "bye\n"},
+		{"both", observe.Container{TerminationLog: words, Message: "oom"}, "oom: bye\n"},
+		{"file gone", observe.Container{TerminationLog: filepath.Join(dir, "gone")}, ""},
+		{"a link is not followed", observe.Container{TerminationLog: filepath.Join(dir, "link")}, "Error on reading termination log " + dir + "/link: not a file"},
+		{"the end of a long file", observe.Container{TerminationLog: file("long", strings.Repeat("a", 9)+strings.Repeat("b", maxFile))}, strings.Repeat("b", maxFile)},
+		{"empty file and policy File", observe.Container{TerminationLog: empty, ExitCode: 1, LogPath: log}, ""},
+		{"the log after an error", observe.Container{TerminationLog: empty, ExitCode: 1, LogPath: log, TerminationMessagePolicy: onError}, "one\ntwo\n"},
+		{"not the log after success", observe.Container{TerminationLog: empty, LogPath: log, TerminationMessagePolicy: onError}, ""},
+		{"not the log if there are words", observe.Container{TerminationLog: words, ExitCode: 1, LogPath: log, TerminationMessagePolicy: onError}, "bye\n"},
+		{
+			"the end of a long log",
+			observe.Container{ExitCode: 1, LogPath: file("long.log", strings.Repeat(line, 2000)), TerminationMessagePolicy: onError},
+			strings.Repeat("x", 47) + "\n" + strings.Repeat(strings.Repeat("x", 99)+"\n", 20),
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Read(&c.in)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
