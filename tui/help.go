@@ -9,6 +9,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
+const helpNotes = "A filter without capital letters ignores case. The mouse works: the wheel moves, a click selects, " +
+	"a second click opens. Unknown figures are written -."
+
 // taken reports whether a page gives a key of its own to what b is known by.
 func taken(b key.Binding, page []key.Binding) bool {
 	return slices.ContainsFunc(page, func(o key.Binding) bool { return o.Help().Key == b.Help().Key })
@@ -32,8 +35,9 @@ func (a *app) help() {
 	list(a.top().Keys())
 	lines = append(lines, views.Text{}, views.Text{Line: "everywhere", Tone: style.Strong})
 	list(slices.DeleteFunc(a.look.Keys.Global(), func(b key.Binding) bool { return taken(b, a.top().Keys()) }))
-	lines = append(lines, views.Text{},
-		views.Text{Line: "A filter without capital letters ignores case. The mouse works: the wheel moves, a click selects,", Tone: style.Dim},
-		views.Text{Line: "a second click opens. Unknown figures are written -.", Tone: style.Dim})
+	lines = append(lines, views.Text{})
+	for _, l := range views.Wrap(helpNotes, a.w-2) {
+		lines = append(lines, views.Text{Line: l, Tone: style.Dim})
+	}
 	a.push(views.NewPager(a.look, "Help", "help: "+a.top().Name(), lines))
 }

@@ -227,7 +227,8 @@ func TestDrillInAndBack(t *testing.T) { synctest.Test(t, testDrillInAndBack) }
 
 func testDrillInAndBack(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play()
-	d.keys("1 enter").want("▶6 Pod", "shop/cart-7d4f-x2z")
+	d.keys("1 enter").want("a manifest that cannot be used", "line      7", "The earlier version of it stays in force.")
+	d.keys("esc j enter").want("▶6 Pod", "shop/cart-7d4f-x2z")
 	d.keys("j j j j enter").want("image.pull", "PullImage", "Esc back")
 	d.keys("esc").want("why:")
 	d.keys("esc").want("▶1 Overview")
@@ -515,5 +516,23 @@ func clean(t *testing.T, where, frame string) {
 			t.Errorf("%s: %q is drawn:\n%q", where, r, rest)
 			return
 		}
+	}
+}
+
+func TestAdoptedPod(t *testing.T) { synctest.Test(t, testAdoptedPod) }
+
+func testAdoptedPod(t *testing.T) {
+	d := drive(t, Config{}, 80, 24)
+	s := &tuitest.Script{}
+	pod := tuitest.Span{}.Of(trace.Pod{Namespace: "shop", Name: "old", UID: "1"})
+	s.Point(0, pod, &trace.Milestone{Name: "seen", Adopted: true})
+	s.Point(time.Second, pod, &trace.Milestone{Name: "started", Adopted: true})
+	s.Point(time.Second, pod, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, Containers: []trace.ContainerStatus{{Name: "main", State: "running"}}})
+	d.app.apply([]chunk{{recs: s.Records()}})
+	d.app.refresh()
+	d.want("1 ready", "no pod has started since the first event")
+	d.keys("6").want("shop/old", "ready")
+	if d.line("did not see it start") == "" && d.line("not kept") == "" {
+		t.Errorf("nothing says why there is no waterfall:\n%s", d.screen())
 	}
 }

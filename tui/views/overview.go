@@ -43,7 +43,7 @@ type Overview struct {
 // item is a line of the overview that opens something.
 type item struct {
 	id   string
-	open tea.Msg
+	open func() tea.Msg
 }
 
 // startOrder is how finished starts are listed.
@@ -198,7 +198,7 @@ func (p *Overview) Update(msg tea.Msg) tea.Cmd {
 
 func (p *Overview) enter() tea.Cmd {
 	if p.cur < len(p.items) {
-		return send(p.items[p.cur].open)
+		return p.items[p.cur].open
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
@@ -41,17 +43,21 @@ func (p *Overview) share() room {
 func (p *Overview) layout() {
 	r := p.share()
 	p.items = p.items[:0]
+	add := func(id string, open tea.Cmd) { p.items = append(p.items, item{id, open}) }
+	for _, e := range p.broken[:min(r.broken, len(p.broken))] {
+		add("broken "+e.Source+e.Path, func() tea.Msg { return Open{p.manifest(e)} })
+	}
 	for _, pod := range p.starting[:min(r.starting, len(p.starting))] {
-		p.items = append(p.items, item{"starting " + pod.Key.String() + pod.Key.UID, OpenPod{pod.Key}})
+		add("starting "+pod.Key.String()+pod.Key.UID, send(OpenPod{pod.Key}))
 	}
 	for _, pod := range p.trouble[:min(r.trouble, len(p.trouble))] {
-		p.items = append(p.items, item{"trouble " + pod.Key.String() + pod.Key.UID, OpenPod{pod.Key}})
+		add("trouble "+pod.Key.String()+pod.Key.UID, send(OpenPod{pod.Key}))
 	}
 	for _, s := range p.slowest[:min(r.slowest, len(p.slowest))] {
-		p.items = append(p.items, item{"start " + s.Pod.String() + s.Pod.UID, OpenPod{s.Pod}})
+		add("start "+s.Pod.String()+s.Pod.UID, send(OpenPod{s.Pod}))
 	}
 	for _, m := range p.methods[:min(r.bottom, len(p.methods))] {
-		p.items = append(p.items, item{"method " + m.Name, OpenCalls{m.Name}})
+		add("method "+m.Name, send(OpenCalls{m.Name}))
 	}
 	i := slices.IndexFunc(p.items, func(it item) bool { return it.id == p.sel })
 	if i < 0 {
@@ -160,7 +166,27 @@ func (d *overviewDraw) brokenPart() {
 	}
 	d.line(d.Theme.Rule("manifests that cannot be used"+d.more(d.r.broken, len(d.broken)), d.w))
 	for _, e := range d.broken[:min(d.r.broken, len(d.broken))] {
-		text := d.Theme.Clean(model.SourceErrorText(&e.SourceError))
-		d.line(d.Theme.Paint(style.Fail, d.Theme.Cut(" "+text, d.w)))
+		d.row(span{text: d.Theme.Clean(model.SourceErrorText(&e.SourceError)), tone: style.Fail})
 	}
+}
+
+// manifest is a page on what is wrong with a manifest.
+func (p *Overview) manifest(e model.SourceError) Page {
+	th := p.Theme
+	lines := []Text{{Line: th.Clean(e.Path), Tone: style.Strong}}
+	if e.Line > 0 {
+		lines = append(lines, Text{Line: fmt.Sprintf("line      %d", e.Line)})
+	}
+	if e.Field != "" {
+		lines = append(lines, Text{Line: "field     " + th.Clean(e.Field)})
+	}
+	lines = append(lines, Text{Line: "seen      " + style.Clock(e.At)}, Text{})
+	for _, l := range Wrap(th.Clean(e.Message), p.w-2) {
+		lines = append(lines, Text{Line: l, Tone: style.Fail})
+	}
+	kept := "No earlier version of it is in force."
+	if e.Kept {
+		kept = "The earlier version of it stays in force."
+	}
+	return NewPager(p.Look, "manifest", "a manifest that cannot be used", append(lines, Text{}, Text{Line: kept}))
 }
