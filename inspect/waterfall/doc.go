@@ -9,7 +9,8 @@
 // The critical path is found backwards from the moment the pod had started. What
 // comes before an action is whichever of these ended last: an action that the
 // plan says it needs, an earlier try of the same action, or an action of an
-// earlier sync, since a worker's syncs are strictly serial. Without a plan it is
-// whatever action of the pod ended last. Where that leaves a hole and a wait of the
-// pod itself ended in it, the wait comes before; what is left is unexplained.
+// earlier sync, since a worker's syncs are strictly serial. Where a gate holds the pod
+// (somebody steps it) actions go one by one, so it may be any action. Without a plan
+// it is whatever action of the pod ended last. Where that leaves a hole and a wait of
+// the pod itself ended in it, the wait comes before; what is left is unexplained.
 package waterfall

@@ -53,6 +53,17 @@ func (iv *interval) wait() (*trace.Wait, bool) {
 	return w, ok
 }
 
+// gated reports whether a gate was asked before the action: then the actions of its
+// plan go one by one, in the plan's order.
+func (iv *interval) gated() (yes bool) {
+	iv.within(func(k *interval) {
+		if w, ok := k.wait(); ok && w.For == trace.WaitGate {
+			yes = true
+		}
+	})
+	return yes
+}
+
 func (iv *interval) call() (*trace.CRICall, bool) {
 	c, ok := iv.event().(*trace.CRICall)
 	return c, ok

@@ -92,6 +92,7 @@ func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs 
 		self, _ = of.action()
 	}
 	wanted, planned := needs[self.ID]
+	inLine := of != nil && of.gated()
 	for _, iv := range w.ivs {
 		a, ok := iv.action()
 		if !ok || iv == of || (of != nil && iv.start >= of.start) {
@@ -104,6 +105,8 @@ func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs 
 				some = append(some, iv)
 			}
 		case slices.Contains(wanted, a.ID), a.ID == self.ID, of.sync != 0 && iv.sync != 0 && iv.sync != of.sync:
+			some = append(some, iv)
+		case inLine && !iv.open && iv.end <= of.start:
 			some = append(some, iv)
 		}
 	}

@@ -164,7 +164,35 @@ func initThenTwo() *tape.Tape {
 	return t
 }
 
+// stepped is a pod that a person steps for a while and then lets go: its actions run
+// one by one, though the plan's needs do not say so.
+func stepped() *tape.Tape {
+	t := tape.New()
+	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "step"})
+	sync := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, sync, plan("cart", "redis:7.2"))
+	one := func(from, open, to time.Duration, a trace.Action, method string) {
+		act := t.Begin(from, cart, sync, &a)
+		w := t.Begin(from, cart, act, &trace.Wait{For: trace.WaitGate, On: "the person who steps"})
+		t.End(open, w, nil)
+		c := t.Begin(open, cart, act, &trace.CRICall{Method: method})
+		t.End(to, c, &trace.CRICall{Method: method, Code: "OK"})
+		t.End(to, act, nil)
+	}
+	one(0, 1000*ms, 1010*ms, trace.Action{ID: "cgroup", Verb: "cgroup"}, "")
+	one(1010*ms, 1510*ms, 1520*ms, trace.Action{ID: "dirs", Verb: "dirs"}, "")
+	one(1520*ms, 1520*ms, 1540*ms, trace.Action{ID: "volumes", Verb: "volumes"}, "")
+	one(1540*ms, 1540*ms, 1640*ms, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
+	one(1640*ms, 1640*ms, 2040*ms, trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2"}, "PullImage")
+	one(2040*ms, 2040*ms, 2080*ms, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
+	one(2080*ms, 2080*ms, 2120*ms, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
+	t.Point(2120*ms, cart, sync, &trace.Milestone{Name: "started", Since: 2120 * ms})
+	t.End(2120*ms, sync, nil)
+	return t
+}
+
 var stories = map[string]func() *tape.Tape{
+	"stepped":   stepped,
 	"slow-pull": slowPull, "retry": retry, "pulling": func() *tape.Tape { return under(26) }, "foreign": foreign,
 	"init-then-two": initThenTwo,
 	"only-seen":     func() *tape.Tape { return under(1) },
@@ -286,6 +314,23 @@ func TestPath(t *testing.T) {
 			waits: []WaitTotal{{trace.WaitInit, 800 * ms}},
 			floor: (100 + 50 + 50 + 40 + 100 + 60) * ms,
 			cause: "wait init 800ms: init container setup",
+		},
+		{
+			name: "one by one behind a gate", tape: stepped(),
+			path: []seg{
+				{"wait gate", 0, 1000 * ms},
+				{"cgroup", 1000 * ms, 1010 * ms},
+				{"wait gate", 1010 * ms, 1510 * ms},
+				{"dirs", 1510 * ms, 1520 * ms},
+				{"volumes", 1520 * ms, 1540 * ms},
+				{"sandbox", 1540 * ms, 1640 * ms},
+				{"pull", 1640 * ms, 2040 * ms},
+				{"create cart", 2040 * ms, 2080 * ms},
+				{"start cart", 2080 * ms, 2120 * ms},
+			},
+			waits: []WaitTotal{{trace.WaitGate, 1500 * ms}},
+			floor: 180 * ms,
+			cause: "wait gate 1.50s: the person who steps",
 		},
 		{
 			name: "CRI calls alone", tape: foreign(),

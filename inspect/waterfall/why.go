@@ -140,6 +140,9 @@ func (w *Waterfall) Why() string {
 		s = fmt.Sprintf("most of the start, %s, is covered by no record", human.Duration(p.total))
 		share = ""
 	case SegmentWait:
+		if p.Wait == trace.WaitGate {
+			return w.whyStepped(p, share)
+		}
 		s = fmt.Sprintf("waiting (%s) is the critical path: %s", p.Wait, human.Duration(p.total))
 	case SegmentWork:
 		s = fmt.Sprintf("%s is the critical path: %s", longName(p), human.Duration(p.total))
@@ -148,13 +151,24 @@ func (w *Waterfall) Why() string {
 	if why := p.reason(); why != "" {
 		s += "; " + why
 	}
+	return s + w.besides() + "."
+}
+
+// whyStepped is Why where a person set the pace: how long, and what was left without.
+func (w *Waterfall) whyStepped(p part, share string) string {
+	return fmt.Sprintf("it waited for the person who steps: %s%s; the rest took %s",
+		human.Duration(p.total), share, human.Duration(w.Length()-p.total)) + w.besides() + "."
+}
+
+// besides is what holds whatever set the pace.
+func (w *Waterfall) besides() (s string) {
 	if w.Floor > 0 {
 		s += fmt.Sprintf("; the runtime itself needed %s", human.Duration(w.Floor))
 	}
 	if w.Incomplete {
 		s += "; records are missing"
 	}
-	return s + "."
+	return s
 }
 
 // whyNot is Why for a pod that has not started.
