@@ -23,14 +23,14 @@ export GOWORK := off
 # Packages tested at once. Tests with a lab start containers: more than the
 # processors can bear makes all of them slow.
 TEST_P ?= 2
-TEST_TIMEOUT ?= 15m
+TEST_TIMEOUT ?= 20m
 TEST := CGO_ENABLED=1 go run ./test/gotest -race -p $(TEST_P) -timeout $(TEST_TIMEOUT)
 PKG ?= ./...
 
 ##@ Use
 
 .PHONY: help
-help: ## this
+help: ## list these
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -68,11 +68,22 @@ test: ## all that CI checks (PKG=./trace/... for the tests of a part)
 	@echo '== goreleaser';   $(MAKE) --no-print-directory goreleaser-check
 	@echo '== cross-builds'; $(MAKE) --no-print-directory cross-build
 	@echo '== lint';         $(MAKE) --no-print-directory lint
+	@echo '== lab';          $(MAKE) --no-print-directory lab-check
 	@echo '== tests';        $(TEST) $(PKG)
 
 .PHONY: test-short
 test-short: ## the tests that need no lab
 	$(TEST) -short $(PKG)
+
+# The first time, this builds what labs are made of, for which no test has to wait then.
+.PHONY: lab-check
+lab-check: ## whether a lab starts and stops here
+	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
+		echo 'skipped: a lab needs Linux and root; the tests that need one say so below'; exit 0; \
+	fi; \
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	go build -o "$$dir/labctl" ./test/lab/labctl && \
+	{ "$$dir/labctl" --dir "$$dir/lab" up; up=$$?; "$$dir/labctl" --dir "$$dir/lab" down && exit $$up; }
 
 .PHONY: vet
 vet: ## go vet
