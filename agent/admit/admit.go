@@ -7,11 +7,14 @@
 package admit
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 )
 
 // Verdict is whether a pod is taken.
@@ -55,14 +58,25 @@ type hostPort struct {
 	port     int32
 }
 
+// hostPorts are those of the containers that run as long as the pod.
+//
+// Upstream: pkg/scheduler/util, GetHostPorts.
 func hostPorts(pod *v1.Pod) []hostPort {
 	var out []hostPort
-	for i := range pod.Spec.Containers {
-		for _, p := range pod.Spec.Containers[i].Ports {
+	add := func(c *v1.Container) {
+		for _, p := range c.Ports {
 			if p.HostPort > 0 {
-				out = append(out, hostPort{ip: p.HostIP, protocol: p.Protocol, port: p.HostPort})
+				out = append(out, hostPort{ip: p.HostIP, protocol: cmp.Or(p.Protocol, v1.ProtocolTCP), port: p.HostPort})
 			}
 		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; podid.RestartableInit(c) {
+			add(c)
+		}
+	}
+	for i := range pod.Spec.Containers {
+		add(&pod.Spec.Containers[i])
 	}
 	return out
 }

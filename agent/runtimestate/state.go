@@ -123,17 +123,25 @@ func (s *State) Check(ctx context.Context) {
 	s.set(up, why, network, netWhy)
 }
 
+// condition reads one condition. What the runtime does not report is not ready.
+//
+// Upstream: pkg/kubelet/kubelet.go, updateRuntimeUp.
 func condition(r *runtimeapi.StatusResponse, name string) (ok bool, why string) {
 	for _, c := range r.GetStatus().GetConditions() {
-		if c.GetType() == name && !c.GetStatus() {
+		switch {
+		case c.GetType() != name:
+		case c.GetStatus():
+			return true, ""
+		default:
 			return false, c.GetReason() + ": " + c.GetMessage()
 		}
 	}
-	return true, ""
+	return false, "the runtime does not report " + name
 }
 
 func (s *State) set(up bool, why string, network bool, netWhy string) {
 	s.mu.Lock()
+	defer s.mu.Unlock() // also while publishing: the last word is the newest
 	same := s.up == up && s.why == why && s.network == network && s.netWhy == netWhy
 	first := !s.asked
 	s.asked = true
@@ -142,7 +150,6 @@ func (s *State) set(up bool, why string, network bool, netWhy string) {
 		close(s.changed)
 		s.changed = make(chan struct{})
 	}
-	s.mu.Unlock()
 	switch {
 	case same:
 	case !up:
