@@ -98,7 +98,7 @@ func (w *Waterfall) buildRows() []Row {
 			groups = append(groups, g)
 			continue
 		}
-		if e, ok := iv.wait(); ok && iv.owner() == nil {
+		if e, ok := iv.wait(); ok && iv.owner() == nil && (w.onPath[iv] || iv.dur() >= w.tiny()) {
 			groups = append(groups, group{rank: rankWait, first: iv.start, rows: []Row{w.waitRow(iv, e, 0)}})
 		}
 	}
@@ -185,9 +185,18 @@ func (w *Waterfall) nested(a *interval) []Row {
 
 func (w *Waterfall) waitRow(iv *interval, e *trace.Wait, depth int) Row {
 	return Row{
-		Kind: RowWait, Label: "wait", Detail: strings.TrimSpace(string(e.For) + " " + e.On), Start: iv.start, End: iv.end,
+		Kind: RowWait, Label: "wait", Detail: waitingFor(e), Start: iv.start, End: iv.end,
 		Depth: depth, Open: iv.open, Wait: e.For, Note: e.Detail, Span: iv.id, Critical: w.onPath[iv],
 	}
+}
+
+// waitingFor names a wait by its kind and what it is on, which may begin with the kind.
+func waitingFor(e *trace.Wait) string {
+	kind := string(e.For)
+	if e.On == kind || strings.HasPrefix(e.On, kind+" ") {
+		return e.On
+	}
+	return strings.TrimSpace(kind + " " + e.On)
 }
 
 // mergePrepare makes one row of admission, cgroup and directories when they are

@@ -58,7 +58,7 @@ func (w *Waterfall) Text(width int, opt TextOptions) string {
 // Title is the waterfall's heading: pod, phase, how long it took, the floor.
 func (w *Waterfall) Title() string {
 	parts := []string{w.Pod.String()}
-	if w.Phase != "" {
+	if w.Phase != "" && (w.Started < 0 || w.Phase != "Pending") { // the status lags behind started
 		parts = append(parts, w.Phase)
 	}
 	switch {

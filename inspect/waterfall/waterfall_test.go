@@ -3,6 +3,7 @@ package waterfall
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,6 +147,8 @@ func initThenTwo() *tape.Tape {
 	call(t, 100*ms, 150*ms, s1, trace.Action{ID: "create setup", Verb: "create", Container: "setup"}, "CreateContainer")
 	call(t, 150*ms, 200*ms, s1, trace.Action{ID: "start setup", Verb: "start", Container: "setup"}, "StartContainer")
 	t.End(600*ms, s1, nil)
+	short := t.Begin(199*ms, cart, 0, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
+	t.End(200*ms, short, nil) // too short for a row
 	w := t.Begin(200*ms, cart, 0, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
 	t.End(1000*ms, w, nil)
 	s2 := t.Begin(1000*ms, cart, 0, &trace.Sync{Why: "sync", N: 2})
@@ -421,6 +424,32 @@ func TestErrors(t *testing.T) {
 	tp.Point(0, cart, 0, &trace.Milestone{Name: "started", Adopted: true})
 	if _, err := Build(tp.Recs, cart); !errors.Is(err, ErrAdopted) {
 		t.Errorf("adopted pod: %v", err)
+	}
+}
+
+// TestSeveralWaits: all that a kind of wait was on is named, up to a number.
+func TestSeveralWaits(t *testing.T) {
+	for n, want := range map[int]string{
+		1: "wait init 100ms: init container 0, sleeps",
+		2: "wait init 200ms: init container 0, init container 1",
+		5: "wait init 500ms: init container 0, init container 1, init container 2 and 2 more",
+	} {
+		tp := tape.New()
+		tp.Point(0, cart, 0, &trace.Milestone{Name: "seen"})
+		at := time.Duration(0)
+		for i := range n {
+			w := tp.Begin(at, cart, 0, &trace.Wait{For: trace.WaitInit, On: fmt.Sprintf("init container %d", i), Detail: "sleeps"})
+			at += 100 * ms
+			tp.End(at, w, nil)
+		}
+		tp.Point(at, cart, 0, &trace.Milestone{Name: "started", Since: at})
+		w, err := Build(tp.Records(), cart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Cause() != want {
+			t.Errorf("cause %q, want %q", w.Cause(), want)
+		}
 	}
 }
 

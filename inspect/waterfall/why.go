@@ -3,6 +3,7 @@ package waterfall
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,10 +11,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
+// maxNamed is how many things that were waited for are named.
+const maxNamed = 3
+
 // part is all of the path that has one label.
 type part struct {
 	Segment
 	total time.Duration
+	on    []string // what was waited for, for waits
 }
 
 // longest returns what the path spent most time on, the zero part for an empty path.
@@ -31,6 +36,12 @@ func (w *Waterfall) longest() part {
 			p.Segment = s
 		}
 		p.total += s.Dur()
+		if s.Kind != SegmentWait {
+			continue
+		}
+		if e, ok := s.iv.wait(); ok && e.On != "" && !slices.Contains(p.on, e.On) {
+			p.on = append(p.on, e.On)
+		}
 	}
 	var best part
 	for _, label := range order {
@@ -70,6 +81,12 @@ func (p part) reason() string {
 		return ""
 	}
 	if e, ok := p.iv.wait(); ok {
+		if n := len(p.on) - maxNamed; n > 0 {
+			return fmt.Sprintf("%s and %d more", strings.Join(p.on[:maxNamed], ", "), n)
+		}
+		if len(p.on) > 1 {
+			return strings.Join(p.on, ", ")
+		}
 		return strings.Trim(e.On+", "+e.Detail, ", ")
 	}
 	a, _ := p.iv.action()
