@@ -295,7 +295,7 @@ func TestDialErrors(t *testing.T) {
 		}
 	})
 	defer wg.Wait()
-	defer lis.Close() //nolint:errcheck // a test's
+	defer lis.Close()
 	for _, tc := range []struct {
 		name, endpoint string
 		patience       time.Duration // for those that are tried until the deadline

@@ -135,8 +135,7 @@ func (d *decoder) strict(doc *document, field string, data []byte, out any) bool
 	}
 	for _, e := range unknown {
 		at, message := "", e.Error()
-		var fe kjson.FieldError
-		if errors.As(e, &fe) {
+		if fe, ok := errors.AsType[kjson.FieldError](e); ok {
 			at = fe.FieldPath()
 			message = fieldMessage(message, at)
 		}

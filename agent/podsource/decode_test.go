@@ -43,12 +43,14 @@ func TestDecode(t *testing.T) {
 		{
 			"documents, comments, CRLF, BOM",
 			"\xef\xbb\xbf%YAML 1.1\n# start\n---\r\n" + strings.ReplaceAll(web, "\n", "\r\n") + "--- # two\n" + podYAML("b") + "...\n---\n# nothing\n---\n" + podYAML("c"),
-			[]string{"default/web-n1", "default/b-n1", "default/c-n1"}, nil,
+			[]string{"default/web-n1", "default/b-n1", "default/c-n1"},
+			nil,
 		},
 		{
 			"List",
 			"apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(web), "\n", "\n  ") + "\n- " + strings.ReplaceAll(strings.TrimSpace(podYAML("b")), "\n", "\n  ") + "\n",
-			[]string{"default/web-n1", "default/b-n1"}, nil,
+			[]string{"default/web-n1", "default/b-n1"},
+			nil,
 		},
 		{
 			"PodList without kinds, one bad",

@@ -81,8 +81,7 @@ func (f *File) entries() ([]string, error) {
 }
 
 func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("cannot be read: %w", pe.Err)
 	}
 	return err

@@ -102,8 +102,7 @@ func look(path string, m *manifest, force bool, now time.Time) *version {
 		v.stat = stamp{info: info, unsure: now.Sub(info.ModTime()) < racy}
 	}
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			err = fmt.Errorf("cannot be read: %w", pe.Err)
 		}
 		v.problem = &Problem{Path: path, Message: err.Error()}

@@ -80,17 +80,17 @@ func volumes(l *lab.Lab) *v1.Pod {
 }
 
 // single times one pod at a time, floor and agent in turn.
-func (b *bench) single(ctx context.Context, title string, make maker, pull bool, reach float64) error {
+func (b *bench) single(ctx context.Context, title string, pod maker, pull bool, reach float64) error {
 	if err := b.startAgent(ctx, &b.ours); err != nil {
 		return err
 	}
 	var floor, agent []time.Duration
 	for i := range b.o.n + 1 {
-		f, err := b.floorOne(ctx, make(b.twin.lab), pull)
+		f, err := b.floorOne(ctx, pod(b.twin.lab), pull)
 		if err != nil {
 			return err
 		}
-		a, _, err := b.agentOne(ctx, make(b.ours.lab))
+		a, _, err := b.agentOne(ctx, pod(b.ours.lab))
 		if err != nil {
 			return err
 		}

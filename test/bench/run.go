@@ -104,7 +104,7 @@ func choose(names string) ([]row, error) {
 		return all, nil
 	}
 	var out []row
-	for _, n := range strings.Split(names, ",") {
+	for n := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(all, func(r row) bool { return r.name == strings.TrimSpace(n) })
 		if i < 0 {
 			return nil, fmt.Errorf("-rows %q: want some of %s", n, strings.Join(rowNames(), ","))
