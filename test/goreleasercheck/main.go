@@ -5,7 +5,7 @@
 //
 // It does not build and does not replace `goreleaser check`: goreleaser's program
 // wants Go 1.27 since v2.18, and v2.17 some 270 modules for all the places it can
-// publish to, one of which the module proxy refuses. That the targets compile is
+// publish to, one of which a module proxy has refused us. That the targets compile is
 // what `make cross-build` shows.
 //
 // It is a module apart, so that none of goreleaser's dependencies is ours.
