@@ -98,7 +98,7 @@ func (w *Waterfall) buildRows() []Row {
 			groups = append(groups, g)
 			continue
 		}
-		if e, ok := iv.wait(); ok && iv.owner() == nil && (w.onPath[iv] || iv.dur() >= w.tiny()) {
+		if e, ok := iv.wait(); ok && iv.owner() == nil && (w.onPath[iv] || iv.dur() >= shortWait) {
 			groups = append(groups, group{rank: rankWait, first: iv.start, rows: []Row{w.waitRow(iv, e, 0)}})
 		}
 	}
@@ -126,6 +126,9 @@ func (w *Waterfall) firstOfContainer() map[string]time.Duration {
 	}
 	return first
 }
+
+// shortWait is how long a wait off the critical path must be to have a row.
+const shortWait = time.Millisecond
 
 // tiny is how short something nested must be to be left out, and preparation to be merged.
 func (w *Waterfall) tiny() time.Duration { return max(w.End/100, time.Millisecond) }

@@ -147,7 +147,7 @@ func initThenTwo() *tape.Tape {
 	call(t, 100*ms, 150*ms, s1, trace.Action{ID: "create setup", Verb: "create", Container: "setup"}, "CreateContainer")
 	call(t, 150*ms, 200*ms, s1, trace.Action{ID: "start setup", Verb: "start", Container: "setup"}, "StartContainer")
 	t.End(600*ms, s1, nil)
-	short := t.Begin(199*ms, cart, 0, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
+	short := t.Begin(200*ms-100*time.Microsecond, cart, 0, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
 	t.End(200*ms, short, nil) // too short for a row
 	w := t.Begin(200*ms, cart, 0, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
 	t.End(1000*ms, w, nil)
