@@ -169,7 +169,7 @@ func newPodRuntime(cfg Config, client *cri.Client, p *parts, images *image.Pulle
 	}
 	node := p.criNode()
 	return podruntime.New(podruntime.Config{
-		Sandboxes: client.Runtime, Containers: client.Runtime, Images: images, Volumes: volumes, Cgroups: p.cgroups,
+		Sandboxes: client.Runtime, Containers: client.Runtime, Images: images, Volumes: volumes, Cgroups: podCgroups{p},
 		Observer: observer{p.pleg}, Gate: cfg.Gate, Slots: work,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.MaxRestartBackoff),
 		Node:    node, DNS: p.dns, HostIPs: hostIPs(k.Node.IPs),

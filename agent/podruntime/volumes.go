@@ -17,6 +17,9 @@ import (
 func (r *run) mount(ctx context.Context) error {
 	mounted, err := r.cfg.Volumes.Mount(ctx, r.pod)
 	if err != nil {
+		if ctx.Err() == nil {
+			r.say(ctx, "Warning", "FailedMount", err.Error(), "")
+		}
 		return err
 	}
 	r.volumes = mounted
