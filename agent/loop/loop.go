@@ -152,6 +152,9 @@ func (l *Loop) awaitRuntime(ctx context.Context) bool {
 		}
 		changed = l.cfg.Ready.Changed()
 		ok, why = l.cfg.Ready.Ready()
+		if !ok {
+			wait.Detail = why // the wait ends with the last reason
+		}
 	}
 	return true
 }

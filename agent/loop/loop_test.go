@@ -50,6 +50,7 @@ func (h *handler) note(ctx context.Context, what string) {
 func (h *handler) Config(ctx context.Context, u podsource.Update) {
 	h.note(ctx, "config "+string(u.Op))
 }
+
 func (h *handler) Lifecycle(ctx context.Context, e pleg.Event) { h.note(ctx, "pleg "+string(e.Type)) }
 func (h *handler) Sync(ctx context.Context, uid types.UID)     { h.note(ctx, "sync "+string(uid)) }
 func (h *handler) Housekeep(ctx context.Context) string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -112,18 +114,22 @@ type Runtime struct {
 
 // New checks that everything is there.
 func New(cfg Config) (*Runtime, error) {
-	var errs []error
-	for name, missing := range map[string]bool{
+	missing := map[string]bool{
 		"Sandboxes": cfg.Sandboxes == nil, "Containers": cfg.Containers == nil, "Images": cfg.Images == nil,
 		"Volumes": cfg.Volumes == nil, "Cgroups": cfg.Cgroups == nil, "Observer": cfg.Observer == nil,
 		"Slots": cfg.Slots == nil, "Backoff": cfg.Backoff == nil, "DNS": cfg.DNS == nil, "RootDir": cfg.RootDir == "",
-	} {
-		if missing {
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		if missing[name] {
 			errs = append(errs, errors.New("podruntime: Config."+name+" is missing"))
 		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	return &Runtime{
 		cfg: cfg, known: map[types.UID]*knowledge{},
 		reasons: map[types.UID]map[string]Reason{}, verdicts: map[types.UID]map[string]string{},
-	}, errors.Join(errs...)
+	}, nil
 }

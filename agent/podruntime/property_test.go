@@ -43,7 +43,7 @@ func checkKeeps(t *testing.T, p Plan, seen *observe.Pod, in Inputs) {
 	t.Helper()
 	replaced := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Verb == VerbSandbox })
 	for _, s := range p.Steps {
-		switch s.Verb { //nolint:exhaustive // only these are checked
+		switch s.Verb {
 		case VerbKill:
 			c := seen.Container(s.Target)
 			if c == nil || c.State == observe.Exited || c.State == observe.Created {

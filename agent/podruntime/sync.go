@@ -149,12 +149,10 @@ func earlier(a, b time.Time) time.Time {
 
 // reasonOf is what users are told of a container that could not be made to run.
 func reasonOf(verb Verb, err error) (Reason, time.Time) {
-	var img *image.Error
-	if errors.As(err, &img) {
+	if img, ok := errors.AsType[*image.Error](err); ok {
 		return Reason{Reason: string(img.Reason), Message: img.Message}, img.RetryAt
 	}
-	var cfg *criconfig.Error
-	if errors.As(err, &cfg) {
+	if cfg, ok := errors.AsType[*criconfig.Error](err); ok {
 		return Reason{Reason: cfg.Reason, Message: cfg.Error()}, time.Time{}
 	}
 	reason := "CreateContainerError"

@@ -152,7 +152,8 @@ func (w fakeVolumes) Unmount(ctx context.Context, _ trace.Pod) error { return w.
 
 type fakeCgroups struct{ *world }
 
-func (w fakeCgroups) EnsurePod(ctx context.Context, _ *v1.Pod) error    { return w.do(ctx, "cgroup") }
+func (w fakeCgroups) EnsurePod(ctx context.Context, _ *v1.Pod) error { return w.do(ctx, "cgroup") }
+
 func (w fakeCgroups) DestroyPod(ctx context.Context, _ types.UID) error { return w.do(ctx, "uncgroup") }
 func (fakeCgroups) PodParent(*v1.Pod) string                            { return "/kubepods/pod" }
 
