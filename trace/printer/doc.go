@@ -1,9 +1,9 @@
 // Package printer writes records to a stream that is not a terminal: one line of
 // text per event worth a line, or every record as a JSON line.
 //
-// It owns those two formats. It writes no escape codes: foreign text is kept on its
-// line and stripped of control characters. It starts no goroutine (Run pumps in the
-// caller's) and publishes nothing.
+// It owns those two formats. Long prose is cut in text, never in JSON. It writes no
+// escape codes: foreign text is kept on its line and stripped of control characters.
+// It starts no goroutine (Run pumps in the caller's) and publishes nothing.
 //
 // Worth a line of text are: what the agent and its PLEG turn to; pods added,
 // changed and removed by a source; errors in manifests; milestones; pods that

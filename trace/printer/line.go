@@ -30,7 +30,7 @@ func Line(r *trace.Record) string {
 		return decision(e)
 	case *trace.NodeEvent:
 		if e.Type == "Warning" {
-			return fmt.Sprintf("warning %s: %s", e.Reason, e.Message)
+			return fmt.Sprintf("warning %s: %s", e.Reason, withoutPod(e.Message, r.Pod))
 		}
 	case *trace.Milestone:
 		return milestone(e)
@@ -87,6 +87,12 @@ func failure(r *trace.Record) string {
 	return ""
 }
 
+// withoutPod leaves out the pod with which some of the kubelet's messages begin: the
+// line names it.
+func withoutPod(message string, pod trace.Pod) string {
+	return strings.TrimPrefix(message, fmt.Sprintf("pod: %q. ", pod.Name+"_"+pod.Namespace+"("+pod.UID+")"))
+}
+
 func agent(e *trace.Agent) string {
 	s := "agent " + e.State
 	if e.Node != "" {
@@ -95,7 +101,7 @@ func agent(e *trace.Agent) string {
 	if e.Runtime != "" {
 		s += ", " + strings.TrimSpace(e.Runtime+" "+e.RuntimeVersion)
 	}
-	if e.Simulated {
+	if e.Simulated && e.RuntimeVersion != "simulated" {
 		s += " (simulated)"
 	}
 	return join(s, e.Reason)
@@ -169,6 +175,9 @@ func milestone(e *trace.Milestone) string {
 
 func wait(r *trace.Record, e *trace.Wait) string {
 	s := fmt.Sprintf("%s for %s", e.For, cmp.Or(e.On, "something unnamed"))
+	if strings.HasPrefix(e.On, string(e.For)+" ") {
+		s = e.On
+	}
 	switch {
 	case r.Edge == trace.EdgeBegin && e.For == trace.WaitBackoff:
 		return join("waits: "+s, e.Detail)

@@ -78,11 +78,17 @@ func sample() []trace.Record {
 	add(9008*ms, node, point, 0, &trace.Log{Level: "debug", Message: "not this"})
 	add(9008*ms, node, point, 0, &trace.Log{Level: "warn", Message: "flag ignored", Attrs: []trace.KV{{K: "flag", V: "--x y"}}})
 	add(9009*ms, node, point, 0, &trace.Pressure{Signal: "memory"})
+	long := strings.Repeat("on and ", 20) + "on"
+	add(9010*ms, cart, point, 0, &trace.NodeEvent{Type: "Warning", Reason: "Long", Message: `pod: "cart-7d4f-a1b_shop(9f)". ` + long})
+	add(9010*ms, node, point, 0, &trace.Log{Level: "info", Message: long})
+	add(9010*ms, node, point, 0, &trace.Log{Level: "error", Message: long})
+	add(9011*ms, cart, end, 800*ms, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
+	add(9012*ms, node, point, 0, &trace.Agent{State: "stopped", Runtime: "kubeloupe-sim", RuntimeVersion: "simulated", Simulated: true})
 	return recs
 }
 
 func TestText(t *testing.T) {
-	for name, opt := range map[string]TextOptions{"text": {}, "relative": {Relative: true}} {
+	for name, opt := range map[string]TextOptions{"text": {}, "relative": {Relative: true}, "wide": {Width: -1}} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			s := Text(&b, opt)

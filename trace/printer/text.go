@@ -2,6 +2,7 @@ package printer
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -15,10 +16,20 @@ import (
 // podColumn is the width to which pods are padded; longer ones push the rest along.
 const podColumn = 32
 
-// TextOptions say how lines begin.
+// minText is how much of what happened is left at the least.
+const minText = 40
+
+// DefaultWidth is how many columns a line of text takes when nobody says otherwise.
+const DefaultWidth = 160
+
+// TextOptions say what lines look like.
 type TextOptions struct {
 	// Relative writes the time since the first record instead of the time of day.
 	Relative bool
+	// Width is how many columns a line may take; 0 means DefaultWidth, a negative one any
+	// number. Only prose is cut (node events, decisions, log lines of level info): what is
+	// wrong is always told in full.
+	Width int
 }
 
 // TextSink writes one line per record worth one. Build it with Text.
@@ -31,6 +42,7 @@ type TextSink struct {
 // Text returns a sink that writes lines to w: time (RFC 3339 UTC with milliseconds,
 // or seconds since the first record), duration or -, pod or -, and what happened.
 func Text(w io.Writer, opt TextOptions) *TextSink {
+	opt.Width = cmp.Or(opt.Width, DefaultWidth)
 	return &TextSink{w: bufio.NewWriter(w), opt: opt}
 }
 
@@ -47,7 +59,20 @@ func (s *TextSink) Write(rec *trace.Record) error {
 	if rec.Edge == trace.EdgeEnd {
 		dur = human.Duration(rec.Dur)
 	}
-	return s.line(rec.Time, dur, rec.Pod.String(), text)
+	return s.line(rec.Time, dur, rec.Pod.String(), text, prose(rec.Event))
+}
+
+// prose reports whether an event's text is for people and can do with less of it.
+func prose(e trace.Event) bool {
+	switch e := e.(type) {
+	case *trace.NodeEvent:
+		return true
+	case *trace.Decision:
+		return e.Verdict != "reject"
+	case *trace.Log:
+		return e.Level != "error" && e.Level != "warn"
+	}
+	return false
 }
 
 // Lost implements Sink.
@@ -55,13 +80,13 @@ func (s *TextSink) Lost(n uint64, at time.Time) error {
 	if s.first == 0 {
 		s.first = at.UnixNano()
 	}
-	return s.line(at.UnixNano(), "-", "", fmt.Sprintf("lost %d records here: this reader was too slow", n))
+	return s.line(at.UnixNano(), "-", "", fmt.Sprintf("lost %d records here: this reader was too slow", n), false)
 }
 
 // Flush implements Sink.
 func (s *TextSink) Flush() error { return s.w.Flush() }
 
-func (s *TextSink) line(ns int64, dur, pod, text string) error {
+func (s *TextSink) line(ns int64, dur, pod, text string, cut bool) error {
 	stamp := time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 	if s.opt.Relative {
 		stamp = fmt.Sprintf("%9.3f", time.Duration(ns-s.first).Seconds())
@@ -69,8 +94,21 @@ func (s *TextSink) line(ns int64, dur, pod, text string) error {
 	if pod = human.Line(pod); pod == "" {
 		pod = "-"
 	}
-	_, err := fmt.Fprintf(s.w, "%s  %s  %s  %s\n", stamp, padLeft(dur, 6), padRight(pod, podColumn), human.Line(text))
+	begin := stamp + "  " + padLeft(dur, 6) + "  " + padRight(pod, podColumn) + "  "
+	text = human.Line(text)
+	if cut && s.opt.Width > 0 {
+		text = clip(text, max(s.opt.Width-utf8.RuneCountInString(begin), minText))
+	}
+	_, err := fmt.Fprintln(s.w, begin+text)
 	return err
+}
+
+// clip cuts s to n columns, with an ellipsis where anything was cut.
+func clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return strings.TrimRight(string([]rune(s)[:n-1]), " ") + "…"
 }
 
 func padLeft(s string, n int) string {
