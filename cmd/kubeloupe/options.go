@@ -36,7 +36,7 @@ func (o *nodeOptions) add(c *cobra.Command) {
 	fs := c.Flags()
 	o.flags = config.AddFlags(fs)
 	fs.StringVar(&o.runtime, "runtime", runtimeAuto, "the container runtime: auto (a CRI socket) or sim (a simulated one in memory: no root, no real container)")
-	fs.StringVarP(&o.output, "output", "o", "", "what to print without the terminal UI: text (a line per event worth one) or json (every record); implies --no-tui")
+	fs.StringVarP(&o.output, "output", "o", "", "what to print without the terminal UI: text (a line per event worth one), wide (the same, nothing cut) or json (every record); implies --no-tui")
 	fs.BoolVar(&o.noTUI, "no-tui", false, "print lines even on a terminal")
 	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "how many records are kept in memory for readers that fall behind; 0 publishes nothing and needs --no-tui")
 	c.Flags().SortFlags = false
@@ -60,8 +60,8 @@ func (o *nodeOptions) check() error {
 	if !slices.Contains([]string{runtimeAuto, runtimeSim}, o.runtime) {
 		errs = append(errs, fmt.Errorf("--runtime %q: want auto or sim; a socket goes to --container-runtime-endpoint", o.runtime))
 	}
-	if !slices.Contains([]string{"", "text", "json"}, o.output) {
-		errs = append(errs, fmt.Errorf("--output %q: want text or json", o.output))
+	if !slices.Contains([]string{"", "text", "wide", "json"}, o.output) {
+		errs = append(errs, fmt.Errorf("--output %q: want text, wide or json", o.output))
 	}
 	if o.events != 0 && (o.events < 64 || o.events > 1<<24) {
 		errs = append(errs, fmt.Errorf("--event-buffer %d: want 64 to %d, or 0 for none", o.events, 1<<24))

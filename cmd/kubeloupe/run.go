@@ -97,9 +97,14 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 func (o *nodeOptions) print(ctx context.Context, bus *trace.Bus, w io.Writer) error {
 	cur := bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
-	var sink printer.Sink = printer.Text(w, printer.TextOptions{})
-	if o.output == "json" {
+	var sink printer.Sink
+	switch o.output {
+	case "json":
 		sink = printer.JSON(w)
+	case "wide":
+		sink = printer.Text(w, printer.TextOptions{Width: -1})
+	default:
+		sink = printer.Text(w, printer.TextOptions{})
 	}
 	return printer.Run(ctx, cur, sink)
 }

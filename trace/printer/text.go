@@ -27,8 +27,8 @@ type TextOptions struct {
 	// Relative writes the time since the first record instead of the time of day.
 	Relative bool
 	// Width is how many columns a line may take; 0 means DefaultWidth, a negative one any
-	// number. Only prose is cut (node events, decisions, log lines of level info): what is
-	// wrong is always told in full.
+	// number. Only prose is cut (node events, decisions, log lines of level info):
+	// failures, rejections and the agent's own warnings are always whole.
 	Width int
 }
 
