@@ -196,6 +196,10 @@ func (a *agent) since(n int) ([]trace.Record, <-chan struct{}) {
 
 // next returns at the next record, or soon.
 func (a *agent) next() {
+	if a == nil { // there is none yet
+		time.Sleep(20 * time.Millisecond)
+		return
+	}
 	a.mu.Lock()
 	more := a.more
 	a.mu.Unlock()
@@ -207,6 +211,9 @@ func (a *agent) next() {
 
 // dump logs the last records as lines.
 func (a *agent) dump() {
+	if a == nil {
+		return
+	}
 	a.node.t.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()

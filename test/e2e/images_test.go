@@ -55,7 +55,7 @@ func TestPullPolicies(t *testing.T) {
 	if got := a.reason("bad", "main", "ImagePullBackOff"); !strings.Contains(got.Message, "Back-off pulling image") {
 		t.Errorf("message %q", got.Message)
 	}
-	n.put("invalid.yaml", sleeper("invalid", "UPPER/case:1", "IfNotPresent"))
+	n.put("invalid.yaml", sleeper("invalid", "$REGISTRY/Upper:1", "IfNotPresent"))
 	a.reason("invalid", "main", "InvalidImageName")
 	n.put("present.yaml", sleeper("present", "$BUSYBOX", "IfNotPresent"))
 	a.ready("present")

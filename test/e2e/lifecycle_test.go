@@ -37,9 +37,7 @@ func TestLifecycle(t *testing.T) {
 	a := n.start()
 	n.put("several.yaml", several)
 	a.ready("several")
-	if diff := cmp.Diff("one\ntwo\na", n.read("order")); diff != "" {
-		t.Errorf("order of containers (-want +got):\n%s", diff)
-	}
+	n.await("container a to write", func() bool { return n.read("order") == "one\ntwo\na" })
 	var names []string
 	for _, r := range n.runs("several") {
 		names = append(names, strings.Join(strings.Fields(r)[:2], " "))

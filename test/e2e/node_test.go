@@ -104,6 +104,17 @@ func (n *node) read(file string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
+// await looks until something is so that no record tells.
+func (n *node) await(what string, done func() bool) {
+	n.t.Helper()
+	for end := time.Now().Add(deadline); !done(); n.agent.next() {
+		if time.Now().After(end) {
+			n.agent.dump()
+			n.t.Fatalf("waiting for %s: not within %s", what, deadline)
+		}
+	}
+}
+
 // log returns the output of a container's attempt, without the CRI's prefixes.
 func (n *node) log(pod, container string, attempt int) string {
 	n.t.Helper()
@@ -142,7 +153,7 @@ func (n *node) finish() {
 	}
 	left := n.left()
 	for end := time.Now().Add(deadline); len(left) > 0 && time.Now().Before(end); left = n.left() {
-		n.agent.next() // something happened: look again
+		n.agent.next()
 	}
 	if len(left) > 0 {
 		n.t.Errorf("left after all manifests were removed:\n  %s", strings.Join(left, "\n  "))

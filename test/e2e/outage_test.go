@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func agentState(state, reason string) func(*trace.Record) bool {
+	return func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.Agent)
+		return ok && e.State == state && strings.Contains(e.Reason, reason)
+	}
+}
+
+// restartContainerd ends the lab's containerd and starts it again, with a change in between.
+func (n *node) restartContainerd(between func()) {
+	n.t.Helper()
+	p, err := os.FindProcess(n.ContainerdPID())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		n.t.Fatal(err)
+	}
+	between()
+	l, err := lab.Up(n.ctx(), lab.Config{Dir: n.Dir, Log: n.t.Output()})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.Lab, shared.Lab = l, l
+}
+
+// TestContainerdRestarts ends containerd under the agent: it says so, its pods go on,
+// and afterwards it starts new ones and sees what they do.
+func TestContainerdRestarts(t *testing.T) {
+	n := newNode(t)
+	a := n.start()
+	n.put("web.yaml", web)
+	n.put("several.yaml", several)
+	a.ready("web", "several")
+	before := append(n.runs("web"), n.runs("several")...)
+	a.mark()
+	n.restartContainerd(func() {
+		a.wait("the agent to notice", func(r *trace.Record) bool {
+			e, ok := r.Event.(*trace.PLEGMode)
+			return ok && e.Mode == "relist" || agentState("degraded", "container runtime")(r)
+		})
+	})
+	n.put("other.yaml", named("other"))
+	a.ready("other")
+	if diff := cmp.Diff(before, append(n.runs("web"), n.runs("several")...)); diff != "" {
+		t.Errorf("containers over a restart of containerd (-before +after):\n%s", diff)
+	}
+	n.drop("web.yaml")
+	a.gone("web")
+}
+
+// TestNetworkNotReady starts the agent on a containerd without a CNI configuration: it
+// says what is missing, starts pods of the host's network, and the others once it is there.
+func TestNetworkNotReady(t *testing.T) {
+	n := newNode(t)
+	conf := filepath.Join(n.CNIConfDir, "10-kubeloupe.conflist")
+	text, err := os.ReadFile(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore := func() {
+		if err := os.WriteFile(conf, text, 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(restore)
+	if err := os.Remove(conf); err != nil {
+		t.Fatal(err)
+	}
+	n.await("containerd to notice", func() bool { return n.Ready(n.ctx()) != nil })
+	a := n.start()
+	a.wait("the agent to say so", agentState("degraded", "cni"))
+	n.put("web.yaml", web)
+	n.put("host.yaml", strings.Replace(named("host"), "spec:", "spec:\n  hostNetwork: true", 1))
+	a.ready("host")
+	if e := a.event("web", "NetworkNotReady"); !strings.Contains(e.Message, "cni") {
+		t.Errorf("message %q does not name CNI", e.Message)
+	}
+	if got := n.sandboxes("web"); len(got) != 0 {
+		t.Errorf("sandboxes without a network: %v", got)
+	}
+	restore()
+	a.ready("web")
+}
