@@ -19,18 +19,11 @@ func (s *Server) ListContainers(ctx context.Context, r *runtimeapi.ListContainer
 
 // StreamContainers is ListContainers in several messages.
 func (s *Server) StreamContainers(r *runtimeapi.StreamContainersRequest, stream grpc.ServerStreamingServer[runtimeapi.StreamContainersResponse]) error {
-	list, err := quick(stream.Context(), s, "StreamContainers", subject{}, func() (*[]*runtimeapi.Container, error) {
-		return new(s.listContainers(r.GetFilter())), nil
+	return streamed(s, "StreamContainers", stream, func() []*runtimeapi.Container {
+		return s.listContainers(r.GetFilter())
+	}, func(batch []*runtimeapi.Container) *runtimeapi.StreamContainersResponse {
+		return &runtimeapi.StreamContainersResponse{Containers: batch}
 	})
-	if err != nil {
-		return err
-	}
-	for batch := range slices.Chunk(*list, streamBatch) {
-		if err := stream.Send(&runtimeapi.StreamContainersResponse{Containers: batch}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Server) listContainers(f *runtimeapi.ContainerFilter) []*runtimeapi.Container {

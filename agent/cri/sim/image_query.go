@@ -19,18 +19,9 @@ func (s *Server) ListImages(ctx context.Context, _ *runtimeapi.ListImagesRequest
 
 // StreamImages is ListImages in several messages.
 func (s *Server) StreamImages(_ *runtimeapi.StreamImagesRequest, stream grpc.ServerStreamingServer[runtimeapi.StreamImagesResponse]) error {
-	list, err := quick(stream.Context(), s, "StreamImages", subject{}, func() (*[]*runtimeapi.Image, error) {
-		return new(s.listImages()), nil
+	return streamed(s, "StreamImages", stream, s.listImages, func(batch []*runtimeapi.Image) *runtimeapi.StreamImagesResponse {
+		return &runtimeapi.StreamImagesResponse{Images: batch}
 	})
-	if err != nil {
-		return err
-	}
-	for batch := range slices.Chunk(*list, streamBatch) {
-		if err := stream.Send(&runtimeapi.StreamImagesResponse{Images: batch}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Server) listImages() []*runtimeapi.Image {

@@ -10,9 +10,6 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// streamBatch is how many items one message of a streamed list holds.
-const streamBatch = 100
-
 // ListPodSandbox lists the sandboxes that match the filter, oldest first.
 func (s *Server) ListPodSandbox(ctx context.Context, r *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
 	return quick(ctx, s, "ListPodSandbox", subject{}, func() (*runtimeapi.ListPodSandboxResponse, error) {
@@ -22,18 +19,11 @@ func (s *Server) ListPodSandbox(ctx context.Context, r *runtimeapi.ListPodSandbo
 
 // StreamPodSandboxes is ListPodSandbox in several messages.
 func (s *Server) StreamPodSandboxes(r *runtimeapi.StreamPodSandboxesRequest, stream grpc.ServerStreamingServer[runtimeapi.StreamPodSandboxesResponse]) error {
-	list, err := quick(stream.Context(), s, "StreamPodSandboxes", subject{}, func() (*[]*runtimeapi.PodSandbox, error) {
-		return new(s.listPodSandboxes(r.GetFilter())), nil
+	return streamed(s, "StreamPodSandboxes", stream, func() []*runtimeapi.PodSandbox {
+		return s.listPodSandboxes(r.GetFilter())
+	}, func(batch []*runtimeapi.PodSandbox) *runtimeapi.StreamPodSandboxesResponse {
+		return &runtimeapi.StreamPodSandboxesResponse{PodSandboxes: batch}
 	})
-	if err != nil {
-		return err
-	}
-	for batch := range slices.Chunk(*list, streamBatch) {
-		if err := stream.Send(&runtimeapi.StreamPodSandboxesResponse{PodSandboxes: batch}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Server) listPodSandboxes(f *runtimeapi.PodSandboxFilter) []*runtimeapi.PodSandbox {
