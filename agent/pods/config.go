@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/admit"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
@@ -79,9 +80,8 @@ func (m *Manager) replace(span trace.Span, pod *v1.Pod) {
 func (m *Manager) reject(span trace.Span, pod *v1.Pod, v admit.Verdict) {
 	m.rejected[pod.UID] = true
 	m.cfg.Store.with(pod.UID, func(e *entry) {
-		now := nowMeta()
 		e.status = v1.PodStatus{
-			Phase: v1.PodFailed, Reason: v.Reason, Message: "Pod was rejected: " + v.Message, StartTime: &now, QOSClass: qos.Class(pod),
+			Phase: v1.PodFailed, Reason: v.Reason, Message: "Pod was rejected: " + v.Message, StartTime: new(metav1.Now()), QOSClass: qos.Class(pod),
 		}
 		e.said = statusRecord(e.status, "")
 		trace.Point(m.cfg.Bus, span, e.said)

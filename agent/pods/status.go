@@ -4,14 +4,11 @@ import (
 	"reflect"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func same(a, b trace.PodStatus) bool { return reflect.DeepEqual(a, b) }
-
-func nowMeta() metav1.Time { return metav1.Now() }
 
 // statusRecord is the record of a status without containers.
 func statusRecord(st v1.PodStatus, ip string) trace.PodStatus {
