@@ -1,17 +1,15 @@
 package gc_test
 
 import (
-	"context"
 	"maps"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	"github.com/kubeloupe/kubeloupe/agent/cri/sim/simtest"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 )
 
@@ -42,26 +40,7 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "sim.sock")
-	lis, err := sim.Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ctx, lis) }()
-	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = conn.Close()
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-		srv.Close()
-	})
+	conn := simtest.Serve(t, srv)
 	return &host{t: t, runtime: runtimeapi.NewRuntimeServiceClient(conn), images: runtimeapi.NewImageServiceClient(conn), logs: t.TempDir()}
 }
 

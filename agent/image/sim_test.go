@@ -1,16 +1,14 @@
 package image_test
 
 import (
-	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	"github.com/kubeloupe/kubeloupe/agent/cri/sim/simtest"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/image/containerdprogress"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -24,27 +22,7 @@ func serve(t *testing.T, cfg sim.Config) *grpc.ClientConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "sim.sock")
-	lis, err := sim.Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ctx, lis) }()
-	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = conn.Close()
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-		srv.Close()
-	})
-	return conn
+	return simtest.Serve(t, srv)
 }
 
 // The same over gRPC, with a runtime that knows no content store: no progress, no harm.

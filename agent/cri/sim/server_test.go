@@ -21,6 +21,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	"github.com/kubeloupe/kubeloupe/agent/cri/sim/simtest"
 )
 
 func newServer(t testing.TB, cfg sim.Config) *sim.Server {
@@ -422,7 +423,7 @@ func TestListen(t *testing.T) {
 // TestThousandPods starts, lists, stops and removes 1000 pods over gRPC, a hundred at a time.
 func TestThousandPods(t *testing.T) {
 	srv := newServer(t, sim.Config{})
-	conn := serve(t, srv)
+	conn := simtest.Serve(t, srv)
 	client := runtimeapi.NewRuntimeServiceClient(conn)
 	const pods = 1000
 	stream, err := client.GetContainerEvents(t.Context(), &runtimeapi.GetEventsRequest{})
