@@ -236,6 +236,9 @@ func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 			paths[p.UID] = m.path
 			pods = append(pods, p)
 		}
+		if len(duplicates) < len(m.duplicates) {
+			m.reported = nil // what comes into force of it looks like a mended manifest: tell the rest again
+		}
 		m.duplicates = duplicates
 		m.schedule(now.Add(f.settle))
 	}

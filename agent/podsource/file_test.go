@@ -293,6 +293,31 @@ func TestFileDuplicates(t *testing.T) {
 	}
 }
 
+// A broken manifest whose pod comes into force is still told to be broken.
+func TestFileBrokenDuplicate(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, time.Millisecond)
+	n.expect("ADD")
+	n.write("b.yaml", web)
+	n.expect("ADD web")
+	n.write("a.yaml", image("2"))
+	if e := n.expectError(); e.Field != "metadata.name" {
+		t.Errorf("not told to be a duplicate: %+v", e)
+	}
+	n.write("a.yaml", strings.Replace(web, "image:", "imagee:", 1))
+	broken := n.expectError()
+	if broken.Field != "spec.containers[0].imagee" || !broken.Kept {
+		t.Errorf("not told to be broken: %+v", broken)
+	}
+	if e := n.expectError(); e.Field != "metadata.name" {
+		t.Errorf("not told to be a duplicate: %+v", e)
+	}
+	must(t, os.Remove(n.path("b.yaml")))
+	n.expect("REMOVE web", "ADD web")
+	if d := cmp.Diff(broken, n.expectError()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestFileDirectoryComesAndGoes(t *testing.T) {
 	n := start(t, t.TempDir(), "a/b/manifests", never, never)
 	n.expect("ADD")
