@@ -6,6 +6,7 @@ package simtest
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -29,8 +30,7 @@ func Serve(t testing.TB, srv *sim.Server) *grpc.ClientConn {
 	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		cancel()
-		<-served
-		t.Fatal(err)
+		t.Fatal(errors.Join(err, <-served))
 	}
 	t.Cleanup(func() {
 		if err := conn.Close(); err != nil {
