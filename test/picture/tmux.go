@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// terminal is a tmux server with one window.
+type terminal struct {
+	dir string
+}
+
+func start(ctx context.Context, command string) (*terminal, error) {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		return nil, errors.New("needs tmux: it is the terminal")
+	}
+	dir, err := os.MkdirTemp("", "kubeloupe-picture-")
+	if err != nil {
+		return nil, err
+	}
+	t := &terminal{dir: dir}
+	_, err = t.tmux(ctx, "-f", os.DevNull, "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), command,
+		";", "set", "-g", "status", "off", ";", "set", "-g", "default-terminal", "tmux-256color")
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return t, nil
+}
+
+func (t *terminal) tmux(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-S", filepath.Join(t.dir, "tmux")}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
+	}
+	return string(out), nil
+}
+
+func (t *terminal) press(ctx context.Context, key string) error {
+	_, err := t.tmux(ctx, "send-keys", key)
+	if err == nil {
+		time.Sleep(300 * time.Millisecond) // the UI draws at most ten times a second
+	}
+	return err
+}
+
+// capture returns the screen with its colours.
+func (t *terminal) capture(ctx context.Context) (string, error) {
+	return t.tmux(ctx, "capture-pane", "-p", "-e")
+}
+
+var escape = regexp.MustCompile("\x1b\\[[0-9;:]*m")
+
+// await waits until all of the texts are on screen and returns it, without colours.
+func (t *terminal) await(ctx context.Context, texts ...string) (string, error) {
+	for {
+		screen, err := t.capture(ctx)
+		if err != nil {
+			return "", fmt.Errorf("waiting for %q: the demo has ended: %w", texts, err)
+		}
+		screen = escape.ReplaceAllString(screen, "")
+		missing := ""
+		for _, s := range texts {
+			if !strings.Contains(screen, s) {
+				missing = s
+			}
+		}
+		if missing == "" {
+			return screen, nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("no %q on screen: %w\n%s", missing, ctx.Err(), screen)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// close waits for the demo to clean up, and ends tmux. One that was not asked to
+// quit is told to by the lost terminal.
+func (t *terminal) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		if _, err := t.tmux(ctx, "list-panes"); err != nil {
+			return os.RemoveAll(t.dir) // the window's program has ended, and tmux with it
+		}
+		select {
+		case <-ctx.Done():
+			_, err := t.tmux(context.WithoutCancel(ctx), "kill-server")
+			return errors.Join(errors.New("the demo did not end"), err, os.RemoveAll(t.dir))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
