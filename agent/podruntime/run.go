@@ -51,7 +51,7 @@ type run struct {
 func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *observe.Pod, plan Plan, order uint64) (*run, error) {
 	run := &run{
 		Runtime: r, pod: pod, ref: podid.Ref(pod), seen: seen, plan: plan,
-		lease:    lease{slots: r.cfg.Slots, order: order},
+		lease:    lease{slots: r.cfg.Slots, order: order, bus: r.cfg.Bus},
 		requests: map[string]*runtimeapi.CreateContainerRequest{},
 		images:   map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, reasons: map[string]Reason{},
 	}

@@ -1,0 +1,224 @@
+package podruntime
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// TestChaos runs workers, PLEG and plans against the simulated runtime while its
+// calls fail, answer late or lose their answers, and pods come and go. When the
+// trouble is over, each pod that stays has one sandbox and one of each container,
+// and of the others nothing is left.
+func TestChaos(t *testing.T) {
+	rounds := uint64(20)
+	if testing.Short() {
+		rounds = 5
+	}
+	for seed := range rounds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { chaos(t, rand.New(rand.NewPCG(seed, 2))) })
+		})
+	}
+}
+
+// syncer is the little that is between workers and the runtime.
+type syncer struct{ rt *Runtime }
+
+func (s syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Result, error) {
+	out, err := s.rt.Sync(ctx, pod, order)
+	return worker.Result{Over: out.Finished, RetryAt: out.RetryAt}, err
+}
+
+func (s syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error {
+	return s.rt.Kill(ctx, pod, grace, reason, order)
+}
+
+func (s syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
+	err := s.rt.Clean(ctx, pod, remove, order)
+	if err == nil && remove {
+		s.rt.Forget(pod.UID)
+	}
+	return err
+}
+
+// watcher is the PLEG as an Observer.
+type watcher struct{ *pleg.PLEG }
+
+func (w watcher) Get(uid types.UID) *observe.Pod { return w.Cache().Get(uid) }
+
+// present is images that are all on the node.
+type present struct{}
+
+func (present) Ensure(_ context.Context, req image.Request) (image.Result, error) {
+	return image.Result{Ref: req.Image}, nil
+}
+func (present) Forget(string) {}
+
+func chaos(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec := tracetest.New(t)
+	srv, err := sim.New(sim.Config{Seed: r.Uint64() | 1, Images: []sim.Image{{Name: "app:1", Present: true}}})
+	check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	lis := bufconn.Listen(1 << 20)
+	wg.Go(func() { _ = srv.Serve(ctx, lis) })
+	conn, err := grpc.NewClient("passthrough:///sim", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	check(err)
+	client := runtimeapi.NewRuntimeServiceClient(conn)
+	events, err := pleg.New(pleg.Config{Runtime: client, Bus: rec.Bus()})
+	check(err)
+	queue, err := slots.New("the runtime", 2, rec.Bus())
+	check(err)
+	w := &world{t: t, rec: rec, hooks: map[string]func(context.Context) error{}}
+	rt, err := New(Config{
+		Sandboxes: client, Containers: client, Images: present{}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
+		Observer: watcher{events}, Slots: queue, Backoff: NewCrashBackoff(0), Node: criconfig.Node{LogRoot: t.TempDir()},
+		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) { return nil, nil },
+		RootDir: t.TempDir(), Bus: rec.Bus(),
+	})
+	check(err)
+	m, err := worker.New(worker.Config{Syncer: syncer{rt}, Bus: rec.Bus()})
+	check(err)
+	check(events.Relist(ctx, "start"))
+	wg.Go(func() { _ = events.Run(ctx) })
+	wg.Go(func() { _ = m.Run(ctx) })
+	wg.Go(func() {
+		for {
+			select {
+			case e := <-events.Events():
+				m.Wake(e.UID, worker.Cause{Text: string(e.Type)})
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+
+	const pods = 6
+	pod := func(i int) *v1.Pod {
+		p := withInit(always("web", "log"), containerNamed("init"), sidecarNamed("mesh"))
+		p.Name, p.UID = fmt.Sprint("p", i), types.UID(fmt.Sprint("u", i))
+		for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+			for j := range list {
+				list[j].Image, list[j].Command = "app:1", []string{"sleep", "infinity"}
+			}
+		}
+		p.Spec.InitContainers[0].Command = []string{"true"}
+		return p
+	}
+	for i := range pods {
+		m.Ask(pod(i).UID, worker.Ask{Pod: pod(i), Cause: worker.Cause{Text: "ADD"}})
+	}
+	for range 40 {
+		disturb(t, r, srv)
+		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond)
+		i := r.IntN(pods)
+		if r.IntN(4) == 0 {
+			m.Ask(pod(i).UID, worker.Ask{Pod: pod(i), End: true, Remove: true, Grace: new(r.Int64N(5)), Reason: "removed", Cause: worker.Cause{Text: "REMOVE"}})
+		} else if r.IntN(3) == 0 {
+			m.Ask(pod(i).UID, worker.Ask{Pod: pod(i), Cause: worker.Cause{Text: "ADD"}})
+		}
+	}
+	stays := map[types.UID]bool{}
+	for i := range pods {
+		if stays[pod(i).UID] = i%2 == 0; i%2 == 0 {
+			m.Ask(pod(i).UID, worker.Ask{Pod: pod(i), Cause: worker.Cause{Text: "ADD"}})
+		} else {
+			m.Ask(pod(i).UID, worker.Ask{Pod: pod(i), End: true, Remove: true, Reason: "removed", Cause: worker.Cause{Text: "REMOVE"}})
+		}
+	}
+	time.Sleep(15 * time.Minute)
+	synctest.Wait()
+	want, got := []string{}, has(ctx, t, client)
+	for uid, stay := range stays {
+		if stay {
+			want = append(want, string(uid)+" sandbox", string(uid)+" log", string(uid)+" mesh", string(uid)+" web")
+		} else if s := m.State(uid); s != worker.None {
+			t.Errorf("the worker of %s is %s", uid, s)
+		}
+	}
+	slices.Sort(want)
+	equal(t, "what runs", want, got)
+	cancel()
+	check(conn.Close())
+	wg.Wait()
+	srv.Close()
+}
+
+// disturb makes the next calls of some method fail, late or early, or takes a container or sandbox away.
+func disturb(t *testing.T, r *rand.Rand, srv *sim.Server) {
+	t.Helper()
+	methods := []string{
+		"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "CreateContainer", "StartContainer", "StopContainer",
+		"PodSandboxStatus", "ContainerStatus", "ListPodSandbox", "ListContainers", "GetContainerEvents",
+	}
+	f := sim.Fault{Method: methods[r.IntN(len(methods))], Times: 1 + r.IntN(2), After: r.IntN(2) == 0}
+	switch r.IntN(3) {
+	case 0:
+		f.Code = codes.Unavailable
+	case 1:
+		f.Code = codes.DeadlineExceeded
+	default:
+		f.Delay = time.Duration(1+r.IntN(3000)) * time.Millisecond
+	}
+	if _, err := srv.Inject(f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// has is what runs, as "uid name", and every sandbox that is ready.
+func has(ctx context.Context, t *testing.T, client runtimeapi.RuntimeServiceClient) []string {
+	t.Helper()
+	sandboxes, err := client.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	containers, err := client.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{}
+	for _, s := range sandboxes.GetItems() {
+		if s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY {
+			out = append(out, s.GetMetadata().GetUid()+" sandbox")
+		}
+	}
+	for _, c := range containers.GetContainers() {
+		if c.GetState() == runtimeapi.ContainerState_CONTAINER_RUNNING {
+			out = append(out, c.GetLabels()["io.kubernetes.pod.uid"]+" "+c.GetMetadata().GetName())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
