@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"path"
 	"strings"
 	"syscall"
@@ -93,9 +94,16 @@ func listens(socket string) error {
 		return errors.New("no such socket")
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("permission denied; are you root?")
+	case errors.Is(err, syscall.ECONNREFUSED) && !isSocket(socket):
+		return errors.New("not a socket")
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return errors.New("nothing listens on it")
 	default:
 		return err
 	}
+}
+
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&fs.ModeSocket != 0
 }

@@ -76,16 +76,15 @@ func newRoot(s streams) *cobra.Command {
 
 // wrapArgs makes wrong arguments user errors.
 func wrapArgs(c *cobra.Command) {
-	for _, sub := range c.Commands() {
-		check := sub.Args
-		if check != nil {
-			sub.Args = func(c *cobra.Command, args []string) error {
-				if err := check(c, args); err != nil {
-					return userError{err}
-				}
-				return nil
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return userError{err}
 			}
+			return nil
 		}
+	}
+	for _, sub := range c.Commands() {
 		wrapArgs(sub)
 	}
 }

@@ -50,7 +50,12 @@ When the input ends or the terminal is lost, the gate opens and the pod goes on.
 		Example: `  kubeloupe step web.yaml
   kubeloupe step web.yaml --runtime sim
   printf 'b create\nc\np\nq\n' | kubeloupe step web.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("step wants one FILE, a pod's manifest (or - for standard input), and got %d", len(args))
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			st := &stepping{s: s}
 			if err := st.open(args[0], script); err != nil {

@@ -109,7 +109,7 @@ func (s *Session) breaksAt(stop Stop) bool {
 func (s *Session) print(what string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stop.Next == "" {
+	if s.waiting == nil {
 		return "", ErrNothingWaits
 	}
 	switch what {

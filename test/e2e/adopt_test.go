@@ -117,4 +117,5 @@ func TestIdentity(t *testing.T) {
 	if want := n.logs + "/default_" + n.pod("web") + "_" + uid + "/web/0.log"; status.Status.LogPath != want {
 		t.Errorf("log %s, want %s", status.Status.LogPath, want)
 	}
+	n.await("the container to log", func() bool { return n.log("web", "web", 0) == "listening on [::]:8080\n" })
 }

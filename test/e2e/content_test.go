@@ -94,7 +94,7 @@ kind: Pod
 metadata: {name: NAME}
 spec:
   volumes: [{name: v, hostPath: {path: PATH, type: TYPE}}]
-  containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity], volumeMounts: [{name: v, mountPath: /v}]}]
+  containers: [{name: main, image: $BUSYBOX, command: $WAIT, volumeMounts: [{name: v, mountPath: /v}]}]
 `))
 		if e := a.event(c.name, "FailedMount"); !strings.Contains(e.Message, c.want) {
 			t.Errorf("%s: message %q does not say %q", c.name, e.Message, c.want)
@@ -167,5 +167,5 @@ spec:
     - {name: down, mountPath: /down}
     - {name: proj, mountPath: /proj}
   containers:
-  - {name: c, image: $BUSYBOX, command: [sleep, infinity], resources: {limits: {memory: 32Mi}}, volumeMounts: [{name: mem, mountPath: /mem}]}
+  - {name: c, image: $BUSYBOX, command: $WAIT, resources: {limits: {memory: 32Mi}}, volumeMounts: [{name: mem, mountPath: /mem}]}
 `

@@ -24,7 +24,7 @@ spec:
   containers:
   - name: a
     image: $BUSYBOX
-    command: [sleep, infinity]
+    command: $WAIT
     volumeMounts: [{name: disk, mountPath: /disk}, {name: mem, mountPath: /mem}, {name: down, mountPath: /down}]
   - {name: b, image: $HTTP}
 `

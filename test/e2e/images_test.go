@@ -19,7 +19,7 @@ kind: Pod
 metadata: {name: %s}
 spec:
   terminationGracePeriodSeconds: 0
-  containers: [{name: main, image: %s, imagePullPolicy: %s, command: [sleep, infinity]}]
+  containers: [{name: main, image: %s, imagePullPolicy: %s, command: $WAIT}]
 `, name, image, policy)
 }
 

@@ -68,7 +68,7 @@ metadata: {name: host}
 spec:
   hostNetwork: true
   terminationGracePeriodSeconds: 0
-  containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity]}]
+  containers: [{name: main, image: $BUSYBOX, command: $WAIT}]
 `)
 	n.put("share.yaml", `
 apiVersion: v1
@@ -79,7 +79,7 @@ spec:
   terminationGracePeriodSeconds: 0
   containers:
   - {name: a, image: $BUSYBOX, command: [sleep, '1234567']}
-  - {name: b, image: $BUSYBOX, command: [sleep, infinity]}
+  - {name: b, image: $BUSYBOX, command: $WAIT}
 `)
 	n.put("secure.yaml", `
 apiVersion: v1
@@ -91,11 +91,11 @@ spec:
   containers:
   - name: main
     image: $BUSYBOX
-    command: [sleep, infinity]
+    command: $WAIT
     securityContext: {readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
   - name: priv
     image: $BUSYBOX
-    command: [sleep, infinity]
+    command: $WAIT
     securityContext: {runAsUser: 0, capabilities: {drop: [ALL], add: [NET_ADMIN]}}
 `)
 	n.put("root.yaml", `
@@ -104,7 +104,7 @@ kind: Pod
 metadata: {name: root}
 spec:
   containers:
-  - {name: main, image: $BUSYBOX, command: [sleep, infinity], securityContext: {runAsNonRoot: true}}
+  - {name: main, image: $BUSYBOX, command: $WAIT, securityContext: {runAsNonRoot: true}}
 `)
 	a.ready("web", "host", "share", "secure")
 
@@ -175,7 +175,7 @@ metadata: {name: guaranteed}
 spec:
   terminationGracePeriodSeconds: 0
   containers:
-  - {name: main, image: $BUSYBOX, command: [sleep, infinity], resources: {limits: {cpu: 500m, memory: 64Mi}}}
+  - {name: main, image: $BUSYBOX, command: $WAIT, resources: {limits: {cpu: 500m, memory: 64Mi}}}
 ---
 apiVersion: v1
 kind: Pod
@@ -183,14 +183,14 @@ metadata: {name: burstable}
 spec:
   terminationGracePeriodSeconds: 0
   containers:
-  - {name: main, image: $BUSYBOX, command: [sleep, infinity], resources: {requests: {cpu: 250m, memory: 16Mi}, limits: {memory: 32Mi}}}
+  - {name: main, image: $BUSYBOX, command: $WAIT, resources: {requests: {cpu: 250m, memory: 16Mi}, limits: {memory: 32Mi}}}
 ---
 apiVersion: v1
 kind: Pod
 metadata: {name: besteffort}
 spec:
   terminationGracePeriodSeconds: 0
-  containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity]}]
+  containers: [{name: main, image: $BUSYBOX, command: $WAIT}]
 `)
 	a.ready("guaranteed", "burstable", "besteffort")
 	for _, c := range []struct{ pod, tier, controller, file, ofPod, ofContainer string }{

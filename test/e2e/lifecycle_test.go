@@ -99,8 +99,8 @@ kind: Pod
 metadata: {name: slow}
 spec:
   terminationGracePeriodSeconds: 0
-  initContainers: [{name: init, image: $BUSYBOX, command: [sleep, infinity]}]
-  containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity]}]
+  initContainers: [{name: init, image: $BUSYBOX, command: $WAIT}]
+  containers: [{name: main, image: $BUSYBOX, command: $WAIT}]
 `)
 	n.put("web.yaml", web)
 	a.wait("sandbox of web begun", func(r *trace.Record) bool {
@@ -124,7 +124,7 @@ func TestChanged(t *testing.T) {
 	a.ready("web")
 	old := n.sandboxes("web")[0]
 	a.mark()
-	n.put("web.yaml", strings.ReplaceAll(web, "image: $HTTP", "image: $BUSYBOX\n    command: [sleep, infinity]"))
+	n.put("web.yaml", strings.ReplaceAll(web, "image: $HTTP", "image: $BUSYBOX\n    command: $WAIT"))
 	gone := a.wait("old pod gone", func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
 		return ok && m.Name == "gone" && r.Pod.UID == old.Labels[labelUID]

@@ -64,7 +64,8 @@ func (n *node) ctx() context.Context {
 }
 
 // put writes a manifest at once, as `mv` would. In it, $BUSYBOX, $HTTP and the
-// like stand for the lab's images, $DIR for the scratch directory.
+// like stand for the lab's images, $DIR for the scratch directory, $WAIT for a command
+// that ends when it is told to.
 func (n *node) put(file, manifest string) {
 	n.t.Helper()
 	tmp := filepath.Join(n.manifests, "."+file)
@@ -76,10 +77,13 @@ func (n *node) put(file, manifest string) {
 	}
 }
 
+// waiting is a command that goes on until it is told to end, and then ends at once.
+const waiting = `[sh, -c, 'trap "exit 0" TERM; sleep infinity & wait']`
+
 func (n *node) expand(manifest string) string {
 	return strings.NewReplacer(
 		"$BUSYBOX", n.Image(lab.ImageBusybox), "$HTTP", n.Image(lab.ImageHTTP), "$60M", n.Image(lab.Image60M),
-		"$REGISTRY", n.Registry, "$DIR", n.scratch,
+		"$REGISTRY", n.Registry, "$DIR", n.scratch, "$WAIT", waiting,
 	).Replace(manifest)
 }
 

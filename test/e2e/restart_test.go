@@ -93,7 +93,7 @@ metadata: {name: fails}
 spec:
   restartPolicy: Never
   initContainers: [{name: init, image: $BUSYBOX, command: ['false']}]
-  containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity]}]
+  containers: [{name: main, image: $BUSYBOX, command: $WAIT}]
 `)
 	n.put("second.yaml", `
 apiVersion: v1
@@ -104,7 +104,7 @@ spec:
   volumes: [{name: state, emptyDir: {}}]
   initContainers:
   - {name: init, image: $BUSYBOX, command: [sh, -c, '[ -e /state/been ] || { touch /state/been; exit 1; }'], volumeMounts: [{name: state, mountPath: /state}]}
-  containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity]}]
+  containers: [{name: main, image: $BUSYBOX, command: $WAIT}]
 `)
 	a.phase("fails", "Failed")
 	for _, c := range n.containers("fails") {
@@ -130,7 +130,7 @@ spec:
   terminationGracePeriodSeconds: 0
   containers:
   - {name: a, image: $HTTP}
-  - {name: b, image: $BUSYBOX, command: [sleep, infinity]}
+  - {name: b, image: $BUSYBOX, command: $WAIT}
 `)
 	a.ready("pair")
 	before, sandbox := n.runs("pair"), n.sandboxes("pair")[0].Id
