@@ -24,8 +24,6 @@ type PodSpec struct {
 	QoS            string          `json:"qos,omitempty"`
 	Volumes        []string        `json:"volumes,omitempty"`
 	HostNetwork    bool            `json:"host_network,omitempty"`
-	// Manifest is the path of the file it came from.
-	Manifest string `json:"manifest,omitempty"`
 }
 
 // ContainerSpec is the part of a container's spec that views show.

@@ -59,6 +59,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 		m.reject(span, pod, v)
 		return
 	}
+	m.sayNotYet(span, pod)
 	m.replace(span, pod)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "ADD", Span: span}})
 }

@@ -340,7 +340,6 @@ func TestSourceErrorsAndLines(t *testing.T) {
 	for what, e := range map[string]trace.Event{
 		"delivered":      &trace.Source{Source: "file", Op: "UPDATE", Path: "a.yaml"},
 		"an empty error": &trace.SourceError{Source: "file", Path: "a.yaml"},
-		"a pod of it":    &trace.Milestone{Name: "seen", Source: "file", Spec: &trace.PodSpec{Manifest: "a.yaml"}},
 	} {
 		m := New(Options{})
 		again := tape.New()
@@ -353,12 +352,8 @@ func TestSourceErrorsAndLines(t *testing.T) {
 		if n := len(m.SourceErrors()); n != 2 {
 			t.Errorf("%d errors, want 2", n)
 		}
-		pod := trace.Pod{}
-		if _, ok := e.(*trace.Milestone); ok {
-			pod = web
-		}
 		mended := tape.New()
-		mended.Point(ms, pod, 0, e)
+		mended.Point(ms, trace.Pod{}, 0, e)
 		apply(m, mended.Records())
 		if es := m.SourceErrors(); len(es) != 0 {
 			t.Errorf("mended by %s: %+v", what, es)

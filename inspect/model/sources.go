@@ -67,10 +67,3 @@ func (s sourceErrors) delivered(r *trace.Record, e *trace.Source) {
 		delete(s, sourceKey(e.Source, e.Path, r.Pod))
 	}
 }
-
-// manifest clears the errors of a file that a pod was made of, or that is no more.
-func (s sourceErrors) manifest(source, path string) {
-	if path != "" {
-		delete(s, sourceKey(source, path, trace.Pod{}))
-	}
-}

@@ -90,7 +90,6 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		s.Seen, s.Source = r.At(), e.Source
 		if e.Spec != nil {
 			p.Spec, p.QoS = e.Spec, e.Spec.QoS
-			m.sources.manifest(e.Source, e.Spec.Manifest)
 		}
 	case "started":
 		if !s.Started.IsZero() {
@@ -178,9 +177,6 @@ func (m *Model) applyGone(p *pod, r *trace.Record) {
 		return
 	}
 	p.Gone = r.At()
-	if p.Spec != nil {
-		m.sources.manifest(p.Start.Source, p.Spec.Manifest)
-	}
 	if p.next != nil {
 		m.revive(p.next)
 		return

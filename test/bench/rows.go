@@ -67,7 +67,8 @@ func podOf(c v1.Container) *v1.Pod {
 func plain(l *lab.Lab) *v1.Pod { return podOf(v1.Container{Image: l.Image(lab.ImageHTTP)}) }
 
 func big(l *lab.Lab) *v1.Pod {
-	return podOf(v1.Container{Image: l.Image(lab.Image60M), Command: []string{"sleep", "3600"}})
+	// A shell that ends on TERM: sleep alone, as process 1, would sit out its grace period.
+	return podOf(v1.Container{Image: l.Image(lab.Image60M), Command: []string{"sh", "-c", "trap 'exit 0' TERM; sleep 3600 & wait"}})
 }
 
 func volumes(l *lab.Lab) *v1.Pod {
