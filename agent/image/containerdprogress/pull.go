@@ -29,6 +29,7 @@ type blob struct {
 	digest   string
 	size     int64
 	complete bool
+	at       int64 // bytes that were here when it was last seen being written
 }
 
 func newPull(c content.ContentClient, b *board, ref string, began time.Time) (*pull, error) {
@@ -69,11 +70,13 @@ func (p *pull) look(ctx context.Context) (bool, error) {
 			}
 			b.complete = !at.IsZero()
 		}
-		if b.complete {
-			done += b.size
-		} else {
-			done += min(offset, b.size)
+		if writing {
+			b.at = min(offset, b.size)
 		}
+		if b.complete {
+			b.at = b.size
+		}
+		done += b.at // also while containerd commits it, when it is neither being written nor there
 	}
 	p.done = done
 	return true, nil

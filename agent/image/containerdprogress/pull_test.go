@@ -57,6 +57,11 @@ func TestLook(t *testing.T) {
 			s.write("layer-sha256:b", 0)
 		}, true, 30, 510},
 		{"layers grow", func() { s.write("layer-sha256:d", 300); s.write("layer-sha256:b", 50) }, true, 350, 510},
+		{"a layer is being committed", func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.ingests, "layer-sha256:d")
+		}, true, 350, 510},
 		{"a layer is committed", func() { s.commit("sha256:d", "", began.Add(2), from) }, true, 350, 510},
 		{"a small one came between two looks", func() { s.commit("sha256:c", "", began.Add(3), from) }, true, 360, 510},
 		{"all is there", func() { s.commit("sha256:b", "", began.Add(4), from) }, true, 510, 510},
