@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"k8s.io/klog/v2"
 
@@ -37,8 +38,9 @@ func (h busHandler) Handle(_ context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (h busHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	h.attrs = slices.Clip(h.attrs)
 	for _, a := range attrs {
-		h.attrs = append(h.attrs[:len(h.attrs):len(h.attrs)], trace.KV{K: a.Key, V: a.Value.String()})
+		h.attrs = append(h.attrs, trace.KV{K: a.Key, V: a.Value.String()})
 	}
 	return h
 }

@@ -23,7 +23,6 @@ type nodeOptions struct {
 	runtime string // "", sim
 	output  string // "", text, json
 	noTUI   bool
-	step    bool // a pod source is there besides the configured ones
 	events  int
 }
 

@@ -7,10 +7,13 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/nodelock"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/printer"
 	"github.com/kubeloupe/kubeloupe/tui"
@@ -68,6 +71,14 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 	}
 	if err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
+	}
+	return userMends(err)
+}
+
+// userMends marks errors of the start whose remedy is in the user's hands.
+func userMends(err error) error {
+	if errors.As(err, new(*nodelock.HeldError)) || errors.As(err, new(*cri.DialError)) || errors.Is(err, syscall.EADDRINUSE) {
+		return userError{err}
 	}
 	return err
 }

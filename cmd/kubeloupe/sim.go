@@ -16,7 +16,6 @@ import (
 type simulated struct {
 	dir    string
 	server *sim.Server
-	listen func(ctx context.Context) error
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -35,8 +34,8 @@ func newSimulated(c *cobra.Command, _ *config.Flags) (*simulated, error) {
 			return nil, err
 		}
 	}
-	any := sim.Image{Name: "any", Layers: []sim.Layer{{Digest: "sha256:any", Size: 8 << 20}}}
-	if s.server, err = sim.New(sim.Config{Images: sim.DefaultImages(), AnyImage: &any, ImageFSPath: dir}); err != nil {
+	other := sim.Image{Name: "any", Layers: []sim.Layer{{Digest: "sha256:any", Size: 8 << 20}}}
+	if s.server, err = sim.New(sim.Config{Images: sim.DefaultImages(), AnyImage: &other, ImageFSPath: dir}); err != nil {
 		s.remove()
 		return nil, err
 	}
@@ -68,7 +67,9 @@ func (s *simulated) stop() {
 	}
 	if s.cancel != nil {
 		s.cancel()
-		<-s.done
+		if err := <-s.done; err != nil {
+			fmt.Fprintln(os.Stderr, "kubeloupe:", err)
+		}
 	}
 	s.server.Close()
 	s.remove()

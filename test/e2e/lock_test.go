@@ -14,7 +14,7 @@ func TestLock(t *testing.T) {
 	a := n.start()
 	var exit *exec.ExitError
 	_, err := n.command().Output()
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		t.Fatalf("the second agent: %v", err)
 	}
 	if said, want := string(exit.Stderr), fmt.Sprintf("is held by pid %d (", a.cmd.Process.Pid); !strings.Contains(said, want) || !strings.Contains(said, n.root) {
