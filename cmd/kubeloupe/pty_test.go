@@ -111,9 +111,8 @@ func (x *terminal) types(keys string) {
 func (x *terminal) ends(code int) {
 	x.t.Helper()
 	err := x.cmd.Wait()
-	var exit *exec.ExitError
 	got := 0
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		got = exit.ExitCode()
 	} else if err != nil {
 		x.t.Fatal(err)
