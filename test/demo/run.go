@@ -66,6 +66,7 @@ func (o options) announce(use, why string) {
 	if cache, err := lab.Cache(); err == nil {
 		if _, err := os.Stat(filepath.Join(cache, "containerd", lab.ContainerdVersion)); err != nil {
 			o.say("containerd, runc, the CNI plugins and some images are built first: some minutes, once; they stay in %s", cache)
+			o.say("the Debian packages libseccomp-dev, busybox-static and iptables are installed if they are missing")
 		} else {
 			o.say("containerd, runc, the CNI plugins and the images come from %s", cache)
 		}
