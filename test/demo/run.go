@@ -59,7 +59,7 @@ func (o options) announce(use, why string) {
 		o.say("%s: this demo uses the simulated runtime", why)
 	}
 	if use == sim {
-		o.say("kubeloupe demo: the agent on a simulated runtime with %d sample pods; nothing of this machine is touched", len(samples()))
+		o.say("kubeloupe demo: the agent on a simulated runtime with %d sample pods; no container runs", len(samples()))
 		return
 	}
 	o.say("kubeloupe demo: the agent on a private containerd %s with %d sample pods; all of it is removed at the end", strings.TrimPrefix(lab.ContainerdVersion, "v"), len(samples()))
@@ -171,7 +171,7 @@ func (d *demo) close() error {
 			errs = append(errs, d.lab.Down(ctx))
 		}
 	}
-	errs = append(errs, os.RemoveAll(d.dir))
+	errs = append(errs, unmountBelow(d.dir), os.RemoveAll(d.dir))
 	err := errors.Join(errs...)
 	switch {
 	case err != nil:
