@@ -71,6 +71,8 @@ func (a *Agent) Ready() <-chan struct{} { return a.ready }
 
 // Run runs the agent until ctx ends or a part fails. Pods are left running.
 func (a *Agent) Run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // also of what outlives the parts: a retry that comes due now
 	k := a.cfg.Kubelet
 	unlock, err := lock(ctx, k)
 	if err != nil {
@@ -92,6 +94,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.prepare(ctx); err != nil {
+		p.server.Close()
 		return err
 	}
 	a.parts.Store(p)
@@ -108,6 +111,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		})
 	}
 	err = group.Wait()
+	p.syncer.Settle()
 	a.say(trace.Agent{State: "stopped", Reason: "pods go on"})
 	return err
 }

@@ -38,6 +38,7 @@ const syncLoopLimit = 2 * time.Minute
 type parts struct {
 	cfg     Config
 	store   *pods.Store
+	syncer  *pods.Syncer
 	pleg    *pleg.PLEG
 	state   *runtimestate.State
 	cgroups *cgroup.Manager
@@ -83,14 +84,14 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client) (*parts, erro
 	if err != nil {
 		return nil, err
 	}
-	syncer, err := pods.NewSyncer(pods.SyncerConfig{
+	p.syncer, err = pods.NewSyncer(pods.SyncerConfig{
 		Runtime: rt, Network: p.state, Store: p.store, Bus: bus, Status: p.statusFunc(client.Info.GetRuntimeName()),
 	})
 	if err != nil {
 		return nil, err
 	}
 	due, tidy := make(chan types.UID, 1024), make(chan struct{}, 1)
-	p.workers, err = worker.New(worker.Config{Syncer: syncer, Bus: bus, Due: func(uid types.UID) {
+	p.workers, err = worker.New(worker.Config{Syncer: p.syncer, Bus: bus, Due: func(uid types.UID) {
 		select {
 		case due <- uid:
 		case <-ctx.Done():

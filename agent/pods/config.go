@@ -40,6 +40,9 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 
 func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	span := trace.ForPod(trace.FromContext(ctx), podid.Ref(pod))
+	if m.rejected[pod.UID] {
+		return // of another source too; it was told already
+	}
 	if m.cfg.Store.again(pod) {
 		m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "ADD", Span: span}})
 		return
@@ -72,7 +75,7 @@ func (m *Manager) replace(span trace.Span, pod *v1.Pod) {
 	}
 	for uid, old := range m.cfg.Seen.All() {
 		same := old.Name == pod.Name && old.Namespace == pod.Namespace && uid != pod.UID
-		if same && m.cfg.Workers.State(uid) == worker.None && !m.cfg.Store.Known(uid) {
+		if same && m.stranger(old) {
 			m.orphan(trace.ForPod(span, trace.Pod{}), old, podid.Source(pod), "its manifest has changed since")
 		}
 	}

@@ -29,13 +29,16 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 	}
 	span := trace.FromContext(ctx)
 	var did []string
-	for uid, seen := range m.cfg.Seen.All() {
-		if m.cfg.Workers.State(uid) == worker.None && !m.cfg.Store.Known(uid) {
+	all := m.cfg.Seen.All()
+	for _, seen := range all {
+		if m.stranger(seen) {
 			m.orphan(span, seen, podid.SourceFile, "no source has it")
 			did = append(did, "ended "+seen.Namespace+"/"+seen.Name)
 		}
 	}
-	all := m.cfg.Seen.All()
+	m.cfg.Store.forgetGone(all)
+	did = append(did, m.finishEnding(span)...)
+	all = m.cfg.Seen.All()
 	known := func(uid types.UID) bool {
 		return all[uid] != nil || m.cfg.Store.Known(uid) || m.cfg.Workers.State(uid) != worker.None
 	}
@@ -47,6 +50,24 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 		}
 	}
 	return strings.Join(did, "; ")
+}
+
+// stranger reports whether nobody knows a pod that the runtime has. What is left of a
+// pod in an observation from before it was gone is none.
+func (m *Manager) stranger(seen *observe.Pod) bool {
+	return m.cfg.Workers.State(seen.UID) == worker.None && !m.cfg.Store.Known(seen.UID) && !m.cfg.Store.outlived(seen.UID, seen.At)
+}
+
+// finishEnding ends anew what was told to end and has no worker: it was added and
+// removed again in the moment in which its earlier life came to its end.
+func (m *Manager) finishEnding(span trace.Span) (did []string) {
+	for _, pod := range m.cfg.Store.ending() {
+		if m.cfg.Workers.State(pod.UID) == worker.None {
+			m.end(span, pod, "housekeeping", nil, true)
+			did = append(did, "ended "+pod.Namespace+"/"+pod.Name)
+		}
+	}
+	return did
 }
 
 // orphan ends a pod that runs and that nobody wants. What is known of its spec is

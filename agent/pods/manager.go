@@ -66,6 +66,7 @@ func New(cfg Config) (*Manager, error) {
 type Store struct {
 	mu   sync.Mutex
 	pods map[types.UID]*entry
+	gone map[types.UID]time.Time // when nothing was left of a pod, until the runtime shows so
 }
 
 type entry struct {
@@ -79,12 +80,15 @@ type entry struct {
 	// initWait is open while the pod waits for an init container; On is empty when it is not.
 	initWait trace.Wait
 	initSpan trace.Span
+	network  string    // why the pod network is not ready, as last published
 	ended    time.Time // when it was told to end
 	again    *v1.Pod   // it was added anew since, and starts when it is gone
 }
 
 // NewStore returns an empty store.
-func NewStore() *Store { return &Store{pods: map[types.UID]*entry{}} }
+func NewStore() *Store {
+	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}}
+}
 
 // put notes a desired pod; false when it was known.
 func (s *Store) put(pod *v1.Pod, now time.Time) (fresh bool) {
@@ -98,15 +102,21 @@ func (s *Store) put(pod *v1.Pod, now time.Time) (fresh bool) {
 	return true
 }
 
-// again notes that a pod which is on its way out was added anew; false when it is not here.
+// again notes that a pod which is here was added anew; false when it is not here. One
+// on its way out starts again when it is gone.
 func (s *Store) again(pod *v1.Pod) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.pods[pod.UID]
-	if e != nil {
+	switch {
+	case e == nil:
+		return false
+	case e.ended.IsZero():
+		e.pod = pod // another source has it too
+	default:
 		e.again = pod
 	}
-	return e != nil
+	return true
 }
 
 // with calls f on a pod's entry, if there is one.
@@ -118,13 +128,62 @@ func (s *Store) with(uid types.UID, f func(*entry)) {
 	}
 }
 
-// drop forgets a pod and returns what was known.
-func (s *Store) drop(uid types.UID) *entry {
+// drop forgets a pod of which there never was anything.
+func (s *Store) drop(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.pods[uid]
 	delete(s.pods, uid)
-	return e
+}
+
+// retire forgets a pod of which nothing is left. If it was added anew meanwhile, that
+// takes its place. say publishes the end of what was known and the beginning of what
+// comes, under the lock so that nothing comes in between; either may be nil.
+func (s *Store) retire(uid types.UID, say func(old, next *entry)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	s.gone[uid] = now
+	old := s.pods[uid]
+	delete(s.pods, uid)
+	var next *entry
+	if old != nil && old.again != nil {
+		next = &entry{pod: old.again, seenAt: now}
+		s.pods[uid] = next
+	}
+	say(old, next)
+}
+
+// outlived reports whether an observation made at that time is older than the end of
+// the pod: the runtime has yet to tell.
+func (s *Store) outlived(uid types.UID, at time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone, ok := s.gone[uid]
+	return ok && !at.After(gone)
+}
+
+// forgetGone forgets the ends of pods that are not seen any more.
+func (s *Store) forgetGone(seen map[types.UID]*observe.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uid := range s.gone {
+		if seen[uid] == nil {
+			delete(s.gone, uid)
+		}
+	}
+}
+
+// ending are the pods that were told to end and are still here.
+func (s *Store) ending() []*v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*v1.Pod
+	for _, e := range s.pods {
+		if !e.ended.IsZero() {
+			out = append(out, e.pod)
+		}
+	}
+	return out
 }
 
 // Known reports whether the pod is desired or still on its way out.

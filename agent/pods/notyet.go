@@ -28,10 +28,13 @@ func notActedOn(pod *v1.Pod) []string {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
-	for kind, list := range map[string][]v1.Container{"initContainers": pod.Spec.InitContainers, "containers": pod.Spec.Containers} {
-		for i := range list {
-			c := &list[i]
-			at := fmt.Sprintf("spec.%s[%d]", kind, i)
+	for _, of := range []struct {
+		kind string
+		list []v1.Container
+	}{{"initContainers", pod.Spec.InitContainers}, {"containers", pod.Spec.Containers}} {
+		for i := range of.list {
+			c := &of.list[i]
+			at := fmt.Sprintf("spec.%s[%d]", of.kind, i)
 			note(c.StartupProbe != nil, "%s.startupProbe", at)
 			note(c.ReadinessProbe != nil, "%s.readinessProbe", at)
 			note(c.LivenessProbe != nil, "%s.livenessProbe", at)

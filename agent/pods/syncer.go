@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -39,8 +42,6 @@ type SyncerConfig struct {
 	Store   *Store
 	Status  StatusFunc
 	Bus     *trace.Bus
-	// Gone, if set, is told when nothing of a pod is left.
-	Gone func(uid types.UID)
 }
 
 // StatusFunc makes a pod's status from all that is known; previous is the last one.
@@ -61,8 +62,10 @@ func NewSyncer(cfg SyncerConfig) (*Syncer, error) {
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncPod.
 func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Result, error) {
-	if ok, why := s.cfg.Network.NetworkReady(); !ok && !pod.Spec.HostNetwork {
-		trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: "Warning", Reason: "NetworkNotReady", Message: "network is not ready: " + why})
+	ok, why := s.cfg.Network.NetworkReady()
+	noNetwork := !ok && !pod.Spec.HostNetwork
+	s.sayNetwork(ctx, pod, noNetwork, why)
+	if noNetwork {
 		s.publishStatus(ctx, pod)
 		return worker.Result{
 			RetryAt: time.Now().Add(networkRetry),
@@ -109,24 +112,44 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 		s.publishStatus(ctx, pod)
 		return nil
 	}
-	e := s.cfg.Store.drop(pod.UID)
-	gone := trace.Milestone{Name: "gone"}
-	if e != nil && !e.ended.IsZero() {
-		gone.Since = time.Since(e.ended)
-	}
-	trace.Point(s.cfg.Bus, trace.FromContext(ctx), gone)
 	s.cfg.Runtime.Forget(pod.UID)
-	if e != nil && e.again != nil {
-		s.cfg.Store.put(e.again, time.Now())
-		trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: "seen", Source: podid.Source(e.again), Spec: describe(e.again)})
-	}
-	if s.cfg.Gone != nil {
-		s.cfg.Gone(pod.UID)
-	}
+	s.cfg.Store.retire(pod.UID, func(old, next *entry) {
+		gone := trace.Milestone{Name: "gone"}
+		if old != nil && !old.ended.IsZero() {
+			gone.Since = time.Since(old.ended)
+		}
+		trace.Point(s.cfg.Bus, trace.FromContext(ctx), gone)
+		if next != nil {
+			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: "seen", Source: podid.Source(next.pod), Spec: describe(next.pod)})
+		}
+	})
 	return nil
 }
 
-// reached publishes a milestone the first time that it is reached.
+// Settle ends the waits that are open. Call it when no worker works any more.
+func (s *Syncer) Settle() {
+	s.cfg.Store.mu.Lock()
+	defer s.cfg.Store.mu.Unlock()
+	for _, e := range s.cfg.Store.pods {
+		s.endInitWait(e)
+	}
+}
+
+// sayNetwork publishes that the pod waits for the network, once for each reason.
+func (s *Syncer) sayNetwork(ctx context.Context, pod *v1.Pod, waits bool, why string) {
+	if !waits {
+		why = ""
+	}
+	s.cfg.Store.with(pod.UID, func(e *entry) {
+		if waits && e.network != why {
+			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: "Warning", Reason: "NetworkNotReady", Message: "network is not ready: " + why})
+		}
+		e.network = why
+	})
+}
+
+// reached publishes a milestone the first time that it is reached. A pod that ends
+// does not start any more, and none is ready before it has started.
 func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name string, adopted bool) {
 	ms := trace.Milestone{Name: name, Adopted: adopted}
 	first := false
@@ -134,9 +157,11 @@ func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name string, adopted 
 		ms.Since = time.Since(e.seenAt)
 		switch name {
 		case "started":
-			first, e.started = !e.started, true
+			first = !e.started && !e.ending
+			e.started = e.started || first
 		case "ready":
-			first, e.ready = !e.ready, true
+			first = !e.ready && e.started && !e.ending
+			e.ready = e.ready || first
 		case "terminating":
 			first, e.ending = !e.ending, true
 			if e.ended.IsZero() {
@@ -153,10 +178,7 @@ func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name string, adopted 
 // begins when a sync leaves one running and ends when the next sync begins.
 func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
 	s.cfg.Store.with(pod.UID, func(e *entry) {
-		if e.initWait.On != "" {
-			trace.End(s.cfg.Bus, e.initSpan, e.initWait)
-			e.initWait = trace.Wait{}
-		}
+		s.endInitWait(e)
 		if container != "" {
 			e.initWait = trace.Wait{For: trace.WaitInit, On: "init container " + container}
 			e.initSpan = trace.Begin(s.cfg.Bus, trace.FromContext(ctx), e.initWait)
@@ -164,11 +186,21 @@ func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
 	})
 }
 
-func waitingFor(reasons map[string]podruntime.Reason) string {
-	for name, r := range reasons {
-		return fmt.Sprintf("container %s: %s", name, r.Reason)
+// endInitWait is called with the store's lock.
+func (s *Syncer) endInitWait(e *entry) {
+	if e.initWait.On != "" {
+		trace.End(s.cfg.Bus, e.initSpan, e.initWait)
+		e.initWait = trace.Wait{}
 	}
-	return ""
+}
+
+// waitingFor names the containers that wait, and why.
+func waitingFor(reasons map[string]podruntime.Reason) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(reasons)) {
+		out = append(out, fmt.Sprintf("container %s: %s", name, reasons[name].Reason))
+	}
+	return strings.Join(out, ", ")
 }
 
 // publishStatus makes the pod's status anew and publishes it if views would show a change.

@@ -75,7 +75,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		address := net.JoinHostPort(l.address, strconv.Itoa(int(l.port)))
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
-			s.close()
+			s.Close()
 			return fmt.Errorf("%s: %w\n  remedy: end what listens there (another kubelet?), choose another port, or turn it off with %s=0", l.flag, err, l.flag)
 		}
 		s.serves = append(s.serves, serve{listener, &http.Server{
@@ -116,7 +116,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-func (s *Server) close() {
+// Close ends what Listen bound. Only a server that does not run needs it.
+func (s *Server) Close() {
 	for _, v := range s.serves {
 		_ = v.listener.Close() // nothing was served on it
 	}

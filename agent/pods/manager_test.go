@@ -1,0 +1,407 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// desk is a Manager whose neighbours are fakes.
+type desk struct {
+	*Manager
+	t       *testing.T
+	rec     *tracetest.Recorder
+	workers *fakeWorkers
+	seen    fakeSeen
+	tidied  int
+	cleaned func(known func(types.UID) bool) ([]string, error)
+}
+
+func newDesk(t *testing.T, maxPods int) *desk {
+	t.Helper()
+	d := &desk{t: t, rec: tracetest.New(t), workers: &fakeWorkers{states: map[types.UID]worker.State{}}, seen: fakeSeen{}}
+	m, err := New(Config{
+		Workers: d.workers, Seen: d.seen, Store: NewStore(), MaxPods: maxPods, Bus: d.rec.Bus(),
+		Tidy: func() { d.tidied++ }, Orphans: []Orphans{d},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Manager = m
+	return d
+}
+
+// Clean implements Orphans.
+func (d *desk) Clean(_ context.Context, known func(types.UID) bool) ([]string, error) {
+	if d.cleaned == nil {
+		return nil, nil
+	}
+	return d.cleaned(known)
+}
+
+func (d *desk) send(op podsource.Op, pods ...*v1.Pod) {
+	d.Config(d.t.Context(), podsource.Update{Op: op, Source: "file", Pods: pods})
+}
+
+func (d *desk) allSources() {
+	d.Config(d.t.Context(), podsource.Update{Op: podsource.OpAdd, AllSources: true})
+}
+
+func (d *desk) asked(want ...string) {
+	d.t.Helper()
+	if diff := cmp.Diff(want, d.workers.took()); diff != "" {
+		d.t.Errorf("asked of the workers (-want +got):\n%s", diff)
+	}
+}
+
+func (d *desk) decided(want ...string) {
+	d.t.Helper()
+	if diff := cmp.Diff(want, decisions(d.rec)); diff != "" {
+		d.t.Errorf("decisions (-want +got):\n%s", diff)
+	}
+}
+
+func TestOperations(t *testing.T) {
+	d := newDesk(t, 0)
+	pod := podOf("web", "u1")
+	d.send(podsource.OpAdd, pod)
+	d.asked("u1: ADD")
+	d.decided("admission default/web: admit, nothing speaks against it")
+	newer := podOf("web", "u1", func(p *v1.Pod) { p.Labels = map[string]string{"new": "yes"} })
+	d.send(podsource.OpUpdate, newer)
+	d.asked("u1: UPDATE")
+	if got := d.cfg.Store.Pods(); len(got) != 1 || got[0].Labels["new"] != "yes" {
+		t.Errorf("the store has %+v, want the newer pod", got)
+	}
+	d.send(podsource.OpReconcile, newer)
+	d.asked("u1: wake RECONCILE retry=false known=true")
+	d.send(podsource.OpDelete, podOf("web", "u1", func(p *v1.Pod) { p.DeletionGracePeriodSeconds = new(int64(5)) }))
+	d.asked("u1: DELETE end grace=5, deleted")
+	d.send(podsource.OpRemove, newer)
+	d.asked("u1: REMOVE end remove, removed from its source")
+	if diff := cmp.Diff([]string{"seen web"}, milestones(d.rec)); diff != "" {
+		t.Errorf("milestones (-want +got):\n%s", diff)
+	}
+}
+
+func TestSyncAndLifecycleWake(t *testing.T) {
+	d := newDesk(t, 0)
+	d.send(podsource.OpAdd, podOf("web", "u1"))
+	d.allSources()
+	d.workers.took()
+	d.tidied = 0
+	d.Sync(t.Context(), "u1")
+	d.Lifecycle(t.Context(), pleg.Event{UID: "u1", Type: pleg.ContainerDied})
+	d.asked("u1: wake due retry=true known=true", "u1: wake ContainerDied retry=false known=true")
+	if d.tidied != 0 {
+		t.Errorf("housekeeping was asked for %d times because of a known pod", d.tidied)
+	}
+}
+
+// What stirs in a pod that nobody knows is housekeeping's, once it may do anything.
+func TestLifecycleOfAStranger(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		sources bool
+		states  []string
+		event   pleg.Type
+		want    int
+	}{
+		{"it runs", true, []string{"running"}, pleg.ContainerStarted, 1},
+		{"it does not run", true, []string{"exited"}, pleg.ContainerDied, 0},
+		{"something of it was removed", true, []string{"running"}, pleg.ContainerRemoved, 0},
+		{"too early", false, []string{"running"}, pleg.ContainerStarted, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, 0)
+			d.sources = c.sources
+			d.seen.run("stray", "u9", c.states...)
+			d.Lifecycle(t.Context(), pleg.Event{UID: "u9", Type: c.event})
+			if d.tidied != c.want {
+				t.Errorf("housekeeping was asked for %d times, want %d", d.tidied, c.want)
+			}
+		})
+	}
+}
+
+func TestAdmission(t *testing.T) {
+	over := func(d *desk, uid types.UID, phase v1.PodPhase) {
+		d.cfg.Store.with(uid, func(e *entry) { e.status.Phase = phase })
+	}
+	for _, c := range []struct {
+		name string
+		max  int
+		prep func(d *desk)
+		pod  *v1.Pod
+		want string
+	}{
+		{"room for one", 2, func(d *desk) { d.send(podsource.OpAdd, podOf("a", "u1")) }, podOf("web", "u2"), ""},
+		{"no room", 1, func(d *desk) { d.send(podsource.OpAdd, podOf("a", "u1")) }, podOf("web", "u2"), "OutOfpods"},
+		{"one that is over takes no room", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+			over(d, "u1", v1.PodSucceeded)
+		}, podOf("web", "u2"), ""},
+		{"a rejected one takes no room", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1", func(p *v1.Pod) { p.Spec.OS = &v1.PodOS{Name: "plan9"} }))
+		}, podOf("web", "u2"), ""},
+		{"one that goes takes no room", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+			d.send(podsource.OpRemove, podOf("a", "u1"))
+		}, podOf("web", "u2"), ""},
+		{"one that goes and comes again takes room", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+			d.send(podsource.OpRemove, podOf("a", "u1"))
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+		}, podOf("web", "u2"), "OutOfpods"},
+		{"a host port is taken", 0, func(d *desk) { d.send(podsource.OpAdd, podOf("a", "u1", hostPort(80))) }, podOf("web", "u2", hostPort(80)), "NodePorts"},
+		{"another system", 0, func(*desk) {}, podOf("web", "u2", func(p *v1.Pod) { p.Spec.OS = &v1.PodOS{Name: "plan9"} }), "PodOSNotSupported"},
+		{"no room, but it runs already", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+			d.seen.run("web", "u2", "running")
+		}, podOf("web", "u2"), ""},
+		{"no room, and what it was is dead", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+			d.seen.run("web", "u2", "exited")
+		}, podOf("web", "u2"), "OutOfpods"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, c.max)
+			c.prep(d)
+			d.workers.took()
+			d.send(podsource.OpAdd, c.pod)
+			verdicts := decisions(d.rec)
+			last := verdicts[len(verdicts)-1]
+			if c.want == "" {
+				d.asked("u2: ADD")
+				if !strings.HasPrefix(last, "admission default/web: admit, ") {
+					t.Errorf("decided %q", last)
+				}
+				return
+			}
+			d.asked()
+			if !strings.HasPrefix(last, "admission default/web: reject, "+c.want+": ") {
+				t.Errorf("decided %q, want rejected with %s", last, c.want)
+			}
+			for _, p := range d.cfg.Store.Pods() {
+				if p.UID == "u2" && (p.Status.Phase != v1.PodFailed || p.Status.Reason != c.want || p.Status.StartTime == nil) {
+					t.Errorf("its status is %+v", p.Status)
+				}
+			}
+			said := tracetest.Events[trace.PodStatus](d.rec)
+			if s := said[len(said)-1]; s.Phase != "Failed" || s.Reason != c.want || !strings.HasPrefix(s.Message, "Pod was rejected: ") {
+				t.Errorf("published status %+v", s)
+			}
+			events := tracetest.Events[trace.NodeEvent](d.rec)
+			if e := events[len(events)-1]; e.Type != "Warning" || e.Reason != c.want {
+				t.Errorf("published event %+v", e)
+			}
+		})
+	}
+}
+
+// A rejected pod has no worker. It stays, as failed, until its source drops it, and may come again.
+func TestRejectedPod(t *testing.T) {
+	d := newDesk(t, 0)
+	bad := podOf("web", "u1", func(p *v1.Pod) { p.Spec.OS = &v1.PodOS{Name: "plan9"} })
+	d.send(podsource.OpAdd, bad)
+	d.send(podsource.OpAdd, bad)
+	d.send(podsource.OpUpdate, bad)
+	d.send(podsource.OpDelete, bad)
+	d.asked()
+	d.allSources()
+	d.Housekeep(t.Context())
+	if !d.cfg.Store.Known("u1") {
+		t.Fatal("it is forgotten while its source has it")
+	}
+	d.send(podsource.OpRemove, bad)
+	d.asked()
+	if d.cfg.Store.Known("u1") {
+		t.Error("it is known after its source dropped it")
+	}
+	d.send(podsource.OpAdd, bad)
+	d.asked()
+	if diff := cmp.Diff([]string{"seen web", "gone web", "seen web"}, milestones(d.rec)); diff != "" {
+		t.Errorf("milestones (-want +got):\n%s", diff)
+	}
+}
+
+func TestAdoption(t *testing.T) {
+	d := newDesk(t, 0)
+	d.seen.run("web", "u1", "running")
+	d.send(podsource.OpAdd, podOf("web", "u1"))
+	d.asked("u1: ADD")
+	d.decided("admission default/web: admit, its containers run already: it is adopted")
+	if diff := cmp.Diff([]string{"seen web adopted"}, milestones(d.rec)); diff != "" {
+		t.Errorf("milestones (-want +got):\n%s", diff)
+	}
+}
+
+// A static pod whose manifest changed while no agent ran ends the version that runs; pods
+// of other names, pods that are known and pods of the API server's are let alone.
+func TestReplaceOfAnEarlierVersion(t *testing.T) {
+	t.Run("static", func(t *testing.T) {
+		d := newDesk(t, 0)
+		d.seen.run("web", "old", "running")
+		d.seen.run("db", "other", "running")
+		d.send(podsource.OpAdd, podOf("web", "new"))
+		d.asked("old: housekeeping end grace=1 remove, its manifest has changed since", "new: ADD")
+		d.decided("admission default/web: admit, nothing speaks against it", "housekeeping default/web: remove, its manifest has changed since")
+	})
+	t.Run("known", func(t *testing.T) {
+		d := newDesk(t, 0)
+		d.seen.run("web", "old", "running")
+		d.send(podsource.OpAdd, podOf("web", "old"))
+		d.send(podsource.OpRemove, podOf("web", "old"))
+		d.workers.took()
+		d.send(podsource.OpAdd, podOf("web", "new"))
+		d.asked("new: ADD")
+	})
+	t.Run("of the API server", func(t *testing.T) {
+		d := newDesk(t, 0)
+		d.seen.run("web", "old", "running")
+		d.send(podsource.OpAdd, podOf("web", "new", func(p *v1.Pod) { p.Annotations["kubernetes.io/config.source"] = "api" }))
+		d.asked("new: ADD")
+	})
+}
+
+func TestHousekeepingWaitsForAllSources(t *testing.T) {
+	d := newDesk(t, 0)
+	d.cleaned = func(func(types.UID) bool) ([]string, error) {
+		t.Error("orphans are cleaned before every source has reported")
+		return nil, nil
+	}
+	d.seen.run("stray", "u9", "running")
+	d.send(podsource.OpAdd, podOf("web", "u1"))
+	d.workers.took()
+	if got := d.Housekeep(t.Context()); got != "not every source has reported: nothing is removed" {
+		t.Errorf("it says %q", got)
+	}
+	d.asked()
+	d.cleaned = nil
+	d.allSources()
+	d.allSources()
+	if d.tidied != 1 {
+		t.Errorf("housekeeping was asked for %d times by the last source, want once", d.tidied)
+	}
+	if got := d.Housekeep(t.Context()); got != "ended default/stray" {
+		t.Errorf("it says %q", got)
+	}
+	d.asked("u9: housekeeping end grace=1 remove, no source has it")
+	if got := d.Housekeep(t.Context()); got != "" {
+		t.Errorf("the second time it says %q", got)
+	}
+	d.asked()
+	inputs := tracetest.Events[trace.Decision](d.rec)[1].Inputs
+	if diff := cmp.Diff([]trace.KV{{K: "containers", V: "1"}, {K: "active", V: "true"}}, inputs); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+}
+
+// A pod that is gone is still in the cache until the runtime has told. It is no orphan then, nor
+// an earlier version of its successor.
+func TestWhatWasSeenBeforeTheEndIsNoOrphan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, 0)
+		d.allSources()
+		d.seen.run("web", "u1", "running")
+		time.Sleep(time.Second)
+		d.cfg.Store.retire("u1", func(*entry, *entry) {})
+		d.Housekeep(t.Context())
+		d.send(podsource.OpAdd, podOf("web", "u2"))
+		d.asked("u2: ADD")
+		time.Sleep(time.Second)
+		d.seen.run("web", "u1", "running") // a call that was given up on made it all the same
+		d.Housekeep(t.Context())
+		d.asked("u1: housekeeping end grace=1 remove, no source has it")
+		d.seen.forget("u1")
+		d.Housekeep(t.Context())
+		if n := len(d.cfg.Store.gone); n != 0 {
+			t.Errorf("%d ends are remembered of pods that nobody sees", n)
+		}
+	})
+}
+
+// What is told to end has a worker until it is gone. If it has none, housekeeping makes one.
+func TestHousekeepingFinishesWhatEnds(t *testing.T) {
+	d := newDesk(t, 0)
+	d.allSources()
+	d.send(podsource.OpAdd, podOf("web", "u1"), podOf("db", "u2"))
+	d.send(podsource.OpRemove, podOf("web", "u1"))
+	d.workers.took()
+	d.Housekeep(t.Context())
+	d.asked()
+	delete(d.workers.states, "u1")
+	delete(d.workers.states, "u2") // nobody told it to end
+	if got := d.Housekeep(t.Context()); got != "ended default/web" {
+		t.Errorf("it says %q", got)
+	}
+	d.asked("u1: housekeeping end remove, removed from its source")
+}
+
+func TestOrphanCleaners(t *testing.T) {
+	d := newDesk(t, 0)
+	d.send(podsource.OpAdd, podOf("web", "desired"))
+	d.send(podsource.OpAdd, podOf("bad", "rejected", func(p *v1.Pod) { p.Spec.OS = &v1.PodOS{Name: "plan9"} }))
+	d.workers.states["ending"] = worker.Terminating
+	d.seen.run("stray", "stray", "running")
+	d.seen.run("dead", "dead", "exited")
+	d.allSources()
+	known := map[types.UID]bool{}
+	d.cleaned = func(ask func(types.UID) bool) ([]string, error) {
+		for _, uid := range []types.UID{"desired", "rejected", "ending", "stray", "dead", "unknown"} {
+			known[uid] = ask(uid)
+		}
+		return []string{"directory of unknown"}, errors.New("cannot remove another")
+	}
+	got := d.Housekeep(t.Context())
+	want := map[types.UID]bool{"desired": true, "rejected": true, "ending": true, "stray": true, "dead": true, "unknown": false}
+	if diff := cmp.Diff(want, known); diff != "" {
+		t.Errorf("known (-want +got):\n%s", diff)
+	}
+	if !strings.HasSuffix(got, "directory of unknown; cannot remove another") {
+		t.Errorf("it says %q", got)
+	}
+}
+
+func TestWhatIsNotActedOnIsSaidOnce(t *testing.T) {
+	d := newDesk(t, 0)
+	pod := podOf("web", "u1", func(p *v1.Pod) {
+		p.Spec.Containers[0].LivenessProbe = &v1.Probe{}
+		p.Spec.InitContainers = []v1.Container{{Name: "init", Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{}}}}
+		p.Spec.RuntimeClassName = new("kata")
+	})
+	d.send(podsource.OpAdd, pod, podOf("plain", "u2"))
+	d.send(podsource.OpUpdate, pod)
+	d.send(podsource.OpAdd, pod)
+	var said []string
+	for _, r := range d.rec.OfKind("log") {
+		l, _ := r.Event.(*trace.Log)
+		said = append(said, r.Pod.Name+": "+l.Message)
+	}
+	want := []string{"web: this build does not act on spec.initContainers[0].lifecycle.preStop, spec.containers[0].livenessProbe, spec.runtimeClassName yet"}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("said (-want +got):\n%s", diff)
+	}
+}
+
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	if _, err := New(Config{}); err == nil {
+		t.Error("no error for an empty Config")
+	}
+	if _, err := NewSyncer(SyncerConfig{}); err == nil {
+		t.Error("no error for an empty SyncerConfig")
+	}
+}
