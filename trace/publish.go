@@ -13,7 +13,7 @@ func Point[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 		return parent
 	}
 	s := child(parent)
-	publish[E, P](b, EdgePoint, s, b.now(), 0, e)
+	publish[E, P](b, EdgePoint, s, e)
 	return s
 }
 
@@ -24,8 +24,7 @@ func Begin[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 		return parent
 	}
 	s := child(parent)
-	s.start = b.now()
-	publish[E, P](b, EdgeBegin, s, s.start, 0, e)
+	s.start = publish[E, P](b, EdgeBegin, s, e)
 	return s
 }
 
@@ -34,11 +33,7 @@ func End[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	if b == nil {
 		return
 	}
-	now := b.now()
-	if s.start == 0 {
-		s.start = now // it was never begun on this bus
-	}
-	publish[E, P](b, EdgeEnd, s, now, now-s.start, e)
+	publish[E, P](b, EdgeEnd, s, e)
 }
 
 func child(parent Span) Span {
@@ -50,9 +45,11 @@ func child(parent Span) Span {
 }
 
 // publish copies e into the box of the oldest slot. Boxes are recycled per
-// event type, so a warm ring allocates nothing; readers copy out under the lock.
-func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, now, dur int64, e E) {
+// event type, so a warm ring allocates nothing; readers copy out under the lock. The
+// clock is read under it too, so that times are in the order of sequence numbers.
+func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (now int64) {
 	b.mu.Lock()
+	now = b.now()
 	slot := &b.slots[b.next&uint64(len(b.slots)-1)]
 	box, ok := slot.Event.(P)
 	if !ok {
@@ -64,7 +61,10 @@ func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, now, dur int64, e
 	slot.Seq = b.next
 	slot.Time = now
 	slot.Edge = edge
-	slot.Dur = durationOf(dur)
+	slot.Dur = 0
+	if edge == EdgeEnd && s.start != 0 { // 0: it was never begun on this bus
+		slot.Dur = durationOf(now - s.start)
+	}
 	slot.Trace = s.Trace
 	slot.Span = s.ID
 	slot.Parent = s.Parent
@@ -72,6 +72,7 @@ func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, now, dur int64, e
 	b.next++
 	b.wake()
 	b.mu.Unlock()
+	return now
 }
 
 // retire keeps a box for the next event of its type.
