@@ -31,6 +31,7 @@ type agent struct {
 	more   chan struct{} // closed at the next record
 	from   int           // waits look at records from here on
 	killAt func(*trace.Record) bool
+	signal os.Signal // for killAt
 }
 
 // command is the binary with the node's flags.
@@ -51,7 +52,7 @@ func (n *node) command(more ...string) *exec.Cmd {
 // start runs an agent and returns when it is ready.
 func (n *node) start(more ...string) *agent {
 	n.t.Helper()
-	a := n.launch(nil, more...)
+	a := n.launch(nil, nil, more...)
 	a.wait("agent ready", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Agent)
 		return ok && e.State == "ready"
@@ -59,12 +60,12 @@ func (n *node) start(more ...string) *agent {
 	return a
 }
 
-// launch runs an agent, which is killed by SIGKILL at the first record that killAt picks.
-func (n *node) launch(killAt func(*trace.Record) bool, more ...string) *agent {
+// launch runs an agent, which gets the signal at the first record that at picks.
+func (n *node) launch(sig os.Signal, at func(*trace.Record) bool, more ...string) *agent {
 	n.t.Helper()
 	a := &agent{
 		node: n, cmd: n.command(more...), done: make(chan struct{}), more: make(chan struct{}),
-		model: model.New(model.Options{}), killAt: killAt,
+		model: model.New(model.Options{}), signal: sig, killAt: at,
 	}
 	a.cmd.Stderr = &a.stderr
 	out, err := a.cmd.StdoutPipe()
@@ -100,7 +101,7 @@ func (a *agent) follow(out io.Reader) {
 		a.more = make(chan struct{})
 		if a.killAt != nil && a.killAt(&rec) {
 			a.killAt = nil
-			_ = a.cmd.Process.Kill()
+			_ = a.cmd.Process.Signal(a.signal)
 		}
 		a.mu.Unlock()
 	}
@@ -127,6 +128,7 @@ func (a *agent) stop() {
 	if code := a.cmd.ProcessState.ExitCode(); code != 0 {
 		a.node.t.Errorf("the agent ended with %d after SIGTERM: %s", code, &a.stderr)
 	}
+	a.checkStream()
 }
 
 func (a *agent) end(sig syscall.Signal) {

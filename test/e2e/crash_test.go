@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -68,13 +69,13 @@ func TestKilled(t *testing.T) {
 			n := newNode(t)
 			var a *agent
 			if p.ending {
-				a = n.launch(p.at)
+				a = n.launch(syscall.SIGKILL, p.at)
 				n.put("crashing.yaml", crashing)
 				a.ready("crashing")
 				n.drop("crashing.yaml")
 			} else {
 				n.put("crashing.yaml", crashing)
-				a = n.launch(p.at)
+				a = n.launch(syscall.SIGKILL, p.at)
 			}
 			<-a.done
 			if a.cmd.ProcessState.Success() {
@@ -84,30 +85,81 @@ func TestKilled(t *testing.T) {
 			if p.ending {
 				return // what is left is looked at when the node is finished
 			}
-			a.ready("crashing")
-			var names []string
-			for _, r := range n.runs("crashing") {
-				names = append(names, strings.Fields(r)[0])
-			}
-			if got := strings.Join(names, " "); got != "a b" {
-				t.Errorf("containers that run: %s, want a b", got)
-			}
-			n.await("housekeeping", func() bool { return len(n.sandboxes("crashing")) == 1 })
-			for _, c := range n.containers("crashing") {
-				if c.PodSandboxId != n.sandboxes("crashing")[0].Id {
-					t.Errorf("container %s is in a sandbox that is gone", c.Id)
-				}
-			}
-			seen := map[string]bool{}
-			for _, m := range n.mounts(n.root) {
-				if seen[m] {
-					t.Errorf("%s is mounted twice", m)
-				}
-				seen[m] = true
-			}
-			if len(seen) != 2 {
-				t.Errorf("mounts %v, want those of the memory volume and the projected file", seen)
-			}
+			n.recovered(a)
 		})
+	}
+}
+
+// TestEndedWhileStarting ends the agent by SIGTERM in the middle of a start: it ends in order
+// and the next one brings the pod up, once.
+func TestEndedWhileStarting(t *testing.T) {
+	for _, p := range killPoints {
+		if p.name != "sandbox begins" && p.name != "a's creation begins" && p.name != "a is started" {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			n := newNode(t)
+			n.put("crashing.yaml", crashing)
+			a := n.launch(syscall.SIGTERM, p.at)
+			<-a.done
+			a.stop()
+			n.recovered(n.start())
+		})
+	}
+}
+
+// TestKilledInBurst kills the agent while many pods start at once.
+func TestKilledInBurst(t *testing.T) {
+	n := newNode(t)
+	var pods []string
+	for i := range 8 {
+		pods = append(pods, fmt.Sprintf("burst%d", i))
+		n.put(pods[i]+".yaml", named(pods[i]))
+	}
+	started := 0
+	a := n.launch(syscall.SIGKILL, func(r *trace.Record) bool {
+		if m, ok := r.Event.(*trace.Milestone); ok && m.Name == "started" {
+			started++
+		}
+		return started == 3
+	})
+	<-a.done
+	a = n.start()
+	a.ready(pods...)
+	for _, p := range pods {
+		if got := n.runs(p); len(got) != 1 {
+			t.Errorf("%s runs %v", p, got)
+		}
+		n.await("housekeeping", func() bool { return len(n.sandboxes(p)) == 1 })
+	}
+}
+
+// recovered sees that the crashing pod is as it should be: one sandbox, each container
+// once, each volume mounted once.
+func (n *node) recovered(a *agent) {
+	n.t.Helper()
+	a.ready("crashing")
+	var names []string
+	for _, r := range n.runs("crashing") {
+		names = append(names, strings.Fields(r)[0])
+	}
+	if got := strings.Join(names, " "); got != "a b" {
+		n.t.Errorf("containers that run: %s, want a b", got)
+	}
+	n.await("housekeeping", func() bool { return len(n.sandboxes("crashing")) == 1 })
+	for _, c := range n.containers("crashing") {
+		if c.PodSandboxId != n.sandboxes("crashing")[0].Id {
+			n.t.Errorf("container %s is in a sandbox that is gone", c.Id)
+		}
+	}
+	seen := map[string]bool{}
+	for _, m := range n.mounts(n.root) {
+		if seen[m] {
+			n.t.Errorf("%s is mounted twice", m)
+		}
+		seen[m] = true
+	}
+	if len(seen) != 2 {
+		n.t.Errorf("mounts %v, want those of the memory volume and the projected file", seen)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -81,14 +82,7 @@ func TestPullProgress(t *testing.T) {
 	n.forget(lab.Image60M)
 	n.forget(lab.ImageHTTP)
 	a := n.start()
-	if err := n.SetLimits(n.ctx(), lab.Limits{Rate: 40 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := n.SetLimits(n.ctx(), lab.Limits{}); err != nil {
-			t.Error(err)
-		}
-	})
+	n.limit(lab.Limits{Rate: 40 << 20})
 	n.put("large.yaml", sleeper("large", "$60M", "IfNotPresent"))
 	a.wait("the large pull's beginning", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.ImagePull)
@@ -123,4 +117,31 @@ func TestPullProgress(t *testing.T) {
 	if len(sandbox) != 1 || sandbox[0].Time > large[0].Time {
 		t.Error("the sandbox was not made while the image was pulled")
 	}
+}
+
+// TestRemovedWhilePulling removes a pod whose image would take a minute to come.
+func TestRemovedWhilePulling(t *testing.T) {
+	n := newNode(t)
+	n.forget(lab.Image60M)
+	a := n.start()
+	n.limit(lab.Limits{Rate: 1 << 20})
+	n.put("large.yaml", sleeper("large", "$60M", "IfNotPresent"))
+	a.wait("progress of the pull", func(r *trace.Record) bool { _, ok := r.Event.(*trace.ImageProgress); return ok })
+	n.drop("large.yaml")
+	if m := a.milestone("large", "gone"); m.Since > 10*time.Second {
+		t.Errorf("the pod was gone after %s: it waited for its image", m.Since)
+	}
+}
+
+// limit makes the registry slow for the rest of the test.
+func (n *node) limit(l lab.Limits) {
+	n.t.Helper()
+	if err := n.SetLimits(n.ctx(), l); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() {
+		if err := n.SetLimits(n.ctx(), lab.Limits{}); err != nil {
+			n.t.Error(err)
+		}
+	})
 }

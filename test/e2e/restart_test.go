@@ -146,16 +146,19 @@ spec:
 		t.Errorf("before %v, after %v", before, after)
 	}
 
-	// The sandbox is lost: everything starts anew in the next one.
+	// The sandbox of another pod is lost: everything starts anew in the next one.
+	n.put("web.yaml", web)
+	a.ready("web")
 	a.mark()
+	sandbox = n.sandboxes("web")[0].Id
 	if _, err := n.runtime.StopPodSandbox(n.ctx(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: sandbox}); err != nil {
 		t.Fatal(err)
 	}
-	a.status("pair", "all run in another sandbox", func(s trace.PodStatus) bool { return s.Ready == 2 && s.SandboxID != sandbox })
-	if got := n.runs("pair"); len(got) != 2 {
+	a.status("web", "all run in another sandbox", func(s trace.PodStatus) bool { return s.Ready == 1 && s.SandboxID != sandbox })
+	if got := n.runs("web"); len(got) != 1 {
 		t.Errorf("after the sandbox was lost: %v", got)
 	}
-	if got := n.sandboxes("pair")[0].Metadata.Attempt; got != 1 {
+	if got := n.sandboxes("web")[0].Metadata.Attempt; got != 1 {
 		t.Errorf("attempt %d of the sandbox, want 1", got)
 	}
 }
