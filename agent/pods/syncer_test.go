@@ -1,0 +1,427 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// bench is a Manager and a Syncer with real workers between them, on a fake runtime. Its
+// clock is the bubble's.
+type bench struct {
+	*Manager
+	t       *testing.T
+	rec     *tracetest.Recorder
+	rt      *fakeRuntime
+	network *fakeNetwork
+	seen    fakeSeen
+	workers *worker.Manager
+	syncer  *Syncer
+	ready   bool // what statuses say
+	stop    func()
+	// afterClean, if set, is called when nothing is left of a pod and its worker is still there.
+	afterClean func()
+}
+
+// hooked is the Syncer as the workers see it.
+type hooked struct {
+	*Syncer
+	b *bench
+}
+
+func (h hooked) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
+	err := h.Syncer.Clean(ctx, pod, remove, order)
+	if h.b.afterClean != nil {
+		h.b.afterClean()
+	}
+	return err
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, rec: tracetest.New(t), rt: &fakeRuntime{}, network: &fakeNetwork{}, seen: fakeSeen{}}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := NewStore()
+	var err error
+	b.syncer, err = NewSyncer(SyncerConfig{Runtime: b.rt, Network: b.network, Store: store, Status: b.status, Bus: b.rec.Bus()})
+	check(err)
+	b.workers, err = worker.New(worker.Config{Syncer: hooked{b.syncer, b}, Bus: b.rec.Bus()})
+	check(err)
+	b.Manager, err = New(Config{Workers: b.workers, Seen: b.seen, Store: store, Bus: b.rec.Bus()})
+	check(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.workers.Run(ctx) }()
+	b.stop = func() {
+		t.Helper()
+		cancel()
+		check(<-done)
+		b.syncer.Settle()
+		if open := openWaits(t, b.rec); len(open) > 0 {
+			t.Errorf("waits without an end: %v", open)
+		}
+	}
+	return b
+}
+
+// status is a StatusFunc that says what the bench says.
+func (b *bench) status(_ *v1.Pod, _ v1.PodStatus, _ map[string]podruntime.Reason) (v1.PodStatus, trace.PodStatus) {
+	st, said := v1.PodStatus{Phase: v1.PodRunning}, trace.PodStatus{Phase: "Running", Total: 1}
+	if b.ready {
+		st.Conditions, said.Ready = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}, 1
+	}
+	return st, said
+}
+
+// send gives the loop's update and waits for what comes of it.
+func (b *bench) send(op podsource.Op, pods ...*v1.Pod) {
+	b.Config(b.t.Context(), podsource.Update{Op: op, Source: "file", Pods: pods})
+	synctest.Wait()
+}
+
+// wake makes a pod's worker look again.
+func (b *bench) wake(uid types.UID) {
+	b.t.Helper()
+	if !b.workers.Wake(uid, worker.Cause{Text: "ContainerStarted"}) {
+		b.t.Errorf("pod %s has no worker", uid)
+	}
+	synctest.Wait()
+}
+
+func (b *bench) expect(what string, want, got []string) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// A life: each milestone once, in order, with the time since the pod was seen, or for its end since it was told to end.
+func TestMilestones(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.rt.sync = func(context.Context, *v1.Pod) (podruntime.Outcome, error) {
+			time.Sleep(2 * time.Second)
+			return podruntime.Outcome{Running: true, Acted: true}, nil
+		}
+		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(4 * time.Second); return nil }
+		b.rt.clean = func(context.Context, *v1.Pod, bool) error { time.Sleep(time.Second); return nil }
+		pod := podOf("web", "u1")
+		b.send(podsource.OpAdd, pod)
+		pass(5 * time.Second)
+		for range 3 {
+			b.wake("u1")
+			pass(3 * time.Second)
+		}
+		b.ready = true
+		for range 3 {
+			b.wake("u1")
+			pass(3 * time.Second)
+		}
+		b.send(podsource.OpRemove, pod)
+		pass(time.Minute)
+		b.expect("milestones", []string{
+			"seen web", "started web 2s", "ready web 16s", "terminating web 23s", "gone web 5s",
+		}, milestones(b.rec))
+		b.expect("calls of the end", []string{"kill web grace=30, removed from its source", "clean web remove=true", "forget u1"}, b.rt.took()[7:])
+		if b.cfg.Store.Known("u1") || b.workers.State("u1") != worker.None {
+			t.Error("something of it is left")
+		}
+		b.stop()
+	})
+}
+
+// A pod that comes to its end by itself is cleaned and stays until its source drops it.
+func TestPodThatIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.rt.sync = func(context.Context, *v1.Pod) (podruntime.Outcome, error) {
+			return podruntime.Outcome{Finished: true}, nil
+		}
+		pod := podOf("job", "u1")
+		b.send(podsource.OpAdd, pod)
+		b.expect("calls", []string{"sync job", "kill job grace=30, all containers have ended", "clean job remove=false"}, b.rt.took())
+		if !b.cfg.Store.Known("u1") {
+			t.Error("it is forgotten while its source has it")
+		}
+		pass(time.Minute)
+		b.send(podsource.OpRemove, pod)
+		b.expect("calls of the end", []string{"clean job remove=true", "forget u1"}, b.rt.took())
+		b.expect("milestones", []string{"seen job", "terminating job", "gone job 1m0s"}, milestones(b.rec))
+		b.stop()
+	})
+}
+
+// A pod whose containers run and are ready while the agent may not look at it, for the
+// network is not there, is not ready before it is started.
+func TestReadyComesAfterStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.ready = true
+		b.network.set("no CNI")
+		b.rt.sync = func(context.Context, *v1.Pod) (podruntime.Outcome, error) {
+			return podruntime.Outcome{Running: true}, nil
+		}
+		b.send(podsource.OpAdd, podOf("web", "u1"))
+		b.expect("milestones", []string{"seen web"}, milestones(b.rec))
+		b.network.set("")
+		pass(time.Second)
+		b.expect("milestones", []string{"seen web", "started web 1s adopted", "ready web 1s"}, milestones(b.rec))
+		b.stop()
+	})
+}
+
+// A pod that never became ready does not while it ends.
+func TestNoReadyAfterTerminating(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.send(podsource.OpAdd, podOf("web", "u1"))
+		b.ready = true
+		var tries atomic.Int32
+		b.rt.kill = func(context.Context, *v1.Pod) error {
+			if tries.Add(1) == 1 {
+				return errors.New("not now")
+			}
+			return nil
+		}
+		b.send(podsource.OpRemove, podOf("web", "u1"))
+		pass(time.Second)
+		b.expect("milestones", []string{"seen web", "started web", "terminating web", "gone web 1s"}, milestones(b.rec))
+		b.stop()
+	})
+}
+
+func TestStatusIsPublishedOnChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.send(podsource.OpAdd, podOf("web", "u1"))
+		for range 5 {
+			b.wake("u1")
+		}
+		b.ready = true
+		for range 5 {
+			b.wake("u1")
+		}
+		var got []string
+		for _, r := range b.rec.OfKind("pod.status") {
+			s, _ := r.Event.(*trace.PodStatus)
+			got = append(got, fmt.Sprintf("%s %d/%d", r.Pod.Name, s.Ready, s.Total))
+		}
+		b.expect("statuses", []string{"web 0/1", "web 1/1"}, got)
+		b.stop()
+	})
+}
+
+// While the pod network is not ready, pods wait, are looked at each second and say why
+// once; those on the host's network do not wait.
+func TestNetworkNotReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.network.set("no CNI")
+		b.send(podsource.OpAdd, podOf("web", "u1"), podOf("host", "u2", func(p *v1.Pod) { p.Spec.HostNetwork = true }))
+		b.expect("calls", []string{"sync host"}, b.rt.took())
+		b.expect("open waits", []string{"runtime: the pod network no CNI"}, openWaits(t, b.rec))
+		pass(10500 * time.Millisecond)
+		b.network.set("CNI is broken")
+		pass(2 * time.Second)
+		b.expect("calls", nil, b.rt.took())
+		var said []string
+		for _, r := range b.rec.OfKind("node.event") {
+			e, _ := r.Event.(*trace.NodeEvent)
+			said = append(said, r.Pod.Name+" "+e.Reason+": "+e.Message)
+		}
+		b.expect("events", []string{"web NetworkNotReady: network is not ready: no CNI", "web NetworkNotReady: network is not ready: CNI is broken"}, said)
+		b.network.set("")
+		pass(time.Second)
+		b.expect("calls", []string{"sync web"}, b.rt.took())
+		b.expect("open waits", nil, openWaits(t, b.rec))
+		b.stop()
+	})
+}
+
+// The wait for an init container begins when a sync leaves one running and ends with
+// the next sync, the pod's end or the agent's.
+func TestInitWait(t *testing.T) {
+	const open = "init: init container migrate"
+	for _, c := range []struct {
+		name string
+		then func(b *bench)
+		want []string
+	}{
+		{"it is done", func(b *bench) {
+			b.rt.sync = nil
+			b.wake("u1")
+		}, nil},
+		{"it goes on", func(b *bench) { b.wake("u1") }, []string{open}},
+		{"the sync fails", func(b *bench) {
+			b.rt.sync = func(context.Context, *v1.Pod) (podruntime.Outcome, error) {
+				return podruntime.Outcome{}, errors.New("no luck")
+			}
+			b.wake("u1")
+		}, []string{"backoff: the next try after an error no luck"}},
+		{"the pod ends", func(b *bench) { b.send(podsource.OpRemove, podOf("web", "u1")) }, nil},
+		{"the agent ends", func(b *bench) { b.stop() }, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				b.rt.sync = func(context.Context, *v1.Pod) (podruntime.Outcome, error) {
+					return podruntime.Outcome{Acted: true, Init: "migrate"}, nil
+				}
+				b.send(podsource.OpAdd, podOf("web", "u1"))
+				b.expect("open waits", []string{open}, openWaits(t, b.rec))
+				pass(time.Second)
+				c.then(b)
+				b.expect("open waits afterwards", c.want, openWaits(t, b.rec))
+				if c.name != "the agent ends" {
+					b.stop()
+				}
+			})
+		})
+	}
+}
+
+// What a sync asks to be called again for is a named wait.
+func TestWaitsOfASync(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		out  podruntime.Outcome
+		want []string
+	}{
+		{"nothing", podruntime.Outcome{}, nil},
+		{"a back-off", podruntime.Outcome{RetryAt: time.Unix(1<<33, 0)}, []string{"backoff: a back-off to run out container app: CrashLoopBackOff, container db: ImagePullBackOff"}},
+		{"the runtime", podruntime.Outcome{RetryAt: time.Unix(1<<33, 0), Early: true}, []string{"runtime: the runtime to tell of the latest action"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				b.rt.why = map[string]podruntime.Reason{"db": {Reason: "ImagePullBackOff"}, "app": {Reason: "CrashLoopBackOff"}}
+				b.rt.sync = func(context.Context, *v1.Pod) (podruntime.Outcome, error) { return c.out, nil }
+				b.send(podsource.OpAdd, podOf("web", "u1"))
+				b.expect("open waits", c.want, openWaits(t, b.rec))
+				b.stop()
+			})
+		})
+	}
+}
+
+// A manifest that is removed and put back makes the same UID: the pod goes, then lives anew.
+func TestAddedAnewWhileItGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(5 * time.Second); return nil }
+		pod := podOf("web", "u1")
+		b.send(podsource.OpAdd, pod)
+		b.send(podsource.OpRemove, pod)
+		pass(time.Second)
+		b.send(podsource.OpAdd, pod)
+		b.expect("milestones while it goes", []string{"seen web", "started web", "terminating web"}, milestones(b.rec))
+		pass(10 * time.Second)
+		b.expect("milestones", []string{
+			"seen web", "started web", "terminating web", "gone web 5s", "seen web", "started web",
+		}, milestones(b.rec))
+		b.expect("calls", []string{"sync web", "kill web grace=30, removed from its source", "clean web remove=true", "forget u1", "sync web"}, b.rt.took())
+		b.stop()
+	})
+}
+
+// Removed again before its earlier life has ended, it does not live anew.
+func TestAddedAnewAndRemovedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(5 * time.Second); return nil }
+		pod := podOf("web", "u1")
+		b.send(podsource.OpAdd, pod)
+		b.send(podsource.OpRemove, pod)
+		b.send(podsource.OpAdd, pod)
+		b.send(podsource.OpRemove, pod)
+		pass(time.Minute)
+		b.expect("milestones", []string{"seen web", "started web", "terminating web", "gone web 5s"}, milestones(b.rec))
+		if b.cfg.Store.Known("u1") || b.workers.State("u1") != worker.None {
+			t.Error("something of it is left")
+		}
+		b.stop()
+	})
+}
+
+// Added anew after nothing is left of it and before its worker is: it lives anew. Removed once
+// more in that moment, it is gone for good by the next housekeeping at the latest.
+func TestAddedAnewInTheLastMoment(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ops   []podsource.Op
+		alive bool
+	}{
+		{"added", []podsource.Op{podsource.OpAdd}, true},
+		{"added and removed", []podsource.Op{podsource.OpAdd, podsource.OpRemove}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				b.sources = true
+				pod := podOf("web", "u1")
+				b.afterClean = func() {
+					b.afterClean = nil
+					for _, op := range c.ops {
+						b.Config(t.Context(), podsource.Update{Op: op, Source: "file", Pods: []*v1.Pod{pod}})
+					}
+				}
+				b.send(podsource.OpAdd, pod)
+				b.send(podsource.OpRemove, pod)
+				b.Housekeep(t.Context())
+				synctest.Wait()
+				want := []string{"seen web", "started web", "terminating web", "gone web", "seen web"}
+				if c.alive {
+					want = append(want, "started web")
+				} else {
+					want = append(want, "terminating web", "gone web")
+				}
+				b.expect("milestones", want, milestones(b.rec))
+				if known, working := b.cfg.Store.Known("u1"), b.workers.State("u1") != worker.None; known != c.alive || working != c.alive {
+					t.Errorf("known %t, has a worker %t, want %t", known, working, c.alive)
+				}
+				b.stop()
+			})
+		})
+	}
+}
+
+// A pod that nobody knows is ended without having been seen.
+func TestOrphanEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.sources = true
+		b.seen.run("stray", "u9", "running")
+		b.Housekeep(t.Context())
+		pass(time.Second)
+		b.expect("calls", []string{"kill stray grace=1, no source has it", "clean stray remove=true", "forget u9"}, b.rt.took())
+		b.Housekeep(t.Context())
+		pass(time.Second)
+		b.expect("calls of the next pass", nil, b.rt.took())
+		b.expect("milestones", []string{"gone stray"}, milestones(b.rec))
+		b.stop()
+	})
+}
