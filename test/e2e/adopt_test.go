@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,9 +85,7 @@ func TestIdentity(t *testing.T) {
 	}
 	id := map[string]string{labelPod: n.pod("web"), "io.kubernetes.pod.namespace": "default", labelUID: uid}
 	want := map[string]string{"app": "shop"}
-	for k, v := range id {
-		want[k] = v
-	}
+	maps.Copy(want, id)
 	if diff := cmp.Diff(want, sandbox.Labels); diff != "" {
 		t.Errorf("labels of the sandbox (-want +got):\n%s", diff)
 	}

@@ -64,16 +64,6 @@ func statusOf(s trace.PodStatus, container string) trace.ContainerStatus {
 	return trace.ContainerStatus{}
 }
 
-// decision waits for a verdict.
-func (a *agent) decision(by, subject, verdict string) trace.Decision {
-	a.node.t.Helper()
-	r := a.wait(by+" to decide "+verdict+" on "+subject, func(r *trace.Record) bool {
-		d, ok := r.Event.(*trace.Decision)
-		return ok && d.By == by && d.Verdict == verdict && (subject == "" || d.Subject == subject)
-	})
-	return *r.Event.(*trace.Decision)
-}
-
 // event waits for a Kubernetes event.
 func (a *agent) event(pod, reason string) trace.NodeEvent {
 	a.node.t.Helper()
@@ -89,13 +79,5 @@ func action(verb, container string, edge trace.Edge) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Action)
 		return ok && e.Verb == verb && (container == "" || e.Container == container) && r.Edge == edge
-	}
-}
-
-// call matches the end of a CRI call that went well.
-func call(method string) func(*trace.Record) bool {
-	return func(r *trace.Record) bool {
-		e, ok := r.Event.(*trace.CRICall)
-		return ok && e.Method == method && r.Edge == trace.EdgeEnd && e.Code == "OK"
 	}
 }

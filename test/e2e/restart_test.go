@@ -30,8 +30,11 @@ func TestRestartPolicies(t *testing.T) {
 	n := newNode(t)
 	a := n.start()
 	for _, c := range []struct{ name, policy, code string }{
-		{"never-good", "Never", "0"}, {"never-bad", "Never", "3"}, {"onfailure-good", "OnFailure", "0"},
-		{"onfailure-bad", "OnFailure", "3"}, {"always-good", "Always", "0"},
+		{"never-good", "Never", "0"},
+		{"never-bad", "Never", "3"},
+		{"onfailure-good", "OnFailure", "0"},
+		{"onfailure-bad", "OnFailure", "3"},
+		{"always-good", "Always", "0"},
 	} {
 		n.put(c.name+".yaml", ending(c.name, c.policy, c.code))
 	}
