@@ -3,6 +3,8 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,7 +34,7 @@ func TestContent(t *testing.T) {
 		"env":       "a-a $(A) $(NOPE)",
 		"env-name":  name,
 		"env-ip":    status.IP,
-		"env-cpu":   "2",
+		"env-cpu":   strconv.Itoa(runtime.NumCPU()), // no limit: all that the node has
 		"labels":    "app=\"shop\"\ntier=\"back\"",
 		"anno":      "note=\"hello\"", // checked as a part: the kubelet adds its own
 		"limit":     "32",
