@@ -1,0 +1,318 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent"
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	"github.com/kubeloupe/kubeloupe/agent/nodelock"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Pods start, one that exits is restarted, one that is removed is gone, and nothing is left of it.
+func TestPodsLive(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	n := run(t, h.config())
+	web, db, crash := podOf("web"), podOf("db"), podOf("crash", "sh", "-c", "exit 3")
+	n.source.Set(web, db, crash)
+	for _, p := range []*v1.Pod{web, db, crash} {
+		n.until("start of "+p.Name, milestone("started", p))
+	}
+	n.until("ready", milestone("ready", web))
+	n.until("restart", func(r *trace.Record) bool {
+		s, ok := r.Event.(*trace.PodStatus)
+		return ok && r.Pod.Name == "crash" && s.Restarts == 1
+	})
+	if got := len(n.Pods()); got != 3 {
+		t.Errorf("%d pods, want 3", got)
+	}
+	n.source.Set(web)
+	n.until("end of db", milestone("gone", db))
+	n.until("end of crash", milestone("gone", crash))
+	if got := h.sandboxes(); got != 1 {
+		t.Errorf("the runtime has %d sandboxes, want that of web", got)
+	}
+	if pods := n.Pods(); len(pods) != 1 || pods[0].Name != "web" || pods[0].Status.Phase != v1.PodRunning {
+		t.Errorf("pods %+v", pods)
+	}
+	n.end()
+	if got := h.sandboxes(); got != 1 {
+		t.Errorf("the runtime has %d sandboxes after the agent's end, want that of web", got)
+	}
+}
+
+// Run ends with its context, in whatever the pods are: it leaves no goroutine and nothing that has begun and not ended.
+func TestRunLeavesNothing(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{"RunPodSandbox": {Fixed: 10 * time.Millisecond}})
+	if _, err := h.srv.Inject(sim.Fault{Method: "StartContainer", Pod: "stuck", Hang: true}); err != nil {
+		t.Fatal(err)
+	}
+	n := run(t, h.config("--healthz-port", fmt.Sprint(freePort(t))))
+	initial := podOf("initial")
+	initial.Spec.InitContainers = []v1.Container{{Name: "wait", Image: "app:1", TerminationMessagePath: "/dev/termination-log"}}
+	missing := podOf("missing")
+	missing.Spec.Containers[0].Image = "nowhere:1"
+	fine := podOf("fine")
+	n.source.Set(fine, podOf("crash", "sh", "-c", "exit 3"), podOf("stuck"), initial, missing)
+	n.until("start", milestone("started", fine))
+	n.until("the init container", waiting(trace.WaitInit))
+	n.untilAll("the back-offs", 2, waiting(trace.WaitBackoff))
+	n.until("the stuck call", func(r *trace.Record) bool {
+		c, ok := r.Event.(*trace.CRICall)
+		return ok && c.Method == "StartContainer" && r.Pod.Name == "stuck"
+	})
+	n.end()
+	if open := n.open(); len(open) > 0 {
+		t.Errorf("begun and not ended:\n%s", strings.Join(open, "\n"))
+	}
+	if last := n.records()[len(n.records())-1]; !state("stopped")(&last) {
+		t.Errorf("the last record is %s %+v, want the agent's end", last.Event.Kind(), last.Event)
+	}
+	deadline := time.Now().Add(patience)
+	for stacks() != "" && time.Now().Before(deadline) {
+		runtime.Gosched() // what Run waited for may still be on its way out
+	}
+	if left := stacks(); left != "" {
+		t.Errorf("goroutines that are left:\n%s", left)
+	}
+}
+
+func waiting(kind trace.WaitKind) func(*trace.Record) bool {
+	return func(r *trace.Record) bool {
+		w, ok := r.Event.(*trace.Wait)
+		return ok && r.Edge == trace.EdgeBegin && w.For == kind
+	}
+}
+
+// A second agent takes the first one's pods over as they are.
+func TestAdoption(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	pods := []*v1.Pod{podOf("a"), podOf("b"), podOf("c")}
+	first := run(t, h.config())
+	first.source.Set(pods...)
+	first.untilAll("ready", len(pods), milestone("ready", nil))
+	first.end()
+
+	second := run(t, h.config())
+	second.source.Set(pods...)
+	for _, p := range pods {
+		second.until("adoption of "+p.Name, func(r *trace.Record) bool {
+			m, ok := r.Event.(*trace.Milestone)
+			return ok && m.Name == "started" && m.Adopted && r.Pod.Name == p.Name
+		})
+	}
+	second.untilAll("ready", len(pods), milestone("ready", nil))
+	second.end()
+	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox"} {
+		if count, _ := second.calls(method); count > 0 {
+			t.Errorf("the second agent called %s %d times", method, count)
+		}
+	}
+}
+
+// What went away while no agent ran is ended by the next one, once all sources have reported.
+func TestOrphanOfAnEarlierAgent(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	first := run(t, h.config())
+	stays, goes := podOf("stays"), podOf("goes")
+	first.source.Set(stays, goes)
+	first.untilAll("start", 2, milestone("started", nil))
+	first.end()
+
+	second := run(t, h.config())
+	second.source.Set(stays)
+	second.until("end of the orphan", milestone("gone", goes))
+	second.end()
+	if got := h.sandboxes(); got != 1 {
+		t.Errorf("the runtime has %d sandboxes, want 1", got)
+	}
+}
+
+func TestNoRuntimeAtStart(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	h.stop()
+	err := prepare(t, h.config()).Run(t.Context())
+	var dial *cri.DialError
+	if !errors.As(err, &dial) || dial.Remedy == "" {
+		t.Fatalf("error %v, want a DialError with a remedy", err)
+	}
+	h.start()
+	run(t, h.config()).end() // and nothing is locked
+}
+
+// A runtime that restarts: the agent says so, its pods go on, and it works with it again.
+func TestRuntimeRestarts(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	n := run(t, h.config())
+	web, late := podOf("web"), podOf("late")
+	n.source.Set(web)
+	n.until("ready", milestone("ready", web))
+	h.stop()
+	n.source.Set(web, late) // what is asked meanwhile is done afterwards
+	h.start()
+	n.until("start of what was asked meanwhile", milestone("started", late))
+	n.until("new event stream", func(r *trace.Record) bool {
+		m, ok := r.Event.(*trace.PLEGMode)
+		return ok && m.Mode == "relist" && strings.HasPrefix(m.Reason, "event stream ended")
+	})
+	n.source.Set(late)
+	n.until("end", milestone("gone", web))
+	n.end()
+	sandboxes := map[string]int{}
+	for _, r := range n.records() {
+		if c, ok := r.Event.(*trace.CRICall); ok && c.Method == "RunPodSandbox" && r.Edge == trace.EdgeEnd && c.Code == codes.OK.String() {
+			sandboxes[r.Pod.Name]++
+		}
+	}
+	if sandboxes["web"] != 1 || sandboxes["late"] != 1 {
+		t.Errorf("sandboxes made: %v, want one for each pod", sandboxes)
+	}
+}
+
+// A runtime that says it is not ready holds the loop until it is.
+func TestRuntimeNotReady(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	if err := h.srv.SetCondition("RuntimeReady", false, "Starting", "plugins load"); err != nil {
+		t.Fatal(err)
+	}
+	n := run(t, h.config())
+	web := podOf("web")
+	n.source.Set(web)
+	n.until("the agent degraded", state("degraded"))
+	n.until("the wait", waiting(trace.WaitRuntime))
+	if count, _ := n.calls("RunPodSandbox"); count > 0 {
+		t.Error("a sandbox was asked of a runtime that is not ready")
+	}
+	if err := h.srv.SetCondition("RuntimeReady", true, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	n.until("start", milestone("started", web))
+	n.end()
+}
+
+func TestPortInUse(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close() //nolint:errcheck // a test
+	healthz := freePort(t)
+	flags := []string{"--address", "127.0.0.1", "--read-only-port", port(taken), "--healthz-port", fmt.Sprint(healthz)}
+	n := prepare(t, h.config(flags...))
+	if err := n.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--read-only-port") {
+		t.Fatalf("error %v, want one that names --read-only-port", err)
+	}
+	if count, _ := n.calls("RunPodSandbox"); count > 0 {
+		t.Error("something was started all the same")
+	}
+	run(t, h.config("--healthz-port", fmt.Sprint(healthz))).end() // the other port is free again
+}
+
+// A start that fails late gives back the ports and the lock.
+func TestFailedStartLeavesNothing(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	undo, err := h.srv.Inject(sim.Fault{Method: "ListPodSandbox", Code: codes.Internal, Message: "database is broken"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := h.config("--healthz-port", fmt.Sprint(freePort(t)))
+	if err := prepare(t, cfg).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "database is broken") {
+		t.Fatalf("error %v, want the runtime's", err)
+	}
+	undo()
+	run(t, cfg).end()
+}
+
+func TestSecondAgentOnTheSameDirectory(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	first := run(t, h.config())
+	err := prepare(t, h.config()).Run(t.Context())
+	var held *nodelock.HeldError
+	if !errors.As(err, &held) {
+		t.Errorf("error %v, want a HeldError", err)
+	}
+	first.end()
+	run(t, h.config()).end()
+}
+
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	_, err := agent.New(agent.Config{})
+	for _, want := range []string{"Kubelet", "Endpoint", "NodeName"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not name %s", err, want)
+		}
+	}
+	h := newHost(t, map[string]sim.Latency{})
+	if _, err := agent.New(h.config()); err == nil || !strings.Contains(err.Error(), "--pod-manifest-path") {
+		t.Errorf("error %v, want one that says where pods could come from", err)
+	}
+}
+
+// Many pods at once on a runtime with the latencies of a real one: all start, nothing is lost, and no
+// more sandboxes are made at once than there are slots.
+func TestManyPodsAtOnce(t *testing.T) {
+	count := 200
+	if testing.Short() {
+		count = 30
+	}
+	h := newHost(t, nil)
+	n := run(t, h.config("--max-pods", fmt.Sprint(count)))
+	pods := make([]*v1.Pod, 0, count)
+	for i := range count {
+		pods = append(pods, podOf(fmt.Sprintf("pod-%03d", i)))
+	}
+	n.source.Set(pods...)
+	n.untilAll("started", count, milestone("started", nil))
+	n.untilAll("ready", count, milestone("ready", nil))
+	n.end()
+	once := map[string]int{}
+	for _, r := range n.records() {
+		if m, ok := r.Event.(*trace.Milestone); ok {
+			once[m.Name+" "+r.Pod.Name]++
+		}
+	}
+	for _, p := range pods {
+		for _, name := range []string{"seen", "started", "ready"} {
+			if got := once[name+" "+p.Name]; got != 1 {
+				t.Errorf("%s %s came %d times", p.Name, name, got)
+			}
+		}
+	}
+	slots := max(2, 2*runtime.NumCPU())
+	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer"} {
+		got, most := n.calls(method)
+		if got != count || most > slots {
+			t.Errorf("%s was called %d times, %d at once at most; want %d, and %d at once", method, got, most, count, slots)
+		}
+	}
+	if _, most := n.calls("RunPodSandbox"); most < 2 {
+		t.Errorf("sandboxes were made one by one")
+	}
+	if open := n.open(); len(open) > 0 {
+		t.Errorf("begun and not ended:\n%s", strings.Join(open, "\n"))
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // a test
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func port(l net.Listener) string { return fmt.Sprint(l.Addr().(*net.TCPAddr).Port) }
