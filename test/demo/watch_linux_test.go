@@ -110,3 +110,39 @@ func TestWatch(t *testing.T) {
 		})
 	}
 }
+
+// Without root there are no real containers, and all the rest.
+func TestUnprivileged(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("all other tests are run by a user who is not root already")
+	}
+	const nobody = 65534
+	dir := shortTemp(t)
+	demo, bin, temp := filepath.Join(dir, "demo"), filepath.Join(dir, "kubeloupe"), filepath.Join(dir, "tmp")
+	for out, pkg := range map[string]string{demo: ".", bin: "../../cmd/kubeloupe"} {
+		if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", out, pkg).CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, said)
+		}
+	}
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{os.Chown(temp, nobody, nobody), os.Chmod(dir, 0o755)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), demo, "-bin", bin)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+temp, "HOME="+temp)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%v\n%s", err, &stderr)
+	}
+	if want := "real containers need root, and this is user 65534: this demo uses the simulated runtime\n"; !strings.HasPrefix(stderr.String(), want) {
+		t.Errorf("it begins with\n%swant\n%s", &stderr, want)
+	}
+	checkOutput(t, stdout.String(), "nginx:latest")
+	checkEmpty(t, temp)
+}
