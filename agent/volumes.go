@@ -15,9 +15,12 @@ import (
 
 // newVolumes makes the volume manager with all plugins.
 func newVolumes(cfg Config, node criconfig.Node, hostIPs []string) (*volume.Manager, error) {
-	mem, err := memdir.New(mount.New(""))
-	if err != nil {
-		return nil, err
+	mem := memdir.Plain()
+	if !cfg.Simulated {
+		var err error
+		if mem, err = memdir.New(mount.New("")); err != nil {
+			return nil, err
+		}
 	}
 	empty, err := emptydir.New(emptydir.Config{Memory: mem, Allocatable: node.Allocatable})
 	if err != nil {

@@ -90,22 +90,21 @@ func manifest(name string, vars map[string]string) (string, error) {
 }
 
 func isPlaceholder(v string) bool {
-	return strings.HasPrefix(v, "IMAGE_") || slices.Contains([]string{"SCRATCH", "HOST_PORT", "MEDIUM"}, v)
+	return strings.HasPrefix(v, "IMAGE_") || slices.Contains([]string{"SCRATCH", "HOST_PORT"}, v)
 }
 
 // labVars are the lab's images, as in its env file.
 func labVars(l *lab.Lab) map[string]string {
-	vars := map[string]string{"MEDIUM": "Memory"}
+	vars := map[string]string{}
 	for _, i := range lab.Images() {
 		vars["IMAGE_"+strings.ToUpper(string(i))] = l.Image(i)
 	}
 	return vars
 }
 
-// simVars are images that the simulated runtime knows. Its user may not be able to
-// mount, so what should be in memory is on disk.
+// simVars are images that the simulated runtime knows.
 func simVars() map[string]string {
-	return map[string]string{"MEDIUM": "", "IMAGE_BUSYBOX": "busybox:1.37", "IMAGE_HTTP": "example.com/http:1", "IMAGE_60M": "nginx:latest"}
+	return map[string]string{"IMAGE_BUSYBOX": "busybox:1.37", "IMAGE_HTTP": "example.com/http:1", "IMAGE_60M": "nginx:latest"}
 }
 
 // freePort finds a port for the pod with a hostPort.

@@ -32,7 +32,7 @@ func (m *Maker) Remove(dir string) error {
 		return err
 	}
 	for _, mnt := range mounts {
-		own := mnt.FSType == tmpfs || mnt.FSType == hugetlbfs
+		own := !m.plain && (mnt.FSType == tmpfs || mnt.FSType == hugetlbfs)
 		if !own || filepath.Base(mnt.Mountpoint) != filepath.Base(dir) {
 			return &MountedError{Path: mnt.Mountpoint, FSType: mnt.FSType}
 		}
