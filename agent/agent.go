@@ -53,17 +53,21 @@ type Agent struct {
 // New checks the configuration. Nothing is touched yet.
 func New(cfg Config) (*Agent, error) {
 	var errs []error
-	for name, missing := range map[string]bool{
-		"Kubelet": cfg.Kubelet == nil, "Endpoint": cfg.Endpoint == "", "NodeName": cfg.NodeName == "",
-	} {
-		if missing {
-			errs = append(errs, errors.New("agent: Config."+name+" is missing"))
+	for _, field := range []struct {
+		name    string
+		missing bool
+	}{{"Kubelet", cfg.Kubelet == nil}, {"Endpoint", cfg.Endpoint == ""}, {"NodeName", cfg.NodeName == ""}} {
+		if field.missing {
+			errs = append(errs, errors.New("agent: Config."+field.name+" is missing"))
 		}
 	}
 	if cfg.Kubelet != nil && cfg.Kubelet.Sources.StaticPodPath == "" && len(cfg.Sources) == 0 {
 		errs = append(errs, errors.New("no pod source: give --pod-manifest-path (staticPodPath), a directory of manifests"))
 	}
-	return &Agent{cfg: cfg, ready: make(chan struct{})}, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &Agent{cfg: cfg, ready: make(chan struct{})}, nil
 }
 
 // Ready is closed when the syncLoop is about to run.
@@ -74,7 +78,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also of what outlives the parts: a retry that comes due now
 	k := a.cfg.Kubelet
-	unlock, err := lock(ctx, k)
+	unlock, err := lock(ctx, k, a.cfg.Bus)
 	if err != nil {
 		return err
 	}
@@ -130,8 +134,8 @@ func (a *Agent) say(ev trace.Agent) {
 }
 
 // lock makes sure that no other agent works on this root directory, and waits for
-// --lock-file as upstream does.
-func lock(ctx context.Context, k *config.Config) (unlock func() error, err error) {
+// --lock-file as upstream does, which is a named wait.
+func lock(ctx context.Context, k *config.Config, bus *trace.Bus) (unlock func() error, err error) {
 	own, err := nodelock.Acquire(filepath.Join(k.Node.RootDir, nodelock.FileName))
 	if err != nil {
 		return nil, err
@@ -139,7 +143,13 @@ func lock(ctx context.Context, k *config.Config) (unlock func() error, err error
 	if k.Node.LockFile == "" {
 		return own.Release, nil
 	}
-	shared, err := nodelock.Wait(ctx, k.Node.LockFile, func(*nodelock.HeldError) {})
+	done := func() {}
+	shared, err := nodelock.Wait(ctx, k.Node.LockFile, func(held *nodelock.HeldError) {
+		wait := trace.Wait{For: trace.WaitLock, On: "--lock-file " + held.Path, Detail: held.Error()}
+		span := trace.Begin(bus, trace.Span{}, wait)
+		done = func() { trace.End(bus, span, wait) }
+	})
+	done()
 	if err != nil {
 		return nil, errors.Join(err, own.Release())
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -227,6 +229,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes what was forgotten
 	cfg := h.config("--healthz-port", fmt.Sprint(freePort(t)))
 	if err := prepare(t, cfg).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "database is broken") {
 		t.Fatalf("error %v, want the runtime's", err)
@@ -245,6 +248,29 @@ func TestSecondAgentOnTheSameDirectory(t *testing.T) {
 	}
 	first.end()
 	run(t, h.config()).end()
+}
+
+// With --lock-file an agent waits for its turn, says so, and runs when it comes.
+func TestLockFile(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	path := filepath.Join(h.dir, "lock")
+	other, err := nodelock.Acquire(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := prepare(t, h.config("--lock-file", path))
+	ctx, cancel := context.WithCancel(t.Context())
+	n.cancel = cancel
+	go func() { n.done <- n.Run(ctx) }()
+	n.until("the wait", waiting(trace.WaitLock))
+	if err := other.Release(); err != nil {
+		t.Fatal(err)
+	}
+	n.until("the start", state("ready"))
+	n.end()
+	if open := n.open(); len(open) > 0 {
+		t.Errorf("begun and not ended: %v", open)
+	}
 }
 
 func TestNewNamesWhatIsMissing(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
@@ -73,15 +74,20 @@ func (p *parts) logLinks() string {
 	return filepath.Join(filepath.Dir(p.cfg.Kubelet.Pods.LogsDir), "containers")
 }
 
-// hostIPs are the configured addresses, or the one that the node would use to talk
-// to others; none when it has no network.
+// hostIPs are the configured addresses, or the one that the default route leaves by, or
+// without one the first that others could reach, or localhost.
+//
+// Upstream: pkg/kubelet/nodestatus/setters.go, NodeAddress.
 func hostIPs(configured []string) []string {
 	if len(configured) > 0 {
 		return configured
 	}
+	if ip, err := utilnet.ResolveBindAddress(nil); err == nil {
+		return []string{ip.String()}
+	}
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
-		return nil
+		return []string{"127.0.0.1"}
 	}
 	var out []string
 	for _, a := range addrs {

@@ -94,9 +94,9 @@ func (s *Server) Addresses() []string {
 	return out
 }
 
-// Run serves until ctx ends, then lets requests that are under way finish.
+// Run serves until ctx ends or a listener fails, then lets requests that are under way finish.
 func (s *Server) Run(ctx context.Context) error {
-	var group errgroup.Group
+	group, failed := errgroup.WithContext(ctx)
 	for _, v := range s.serves {
 		group.Go(func() error {
 			if err := v.server.Serve(v.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -105,13 +105,13 @@ func (s *Server) Run(ctx context.Context) error {
 			return nil
 		})
 	}
-	<-ctx.Done()
+	<-failed.Done()
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
 	for _, v := range s.serves {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		if err := v.server.Shutdown(end); err != nil {
 			_ = v.server.Close() // whoever is still connected has had its time
 		}
-		cancel()
 	}
 	return group.Wait()
 }

@@ -125,3 +125,47 @@ func freePort(t *testing.T) int32 {
 	return int32(l.Addr().(*net.TCPAddr).Port)
 }
 
+// A client that keeps a request open does not keep the agent from ending.
+func TestSlowClientAtTheEnd(t *testing.T) {
+	asked, over := make(chan struct{}), make(chan struct{})
+	defer close(over)
+	s, err := New(Config{
+		Pods: func() []v1.Pod { return nil }, Address: "127.0.0.1", ReadOnlyPort: freePort(t),
+		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(asked); <-over }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	go func() {
+		if res, err := http.Get("http://" + s.Addresses()[0] + "/metrics"); err == nil { //nolint:noctx // a test
+			_ = res.Body.Close()
+		}
+	}()
+	<-asked
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A listener that fails ends the whole, with its error.
+func TestListenerFails(t *testing.T) {
+	s := testServer(t, nil)
+	s.cfg.HealthzAddress, s.cfg.HealthzPort = "127.0.0.1", freePort(t)
+	s.cfg.Address, s.cfg.ReadOnlyPort = "127.0.0.1", freePort(t)
+	if err := s.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.serves[1].listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(t.Context()); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("error %v, want that the listener is closed", err)
+	}
+}
