@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
-	"github.com/kubeloupe/kubeloupe/agent/nodelock"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -37,6 +35,8 @@ type Config struct {
 	Sources []podsource.Source
 	// Gate, if set, is asked before each action of the pods that it holds.
 	Gate podruntime.Gate
+	// RuntimeSlots is how many pods the runtime works for at once; 0 is what suits the CPUs.
+	RuntimeSlots int
 	// Metrics answers /metrics on the read-only port; nil leaves it out.
 	Metrics http.Handler
 	// Bus is where everything is published; nil publishes nothing.
@@ -78,11 +78,11 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also of what outlives the parts: a retry that comes due now
 	k := a.cfg.Kubelet
-	unlock, err := lock(ctx, k, a.cfg.Bus)
+	locks, err := lock(ctx, k, a.cfg.Bus)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = errors.Join(err, locks.release()) }()
 
 	a.say(trace.Agent{State: "starting", Endpoint: a.cfg.Endpoint})
 	client, err := cri.Dial(ctx, cri.Config{
@@ -105,7 +105,18 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	a.say(trace.Agent{State: "ready", Endpoint: a.cfg.Endpoint, Runtime: client.Info.GetRuntimeName(), RuntimeVersion: client.Info.GetRuntimeVersion()})
 	close(a.ready)
 
+	reason := "pods go on"
 	group, ctx := errgroup.WithContext(ctx)
+	if k.Node.ExitOnContention {
+		group.Go(func() error {
+			contended, err := locks.contended(ctx)
+			if contended {
+				reason = "another process opened --lock-file " + k.Node.LockFile + "; pods go on"
+				cancel()
+			}
+			return err
+		})
+	}
 	for _, part := range p.all {
 		group.Go(func() error {
 			if err := part.run(ctx); err != nil {
@@ -116,7 +127,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}
 	err = group.Wait()
 	p.syncer.Settle()
-	a.say(trace.Agent{State: "stopped", Reason: "pods go on"})
+	a.say(trace.Agent{State: "stopped", Reason: reason})
 	return err
 }
 
@@ -131,27 +142,4 @@ func (a *Agent) Pods() []v1.Pod {
 func (a *Agent) say(ev trace.Agent) {
 	ev.Node, ev.Version, ev.Simulated, ev.PID = a.cfg.NodeName, a.cfg.Version, a.cfg.Simulated, os.Getpid()
 	trace.Point(a.cfg.Bus, trace.Span{}, ev)
-}
-
-// lock makes sure that no other agent works on this root directory, and waits for
-// --lock-file as upstream does, which is a named wait.
-func lock(ctx context.Context, k *config.Config, bus *trace.Bus) (unlock func() error, err error) {
-	own, err := nodelock.Acquire(filepath.Join(k.Node.RootDir, nodelock.FileName))
-	if err != nil {
-		return nil, err
-	}
-	if k.Node.LockFile == "" {
-		return own.Release, nil
-	}
-	done := func() {}
-	shared, err := nodelock.Wait(ctx, k.Node.LockFile, func(held *nodelock.HeldError) {
-		wait := trace.Wait{For: trace.WaitLock, On: "--lock-file " + held.Path, Detail: held.Error()}
-		span := trace.Begin(bus, trace.Span{}, wait)
-		done = func() { trace.End(bus, span, wait) }
-	})
-	done()
-	if err != nil {
-		return nil, errors.Join(err, own.Release())
-	}
-	return func() error { return errors.Join(shared.Release(), own.Release()) }, nil
 }

@@ -273,6 +273,34 @@ func TestLockFile(t *testing.T) {
 	}
 }
 
+// With --exit-on-lock-contention an agent makes room for another that wants the lock file.
+func TestExitOnLockContention(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells that a file is opened")
+	}
+	h := newHost(t, map[string]sim.Latency{})
+	path := filepath.Join(h.dir, "lock")
+	n := run(t, h.config("--lock-file", path, "--exit-on-lock-contention"))
+	var other *nodelock.Lock
+	var err error
+	for other == nil { // it may not watch the file yet
+		if err != nil && !errors.As(err, new(*nodelock.HeldError)) {
+			t.Fatal(err)
+		}
+		other, err = nodelock.Acquire(path)
+	}
+	if err := <-n.done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	n.until("the reason", func(r *trace.Record) bool {
+		a, ok := r.Event.(*trace.Agent)
+		return ok && a.State == "stopped" && strings.Contains(a.Reason, path)
+	})
+	if err := other.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestNewNamesWhatIsMissing(t *testing.T) {
 	_, err := agent.New(agent.Config{})
 	for _, want := range []string{"Kubelet", "Endpoint", "NodeName"} {
