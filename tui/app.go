@@ -57,14 +57,14 @@ func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
 		now: cfg.Now(),
 	}
 	a.tabs = []tab{
-		{"1", views.NewOverview(look)},
-		{"2", views.NewLoop(look)},
-		{"3", views.NewWorkers(look)},
-		{"4", a.cri},
-		{"5", views.NewGC(look)},
-		{"6", a.pod},
-		{"7", a.step},
-		{"9", views.NewLog(look)},
+		{digit: "1", page: views.NewOverview(look)},
+		{digit: "2", page: views.NewLoop(look)},
+		{digit: "3", page: views.NewWorkers(look)},
+		{digit: "4", page: a.cri},
+		{digit: "5", page: views.NewGC(look)},
+		{digit: "6", page: a.pod},
+		{digit: "7", page: a.step, quiet: cfg.Stepper == nil},
+		{digit: "9", page: views.NewLog(look)},
 	}
 	if cfg.Stepper != nil {
 		a.active = slices.IndexFunc(a.tabs, func(t tab) bool { return t.page == views.Page(a.step) })

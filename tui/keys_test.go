@@ -58,6 +58,9 @@ func testKeysGoToViews(t *testing.T) {
 	d.keys("1 tab").want("▶2 Loop")
 	d.keys("shift+tab shift+tab").want("▶9 Log")
 	d.keys("tab").want("▶1 Overview")
+	d.wantNot("7 Step") // nothing is stepped
+	d.keys("6 tab").want("▶9 Log")
+	d.keys("tab")
 	d.keys("8").want("▶1 Overview") // there is no view 8
 	d.keys("3 5 esc").want("▶3 Workers")
 }
@@ -418,6 +421,28 @@ func testStepFollowsWhatRuns(t *testing.T) {
 	s.Both(2*time.Second, 3*time.Second, tuitest.Span{}.Of(pod), &trace.Action{ID: "create cart", Verb: "create", Err: "no space left"})
 	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()[2:]}}})
 	d.want("nothing waits; the pod is starting", "✓ sandbox          1.00s", "✗ create cart", "create cart failed: no space left")
+}
+
+func TestStepEnds(t *testing.T) { synctest.Test(t, testStepEnds) }
+
+// When all containers run, the page says so, and how long each action took without the
+// time that the person took.
+func testStepEnds(t *testing.T) {
+	d := drive(t, Config{Stepper: slowSteps{tuitest.NewSteps()}}, 80, 24)
+	d.run(d.app.step.Listen(t.Context()))
+	d.keys("c").want("runtime.v1.RunPodSandboxRequest")
+	of := tuitest.Span{}.Of(trace.Pod{Namespace: "shop", Name: "cart-7d4f-x2z", UID: "9f"})
+	s := &tuitest.Script{}
+	s.Point(0, of, &trace.Milestone{Name: "seen"})
+	sandbox := s.Begin(0, of, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	s.Both(0, 9*time.Second, sandbox, &trace.Wait{For: trace.WaitGate, On: "the person who steps"})
+	s.End(10*time.Second, sandbox, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	s.Point(11*time.Second, of, &trace.Milestone{Name: "started", Since: 11 * time.Second})
+	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()}}})
+	d.want("all containers run", "✓ sandbox          1.00s", "q deletes the pod", "^C quits and leaves the pod")
+	if screen := d.screen(); strings.Contains(screen, "RunPodSandboxRequest") || strings.Contains(screen, "changed:") {
+		t.Errorf("the last stop is still shown:\n%s", screen)
+	}
 }
 
 func TestScreensInWords(t *testing.T) { synctest.Test(t, testScreensInWords) }

@@ -35,9 +35,9 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.Views):
 		a.show(a.tabOf(msg.String()))
 	case key.Matches(msg, k.NextView):
-		a.show((a.active + 1) % len(a.tabs))
+		a.show(a.neighbour(1))
 	case key.Matches(msg, k.PrevView):
-		a.show((a.active + len(a.tabs) - 1) % len(a.tabs))
+		a.show(a.neighbour(len(a.tabs) - 1))
 	case key.Matches(msg, k.Help):
 		a.help()
 	case key.Matches(msg, k.Redraw):
@@ -46,6 +46,17 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 		return a.top().Update(msg)
 	}
 	return nil
+}
+
+// neighbour is the next view in steps of by, without those that are left out.
+func (a *app) neighbour(by int) int {
+	i := a.active
+	for range a.tabs {
+		if i = (i + by) % len(a.tabs); !a.tabs[i].quiet {
+			return i
+		}
+	}
+	return a.active
 }
 
 func (a *app) tabOf(digit string) int {

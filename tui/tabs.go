@@ -11,21 +11,31 @@ import (
 type tab struct {
 	digit string
 	page  views.Page
+	// quiet leaves it out of the line until its digit is pressed: it has nothing to show.
+	quiet bool
 }
 
-// place is where a tab is drawn: columns from up to, but not including, to.
+// place is where a tab is drawn: columns from up to, but not including, to. It is
+// empty for a tab that is left out.
 type place struct{ from, to int }
+
+// drawn reports whether the i-th tab has a place in the line.
+func drawn(tabs []tab, i, active int) bool { return !tabs[i].quiet || i == active }
 
 // tabLine draws the names of the views, the one shown standing out.
 func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []place) {
 	const help = "? help"
 	gap := "  "
-	if tabsWidth(tabs, gap) > w {
+	if tabsWidth(tabs, active, gap) > w {
 		gap = " "
 	}
 	var b strings.Builder
 	x := 0
 	for i, t := range tabs {
+		if !drawn(tabs, i, active) {
+			places = append(places, place{x, x})
+			continue
+		}
 		text := " " + t.digit + " " + t.page.Name()
 		if i > 0 {
 			text = gap[1:] + text
@@ -46,9 +56,12 @@ func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []
 	return b.String(), places
 }
 
-func tabsWidth(tabs []tab, gap string) int {
+func tabsWidth(tabs []tab, active int, gap string) int {
 	n := 0
-	for _, t := range tabs {
+	for i, t := range tabs {
+		if !drawn(tabs, i, active) {
+			continue
+		}
 		n += len(gap) + len(t.digit) + 1 + style.Width(t.page.Name())
 	}
 	return n

@@ -10,6 +10,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
@@ -48,6 +49,7 @@ type Step struct {
 	have    bool   // a stop was told
 	busy    bool   // the action was let go and no stop came yet
 	over    bool   // no more stops
+	done    bool   // nothing waits any more: all containers run
 	leaving bool   // cleaning up before the end
 	running string // what the pod does while busy
 	scroll  int    // of the request
@@ -92,15 +94,32 @@ func (p *Step) Refresh(f Frame) {
 		doing[a.ID] = true
 		p.running = "running  " + a.ID
 	}
-	recs, _ := f.Model.StartRecords(p.stop.Pod)
-	for i := range recs {
-		if a, ok := recs[i].Event.(*trace.Action); ok && recs[i].Edge == trace.EdgeEnd {
-			p.did(a, recs[i].Dur)
-		}
+	state := pod.State()
+	p.done = len(doing) == 0 && !pod.Start.Started.IsZero() && (state == model.StateReady || state == model.StateNotReady)
+	if p.done {
+		p.running = "all containers run"
 	}
+	p.took(f)
 	for i := range p.stop.Actions {
 		if a := &p.stop.Actions[i]; doing[a.ID] {
 			a.State = step.Next
+		}
+	}
+}
+
+// took notes which actions have ended since the stop, and how long each took without
+// the person's time.
+func (p *Step) took(f Frame) {
+	recs, _ := f.Model.StartRecords(p.stop.Pod)
+	person := map[trace.SpanID]time.Duration{}
+	for i := range recs {
+		if w, ok := recs[i].Event.(*trace.Wait); ok && w.For == trace.WaitGate && recs[i].Edge == trace.EdgeEnd {
+			person[recs[i].Parent] += recs[i].Dur
+		}
+	}
+	for i := range recs {
+		if a, ok := recs[i].Event.(*trace.Action); ok && recs[i].Edge == trace.EdgeEnd {
+			p.did(a, max(recs[i].Dur-person[recs[i].Span], 0))
 		}
 	}
 }
@@ -159,7 +178,7 @@ func (p *Step) Listen(ctx context.Context) tea.Cmd {
 
 // Take takes a stop and waits for the next one.
 func (p *Step) Take(ctx context.Context, msg Stepped) tea.Cmd {
-	p.busy = false
+	p.busy, p.done = false, false
 	if !msg.OK {
 		p.over = true
 		return nil

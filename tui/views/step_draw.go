@@ -105,9 +105,27 @@ func actionName(th *style.Theme, id string) string {
 	return th.Clean(id)
 }
 
+// ending says what a person can do who has stepped through the whole plan.
+func (p *Step) ending(w int) []Text {
+	lines := []Text{{Line: p.Theme.Cut("All containers run; no action waits.", w), Tone: style.Strong}, {}}
+	for _, s := range []string{
+		"q deletes the pod, waits until nothing of it is left, and quits.",
+		"^C quits and leaves the pod to the node.",
+		"6 shows where the time of its start went.",
+	} {
+		for _, l := range Wrap(s, w) {
+			lines = append(lines, Text{Line: l})
+		}
+	}
+	return lines
+}
+
 // request draws the request that comes next.
 func (p *Step) request(w, rows int) []Text {
 	th := p.Theme
+	if p.done {
+		return p.ending(w)
+	}
 	title := Text{Line: th.Cut(th.Clean(p.stop.RequestTitle), w), Tone: style.Strong}
 	if p.stop.Request == "" {
 		text := "this action makes no CRI request"
@@ -141,6 +159,9 @@ func (p *Step) changed() []string {
 		if a.State == step.Failed {
 			out = append(out, th.Paint(style.Fail, th.Cut(" "+th.Clean(a.ID+" failed: "+a.Err), p.w)))
 		}
+	}
+	if p.done {
+		return out // what had changed is of the last stop
 	}
 	if len(p.stop.Changed) == 0 {
 		return append(out, th.Paint(style.Dim, th.Cut(" nothing changed since the last stop", p.w)))
