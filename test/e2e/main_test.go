@@ -17,8 +17,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
-// deadline is how long a test waits for one thing on a machine that is busy.
-const deadline = 60 * time.Second
+const (
+	// deadline is how long a test waits for one thing on a machine that is busy.
+	deadline = 60 * time.Second
+	// cleanup is how long everything of a node's pods may take to be gone: less than garbage
+	// collection's period, which would hide what a pod's end forgets.
+	cleanup = 30 * time.Second
+)
 
 // bench is what all tests share: the laboratory, the binary and connections.
 type bench struct {

@@ -156,7 +156,7 @@ func (n *node) finish() {
 		n.start()
 	}
 	left := n.left()
-	for end := time.Now().Add(deadline); len(left) > 0 && time.Now().Before(end); left = n.left() {
+	for end := time.Now().Add(cleanup); len(left) > 0 && time.Now().Before(end); left = n.left() {
 		n.agent.next()
 	}
 	if len(left) > 0 {
