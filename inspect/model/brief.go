@@ -24,11 +24,11 @@ func Brief(e trace.Event) string {
 	case *trace.Pressure:
 		return e.Signal
 	case *trace.Decision:
-		return words(e.Verdict, e.Subject+":", e.Reason)
+		return words(decided(e)+":", e.Reason)
 	case *trace.GC:
 		return words(e.What, e.Cause)
 	case *trace.NodeEvent:
-		return words(e.Reason+":", e.Message)
+		return words(e.Reason+":", nodeEventText(e))
 	case *trace.Milestone:
 		return e.Name
 	case *trace.Worker:
@@ -50,7 +50,11 @@ func Brief(e trace.Event) string {
 	case *trace.PLEGRelist:
 		return e.Cause
 	case *trace.PLEGEvent:
-		return words(e.Type, cmp.Or(e.Name, e.Container, e.Sandbox))
+		what := cmp.Or(e.Name, e.Container, e.Sandbox)
+		if e.Type == "ContainerDied" { // also one that did what it was to do
+			return words("container", what, "ended")
+		}
+		return words(e.Type, what)
 	case *trace.PLEGMode:
 		return words(e.Mode, e.Reason)
 	case *trace.ImagePull:
@@ -63,6 +67,14 @@ func Brief(e trace.Event) string {
 		return words(e.Op, e.Path)
 	}
 	return ""
+}
+
+// decided is a verdict with its subject, as "remove web" and "web stays ended".
+func decided(e *trace.Decision) string {
+	if e.By == "restart" && e.Verdict == "leave" {
+		return e.Subject + " stays ended"
+	}
+	return e.Verdict + " " + e.Subject
 }
 
 // words joins what is not empty with spaces.

@@ -38,7 +38,7 @@ func (m *Model) addLine(r *trace.Record) {
 		if e.Type == "Warning" {
 			l.Level = "warn"
 		}
-		l.Reason, l.Text = e.Reason, e.Message
+		l.Reason, l.Text = e.Reason, nodeEventText(e)
 	case *trace.SourceError:
 		l.Text = SourceErrorText(e)
 		if e.Message != "" {
@@ -55,6 +55,14 @@ func (m *Model) addLine(r *trace.Record) {
 		return
 	}
 	m.lines.push(l)
+}
+
+// nodeEventText is a node event's message, after the container that its field names.
+func nodeEventText(e *trace.NodeEvent) string {
+	if _, rest, ok := strings.Cut(e.Field, "{"); ok {
+		return strings.TrimSuffix(rest, "}") + ": " + e.Message
+	}
+	return e.Message
 }
 
 // SourceErrorText is a source error in one line, as compilers print theirs, or that

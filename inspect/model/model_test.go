@@ -91,9 +91,15 @@ func TestStates(t *testing.T) {
 		},
 		StateNotReady: func(tp *tape.Tape) { started(tp, web, 0, ms) },
 		StateReady:    func(tp *tape.Tape) { started(tp, web, 0, ms); ready(tp, web, ms, ms) },
-		StateDone: func(tp *tape.Tape) {
+		StateCompleted: func(tp *tape.Tape) { // and stays on the node: its worker has terminated it
 			started(tp, web, 0, ms)
+			tp.Point(2*ms, web, 0, &trace.Worker{From: "syncing", To: "terminating"})
 			tp.Point(2*ms, web, 0, &trace.PodStatus{Phase: "Succeeded", Total: 1})
+			tp.Point(3*ms, web, 0, &trace.Worker{From: "terminating", To: "terminated"})
+		},
+		StateFailed: func(tp *tape.Tape) {
+			started(tp, web, 0, ms)
+			tp.Point(2*ms, web, 0, &trace.PodStatus{Phase: "Failed", Total: 1})
 		},
 		StateTerminating: func(tp *tape.Tape) {
 			started(tp, web, 0, ms)
@@ -108,7 +114,11 @@ func TestStates(t *testing.T) {
 			if p, _ := m.Pod(web); p.State() != want {
 				t.Errorf("state %q, want %q", p.State(), want)
 			}
-			total := m.Counts().Total
+			c := m.Counts()
+			total := c.Total
+			if parts := c.Ready + c.NotReady + c.Starting + c.BackingOff + c.Terminating + c.Completed + c.Failed + c.Unknown; parts != total {
+				t.Errorf("the parts are %d of %d: %+v", parts, total, c)
+			}
 			if live := len(m.Pods()); live != total || live+len(m.GonePods()) != 1 {
 				t.Errorf("%d live, %d gone, %d counted", live, len(m.GonePods()), total)
 			}
@@ -323,7 +333,7 @@ func TestSourceErrorsAndLines(t *testing.T) {
 	tp := tape.New()
 	bad := &trace.SourceError{Source: "file", Path: "a.yaml", Line: 3, Field: "spec", Message: "is odd", Kept: true}
 	tp.Point(0, trace.Pod{}, 0, bad)
-	tp.Point(0, web, 0, &trace.NodeEvent{Type: "Warning", Reason: "Failed", Message: "no"})
+	tp.Point(0, web, 0, &trace.NodeEvent{Type: "Warning", Reason: "Failed", Message: "no", Field: "spec.containers{main}"})
 	tp.Point(0, trace.Pod{}, 0, &trace.Log{Level: "info", Message: "hello", Attrs: []trace.KV{{K: "n", V: "1"}}})
 	m := modelOf(tp)
 	if es := m.SourceErrors(); len(es) != 1 || es[0].Line != 3 {
@@ -333,7 +343,7 @@ func TestSourceErrorsAndLines(t *testing.T) {
 	for _, l := range m.Lines() {
 		texts = append(texts, l.Level+" "+l.Reason+" "+l.Text)
 	}
-	want := []string{"error  a.yaml:3: spec: is odd (the earlier version stays in force)", "warn Failed no", "info  hello n=1"}
+	want := []string{"error  a.yaml:3: spec: is odd (the earlier version stays in force)", "warn Failed main: no", "info  hello n=1"}
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Error(diff)
 	}

@@ -89,7 +89,8 @@ const (
 	StateBackingOff  State = "backing off"
 	StateNotReady    State = "not ready" // started, but not all containers are ready
 	StateReady       State = "ready"
-	StateDone        State = "done" // Succeeded or Failed
+	StateCompleted   State = "completed" // phase Succeeded
+	StateFailed      State = "failed"    // phase Failed
 	StateTerminating State = "terminating"
 	StateGone        State = "gone"
 )
@@ -99,10 +100,10 @@ func (p *Pod) State() State {
 	switch {
 	case !p.Gone.IsZero():
 		return StateGone
-	case !p.Terminating.IsZero():
+	case !p.Terminating.IsZero() && (p.Worker.State != "terminated" || p.over() == ""):
 		return StateTerminating
-	case p.Phase == "Succeeded", p.Phase == "Failed":
-		return StateDone
+	case p.over() != "":
+		return p.over()
 	case p.Backoff.Active(), p.backingOff():
 		return StateBackingOff
 	case !p.StatusAt.IsZero() && p.Total > 0 && p.Ready >= p.Total:
@@ -119,6 +120,17 @@ func (p *Pod) State() State {
 	return StateUnknown
 }
 
+// over returns how the pod came to its end, "" when it has not.
+func (p *Pod) over() State {
+	switch p.Phase {
+	case "Succeeded":
+		return StateCompleted
+	case "Failed":
+		return StateFailed
+	}
+	return ""
+}
+
 // backingOff reports whether a container waits in one of the back-offs that users know.
 func (p *Pod) backingOff() bool {
 	for i := range p.Containers {
@@ -132,7 +144,7 @@ func (p *Pod) backingOff() bool {
 
 // Counts are how many pods there are in which state. Total leaves out those gone.
 type Counts struct {
-	Total, Ready, NotReady, Starting, BackingOff, Terminating, Done, Unknown int
+	Total, Ready, NotReady, Starting, BackingOff, Terminating, Completed, Failed, Unknown int
 }
 
 // pod is a Pod being folded.
@@ -225,8 +237,10 @@ func (m *Model) Counts() Counts {
 			c.BackingOff++
 		case StateTerminating:
 			c.Terminating++
-		case StateDone:
-			c.Done++
+		case StateCompleted:
+			c.Completed++
+		case StateFailed:
+			c.Failed++
 		case StateUnknown:
 			c.Unknown++
 		case StateGone:

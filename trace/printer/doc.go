@@ -9,8 +9,8 @@
 // changed and removed by a source; errors in manifests; milestones; pods that
 // succeeded or failed; actions on sandboxes and containers when they end, other
 // actions when they fail or take 100 ms; pulls when they end; back-offs when they
-// begin; other waits of 100 ms when they end; steps of a person; containers that
-// died; decisions that change something (not: keep, admit); collections that
+// begin; other waits of 100 ms when they end (a grace period is in its kill); steps
+// of a person; containers that ended; decisions that change something (not: keep, admit); collections that
 // removed something; warnings; syncs, CRI calls, relists, volumes and cgroups that
 // failed; log lines above debug. Everything else, such as loop iterations and each
 // CRI call, is in the JSON.

@@ -46,7 +46,7 @@ func Line(r *trace.Record) string {
 		return join("PLEG "+e.Mode, e.Reason)
 	case *trace.PLEGEvent:
 		if e.Type == "ContainerDied" {
-			return "container " + cmp.Or(e.Name, e.Container) + " died"
+			return "container " + cmp.Or(e.Name, e.Container) + " ended" // an init container is to
 		}
 	case *trace.GC:
 		if over && (e.Removed > 0 || e.Err != "") {
@@ -153,6 +153,9 @@ func decision(e *trace.Decision) string {
 		return ""
 	}
 	s := fmt.Sprintf("%s: %s %s", e.By, e.Verdict, e.Subject)
+	if e.By == "restart" && e.Verdict == "leave" {
+		s = e.By + ": " + e.Subject + " stays ended"
+	}
 	if e.Bytes > 0 {
 		s += " (" + human.Bytes(e.Bytes) + ")"
 	}
@@ -179,6 +182,7 @@ func wait(r *trace.Record, e *trace.Wait) string {
 		s = e.On
 	}
 	switch {
+	case e.For == trace.WaitGrace: // the kill that it is part of says it
 	case r.Edge == trace.EdgeBegin && e.For == trace.WaitBackoff:
 		return join("waits: "+s, e.Detail)
 	case r.Edge == trace.EdgeEnd && r.Dur >= longEnough:

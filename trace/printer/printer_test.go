@@ -83,6 +83,9 @@ func sample() []trace.Record {
 	add(9010*ms, node, point, 0, &trace.Log{Level: "info", Message: long})
 	add(9010*ms, node, point, 0, &trace.Log{Level: "error", Message: long})
 	add(9011*ms, cart, end, 800*ms, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
+	add(9011*ms, cart, point, 0, &trace.Decision{By: "restart", Subject: "setup", Verdict: "leave", Reason: "restartPolicy OnFailure: ended with exit code 0"})
+	add(9011*ms, cart, end, 800*ms, &trace.Wait{For: trace.WaitGrace, On: "container cart"})
+	add(9011*ms, cart, end, 801*ms, &trace.Action{ID: "kill cart", Verb: "kill", Container: "cart"})
 	add(9012*ms, node, point, 0, &trace.Agent{State: "stopped", Runtime: "kubeloupe-sim", RuntimeVersion: "simulated", Simulated: true})
 	return recs
 }

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -186,30 +185,13 @@ func (p *Log) label(r logRow) string {
 
 func (p *Log) text(r logRow) string {
 	if r.rec == nil {
-		return p.Theme.Clean(p.container(r) + r.line.Text)
+		return p.Theme.Clean(r.line.Text)
 	}
 	text := model.Brief(r.rec.Event)
 	if e := failure(r.rec.Event); e != "" {
 		text += " failed: " + e
 	}
 	return p.Theme.Clean(longID.ReplaceAllStringFunc(text, ShortID))
-}
-
-// container names the container that a node event is about, where that is kept.
-func (p *Log) container(r logRow) string {
-	if r.line.Kind != "node.event" || p.history == nil {
-		return ""
-	}
-	rec := p.history.Seq(r.line.Seq)
-	if rec == nil {
-		return ""
-	}
-	if e, ok := rec.Event.(*trace.NodeEvent); ok {
-		if _, rest, ok := strings.Cut(e.Field, "{"); ok {
-			return strings.TrimSuffix(rest, "}") + ": "
-		}
-	}
-	return ""
 }
 
 // longID is a container's or sandbox's id in full.

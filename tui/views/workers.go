@@ -51,7 +51,7 @@ func urgency(r *model.Pod, now time.Time) int {
 	switch {
 	case inTrouble(r, now):
 		return 0
-	case r.State() == model.StateReady || r.State() == model.StateDone:
+	case r.State() == model.StateReady || r.State() == model.StateCompleted || r.State() == model.StateFailed:
 		return 2
 	}
 	return 1
@@ -96,13 +96,11 @@ func (p *Workers) state(r model.Pod) string { return string(r.State()) }
 
 func stateTone(r model.Pod) style.Tone {
 	switch r.State() {
-	case model.StateBackingOff:
+	case model.StateBackingOff, model.StateFailed:
 		return style.Fail
 	case model.StateNotReady:
 		return style.Slow
-	case model.StateDone:
-		return toneIf(r.Phase == "Failed", style.Fail)
-	case model.StateReady, model.StateStarting, model.StateTerminating:
+	case model.StateReady, model.StateCompleted, model.StateStarting, model.StateTerminating:
 	case model.StateUnknown, model.StateGone:
 		return style.Dim
 	}

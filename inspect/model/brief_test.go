@@ -1,0 +1,24 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func TestBriefInWords(t *testing.T) {
+	for want, e := range map[string]trace.Event{
+		"container schema ended":  &trace.PLEGEvent{Type: "ContainerDied", Name: "schema"},
+		"ContainerStarted schema": &trace.PLEGEvent{Type: "ContainerStarted", Name: "schema"},
+		"report stays ended: restartPolicy OnFailure: ended with exit code 0": &trace.Decision{
+			By: "restart", Subject: "report", Verdict: "leave", Reason: "restartPolicy OnFailure: ended with exit code 0",
+		},
+		"remove old:1: unused":          &trace.Decision{By: "gc.image", Subject: "old:1", Verdict: "remove", Reason: "unused"},
+		"Started: web: it runs":         &trace.NodeEvent{Reason: "Started", Message: "it runs", Field: "spec.containers{web}"},
+		"NetworkNotReady: no CNI (yet)": &trace.NodeEvent{Reason: "NetworkNotReady", Message: "no CNI (yet)"},
+	} {
+		if got := Brief(e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
