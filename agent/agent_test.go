@@ -19,6 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
 	"github.com/kubeloupe/kubeloupe/agent/nodelock"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -81,6 +82,11 @@ func TestRunLeavesNothing(t *testing.T) {
 	if last := n.records()[len(n.records())-1]; !state("stopped")(&last) {
 		t.Errorf("the last record is %s %+v, want the agent's end", last.Event.Kind(), last.Event)
 	}
+	leavesNoGoroutine(t)
+}
+
+func leavesNoGoroutine(t *testing.T) {
+	t.Helper()
 	deadline := time.Now().Add(patience)
 	for stacks() != "" && time.Now().Before(deadline) {
 		runtime.Gosched() // what Run waited for may still be on its way out
@@ -201,6 +207,41 @@ func TestRuntimeNotReady(t *testing.T) {
 	}
 	n.until("start", milestone("started", web))
 	n.end()
+}
+
+// failing is a source that breaks when it is told to.
+type failing struct{ now chan struct{} }
+
+func (failing) Name() string { return "failing" }
+
+func (f failing) Run(ctx context.Context, set func(podsource.Set)) error {
+	set(podsource.Set{})
+	select {
+	case <-f.now:
+		return errors.New("the disk is gone")
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// A part that fails ends the agent with an error that names it.
+func TestPartFails(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	cfg, f := h.config(), failing{make(chan struct{})}
+	cfg.Sources = []podsource.Source{f}
+	a, err := agent.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- a.Run(t.Context()) }()
+	<-a.Ready()
+	close(f.now)
+	if err := <-done; err == nil || err.Error() != "pod sources: pod source failing: the disk is gone" {
+		t.Errorf("error %v", err)
+	}
+	leavesNoGoroutine(t)
+	run(t, h.config()).end() // and nothing is locked
 }
 
 func TestPortInUse(t *testing.T) {
