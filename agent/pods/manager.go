@@ -90,16 +90,19 @@ func NewStore() *Store {
 	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}}
 }
 
-// put notes a desired pod; false when it was known.
-func (s *Store) put(pod *v1.Pod, now time.Time) (fresh bool) {
+// put notes a desired pod, or what it is now. Of one that was added anew while it goes, the
+// next life is meant.
+func (s *Store) put(pod *v1.Pod, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.pods[pod.UID]; e != nil {
+	switch e := s.pods[pod.UID]; {
+	case e == nil:
+		s.pods[pod.UID] = &entry{pod: pod, seenAt: now}
+	case e.again != nil:
+		e.again = pod
+	default:
 		e.pod = pod
-		return false
 	}
-	s.pods[pod.UID] = &entry{pod: pod, seenAt: now}
-	return true
 }
 
 // again notes that a pod which is here was added anew; false when it is not here. One

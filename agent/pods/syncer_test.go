@@ -339,11 +339,19 @@ func TestAddedAnewWhileItGoes(t *testing.T) {
 		pass(time.Second)
 		b.send(podsource.OpAdd, pod)
 		b.expect("milestones while it goes", []string{"seen web", "started web", "terminating web"}, milestones(b.rec))
+		b.send(podsource.OpUpdate, podOf("web", "u1", func(p *v1.Pod) { p.Spec.Containers[0].Image = "app:2" }))
 		pass(10 * time.Second)
 		b.expect("milestones", []string{
 			"seen web", "started web", "terminating web", "gone web 5s", "seen web", "started web",
 		}, milestones(b.rec))
 		b.expect("calls", []string{"sync web", "kill web grace=30, removed from its source", "clean web remove=true", "forget u1", "sync web"}, b.rt.took())
+		var images []string
+		for _, m := range tracetest.Events[trace.Milestone](b.rec) {
+			if m.Spec != nil {
+				images = append(images, m.Spec.Containers[0].Image)
+			}
+		}
+		b.expect("images of the lives", []string{"app:1", "app:2"}, images)
 		b.stop()
 	})
 }
