@@ -12,7 +12,7 @@ import (
 const (
 	minWidth  = 40
 	minLabels = 18
-	afterBars = 15 // room for " 4.10s ◀ 85 %"
+	afterBars = 15 // the least room behind the bars, for " 4.10s ◀ 85 %"
 )
 
 // Layout places a waterfall's rows in columns. It holds no text but labels, so
@@ -43,6 +43,7 @@ type Line struct {
 	// After is what is said behind the bar: duration, share of the start (where the row
 	// took half of it or more), note, error.
 	After string
+	share int // of the start, in percent
 }
 
 // Branch says how a row hangs below another.
@@ -55,17 +56,43 @@ const (
 	BranchLast
 )
 
-// Layout places the rows in width columns (40 at least).
-func (w *Waterfall) Layout(width int) Layout {
+// Layout places the rows in width columns (40 at least). Behind the bars there is room
+// for duration, share and note of each action, as long as a third of the width is left to
+// the bars; spare is how many columns errors and the details of waits get in any case.
+func (w *Waterfall) Layout(width, spare int) Layout {
 	width = max(width, minWidth)
 	l := Layout{Width: width, Span: max(w.End, time.Microsecond)}
 	l.Labels = minLabels
 	for _, r := range w.rows {
 		l.Labels = max(l.Labels, utf8.RuneCountInString(r.Text())+2+2*r.Depth)
 	}
-	l.Labels = min(l.Labels, width*2/5)
-	l.Bars = max(width-l.Labels-afterBars, 10)
-	l.Ticks = ticks(l.Span, l.Bars)
+	l.Labels = min(l.Labels, (width-spare)*2/5)
+	l.Bars = max(width-l.Labels-afterBars-spare, 10)
+	w.columns(&l)
+	least := max(min(l.Bars, width/3), 10)
+	for over := l.over(); over > 0 && l.Bars > least; over = l.over() {
+		l.Bars = max(l.Bars-over, least)
+		w.columns(&l)
+	}
+	return l
+}
+
+// over is how many columns too many the longest note takes.
+func (l *Layout) over() int {
+	most := 0
+	for _, ln := range l.Lines {
+		if ln.Kind == RowWait {
+			ln.Note = ""
+		}
+		ln.Err = ""
+		most = max(most, ln.Bar+max(ln.Cols, 1)+1+utf8.RuneCountInString(after(ln.Row, ln.share)))
+	}
+	return most - (l.Width - l.Labels)
+}
+
+// columns puts the rows in the columns of the time line.
+func (w *Waterfall) columns(l *Layout) {
+	l.Ticks, l.Lines = ticks(l.Span, l.Bars), l.Lines[:0]
 	longest := w.longestRow()
 	for i, r := range w.rows {
 		ln := Line{Row: r, Branch: w.branch(i)}
@@ -74,14 +101,12 @@ func (w *Waterfall) Layout(width int) Layout {
 		if r.Dur()*time.Duration(2*l.Bars) < l.Span {
 			ln.Cols = 0
 		}
-		share := 0
 		if i == longest {
-			share = percent(w.within(r), w.Length())
+			ln.share = percent(w.within(r), w.Length())
 		}
-		ln.After = after(r, share)
+		ln.After = after(r, ln.share)
 		l.Lines = append(l.Lines, ln)
 	}
-	return l
 }
 
 // Text is the row's label and detail, without indentation.

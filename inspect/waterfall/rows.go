@@ -144,7 +144,7 @@ func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
 	}
 	switch a.Verb {
 	case "image":
-		row.Detail = cmp.Or(a.Target, a.Container)
+		row.Detail = human.Image(cmp.Or(a.Target, a.Container))
 		row.Note = pullNote(iv)
 	case "volumes":
 		row.Detail = strings.Join(volumeNames(iv), " ")

@@ -32,7 +32,7 @@ func (w *Waterfall) Text(width int, opt TextOptions) string {
 	if opt.ASCII {
 		g = ascii
 	}
-	l := w.Layout(width)
+	l := w.Layout(width, 0)
 	var b strings.Builder
 	line := func(s string) {
 		b.WriteString(clip(strings.TrimRight(g.text(s), " "), l.Width, g) + "\n")
@@ -109,7 +109,7 @@ func (w *Waterfall) Sum() string {
 }
 
 func axis(l Layout) string {
-	row := []rune(strings.Repeat(" ", l.Bars+afterBars))
+	row := []rune(strings.Repeat(" ", max(l.Width-l.Labels, l.Bars)))
 	for _, t := range l.Ticks {
 		text := []rune(t.Text)
 		if t.Col+len(text) > len(row) {

@@ -467,7 +467,7 @@ func TestShareIsOfTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	var marked []string
-	for _, ln := range w.Layout(120).Lines {
+	for _, ln := range w.Layout(120, 0).Lines {
 		if strings.Contains(ln.After, "◀") {
 			marked = append(marked, ln.Text()+": "+ln.After)
 		}
@@ -475,6 +475,27 @@ func TestShareIsOfTheStart(t *testing.T) {
 	want := []string{"image    redis:7.2: 4.10s ◀ 97 % 68 MiB, 17 MiB/s"}
 	if diff := cmp.Diff(want, marked); diff != "" || w.Ready < time.Minute {
 		t.Errorf("ready %v, marked (-want +got):\n%s", w.Ready, diff)
+	}
+}
+
+// TestRoomForNotes: the longest bar leaves room for what is said behind it.
+func TestRoomForNotes(t *testing.T) {
+	w, err := Build(slowPull().Records(), cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for width := 90; width <= 200; width++ {
+		for _, spare := range []int{0, (width - 76) / 4} {
+			l := w.Layout(width, spare)
+			for _, ln := range l.Lines {
+				if end := l.Labels + ln.Bar + max(ln.Cols, 1) + 1 + len([]rune(ln.After)); ln.Kind == RowAction && end > width {
+					t.Errorf("in %d columns, spare %d: %q ends at %d", width, spare, ln.After, end)
+				}
+			}
+		}
+		if text := w.Text(width, TextOptions{}); !strings.Contains(text, "◀ 97 % 68 MiB, 17 MiB/s\n") {
+			t.Errorf("in %d columns:\n%s", width, text)
+		}
 	}
 }
 

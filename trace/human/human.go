@@ -1,5 +1,5 @@
-// Package human writes durations, sizes and rates for people, in stable widths, and keeps
-// foreign text on its line.
+// Package human writes durations, sizes, rates and names of images for people, in stable
+// widths, and keeps foreign text on its line.
 //
 // It owns these notations, keeps no state, runs no goroutine and publishes nothing.
 package human
@@ -64,6 +64,19 @@ func Rate(n int64, d time.Duration) string {
 		return "-"
 	}
 	return Bytes(int64(float64(n)/d.Seconds())) + "/s"
+}
+
+// Image leaves out an image's registry and digest: pause:3.10. What is nothing else keeps
+// its digest.
+func Image(ref string) string {
+	name, digest, _ := strings.Cut(ref, "@")
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	if name == "" {
+		return digest
+	}
+	return name
 }
 
 // Line makes one line of foreign text: control characters, escape codes among them,

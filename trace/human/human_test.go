@@ -59,3 +59,13 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+func TestImage(t *testing.T) {
+	for ref, want := range map[string]string{
+		"127.0.0.1:25004/kubeloupe/60m:1": "60m:1", "redis": "redis", "registry.k8s.io/pause@sha256:ab": "pause", "@sha256:ab": "sha256:ab", "": "",
+	} {
+		if got := Image(ref); got != want {
+			t.Errorf("Image(%q) = %q, want %q", ref, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
@@ -164,7 +165,7 @@ func (p *CRI) result(c model.Call) string {
 
 func (p *CRI) target(c model.Call) string {
 	if c.Image != "" {
-		return p.Theme.Clean(ShortImage(c.Image))
+		return p.Theme.Clean(human.Image(c.Image))
 	}
 	return p.Theme.Clean(ShortID(c.Target))
 }

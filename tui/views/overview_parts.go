@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -103,7 +104,7 @@ func ofBytes(done, total int64) string {
 func now(th *style.Theme, pod *model.Pod) (text string, since time.Time, tone style.Tone) {
 	switch {
 	case len(pod.Pulls) > 0:
-		text, since = "pull "+ShortImage(pod.Pulls[0].Image), pod.Pulls[0].Since
+		text, since = "pull "+human.Image(pod.Pulls[0].Image), pod.Pulls[0].Since
 	case len(pod.Waits) > 0 && len(pod.Actions) == 0:
 		w := pod.Waits[len(pod.Waits)-1]
 		text, since, tone = "wait "+string(w.For)+" "+w.On, w.Since, style.Dim
@@ -119,18 +120,6 @@ func now(th *style.Theme, pod *model.Pod) (text string, since time.Time, tone st
 		return style.Unknown, time.Time{}, style.Dim
 	}
 	return th.Clean(text), since, tone
-}
-
-// ShortImage leaves out an image's registry and digest.
-func ShortImage(image string) string {
-	name, digest, _ := strings.Cut(image, "@")
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		name = name[i+1:]
-	}
-	if name == "" {
-		return digest
-	}
-	return name
 }
 
 func (d *overviewDraw) troublePart() {

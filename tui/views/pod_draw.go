@@ -32,7 +32,7 @@ func (p *Pod) add(tone style.Tone, text string) {
 }
 
 // layout places the bars, with some room behind them for what is said there.
-func (p *Pod) layout() waterfall.Layout { return p.fall.Layout(p.w - 2 - max(p.w-76, 0)/4) }
+func (p *Pod) layout() waterfall.Layout { return p.fall.Layout(p.w-2, max(p.w-76, 0)/4) }
 
 func (p *Pod) bars() {
 	if p.fall == nil {
@@ -255,11 +255,7 @@ func bar(th *style.Theme, ln *waterfall.Line, l waterfall.Layout) []span {
 	if ln.Critical {
 		mark = g.Critical
 	}
-	row := ln.Row
-	if row.Verb == "image" {
-		row.Detail = ShortImage(row.Detail)
-	}
-	label := mark + branch + th.Clean(row.Text())
+	label := mark + branch + th.Clean(ln.Text())
 	return []span{
 		{text: th.Left(th.Cut(label, l.Labels-1), l.Labels), tone: tone},
 		{text: strings.Repeat(" ", ln.Bar) + drawn, tone: tone},

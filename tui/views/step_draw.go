@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -100,7 +101,7 @@ func (p *Step) plan(rows int) []Text {
 // actionName is an action's id with a short image name.
 func actionName(th *style.Theme, id string) string {
 	if image, ok := strings.CutPrefix(id, "image "); ok {
-		id = "image " + ShortImage(image)
+		id = "image " + human.Image(image)
 	}
 	return th.Clean(id)
 }
