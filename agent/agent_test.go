@@ -151,8 +151,7 @@ func TestNoRuntimeAtStart(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	h.stop()
 	err := prepare(t, h.config()).Run(t.Context())
-	var dial *cri.DialError
-	if !errors.As(err, &dial) || dial.Remedy == "" {
+	if dial, ok := errors.AsType[*cri.DialError](err); !ok || dial.Remedy == "" {
 		t.Fatalf("error %v, want a DialError with a remedy", err)
 	}
 	h.start()
@@ -250,7 +249,7 @@ func TestPortInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close() //nolint:errcheck // a test
+	defer taken.Close()
 	healthz := freePort(t)
 	flags := []string{"--address", "127.0.0.1", "--read-only-port", port(taken), "--healthz-port", fmt.Sprint(healthz)}
 	n := prepare(t, h.config(flags...))
@@ -283,8 +282,7 @@ func TestSecondAgentOnTheSameDirectory(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	first := run(t, h.config())
 	err := prepare(t, h.config()).Run(t.Context())
-	var held *nodelock.HeldError
-	if !errors.As(err, &held) {
+	if _, held := errors.AsType[*nodelock.HeldError](err); !held {
 		t.Errorf("error %v, want a HeldError", err)
 	}
 	first.end()
@@ -325,7 +323,7 @@ func TestExitOnLockContention(t *testing.T) {
 	var other *nodelock.Lock
 	var err error
 	for other == nil { // it may not watch the file yet
-		if err != nil && !errors.As(err, new(*nodelock.HeldError)) {
+		if _, held := errors.AsType[*nodelock.HeldError](err); err != nil && !held {
 			t.Fatal(err)
 		}
 		other, err = nodelock.Acquire(path)
@@ -406,7 +404,7 @@ func freePort(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // a test
+	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
 

@@ -274,7 +274,7 @@ func stacks() string {
 	buf := make([]byte, 1<<22)
 	buf = buf[:runtime.Stack(buf, true)]
 	var out []string
-	for _, g := range strings.Split(string(buf), "\n\n") {
+	for g := range strings.SplitSeq(string(buf), "\n\n") {
 		ours := strings.Contains(g, "kubeloupe/agent") || strings.Contains(g, "kubeloupe/trace")
 		others := strings.Contains(g, "kubeloupe/agent/cri/sim") || strings.Contains(g, "kubeloupe/agent_test.")
 		if ours && !others {

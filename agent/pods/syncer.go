@@ -3,7 +3,6 @@ package pods
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -85,7 +84,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	case out.Early:
 		res.Wait = trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"}
 	default:
-		res.Wait = trace.Wait{For: trace.WaitBackoff, On: "a back-off to run out", Detail: waitingFor(s.cfg.Runtime.Reasons(pod.UID))}
+		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
 	}
 	return res, err
 }
@@ -194,13 +193,26 @@ func (s *Syncer) endInitWait(e *entry) {
 	}
 }
 
-// waitingFor names the containers that wait, and why.
-func waitingFor(reasons map[string]podruntime.Reason) string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(reasons)) {
-		out = append(out, fmt.Sprintf("container %s: %s", name, reasons[name].Reason))
+// waitFor is the wait for containers that are held back, and why they are.
+func waitFor(reasons map[string]podruntime.Reason) trace.Wait {
+	wait := trace.Wait{For: trace.WaitBackoff, On: "the next try"}
+	names := slices.Sorted(maps.Keys(reasons))
+	switch len(names) {
+	case 0:
+	case 1:
+		wait.On = "container " + names[0] + " to be tried again"
+		if wait.Detail = reasons[names[0]].Reason; wait.Detail == "CrashLoopBackOff" {
+			wait.On = "container " + names[0] + " to be restarted"
+		}
+	default:
+		wait.On = "containers " + strings.Join(names, ", ") + " to be tried again"
+		var why []string
+		for _, name := range names {
+			why = append(why, name+": "+reasons[name].Reason)
+		}
+		wait.Detail = strings.Join(why, ", ")
 	}
-	return strings.Join(out, ", ")
+	return wait
 }
 
 // publishStatus makes the pod's status anew and publishes it if views would show a change.

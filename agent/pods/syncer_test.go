@@ -312,7 +312,9 @@ func TestWaitsOfASync(t *testing.T) {
 		want []string
 	}{
 		{"nothing", podruntime.Outcome{}, nil},
-		{"a back-off", podruntime.Outcome{RetryAt: time.Unix(1<<33, 0)}, []string{"backoff: a back-off to run out container app: CrashLoopBackOff, container db: ImagePullBackOff"}},
+		{"a back-off", podruntime.Outcome{RetryAt: time.Unix(1<<33, 0)}, []string{
+			"backoff: containers app, db to be tried again app: CrashLoopBackOff, db: ImagePullBackOff",
+		}},
 		{"the runtime", podruntime.Outcome{RetryAt: time.Unix(1<<33, 0), Early: true}, []string{"runtime: the runtime to tell of the latest action"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

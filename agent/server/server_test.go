@@ -69,7 +69,7 @@ func TestPodsOverTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // a test
+	defer res.Body.Close()
 	var list v1.PodList
 	if err := json.NewDecoder(res.Body).Decode(&list); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestPodsOverTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer post.Body.Close() //nolint:errcheck // a test
+	defer post.Body.Close()
 	if post.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST answered %d", post.StatusCode)
 	}
@@ -99,7 +99,7 @@ func TestPortInUseNamesFlagAndRemedy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // a test
+	defer l.Close()
 	s := testServer(t, nil)
 	s.cfg.HealthzAddress, s.cfg.HealthzPort = "127.0.0.1", int32(l.Addr().(*net.TCPAddr).Port)
 	err = s.Listen(t.Context())
@@ -121,7 +121,7 @@ func freePort(t *testing.T) int32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // a test
+	defer l.Close()
 	return int32(l.Addr().(*net.TCPAddr).Port)
 }
 
