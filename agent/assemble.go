@@ -164,7 +164,7 @@ func (p *parts) prepare(ctx context.Context) error {
 
 func newPodRuntime(cfg Config, client *cri.Client, p *parts, images *image.Puller, volumes *volume.Manager) (*podruntime.Runtime, error) {
 	k := cfg.Kubelet
-	work, err := slots.New("container runtime", runtimeSlots(), cfg.Bus)
+	work, err := slots.New("container runtime", runtimeSlots(cfg.RuntimeSlots), cfg.Bus)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,12 @@ func newPodRuntime(cfg Config, client *cri.Client, p *parts, images *image.Pulle
 }
 
 // runtimeSlots is how many pods the runtime works for at once. See agent/slots for why.
-func runtimeSlots() int { return max(2, 2*runtime.NumCPU()) }
+func runtimeSlots(configured int) int {
+	if configured > 0 {
+		return configured
+	}
+	return max(2, 2*runtime.NumCPU())
+}
 
 func newImages(cfg Config, client *cri.Client) (*image.Puller, error) {
 	k := cfg.Kubelet.Images

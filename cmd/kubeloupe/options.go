@@ -24,6 +24,7 @@ type nodeOptions struct {
 	output  string // "", text, json
 	noTUI   bool
 	events  int
+	slots   int
 }
 
 const (
@@ -38,6 +39,7 @@ func (o *nodeOptions) add(c *cobra.Command) {
 	fs.StringVarP(&o.output, "output", "o", "", "what to print without the terminal UI: text (a line per event worth one), wide (the same, nothing cut) or json (every record); implies --no-tui")
 	fs.BoolVar(&o.noTUI, "no-tui", false, "print lines even on a terminal")
 	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "how many records are kept in memory for readers that fall behind; 0 publishes nothing and needs --no-tui")
+	fs.IntVar(&o.slots, "runtime-slots", 0, "how many pods the container runtime starts or ends at once, in order of arrival; 0 is what suits the number of CPUs")
 	c.Flags().SortFlags = false
 }
 
@@ -67,6 +69,9 @@ func (o *nodeOptions) check() error {
 	}
 	if o.events == 0 && (o.output != "" || !o.noTUI) {
 		errs = append(errs, errors.New("--event-buffer 0: without events there is nothing to show: give --no-tui and no --output"))
+	}
+	if o.slots < 0 {
+		errs = append(errs, fmt.Errorf("--runtime-slots %d: want 0 or more", o.slots))
 	}
 	return errors.Join(errs...)
 }
@@ -104,7 +109,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, err
 	}
-	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler}
+	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, RuntimeSlots: o.slots}
 	if n.cfg.NodeName, err = nodeName(k); err != nil {
 		n.sim.remove()
 		return nil, userError{err}

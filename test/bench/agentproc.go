@@ -49,7 +49,7 @@ func (b *bench) startAgent(ctx context.Context, s *side, extra ...string) error 
 	}
 	args := append([]string{
 		"run", "--config", config, "--root-dir", filepath.Join(root, "kubelet"), "--pod-manifest-path", a.manifests,
-		"--cgroup-root", s.lab.CgroupRoot, "--container-runtime-endpoint", s.lab.RuntimeEndpoint, "--healthz-port", "0", "--no-tui",
+		"--cgroup-root", s.lab.CgroupRoot, "--container-runtime-endpoint", s.lab.RuntimeEndpoint, "--healthz-port", "0", "--no-tui", "--runtime-slots", strconv.Itoa(b.o.slots),
 	}, extra...)
 	a.cmd = exec.Command(b.o.bin, args...)
 	a.cmd.Stdout, a.cmd.Stderr = a.out, a.out

@@ -37,6 +37,7 @@ func (b *bench) bursts(ctx context.Context, size int) error {
 	}
 	bestMedian, bestLast := time.Duration(0), time.Duration(0)
 	for _, w := range widths() {
+		fmt.Printf("  floor, %d at a time: median %s, last %s\n", w, ms(p50(medians(floors[w]))), ms(p50(lasts(floors[w]))))
 		if m := p50(medians(floors[w])); bestMedian == 0 || m < bestMedian {
 			bestMedian = m
 		}

@@ -16,6 +16,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 15, "samples of a single pod on each side; bursts take a fifth, at least 3")
 	flag.StringVar(&o.bin, "bin", "bin/kubeloupe", "the agent")
 	flag.DurationVar(&o.idle, "idle", defaultIdle, "how long idle use is measured")
+	flag.IntVar(&o.slots, "slots", 0, "the agent's --runtime-slots")
 	flag.Parse()
 	if os.Geteuid() != 0 {
 		fmt.Fprintln(os.Stderr, "bench: needs root: it starts real containers")

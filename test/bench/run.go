@@ -16,10 +16,11 @@ import (
 const defaultIdle = 30 * time.Second
 
 type options struct {
-	rows string
-	n    int
-	bin  string
-	idle time.Duration
+	rows  string
+	n     int
+	bin   string
+	idle  time.Duration
+	slots int
 }
 
 // side is a lab and what is heard of it.
