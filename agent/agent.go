@@ -105,13 +105,17 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	a.say(trace.Agent{State: "ready", Endpoint: a.cfg.Endpoint, Runtime: client.Info.GetRuntimeName(), RuntimeVersion: client.Info.GetRuntimeVersion()})
 	close(a.ready)
 
-	reason := "pods go on"
+	rest := "pods go on"
+	if a.cfg.Simulated {
+		rest = "the simulated runtime ends too, and its pods"
+	}
+	reason := rest
 	group, ctx := errgroup.WithContext(ctx)
 	if k.Node.ExitOnContention {
 		group.Go(func() error {
 			contended, err := locks.contended(ctx)
 			if contended {
-				reason = "another process opened --lock-file " + k.Node.LockFile + "; pods go on"
+				reason = "another process opened --lock-file " + k.Node.LockFile + "; " + rest
 				cancel()
 			}
 			return err

@@ -330,6 +330,19 @@ func TestWaitsOfASync(t *testing.T) {
 	}
 }
 
+func TestWaitForNamesWhatIsHeldBack(t *testing.T) {
+	for want, reasons := range map[string]map[string]podruntime.Reason{
+		"the next try|": nil,
+		"container app to be restarted|CrashLoopBackOff":                {"app": {Reason: "CrashLoopBackOff"}},
+		"container app to be tried again|ImagePullBackOff":              {"app": {Reason: "ImagePullBackOff"}},
+		"containers a, b to be tried again|a: Odd, b: CrashLoopBackOff": {"b": {Reason: "CrashLoopBackOff"}, "a": {Reason: "Odd"}},
+	} {
+		if w := waitFor(reasons); w.On+"|"+w.Detail != want || w.For != trace.WaitBackoff {
+			t.Errorf("%+v, want %s", w, want)
+		}
+	}
+}
+
 // A manifest that is removed and put back makes the same UID: the pod goes, then lives anew.
 func TestAddedAnewWhileItGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

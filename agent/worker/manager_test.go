@@ -384,7 +384,7 @@ func TestStaticPodWaitsForItsPredecessor(t *testing.T) {
 		m.Ask("u1", remove(podOf("web", "u1")))
 		m.Wake("u2", Cause{Text: "ContainerDied"})
 		expect(t, f, "terminate web")
-		if d := cmp.Diff([]string{"pod: the earlier pod of this name to be gone (u1)"}, openWaits(rec)); d != "" {
+		if d := cmp.Diff([]string{"pod: the earlier pod of this name to be gone (of one name only one may run)"}, openWaits(rec)); d != "" {
 			t.Errorf("open waits (-want +got):\n%s", d)
 		}
 		close(slow)

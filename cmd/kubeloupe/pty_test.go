@@ -150,7 +150,7 @@ func TestRunOnATerminal(t *testing.T) {
 	x.sees("RESTARTS")
 	x.types("q")
 	x.ends(exitOK)
-	x.sees("pods go on running")
+	x.sees("the agent has ended; so have its simulated runtime and pods")
 }
 
 func TestSignalsGiveTheTerminalBack(t *testing.T) {

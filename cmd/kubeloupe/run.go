@@ -99,7 +99,11 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 		return o.print(ctx, n.bus, s.out)
 	}
 	if ctx.Err() == nil {
-		fmt.Fprintln(s.err, "kubeloupe: the agent has ended; pods go on running") //nolint:errcheck // there is nowhere else to say it
+		rest := "pods go on running"
+		if n.cfg.Simulated {
+			rest = "so have its simulated runtime and pods"
+		}
+		fmt.Fprintln(s.err, "kubeloupe: the agent has ended; "+rest) //nolint:errcheck // there is nowhere else to say it
 	}
 	return nil
 }
