@@ -8,5 +8,6 @@
 // A session opens its gate for good when its client goes away, so that a lost ssh
 // session never leaves a pod frozen.
 //
-// It runs no goroutine. It publishes Gate for each verdict.
+// It runs no goroutine. It publishes Gate when an action that waits is answered: go,
+// skip-rest for a quit, open when the client went away.
 package step

@@ -11,11 +11,12 @@ import (
 // Stop is where a stepped pod waits for a person: before one action of its plan.
 type Stop struct {
 	Pod trace.Pod
-	// Index counts the stops from 1; Total is how many the plan has as known now.
+	// Index is the place in the plan of the action that waits, from 1; Total is how
+	// many actions the plan has as known now.
 	Index, Total int
 	// Actions are the plan's, in the order in which they are gone through.
 	Actions []Action
-	// Next is the action that waits, as "RunPodSandbox"; "" when none is left.
+	// Next is the id of the action that waits, as "create web".
 	Next string
 	// RequestTitle names the request that comes next, as runtime.v1.RunPodSandboxRequest.
 	RequestTitle string
@@ -62,7 +63,7 @@ func (s Stop) Plan() string {
 			mark = "▶"
 		case Todo:
 		}
-		fmt.Fprintf(&b, "%s %-24s %s\n", mark, a.ID, dur)
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%s %-24s %s", mark, a.ID, dur), " ") + "\n")
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return strings.TrimSuffix(b.String(), "\n")
 }
