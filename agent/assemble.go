@@ -143,7 +143,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client) (*parts, erro
 // prepare does what must be done before anything runs: what fails here fails the start.
 func (p *parts) prepare(ctx context.Context) error {
 	k := p.cfg.Kubelet
-	raiseOpenFiles(p.cfg.Bus, k.Node.MaxOpenFiles)
+	raiseOpenFiles(p.cfg.Bus, k.Node.MaxOpenFiles, k.Node.MaxOpenFilesSet)
 	if err := p.server.Listen(ctx); err != nil {
 		return err
 	}

@@ -8,9 +8,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// raiseOpenFiles asks for the configured open-files limit; where that is not
-// permitted the agent runs with what it has and says so.
-func raiseOpenFiles(bus *trace.Bus, want int64) {
+// enoughFiles is an open-files limit that no node of ordinary size comes near.
+const enoughFiles = 65536
+
+// raiseOpenFiles asks for the configured open-files limit; where that is not permitted the
+// agent runs with what it has. It warns when somebody asked for more, or when that is little.
+func raiseOpenFiles(bus *trace.Bus, want int64, asked bool) {
 	var have unix.Rlimit
 	if want <= 0 || unix.Getrlimit(unix.RLIMIT_NOFILE, &have) != nil || have.Cur >= uint64(want) {
 		return
@@ -22,8 +25,17 @@ func raiseOpenFiles(bus *trace.Bus, want int64) {
 	target = unix.Rlimit{Cur: have.Max, Max: have.Max}
 	err := unix.Setrlimit(unix.RLIMIT_NOFILE, &target)
 	trace.Point(bus, trace.Span{}, trace.Log{
-		Level: "warn", Message: fmt.Sprintf("maxOpenFiles %d is not permitted here; the limit is %d", want, target.Cur), Attrs: errAttr(err),
+		Level: openFilesLevel(target.Cur, asked), Message: fmt.Sprintf("maxOpenFiles %d is not permitted here; the limit is %d", want, target.Cur), Attrs: errAttr(err),
 	})
+}
+
+// openFilesLevel is how loudly to say that the limit is less than what is wanted. The
+// default is a wish that most machines without CAP_SYS_RESOURCE refuse.
+func openFilesLevel(limit uint64, asked bool) string {
+	if asked || limit < enoughFiles {
+		return "warn"
+	}
+	return "debug"
 }
 
 func errAttr(err error) []trace.KV {

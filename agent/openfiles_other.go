@@ -5,4 +5,4 @@ package agent
 import "github.com/kubeloupe/kubeloupe/trace"
 
 // raiseOpenFiles leaves the limit alone: only the simulated runtime runs here.
-func raiseOpenFiles(*trace.Bus, int64) {}
+func raiseOpenFiles(*trace.Bus, int64, bool) {}

@@ -35,6 +35,7 @@ type Node struct {
 	IPs              []string          // From --node-ip; empty when not given.
 	Labels           map[string]string // From --node-labels.
 	MaxOpenFiles     int64             // Wanted RLIMIT_NOFILE.
+	MaxOpenFilesSet  bool              // By a file or a flag; else it is the default.
 	LockFile         string            // Empty is none.
 	ExitOnContention bool              // Exit when another process opens LockFile.
 }

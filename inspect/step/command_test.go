@@ -33,7 +33,7 @@ func TestCommands(t *testing.T) {
 		{"p", "p", "pod cgroup\n{\n  \"id\": \"cgroup\"\n}", "cgroup"},
 		{"print", "print\trequest", "pod cgroup\n{\n  \"id\": \"cgroup\"\n}", "cgroup"},
 		{"p plan", "p plan", "▶ cgroup\n· sandbox\n· image docker.io/lab/web:1\n· create main\n· start main", "cgroup"},
-		{"p plan later", "n;p plan", "✓ cgroup                   0s\n▶ sandbox\n· image docker.io/lab/web:1\n· create main\n· start main", "sandbox"},
+		{"p plan later", "n;p plan", "✓ cgroup                     0ms\n▶ sandbox\n· image docker.io/lab/web:1\n· create main\n· start main", "sandbox"},
 		{"p changed", "p changed", "nothing changed", "cgroup"},
 		{"p nonsense", "p nonsense", "p nonsense: want p, p plan or p changed", "cgroup"},
 		{"unknown", "x y", "unknown command \"x\"; known are:\n" + Help, "cgroup"},

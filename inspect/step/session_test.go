@@ -71,7 +71,7 @@ func TestStops(t *testing.T) {
 		if diff := cmp.Diff(want, <-f.Stops()); diff != "" { // nobody read the first two: the newest is there
 			t.Error(diff)
 		}
-		wantPlan := "✓ cgroup                   0s\n✗ sandbox                  no network\n▶ image docker.io/lab/web:1\n· create main\n· start main"
+		wantPlan := "✓ cgroup                     0ms\n✗ sandbox                    no network\n▶ image docker.io/lab/web:1\n· create main\n· start main"
 		if diff := cmp.Diff(wantPlan, f.do("p plan")); diff != "" {
 			t.Error(diff)
 		}

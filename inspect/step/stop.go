@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // Stop is where a stepped pod waits for a person: before one action of its plan.
@@ -49,21 +51,29 @@ type Action struct {
 	Err string
 }
 
+// maxID is the width to which ids are padded; longer ones, as images', push their
+// duration along.
+const maxID = 48
+
 // Plan draws the plan as text, one action a line.
 func (s Stop) Plan() string {
+	widest := 0
+	for _, a := range s.Actions {
+		widest = max(widest, utf8.RuneCountInString(a.ID))
+	}
 	var b strings.Builder
 	for _, a := range s.Actions {
 		mark, dur := "·", ""
 		switch a.State {
 		case Done:
-			mark, dur = "✓", a.Dur.Round(100*time.Microsecond).String()
+			mark, dur = "✓", human.Duration(a.Dur)
 		case Failed:
 			mark, dur = "✗", a.Err
 		case Next:
 			mark = "▶"
 		case Todo:
 		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%s %-24s %s", mark, a.ID, dur), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%s %-*s  %s", mark, min(widest, maxID), a.ID, dur), " ") + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
