@@ -44,6 +44,9 @@ type Images interface {
 
 // Volumes mounts and unmounts all volumes of a pod.
 type Volumes interface {
+	// Check returns why the pod's volumes can never be made, nil when they may be. It only
+	// looks at the pod.
+	Check(pod *v1.Pod) error
 	// Mount returns when all are mounted, by name.
 	Mount(ctx context.Context, pod *v1.Pod) (map[string]criconfig.Volume, error)
 	// Unmount returns when none is mounted.

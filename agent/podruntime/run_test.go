@@ -87,6 +87,35 @@ func TestSandboxVolumesAndImagesOverlap(t *testing.T) {
 	})
 }
 
+// A pod whose volumes can never be made costs nothing: no sandbox, no image, one event.
+func TestVolumesThatCanNeverBe(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.never = errors.New("volume \"share\" is of type nfs")
+		for range 2 {
+			out, err := w.rt.Sync(t.Context(), always("web", "log"), 1)
+			if !errors.Is(err, w.never) || out.Acted || !out.RetryAt.Equal(time.Now().Add(hopeless)) {
+				t.Errorf("outcome %+v, error %v", out, err)
+			}
+		}
+		equal(t, "what was done", []string(nil), w.did())
+		why := Reason{Reason: "FailedMount", Message: w.never.Error()}
+		equal(t, "reasons", map[string]Reason{"web": why, "log": why}, w.rt.Reasons("uid"))
+		events := 0
+		for _, r := range w.rec.Records() {
+			if e, ok := r.Event.(*trace.NodeEvent); ok && e.Reason == "FailedMount" {
+				events++
+			}
+		}
+		equal(t, "events", 1, events)
+
+		w.never = nil // the pod is another now
+		if out, err := w.rt.Sync(t.Context(), always("web", "log"), 1); err != nil || !out.Running {
+			t.Errorf("outcome %+v, error %v", out, err)
+		}
+		equal(t, "reasons of what runs", map[string]Reason(nil), w.rt.Reasons("uid"))
+	})
+}
+
 func TestFailedImageReachesOnlyItsContainer(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		retry := time.Now().Add(20 * time.Second)

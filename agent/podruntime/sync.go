@@ -48,6 +48,9 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 		},
 	})
 	r.publishDecisions(ctx, pod, plan.Decisions)
+	if err := r.possible(ctx, pod, &plan); err != nil {
+		return Outcome{RetryAt: time.Now().Add(hopeless)}, err
+	}
 	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: plan.acts()}
 	run, err := r.execute(ctx, pod, seen, plan, order)
 	out.RetryAt = earlier(out.RetryAt, run.retryAt)
@@ -58,6 +61,33 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 	out.Running = !plan.Finished && r.allRunning(pod, seen, run)
 	r.setReasons(pod.UID, plan.Waiting, run.reasons)
 	return out, err
+}
+
+// hopeless is when to look again at a pod that only a change can help, which is seen at once.
+const hopeless = 5 * time.Minute
+
+// possible returns why a pod that is about to get its first sandbox can never run: it
+// would take a sandbox and images for nothing. Why is told as for a mount that fails.
+func (r *Runtime) possible(ctx context.Context, pod *v1.Pod, plan *Plan) error {
+	if !plan.has("sandbox") || !plan.has("volumes") {
+		return nil
+	}
+	err := r.cfg.Volumes.Check(pod)
+	if err == nil {
+		return nil
+	}
+	why := Reason{Reason: "FailedMount", Message: err.Error()}
+	all := map[string]Reason{}
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			all[list[i].Name] = why
+		}
+	}
+	if !maps.Equal(all, r.Reasons(pod.UID)) {
+		trace.Point(r.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: "Warning", Reason: why.Reason, Message: why.Message})
+	}
+	r.setReasons(pod.UID, all)
+	return err
 }
 
 // Kill ends everything of a pod that runs. It returns when nothing does.

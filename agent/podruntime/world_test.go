@@ -37,6 +37,7 @@ type world struct {
 	cached    *observe.Pod
 	truth     *observe.Pod
 	refreshes int
+	never     error // why the pod's volumes can never be made
 }
 
 func newWorld(t *testing.T, gate Gate) *world {
@@ -144,6 +145,12 @@ func (w fakeImages) Ensure(ctx context.Context, req image.Request) (image.Result
 func (fakeImages) Forget(string) {}
 
 type fakeVolumes struct{ *world }
+
+func (w fakeVolumes) Check(*v1.Pod) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.never
+}
 
 func (w fakeVolumes) Mount(ctx context.Context, _ *v1.Pod) (map[string]criconfig.Volume, error) {
 	return map[string]criconfig.Volume{}, w.do(ctx, "mount")

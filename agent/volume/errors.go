@@ -50,6 +50,25 @@ func (e *UnsupportedError) Error() string {
 		e.Volume, e.Type, strings.Join(e.Have, ", "))
 }
 
+// Check returns an [*UnsupportedError] for a pod that uses a volume that no plugin does. It
+// only looks at the pod.
+func (m *Manager) Check(obj *v1.Pod) error {
+	var used map[string]bool
+	for i := range obj.Spec.Volumes {
+		v := &obj.Spec.Volumes[i]
+		if m.pluginFor(v) != nil {
+			continue
+		}
+		if used == nil {
+			used = usedVolumes(obj)
+		}
+		if used[v.Name] {
+			return m.unsupported(v)
+		}
+	}
+	return nil
+}
+
 func (m *Manager) unsupported(v *v1.Volume) error {
 	e := &UnsupportedError{Volume: v.Name, Type: typeOf(v)}
 	for _, p := range m.cfg.Plugins {

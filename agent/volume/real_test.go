@@ -343,9 +343,19 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("error %v, want %q in it", err, tc.want)
 		}
+		// Only a type that no plugin does is known before anything is tried.
+		_, never := errors.AsType[*volume.UnsupportedError](err)
+		if err := n.Check(tc.pod); never != (err != nil) || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("check of it: %v, unsupported: %v", err, never)
+		}
 		if tc.pod.UID == "u" {
 			n.unmount("u")
 		}
+	}
+	unused := pod("u", secret)
+	unused.Spec.Containers[0].VolumeMounts = nil
+	if err := n.Check(unused); err != nil {
+		t.Errorf("check of a volume that nothing uses: %v", err)
 	}
 	if err := n.Unmount(t.Context(), trace.Pod{UID: ".."}); err == nil {
 		t.Error("no error for UID ..")
