@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -22,13 +25,13 @@ type CRI interface {
 	PodSandboxStatus(context.Context, *runtimeapi.PodSandboxStatusRequest, ...grpc.CallOption) (*runtimeapi.PodSandboxStatusResponse, error)
 }
 
-// FromCRI asks a CRI runtime. A runtime that does not answer has nothing to show.
+// FromCRI asks a CRI runtime. Of one that does not answer it says so.
 func FromCRI(c CRI) Runtime {
 	return func(ctx context.Context, pod trace.Pod) (lines, ids []string) {
 		labels := map[string]string{podUID: pod.UID}
 		sandboxes, err := c.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: &runtimeapi.PodSandboxFilter{LabelSelector: labels}})
 		if err != nil {
-			return nil, nil
+			return []string{"sandboxes are not known: " + status.Convert(err).Message()}, nil
 		}
 		for _, s := range sandboxes.GetItems() {
 			line := fmt.Sprintf("sandbox %.12s attempt %d %s", s.GetId(), s.GetMetadata().GetAttempt(), name(s.GetState().String()))
@@ -39,19 +42,22 @@ func FromCRI(c CRI) Runtime {
 				}
 				if ns := netns(st.GetInfo()["info"]); ns != "" {
 					lines = append(lines, "netns "+ns)
-					ids = append(ids, ns)
+					if !strings.HasPrefix(ns, "/proc/") {
+						ids = append(ids, filepath.Base(ns)) // mounted where /var/run leads
+					}
 				}
 			}
 			lines = append(lines, line)
 		}
 		containers, err := c.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{LabelSelector: labels}})
 		if err != nil {
-			return lines, ids
+			lines = append(lines, "containers are not known: "+status.Convert(err).Message())
 		}
 		for _, ct := range containers.GetContainers() {
 			lines = append(lines, fmt.Sprintf("container %s %.12s attempt %d %s", ct.GetMetadata().GetName(), ct.GetId(), ct.GetMetadata().GetAttempt(), name(ct.GetState().String())))
 			ids = append(ids, ct.GetId())
 		}
+		slices.Sort(lines) // runtimes list in any order
 		return lines, ids
 	}
 }

@@ -42,21 +42,29 @@ type Taker struct{ cfg Config }
 // New returns a taker.
 func New(cfg Config) *Taker { return &Taker{cfg} }
 
-// Snapshot implements step.Snapshotter: one line for each thing, in a stable order.
+// Snapshot implements step.Snapshotter: one line for each thing, in a stable order. A
+// pod without a UID has nothing: what is on the node is known by it.
 func (t *Taker) Snapshot(ctx context.Context, pod trace.Pod) []string {
+	if pod.UID == "" {
+		return nil
+	}
 	var out, ids []string
-	out = append(out, files("dir", filepath.Join(t.cfg.RootDir, "pods", pod.UID))...)
-	out = append(out, files("log", filepath.Join(t.cfg.LogsDir, pod.Namespace+"_"+pod.Name+"_"+pod.UID))...)
+	out = append(out, files("", filepath.Join(t.cfg.RootDir, "pods", pod.UID))...)
+	out = append(out, files("log ", filepath.Join(t.cfg.LogsDir, pod.Namespace+"_"+pod.Name+"_"+pod.UID))...)
 	out = append(out, t.cgroups(pod.UID)...)
 	if t.cfg.Runtime != nil {
 		var lines []string
 		lines, ids = t.cfg.Runtime(ctx, pod)
 		out = append(out, lines...)
 	}
-	return append(out, mounts(append(ids, pod.UID))...)
+	all, err := mountinfo.GetMounts(nil)
+	if err != nil {
+		return append(out, "mounts are not known: "+err.Error())
+	}
+	return append(out, mounts(all, append(ids, pod.UID))...)
 }
 
-// files lists what is below a directory, four levels deep.
+// files lists a directory and what is below it, four levels deep.
 func files(what, root string) []string {
 	var out []string
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -64,13 +72,14 @@ func files(what, root string) []string {
 			return nil //nolint:nilerr // what cannot be read is not shown
 		}
 		if len(out) >= maxEntries {
+			out = append(out, more(what+"files"))
 			return filepath.SkipAll
 		}
-		slash := ""
 		if d.IsDir() {
-			slash = "/"
+			out = append(out, what+"dir "+path+"/")
+		} else {
+			out = append(out, what+"file "+path)
 		}
-		out = append(out, what+" "+path+slash)
 		if rel, _ := filepath.Rel(root, path); d.IsDir() && strings.Count(rel, string(filepath.Separator)) >= 3 {
 			return filepath.SkipDir
 		}
@@ -79,10 +88,15 @@ func files(what, root string) []string {
 	return out
 }
 
+// more says that a kind of thing is not shown in full.
+func more(what string) string {
+	return fmt.Sprintf("%s: more than the %d that are shown", what, maxEntries)
+}
+
 // cgroups finds the pod's cgroup in each hierarchy and shows it once, with the
 // number of hierarchies and the limits that are set.
 func (t *Taker) cgroups(uid string) []string {
-	if t.cfg.CgroupMount == "" || uid == "" {
+	if t.cfg.CgroupMount == "" {
 		return nil
 	}
 	where := map[string]int{}
@@ -96,8 +110,7 @@ func (t *Taker) cgroups(uid string) []string {
 		}
 	}
 	for _, base := range bases {
-		for _, tier := range []string{"", "burstable", "besteffort"} {
-			rel := filepath.Join(t.cfg.CgroupRoot, "kubepods", tier, "pod"+uid)
+		for _, rel := range t.podCgroups(uid) {
 			full := filepath.Join(base, rel)
 			if _, err := os.Stat(full); err != nil {
 				continue
@@ -122,7 +135,27 @@ func (t *Taker) cgroups(uid string) []string {
 		}
 	}
 	slices.Sort(out)
+	if len(out) > maxEntries {
+		out = append(out[:maxEntries], more("cgroups"))
+	}
 	return append(out, limits...)
+}
+
+// podCgroups are the paths at which a pod's cgroup may be: of any QoS class, spelled
+// plainly or as the slices of systemd.
+func (t *Taker) podCgroups(uid string) []string {
+	var out []string
+	for _, tier := range []string{"", "burstable", "besteffort"} {
+		plain := filepath.Join("/", t.cfg.CgroupRoot, "kubepods", tier, "pod"+uid)
+		slice, unit := "/", ""
+		for part := range strings.SplitSeq(plain[1:], "/") {
+			unit += strings.ReplaceAll(part, "-", "_")
+			slice = filepath.Join(slice, unit+".slice")
+			unit += "-"
+		}
+		out = append(out, plain, slice)
+	}
+	return out
 }
 
 // limitsOf reads the files by which a pod is limited, in either version of cgroups.
@@ -139,23 +172,16 @@ func limitsOf(dir string) []string {
 }
 
 // mounts lists the mount points that name one of the ids.
-func mounts(ids []string) []string {
-	all, err := mountinfo.GetMounts(nil)
-	if err != nil {
-		return nil
-	}
+func mounts(all []*mountinfo.Info, ids []string) []string {
 	var out []string
 	for _, m := range all {
-		for _, id := range ids {
-			if id != "" && (strings.Contains(m.Mountpoint, id) || m.Mountpoint == id) {
-				out = append(out, fmt.Sprintf("mount %s %s", m.FSType, m.Mountpoint))
-				break
-			}
-		}
-		if len(out) >= maxEntries {
-			break
+		if slices.ContainsFunc(ids, func(id string) bool { return id != "" && strings.Contains(m.Mountpoint, id) }) {
+			out = append(out, fmt.Sprintf("mount %s %s", m.FSType, m.Mountpoint))
 		}
 	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	if out = slices.Compact(out); len(out) > maxEntries {
+		out = append(out[:maxEntries], more("mounts"))
+	}
+	return out
 }

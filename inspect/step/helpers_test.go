@@ -15,8 +15,11 @@ var (
 	web   = trace.Pod{Namespace: "default", Name: "web", UID: "u1"}
 	other = trace.Pod{Namespace: "default", Name: "other", UID: "u2"}
 	plan  = trace.Plan{Steps: []trace.PlanStep{
-		{ID: "cgroup", Verb: "cgroup"}, {ID: "sandbox", Verb: "sandbox"},
-		{ID: "image docker.io/lab/web:1", Verb: "image"}, {ID: "create main", Verb: "create"}, {ID: "start main", Verb: "start"},
+		{ID: "cgroup", Verb: "cgroup"},
+		{ID: "sandbox", Verb: "sandbox"},
+		{ID: "image docker.io/lab/web:1", Verb: "image"},
+		{ID: "create main", Verb: "create"},
+		{ID: "start main", Verb: "start"},
 	}}
 	titles = map[string]string{
 		"cgroup":                    "pod cgroup",
