@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
@@ -31,7 +33,10 @@ func newDirect(l *lab.Lab) (*direct, error) {
 	}
 	return &direct{
 		lab: l, conn: conn, runtime: runtimeapi.NewRuntimeServiceClient(conn), image: runtimeapi.NewImageServiceClient(conn),
-		node: criconfig.Node{LogRoot: filepath.Join(l.Dir, "floor-logs"), MemoryCapacity: 8 << 30},
+		node: criconfig.Node{
+			LogRoot: filepath.Join(l.Dir, "floor-logs"), MemoryCapacity: 8 << 30,
+			CFSQuota: true, HugePageSizes: cgroup.HugePageSizes("/sys"),
+		},
 	}, nil
 }
 
@@ -42,9 +47,12 @@ type made struct {
 	containers []string
 }
 
-// start makes a pod: RunPodSandbox, then (pull,) create and start of each container.
+// start makes a pod: RunPodSandbox, then (pull,) create and start of each container. The requests are
+// the agent's, down to the hosts file, the termination log and a cgroup of the pod's own.
 func (d *direct) start(ctx context.Context, pod *v1.Pod, pull bool) (*made, error) {
-	sc, err := criconfig.Sandbox(pod, d.node, criconfig.SandboxInput{CgroupParent: d.lab.CgroupRoot + "/floor"})
+	sc, err := criconfig.Sandbox(pod, d.node, criconfig.SandboxInput{
+		CgroupParent: d.lab.CgroupRoot + "/kubepods/besteffort/pod" + string(pod.UID), DNS: &runtimeapi.DNSConfig{},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +75,13 @@ func (d *direct) start(ctx context.Context, pod *v1.Pod, pull bool) (*made, erro
 				return m, err
 			}
 		}
-		cc, err := criconfig.Container(pod, c, d.node, criconfig.ContainerInput{ImageRef: c.Image, Volumes: volumes})
+		files, err := d.files(pod)
+		if err != nil {
+			return m, err
+		}
+		cc, err := criconfig.Container(pod, c, d.node, criconfig.ContainerInput{
+			ImageRef: c.Image, Volumes: volumes, HostsFile: files.hosts, TerminationLog: files.words,
+		})
 		if err != nil {
 			return m, err
 		}
@@ -81,6 +95,18 @@ func (d *direct) start(ctx context.Context, pod *v1.Pod, pull bool) (*made, erro
 		}
 	}
 	return m, nil
+}
+
+// files are what every container has mounted.
+type files struct{ hosts, words string }
+
+func (d *direct) files(pod *v1.Pod) (files, error) {
+	dir := filepath.Join(d.lab.Dir, "floor-files", pod.Name)
+	f := files{hosts: filepath.Join(dir, "hosts"), words: filepath.Join(dir, "termination-log")}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return f, err
+	}
+	return f, errors.Join(os.WriteFile(f.hosts, []byte("127.0.0.1\tlocalhost\n"), 0o644), os.WriteFile(f.words, nil, 0o666))
 }
 
 // volumes makes directories for the pod's volumes: what is mounted is the same on both sides.

@@ -57,6 +57,8 @@ func podOf(c v1.Container) *v1.Pod {
 	name := fmt.Sprintf("b%d", serial)
 	c.Name = "main"
 	c.ImagePullPolicy = v1.PullIfNotPresent
+	c.TerminationMessagePath = v1.TerminationMessagePathDefault
+	c.TerminationMessagePolicy = v1.TerminationMessageReadFile
 	return &v1.Pod{
 		TypeMeta:   metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "bench", UID: types.UID(name)},
