@@ -218,8 +218,7 @@ func newCgroups(ctx context.Context, cfg Config, client *cri.Client) (*cgroup.Ma
 		Root: k.Root, Driver: driver, Bus: cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod,
 		HugePageSizes: cgroup.HugePageSizes("/sys"),
 	})
-	var none *cgroup.UnavailableError
-	if errors.As(err, &none) {
+	if _, none := errors.AsType[*cgroup.UnavailableError](err); none {
 		return nil, fmt.Errorf("%w\n  remedy: run as root, or use --runtime sim", err)
 	}
 	return m, err

@@ -7,7 +7,7 @@ func actedOn() map[string]bool {
 		"enableServer":                               true,
 		"staticPodPath":                              true,
 		"podLogsDir":                                 true,
-		"syncFrequency":                              true,
+		"syncFrequency":                              false,
 		"fileCheckFrequency":                         true,
 		"httpCheckFrequency":                         false,
 		"staticPodURL":                               false,

@@ -24,7 +24,7 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 			CPUQuotaPeriod: kc.CPUCFSQuotaPeriod.Duration, PodPidsLimit: *kc.PodPidsLimit,
 		},
 		Pods: Pods{
-			Max: kc.MaxPods, LogsDir: kc.PodLogsDir, SyncFrequency: kc.SyncFrequency.Duration,
+			Max: kc.MaxPods, LogsDir: kc.PodLogsDir,
 			SeccompDefault: *kc.SeccompDefault, MaxRestartBackoff: maxRestartBackoff(kc, gates),
 		},
 		Images: Images{

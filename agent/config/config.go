@@ -68,7 +68,6 @@ type Cgroups struct {
 type Pods struct {
 	Max               int32
 	LogsDir           string        // Absolute.
-	SyncFrequency     time.Duration // Longest time between two syncs of a pod.
 	SeccompDefault    bool          // RuntimeDefault where a container names no profile.
 	MaxRestartBackoff time.Duration // Upper end of CrashLoopBackOff.
 }

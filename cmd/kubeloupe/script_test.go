@@ -72,10 +72,15 @@ func program(ts *testscript.TestScript, ctx context.Context, args []string) *exe
 }
 
 // exits CODE COMMAND...: the command ends with that code and says why on standard error, which
-// goes to the file said. What the user can mend is said before there is any other output.
+// goes to the file said. What the user can mend is said before there is any other output, unless it
+// takes the runtime's answer to know (late CODE).
 func exits(ts *testscript.TestScript, neg bool, args []string) {
+	late := len(args) > 0 && args[0] == "late"
+	if late {
+		args = args[1:]
+	}
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND...")
+		ts.Fatalf("usage: exits [late] CODE COMMAND...")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -87,7 +92,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
 		ts.Fatalf("exit code %s (%v), want %s", got, err, args[0])
 	}
-	if args[0] == strconv.Itoa(exitUser) && out.Len() > 0 || errs.Len() == 0 {
+	if args[0] == strconv.Itoa(exitUser) && !late && out.Len() > 0 || errs.Len() == 0 {
 		ts.Fatalf("%d bytes on standard output and %d on standard error", out.Len(), errs.Len())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("said"), errs.Bytes(), 0o600))

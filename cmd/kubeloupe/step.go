@@ -183,19 +183,20 @@ func await(ctx context.Context, cur *trace.Cursor, pod trace.Pod, name string) e
 }
 
 // lazyCRI asks the runtime for snapshots over a connection of its own, so that
-// looking does not show up among the agent's calls.
+// looking does not show up among the agent's calls. It lasts as long as the process.
 func lazyCRI(endpoint string) snapshot.Runtime {
-	dial := sync.OnceValue(func() snapshot.Runtime {
-		c, err := cri.Dial(context.Background(), cri.Config{Endpoint: endpoint})
-		if err != nil {
-			return nil
-		}
-		return snapshot.FromCRI(c.Runtime)
-	})
+	var mu sync.Mutex
+	var rt snapshot.Runtime
 	return func(ctx context.Context, pod trace.Pod) (lines, ids []string) {
-		if rt := dial(); rt != nil {
-			return rt(ctx, pod)
+		mu.Lock()
+		defer mu.Unlock()
+		if rt == nil {
+			c, err := cri.Dial(ctx, cri.Config{Endpoint: endpoint})
+			if err != nil {
+				return []string{"what the runtime has is not known: " + err.Error()}, nil
+			}
+			rt = snapshot.FromCRI(c.Runtime)
 		}
-		return nil, nil
+		return rt(ctx, pod)
 	}
 }

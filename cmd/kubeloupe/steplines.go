@@ -18,6 +18,16 @@ import (
 // command, whose client is gone, stops waiting for it.
 const leaveAfter = 5 * time.Minute
 
+// typeAhead is how long a person's command waits for the next stop. A script's waits for
+// as long as it takes.
+const typeAhead = 3 * time.Second
+
+// failed reports whether a pass over the pod ended with an error.
+func failed(r *trace.Record) bool {
+	e, ok := r.Event.(*trace.Sync)
+	return ok && r.Edge == trace.EdgeEnd && e.Err != ""
+}
+
 // lines is stepping without a terminal: stops are printed, commands are read.
 func (st *stepping) lines(ctx context.Context) error {
 	news := make(chan trace.Record, 16)
@@ -28,7 +38,7 @@ func (st *stepping) lines(ctx context.Context) error {
 
 	commands := st.commands(ctx)
 	var read <-chan string // nil while no command is wanted
-	var giveUp <-chan time.Time
+	var giveUp, patience <-chan time.Time
 	started := false
 	for {
 		select {
@@ -39,11 +49,16 @@ func (st *stepping) lines(ctx context.Context) error {
 		case stop := <-st.session.Stops():
 			st.printStop(stop)
 			read = commands
+		case <-patience: // a person may want to quit what does not come to the next stop
+			read = commands
 		case r, ok := <-news:
 			if !ok {
 				return nil
 			}
 			history = append(history, r)
+			if failed(&r) {
+				read = commands // there may be no next stop
+			}
 			if st.tell(&r, history) {
 				started = true
 				if giveUp != nil {
@@ -69,6 +84,9 @@ func (st *stepping) lines(ctx context.Context) error {
 			}
 			if resumed {
 				read = nil
+				if st.script == nil && isTerminal(st.s.in) {
+					patience = time.After(typeAhead)
+				}
 			}
 		}
 	}
