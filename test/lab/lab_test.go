@@ -133,6 +133,12 @@ func startPod(ctx context.Context, t *testing.T, l *Lab, name string, hostPort i
 	if p.netns, err = os.Readlink(fmt.Sprintf("/proc/%d/ns/net", p.pid)); err != nil {
 		t.Fatal(err)
 	}
+	// Held open, so that the kernel does not give its number to another lab's pod meanwhile.
+	held, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", p.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.Close() })
 	return p
 }
 
