@@ -46,6 +46,7 @@ demo: ## real pods on a real containerd, seen live
 .PHONY: bench
 bench: build ## measure the agent against the floor of the runtime
 	go run ./test/bench
+	go test -run '^$$' -bench 'Publish|UI' -benchmem ./trace ./tui
 
 ##@ Lab: a private containerd and registry in LAB_DIR
 

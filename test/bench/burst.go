@@ -21,7 +21,7 @@ func (b *bench) bursts(ctx context.Context, size int) error {
 	}
 	floors := map[int][]outcome{}
 	var agents []outcome
-	for range max(3, b.o.n/5) {
+	for range max(3, b.o.n/3) {
 		for _, w := range widths() {
 			f, err := b.floorBurst(ctx, size, w)
 			if err != nil {

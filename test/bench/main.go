@@ -13,7 +13,7 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.rows, "rows", "", "comma-separated rows, all unless given: "+strings.Join(rowNames(), ","))
-	flag.IntVar(&o.n, "n", 15, "samples of a single pod on each side; bursts take a fifth, at least 3")
+	flag.IntVar(&o.n, "n", 15, "samples of a single pod on each side; bursts take a third, at least 3, for each width of the floor")
 	flag.StringVar(&o.bin, "bin", "bin/kubeloupe", "the agent")
 	flag.DurationVar(&o.idle, "idle", defaultIdle, "how long idle use is measured")
 	flag.IntVar(&o.slots, "slots", 0, "the agent's --runtime-slots")
