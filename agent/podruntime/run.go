@@ -252,13 +252,15 @@ func (r *run) act(ctx context.Context, s *Step) error {
 	return fmt.Errorf("step %s: no such verb", s.ID)
 }
 
-// runtimeWork reports whether the step keeps the runtime busy for its whole time,
-// so that doing too many at once slows all down. A kill mostly waits.
+// runtimeWork reports whether the step is work for the machine that the pods share, so that doing too
+// many at once slows all down: what keeps the runtime busy, and the cgroup and directories that
+// come right before it, which of many pods at once would hold up the first ones' starts. A kill mostly
+// waits.
 func (v Verb) runtimeWork() bool {
 	switch v {
-	case VerbSandbox, VerbCreate, VerbStart, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
+	case VerbCgroup, VerbDirs, VerbSandbox, VerbCreate, VerbStart, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
 		return true
-	case VerbCgroup, VerbDirs, VerbVolumes, VerbImage, VerbKill, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
+	case VerbVolumes, VerbImage, VerbKill, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
 	}
 	return false
 }

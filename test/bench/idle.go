@@ -13,7 +13,7 @@ import (
 // events compares starts with and without the event stream, on the same lab in turn.
 func (b *bench) events(ctx context.Context) error {
 	var on, off []time.Duration
-	for range 4 {
+	for range 8 {
 		for _, arm := range []struct {
 			into *[]time.Duration
 			args []string
