@@ -426,6 +426,26 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	})
 }
 
+// A lost sandbox takes its containers with it, which is seen first. That one of them does not start
+// again in what is left is no crash of its own.
+func TestStartInADyingSandboxIsNoCrash(t *testing.T) {
+	for _, dead := range []bool{true, false} {
+		inBubble(t, nil, func(t *testing.T, w *world) {
+			pod := always("web")
+			w.dead = dead
+			w.show(seen("sandbox:0", "web=exited/137"))
+			w.on("start web", func(context.Context) error { return status.Error(codes.Unknown, "no such process") })
+			if _, err := w.rt.Sync(t.Context(), pod, 1); status.Code(err) != codes.Unknown {
+				t.Errorf("error %v", err)
+			}
+			w.rt.cfg.Backoff.mu.Lock()
+			defer w.rt.cfg.Backoff.mu.Unlock()
+			_, counted := w.rt.cfg.Backoff.m[keyOf(pod, &pod.Spec.Containers[0])]
+			equal(t, "counted as a crash", !dead, counted)
+		})
+	}
+}
+
 func TestCrashLoop(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := always("web")

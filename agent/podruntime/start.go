@@ -18,10 +18,11 @@ func (r *run) start(ctx context.Context, s *Step) error {
 		id = r.created[s.Container]
 		r.mu.Unlock()
 	}
-	if last := r.seen.Newest(s.Container); last != nil && last.State == observe.Exited {
+	_, err := r.cfg.Containers.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: id})
+	if last := r.seen.Newest(s.Container); last != nil && last.State == observe.Exited && (err == nil || r.sandboxLives(ctx)) {
 		r.cfg.Backoff.next(keyOf(r.pod, container(r.pod, s.Container)), last.FinishedAt, time.Now())
 	}
-	if _, err := r.cfg.Containers.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {
+	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
 		return fmt.Errorf("start container %s: %w", s.Container, err)
 	}
@@ -33,4 +34,11 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	r.linkLog(s.Container, id, s.Attempt)
 	r.say(ctx, "Normal", "Started", "Container started", s.Container)
 	return nil
+}
+
+// sandboxLives reports whether a start that failed can be the container's own fault. When a sandbox is
+// lost, its containers are seen to die first; starting one again in what is left of it is no crash to back off from.
+func (r *run) sandboxLives(ctx context.Context) bool {
+	st, err := r.cfg.Sandboxes.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: r.sandboxID})
+	return err == nil && st.GetStatus().GetState() == runtimeapi.PodSandboxState_SANDBOX_READY
 }

@@ -38,6 +38,7 @@ type world struct {
 	truth     *observe.Pod
 	refreshes int
 	never     error // why the pod's volumes can never be made
+	dead      bool  // the runtime says that the sandbox is not ready
 }
 
 func newWorld(t *testing.T, gate Gate) *world {
@@ -180,7 +181,13 @@ func (w fakeCRI) RemovePodSandbox(ctx context.Context, r *runtimeapi.RemovePodSa
 }
 
 func (w fakeCRI) PodSandboxStatus(context.Context, *runtimeapi.PodSandboxStatusRequest, ...grpc.CallOption) (*runtimeapi.PodSandboxStatusResponse, error) {
-	return &runtimeapi.PodSandboxStatusResponse{Status: &runtimeapi.PodSandboxStatus{Network: &runtimeapi.PodSandboxNetworkStatus{Ip: "10.0.0.1"}}}, nil
+	st := &runtimeapi.PodSandboxStatus{Network: &runtimeapi.PodSandboxNetworkStatus{Ip: "10.0.0.1"}}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead {
+		st.State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
+	}
+	return &runtimeapi.PodSandboxStatusResponse{Status: st}, nil
 }
 
 func (w fakeCRI) CreateContainer(ctx context.Context, r *runtimeapi.CreateContainerRequest, _ ...grpc.CallOption) (*runtimeapi.CreateContainerResponse, error) {
