@@ -91,7 +91,7 @@ func setup(ctx context.Context, o options, use string) (*demo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("not set up within %s", setupLimit))
 	defer cancel()
 	if o.bin == "" {
-		o.say("building bin/kubeloupe (the first time, that compiles all of Kubernetes' client libraries)")
+		o.say("building bin/kubeloupe (the first time, that compiles the Kubernetes API libraries)")
 		bin, err := build(ctx)
 		if err != nil {
 			return nil, err
