@@ -70,26 +70,7 @@ func (iv *interval) call() (*trace.CRICall, bool) {
 }
 
 // err returns how it failed, "" when it did not.
-func (iv *interval) err() string {
-	switch e := iv.fin.(type) {
-	case *trace.Action:
-		return e.Err
-	case *trace.CRICall:
-		if e.Err == "" && e.Code != "" && e.Code != "OK" {
-			return e.Code
-		}
-		return e.Err
-	case *trace.ImagePull:
-		return e.Err
-	case *trace.Volume:
-		return e.Err
-	case *trace.CgroupOp:
-		return e.Err
-	case *trace.Sync:
-		return e.Err
-	}
-	return ""
-}
+func (iv *interval) err() string { return trace.Failure(iv.fin) }
 
 // within visits all intervals below iv.
 func (iv *interval) within(f func(*interval)) {

@@ -157,7 +157,7 @@ func (r logRow) took() time.Duration {
 
 func (r logRow) tone() style.Tone {
 	switch {
-	case r.rec != nil && failure(r.rec.Event) != "":
+	case r.rec != nil && trace.Failure(r.rec.Event) != "":
 		return style.Fail
 	case r.rec != nil && r.rec.Edge == trace.EdgeBegin:
 		return style.Dim
@@ -188,7 +188,7 @@ func (p *Log) text(r logRow) string {
 		return p.Theme.Clean(r.line.Text)
 	}
 	text := model.Brief(r.rec.Event)
-	if e := failure(r.rec.Event); e != "" {
+	if e := trace.Failure(r.rec.Event); e != "" {
 		text += " failed: " + e
 	}
 	return p.Theme.Clean(longID.ReplaceAllStringFunc(text, ShortID))

@@ -76,7 +76,7 @@ func (n *node) text(th *style.Theme, zero int64, lead string, top bool) Text {
 	line := th.Right(at, style.DurWidth+2) + th.Right(took, style.DurWidth+2) + "  " + lead + what(th, n.rec)
 	tone := style.Plain
 	switch {
-	case failure(n.rec.Event) != "":
+	case trace.Failure(n.rec.Event) != "":
 		tone = style.Fail
 	case top:
 		tone = style.Strong
@@ -95,36 +95,8 @@ func what(th *style.Theme, r *trace.Record) string {
 	if b := model.Brief(r.Event); b != "" {
 		parts = append(parts, th.Clean(b))
 	}
-	if e := failure(r.Event); e != "" {
+	if e := trace.Failure(r.Event); e != "" {
 		parts = append(parts, "failed: "+th.Clean(e))
 	}
 	return strings.Join(parts, " ")
-}
-
-// failure returns what went wrong in an event, "" when nothing did.
-func failure(e trace.Event) string {
-	switch e := e.(type) {
-	case *trace.CRICall:
-		if e.Err == "" && e.Code != "" && e.Code != "OK" {
-			return e.Code
-		}
-		return e.Err
-	case *trace.Sync:
-		return e.Err
-	case *trace.Action:
-		return e.Err
-	case *trace.ImagePull:
-		return e.Err
-	case *trace.Volume:
-		return e.Err
-	case *trace.CgroupOp:
-		return e.Err
-	case *trace.GC:
-		return e.Err
-	case *trace.PLEGRelist:
-		return e.Err
-	case *trace.SourceError:
-		return e.Message
-	}
-	return ""
 }

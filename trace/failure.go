@@ -1,0 +1,30 @@
+package trace
+
+// Failure returns what went wrong in an event, "" when nothing did. A call that
+// failed without saying why is named by its code.
+func Failure(e Event) string {
+	switch e := e.(type) {
+	case *CRICall:
+		if e.Err == "" && e.Code != "" && e.Code != "OK" {
+			return e.Code
+		}
+		return e.Err
+	case *Sync:
+		return e.Err
+	case *Action:
+		return e.Err
+	case *ImagePull:
+		return e.Err
+	case *Volume:
+		return e.Err
+	case *CgroupOp:
+		return e.Err
+	case *GC:
+		return e.Err
+	case *PLEGRelist:
+		return e.Err
+	case *SourceError:
+		return e.Message
+	}
+	return ""
+}
