@@ -14,7 +14,14 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 			RootDir: absolute(n.rootDir), HostnameOverride: n.hostname, IPs: splitList(n.nodeIP), Labels: n.labels,
 			MaxOpenFiles: kc.MaxOpenFiles, LockFile: absolute(n.lockFile), ExitOnContention: n.exitOnLockContention,
 		},
-		Sources: Sources{StaticPodPath: absolute(kc.StaticPodPath), FileCheckFrequency: kc.FileCheckFrequency.Duration},
+		API: API{
+			Kubeconfig: absolute(n.kubeconfig), Bootstrap: absolute(n.bootstrap), CertDir: absolute(n.certDir),
+			CredentialConfig: absolute(n.credentialConfig), CredentialBins: absolute(n.credentials), IgnoreEviction: n.ignoreEvictionThreshold,
+		},
+		Sources: Sources{
+			StaticPodPath: absolute(kc.StaticPodPath), FileCheckFrequency: kc.FileCheckFrequency.Duration,
+			URL: kc.StaticPodURL, URLHeaders: kc.StaticPodURLHeader, URLCheckFrequency: kc.HTTPCheckFrequency.Duration,
+		},
 		Runtime: Runtime{
 			Endpoint: kc.ContainerRuntimeEndpoint, ImageEndpoint: kc.ImageServiceEndpoint,
 			RequestTimeout: kc.RuntimeRequestTimeout.Duration,
@@ -40,6 +47,9 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 		},
 		Gates:   gates,
 		Kubelet: kc,
+	}
+	if c.API.CertDir == "" {
+		c.API.CertDir = filepath.Join(c.Node.RootDir, "pki")
 	}
 	switch {
 	case kc.MaxParallelImagePulls != nil:

@@ -10,6 +10,7 @@ import (
 // meaning: zero and negative values mean what the field's documentation says.
 type Config struct {
 	Node       Node
+	API        API
 	Sources    Sources
 	Runtime    Runtime
 	Cgroups    Cgroups
@@ -40,10 +41,24 @@ type Node struct {
 	ExitOnContention bool              // Exit when another process opens LockFile.
 }
 
+// API is how to reach the API server and who the agent is there.
+type API struct {
+	Kubeconfig string // Absolute; empty is standalone.
+	Bootstrap  string // Absolute; empty is none.
+	CertDir    string // Absolute.
+	// CredentialConfig and CredentialBins are about exec credential providers for images; both or neither.
+	CredentialConfig, CredentialBins string
+	// IgnoreEviction leaves eviction thresholds out of allocatable.
+	IgnoreEviction bool
+}
+
 // Sources is where desired pods come from.
 type Sources struct {
 	StaticPodPath      string // A directory or one manifest; absolute or empty.
 	FileCheckFrequency time.Duration
+	URL                string // Of static pods; empty is none.
+	URLHeaders         map[string][]string
+	URLCheckFrequency  time.Duration
 }
 
 // Runtime is how to reach the container runtime.

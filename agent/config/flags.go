@@ -68,9 +68,9 @@ func (f *Flags) addNodeFlags() {
 	fs.Int32Var(&n.maxDead, "maximum-dead-containers", -1, "dead containers kept on the node; negative is no limit")
 	fs.BoolVar(&n.seccompDefault, "seccomp-default", false, "RuntimeDefault as the seccomp profile of containers that name none")
 
-	fs.StringVar(&n.kubeconfig, "kubeconfig", "", "API server to connect to")
-	fs.StringVar(&n.bootstrap, "bootstrap-kubeconfig", "", "API server to request a client certificate from")
-	fs.StringVar(&n.certDir, "cert-dir", DefaultRootDir+"/pki", "directory of certificates")
+	fs.StringVar(&n.kubeconfig, "kubeconfig", "", "how to reach the API server; without it the agent stands alone and runs static pods only")
+	fs.StringVar(&n.bootstrap, "bootstrap-kubeconfig", "", "how to request a client certificate where --kubeconfig does not exist yet; the result is written to --kubeconfig")
+	fs.StringVar(&n.certDir, "cert-dir", "", "directory of the agent's certificates; empty is pki in --root-dir")
 	fs.StringVar(&n.cloudProvider, "cloud-provider", "", "external, or empty")
 	fs.StringVar(&n.runtimeCgroups, "runtime-cgroups", "", "cgroup of the runtime")
 	fs.StringVar(&n.credentialConfig, "image-credential-provider-config", "", "configuration of credential providers")
@@ -86,9 +86,7 @@ func (f *Flags) addNodeFlags() {
 // notActedOnFlags lists the node flags that this build parses but does not act on.
 func notActedOnFlags() []string {
 	return []string{
-		"node-ip", "node-labels", "kubeconfig", "bootstrap-kubeconfig", "cert-dir", "cloud-provider", "runtime-cgroups",
-		"image-credential-provider-config", "image-credential-provider-bin-dir", "experimental-mounter-path",
-		"experimental-allocatable-ignore-eviction", "housekeeping-interval",
+		"cloud-provider", "runtime-cgroups", "experimental-mounter-path", "housekeeping-interval",
 	}
 }
 

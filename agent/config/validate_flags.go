@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"net/netip"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -16,11 +17,7 @@ import (
 // Upstream: cmd/kubelet/app/options/options.go, ValidateKubeletFlags.
 func (f *Flags) validate(r *report) {
 	n := &f.node
-	for _, x := range []struct{ flag, v string }{{"--kubeconfig", n.kubeconfig}, {"--bootstrap-kubeconfig", n.bootstrap}} {
-		if x.v != "" {
-			r.add(x.flag, "this build cannot connect to an API server yet, it runs static pods only; leave the flag out")
-		}
-	}
+	f.validateAPI(r)
 	if n.rootDir == "" {
 		r.add("--root-dir", "must name a directory")
 	}
@@ -42,6 +39,30 @@ func (f *Flags) validate(r *report) {
 	for _, k := range slices.Sorted(maps.Keys(n.labels)) {
 		validateLabel(k, n.labels[k], r)
 	}
+}
+
+// validateAPI checks the flags that say how to reach the API server.
+func (f *Flags) validateAPI(r *report) {
+	n := &f.node
+	if n.bootstrap != "" && n.kubeconfig == "" {
+		r.add("--bootstrap-kubeconfig", "needs --kubeconfig, the file that the result is written to")
+	}
+	for _, x := range []struct {
+		flag, file string
+		needed     bool
+	}{{"--kubeconfig", n.kubeconfig, n.bootstrap == ""}, {"--bootstrap-kubeconfig", n.bootstrap, !exists(n.kubeconfig)}} {
+		if x.file != "" && x.needed && !exists(x.file) {
+			r.add(x.flag, "there is no file %s", x.file)
+		}
+	}
+	if (n.credentialConfig == "") != (n.credentials == "") {
+		r.add("--image-credential-provider-config", "and --image-credential-provider-bin-dir go together: give both or neither")
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 func validateLabel(k, v string, r *report) {
