@@ -1,16 +1,15 @@
 // Package admit decides whether the node takes a pod.
 //
-// It owns the checks, which are pure. It never acts and runs no goroutine; the
+// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS,
+// sysctls, and which pods give way to a critical one. It never acts and runs no goroutine; the
 // caller publishes the verdict as a Decision.
 //
-// Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/scheduler/framework/plugins/nodeports.
+// Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl/allowlist.go, pkg/kubelet/preemption.
 package admit
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -23,6 +22,8 @@ type Verdict struct {
 	// Reason is CamelCase, as users see it in a rejected pod's status.
 	Reason  string
 	Message string
+	// Preempt are the pods that have to give way first; only a critical pod that fits otherwise has any.
+	Preempt []*v1.Pod
 }
 
 // Inputs are what the verdict rests on.
@@ -30,59 +31,77 @@ type Inputs struct {
 	Pod *v1.Pod
 	// Others are the pods that the node has taken and that are not over.
 	Others []*v1.Pod
-	// MaxPods is the most pods that the node takes; 0 means no limit.
+	// MaxPods is the most pods that the node takes; 0 means no limit. Allocatable overrides it.
 	MaxPods int
+	// Node is the node as the API has it, or as the agent would register it; nil leaves out what
+	// depends on labels and taints.
+	Node *v1.Node
+	// Allocatable is what pods may request in sum; nil leaves resources out.
+	Allocatable v1.ResourceList
+	// Sysctls are allowed besides the safe ones; a name may end in *.
+	Sysctls []string
+	// Requests returns what a pod takes; nil goes by its spec. In-place resize allocates less or more.
+	Requests func(*v1.Pod) v1.ResourceList
+}
+
+// problem is one objection.
+type problem struct {
+	Verdict
+	// short is what is missing of a resource, for preemption.
+	resource v1.ResourceName
+	short    int64
 }
 
 // Check returns the first objection, in upstream's order.
 func Check(in Inputs) Verdict {
-	if os := in.Pod.Spec.OS; os != nil && string(os.Name) != runtime.GOOS {
+	if v := checkHard(in); !v.OK {
+		return v
+	}
+	problems := in.resources()
+	problems = append(problems, in.affinity()...)
+	problems = append(problems, in.ports()...)
+	problems = append(problems, in.taints()...)
+	if len(problems) == 0 {
+		return Verdict{OK: true}
+	}
+	if !podid.CriticalPod(in.Pod) {
+		return problems[0].Verdict
+	}
+	return in.preempt(problems)
+}
+
+// checkHard are the checks that no preemption helps.
+func checkHard(in Inputs) Verdict {
+	if v := in.sysctls(); !v.OK {
+		return v
+	}
+	pod := in.Pod
+	if os, ok := pod.Labels[v1.LabelOSStable]; ok && os != runtime.GOOS {
+		return Verdict{Reason: "PodOSSelectorNodeLabelDoesNotMatch", Message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}
+	}
+	if os := pod.Spec.OS; os != nil && string(os.Name) != runtime.GOOS {
 		return Verdict{Reason: "PodOSNotSupported", Message: fmt.Sprintf("Failed to admit pod as the OS field (%s) doesn't match node OS (%s)", os.Name, runtime.GOOS)}
 	}
-	if in.MaxPods > 0 && len(in.Others) >= in.MaxPods {
-		return Verdict{Reason: "OutOfpods", Message: fmt.Sprintf("Node didn't have enough resource: pods, requested: 1, used: %d, capacity: %d", len(in.Others), in.MaxPods)}
-	}
-	for _, want := range hostPorts(in.Pod) {
-		for _, o := range in.Others {
-			if slices.ContainsFunc(hostPorts(o), want.conflicts) {
-				return Verdict{Reason: "NodePorts", Message: fmt.Sprintf("Predicate NodePorts failed: host port %d/%s is taken by %s/%s", want.port, want.protocol, o.Namespace, o.Name)}
-			}
+	if in.Node != nil && strictGroups(pod) && !supportsGroupsPolicy(in.Node) {
+		return Verdict{
+			Reason:  "SupplementalGroupsPolicyNotSupported",
+			Message: fmt.Sprintf("SupplementalGroupsPolicy=%s is not supported in this node", v1.SupplementalGroupsPolicyStrict),
 		}
 	}
 	return Verdict{OK: true}
 }
 
-type hostPort struct {
-	ip       string
-	protocol v1.Protocol
-	port     int32
+func strictGroups(pod *v1.Pod) bool {
+	sc := pod.Spec.SecurityContext
+	return sc != nil && sc.SupplementalGroupsPolicy != nil && *sc.SupplementalGroupsPolicy == v1.SupplementalGroupsPolicyStrict
 }
 
-// hostPorts are those of the containers that run as long as the pod.
-//
-// Upstream: pkg/scheduler/util, GetHostPorts.
-func hostPorts(pod *v1.Pod) []hostPort {
-	var out []hostPort
-	add := func(c *v1.Container) {
-		for _, p := range c.Ports {
-			if p.HostPort > 0 {
-				out = append(out, hostPort{ip: p.HostIP, protocol: cmp.Or(p.Protocol, v1.ProtocolTCP), port: p.HostPort})
-			}
-		}
-	}
-	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; podid.RestartableInit(c) {
-			add(c)
-		}
-	}
-	for i := range pod.Spec.Containers {
-		add(&pod.Spec.Containers[i])
-	}
-	return out
+func supportsGroupsPolicy(node *v1.Node) bool {
+	f := node.Status.Features
+	return f != nil && f.SupplementalGroupsPolicy != nil && *f.SupplementalGroupsPolicy
 }
 
-func (a hostPort) conflicts(b hostPort) bool {
-	return a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || anyIP(a.ip) || anyIP(b.ip))
+// predicate is an objection of the kind that the scheduler has too.
+func predicate(name, detail string) problem {
+	return problem{Verdict: Verdict{Reason: name, Message: "Predicate " + name + " failed: " + detail}}
 }
-
-func anyIP(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
