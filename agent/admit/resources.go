@@ -66,15 +66,8 @@ func (in Inputs) resources() []problem {
 
 // rank puts cpu, memory and ephemeral storage first, in the scheduler's order.
 func rank(name v1.ResourceName) int {
-	switch name {
-	case v1.ResourceCPU:
-		return -30
-	case v1.ResourceMemory:
-		return -20
-	case v1.ResourceEphemeralStorage:
-		return -10
-	}
-	return 0
+	first := []v1.ResourceName{v1.ResourceEphemeralStorage, v1.ResourceMemory, v1.ResourceCPU}
+	return -10 * (slices.Index(first, name) + 1)
 }
 
 // extended reports whether a resource is neither native nor huge pages.

@@ -56,6 +56,7 @@ func sharesWithHost(pod *v1.Pod, namespace utilsysctl.Namespace) bool {
 		return pod.Spec.HostNetwork
 	case utilsysctl.UserNamespace:
 		return pod.Spec.HostUsers == nil || *pod.Spec.HostUsers
+	case utilsysctl.UTSNamespace, utilsysctl.UnknownNamespace:
 	}
 	return false
 }
