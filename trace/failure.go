@@ -1,5 +1,7 @@
 package trace
 
+import "strconv"
+
 // Failure returns what went wrong in an event, "" when nothing did. A call that
 // failed without saying why is named by its code.
 func Failure(e Event) string {
@@ -8,6 +10,13 @@ func Failure(e Event) string {
 		if e.Err == "" && e.Code != "" && e.Code != "OK" {
 			return e.Code
 		}
+		return e.Err
+	case *APICall:
+		if e.Err == "" && e.Code >= 400 {
+			return "status " + strconv.Itoa(e.Code)
+		}
+		return e.Err
+	case *NodeStatus:
 		return e.Err
 	case *Sync:
 		return e.Err

@@ -27,6 +27,8 @@ const (
 	kindImageProgress
 	kindVolume
 	kindCgroupOp
+	kindAPICall
+	kindNodeStatus
 	kindCount
 )
 
@@ -56,6 +58,8 @@ var kinds = [kindCount]kindOf{
 	kindImageProgress: describe[ImageProgress]("image.progress"),
 	kindVolume:        describe[Volume]("volume"),
 	kindCgroupOp:      describe[CgroupOp]("cgroup"),
+	kindAPICall:       describe[APICall]("api.call"),
+	kindNodeStatus:    describe[NodeStatus]("node.status"),
 }
 
 // Kind implements Event.
@@ -132,3 +136,9 @@ func (*Volume) Kind() Kind { return kindVolume }
 
 // Kind implements Event.
 func (*CgroupOp) Kind() Kind { return kindCgroupOp }
+
+// Kind implements Event.
+func (*APICall) Kind() Kind { return kindAPICall }
+
+// Kind implements Event.
+func (*NodeStatus) Kind() Kind { return kindNodeStatus }

@@ -47,6 +47,10 @@ func Brief(e trace.Event) string {
 		return fmt.Sprintf("%s %d/%d", e.Phase, e.Ready, e.Total)
 	case *trace.CRICall:
 		return words(e.Method, cmp.Or(e.Image, e.Container, e.Sandbox))
+	case *trace.APICall:
+		return words(e.Verb, e.Resource, strings.Trim(e.Namespace+"/"+e.Name, "/"))
+	case *trace.NodeStatus:
+		return words(e.Op, strings.Join(e.Changed, ", "))
 	case *trace.PLEGRelist:
 		return e.Cause
 	case *trace.PLEGEvent:

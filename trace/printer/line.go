@@ -48,6 +48,10 @@ func Line(r *trace.Record) string {
 		if e.Type == "ContainerDied" {
 			return "container " + cmp.Or(e.Name, e.Container) + " ended" // an init container is to
 		}
+	case *trace.NodeStatus:
+		if over && (e.Err != "" || e.Op != "patch" || e.Cause != "period") {
+			return nodeStatus(e)
+		}
 	case *trace.GC:
 		if over && (e.Removed > 0 || e.Err != "") {
 			return failed(fmt.Sprintf("%s gc removed %d of %d, freed %s", e.What, e.Removed, e.Considered, human.Bytes(e.Freed)), e.Err)
@@ -77,6 +81,11 @@ func failure(r *trace.Record) string {
 			return ""
 		}
 		return ifFailed("cri "+e.Method, e.Err)
+	case *trace.APICall:
+		if e.Code == 404 || e.Code == 409 { // read and handled by who asked
+			return ""
+		}
+		return ifFailed("api "+e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
 	case *trace.PLEGRelist:
 		return ifFailed("PLEG relist", e.Err)
 	case *trace.Volume:
@@ -91,6 +100,10 @@ func failure(r *trace.Record) string {
 // line names it.
 func withoutPod(message string, pod trace.Pod) string {
 	return strings.TrimPrefix(message, fmt.Sprintf("pod: %q. ", pod.Name+"_"+pod.Namespace+"("+pod.UID+")"))
+}
+
+func nodeStatus(e *trace.NodeStatus) string {
+	return failed(join("node "+e.Op, strings.Join(e.Changed, ", ")), e.Err)
 }
 
 func agent(e *trace.Agent) string {

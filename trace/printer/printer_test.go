@@ -87,6 +87,8 @@ func sample() []trace.Record {
 	add(9011*ms, cart, end, 800*ms, &trace.Wait{For: trace.WaitGrace, On: "container cart"})
 	add(9011*ms, cart, end, 801*ms, &trace.Action{ID: "kill cart", Verb: "kill", Container: "cart"})
 	add(9012*ms, node, point, 0, &trace.Agent{State: "stopped", Runtime: "kubeloupe-sim", RuntimeVersion: "simulated", Simulated: true})
+	add(9013*ms, node, end, 3*ms, &trace.APICall{Client: "main", Verb: "create", Resource: "nodes", Name: "lab-1", Code: 403, Err: "forbidden"})
+	add(9013*ms, node, end, 3*ms, &trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []string{"Ready False → True"}})
 	return recs
 }
 

@@ -1,0 +1,38 @@
+package trace
+
+import "time"
+
+// APICall is one request to the API server. Each attempt is one: a retry is a call of its own. A watch's
+// span is its opening; its end is told by a call without duration that has Ended set.
+type APICall struct {
+	// Client is the client that asked: main, events, heartbeat or certs.
+	Client string `json:"client"`
+	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
+	Verb string `json:"verb"`
+	// Resource is as pods, pods/status or leases; a path where the request is for none.
+	Resource  string `json:"resource"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Attempt numbers the tries of one request from 1; left out for the first.
+	Attempt int `json:"attempt,omitempty"`
+	// Code is the HTTP status, set at the end; 0 when no answer came.
+	Code int `json:"code,omitempty"`
+	// RetryAfter is how long the server asks to wait.
+	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
+	// Ended says that a watch's stream is over.
+	Ended bool   `json:"ended,omitempty"`
+	Err   string `json:"err,omitempty"`
+}
+
+// NodeStatus is one write of the node's object.
+type NodeStatus struct {
+	// Op is register when the object was made, reconcile when it was there already, patch for its status.
+	Op string `json:"op"`
+	// Cause is start, change, period or deleted.
+	Cause string `json:"cause,omitempty"`
+	// Ready is the Ready condition as written.
+	Ready bool `json:"ready,omitempty"`
+	// Changed says what differs from the object that the API server has, for people.
+	Changed []string `json:"changed,omitempty"`
+	Err     string   `json:"err,omitempty"`
+}
