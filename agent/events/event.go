@@ -1,0 +1,55 @@
+package events
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record/util"
+)
+
+// component is who reports, as tools know it.
+const component = "kubelet"
+
+// event makes the API object. Events about what has no namespace go to the default one.
+func (r *Recorder) event(ref v1.ObjectReference, eventType, reason, message string) *v1.Event {
+	now := metav1.NewTime(time.Now())
+	namespace := ref.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	return &v1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Name: util.GenerateEventName(ref.Name, now.UnixNano()), Namespace: namespace},
+		InvolvedObject: ref,
+		Type:           eventType, Reason: reason, Message: message,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source:              v1.EventSource{Component: component, Host: r.cfg.Node},
+		ReportingController: component, ReportingInstance: r.cfg.Node,
+	}
+}
+
+// FieldPath returns the field of the pod's spec that a container is in, as spec.containers{web};
+// "" for the pod itself.
+// Upstream: pkg/kubelet/container/ref.go, GenerateContainerRef.
+func FieldPath(p *v1.Pod, container string) string {
+	if container == "" {
+		return ""
+	}
+	for i := range p.Spec.Containers {
+		if p.Spec.Containers[i].Name == container {
+			return fmt.Sprintf("spec.containers{%s}", container)
+		}
+	}
+	for i := range p.Spec.InitContainers {
+		if p.Spec.InitContainers[i].Name == container {
+			return fmt.Sprintf("spec.initContainers{%s}", container)
+		}
+	}
+	for i := range p.Spec.EphemeralContainers {
+		if p.Spec.EphemeralContainers[i].Name == container {
+			return fmt.Sprintf("spec.ephemeralContainers{%s}", container)
+		}
+	}
+	return "implicitly required container " + container
+}

@@ -1,0 +1,107 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/time/rate"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// queueLength is how many events may wait for the API server.
+// Upstream: client-go tools/record, maxQueuedEvents.
+const queueLength = 1000
+
+// Config is what a Recorder needs.
+type Config struct {
+	// Client writes events; nil when there is no API server (standalone): events are published only.
+	Client corev1.EventsGetter
+	// Node is the node's name.
+	Node string
+	// NodeUID returns the UID of the node's API object, "" while it is unknown; may be nil.
+	NodeUID func() types.UID
+	// QPS and Burst limit what is sent (eventRecordQPS, eventBurst); QPS 0 is no limit, as when the
+	// client limits itself.
+	QPS   float32
+	Burst int
+	// Bus may be nil.
+	Bus *trace.Bus
+}
+
+// Recorder records events. Its methods may be called at any time and by anyone.
+type Recorder struct {
+	cfg     Config
+	queue   chan *v1.Event
+	dropped atomic.Int64
+	limit   *rate.Limiter
+
+	// What follows belongs to Run's goroutine.
+	correlate *record.EventCorrelator
+}
+
+// New returns a recorder that sends nothing before Run.
+func New(c Config) (*Recorder, error) {
+	switch {
+	case c.Node == "":
+		return nil, errors.New("events: the node's name is empty")
+	case c.QPS < 0:
+		return nil, fmt.Errorf("events: eventRecordQPS is %v: want 0 (no limit) or more", c.QPS)
+	case c.Burst < 0:
+		return nil, fmt.Errorf("events: eventBurst is %d: want 0 or more", c.Burst)
+	}
+	r := &Recorder{cfg: c, queue: make(chan *v1.Event, queueLength), limit: rate.NewLimiter(rate.Inf, 0)}
+	if c.QPS > 0 {
+		r.limit = rate.NewLimiter(rate.Limit(c.QPS), max(c.Burst, 1))
+	}
+	r.correlate = record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{})
+	return r, nil
+}
+
+// Pod records an event about a pod, or about a container of it if one is named. Its cause is the
+// span of ctx. The pod is only read, and not kept.
+func (r *Recorder) Pod(ctx context.Context, p *v1.Pod, container, eventType, reason, message string) {
+	field := FieldPath(p, container)
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), pod.Ref(p)),
+		trace.NodeEvent{Type: eventType, Reason: reason, Message: message, Field: field})
+	if r.cfg.Client == nil {
+		return
+	}
+	// A static pod is meant by its own UID: kubectl finds its events by the hash that its mirror pod
+	// is annotated with.
+	r.enqueue(v1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID,
+		ResourceVersion: p.ResourceVersion, FieldPath: field,
+	}, eventType, reason, message)
+}
+
+// Node records an event about the node.
+// Upstream: pkg/kubelet/kubelet_node_status.go, recordEvent.
+func (r *Recorder) Node(ctx context.Context, eventType, reason, message string) {
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), trace.Pod{}),
+		trace.NodeEvent{Type: eventType, Reason: reason, Message: message})
+	if r.cfg.Client == nil {
+		return
+	}
+	ref := v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: r.cfg.Node}
+	if r.cfg.NodeUID != nil {
+		ref.UID = r.cfg.NodeUID()
+	}
+	r.enqueue(ref, eventType, reason, message)
+}
+
+// enqueue hands an event to Run, or counts it as dropped.
+func (r *Recorder) enqueue(ref v1.ObjectReference, eventType, reason, message string) {
+	select {
+	case r.queue <- r.event(ref, eventType, reason, message):
+	default:
+		r.dropped.Add(1)
+	}
+}

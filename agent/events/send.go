@@ -1,0 +1,141 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record/util"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// maxTries is how often an event is sent before it is given up.
+	// Upstream: client-go tools/record, maxTriesPerEvent.
+	maxTries = 12
+	// The back-off doubles from the first to the last of these.
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 10 * time.Second
+)
+
+// Run sends what is recorded until ctx ends, and returns nil then.
+func (r *Recorder) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-r.queue:
+			r.send(ctx, e)
+		}
+		if n := r.dropped.Swap(0); n > 0 {
+			r.log("warn", fmt.Sprintf("%d events were not sent to the API server: more than %d were waiting", n, queueLength))
+		}
+	}
+}
+
+// send writes one event, as a new object or as one more of an earlier one.
+// Upstream: client-go tools/record/event.go, recordToSink.
+func (r *Recorder) send(ctx context.Context, e *v1.Event) {
+	result, err := r.correlate.EventCorrelate(e)
+	if err != nil {
+		r.log("warn", fmt.Sprintf("event %s of %s: %v", e.Reason, e.InvolvedObject.Name, err))
+	}
+	if result == nil || result.Skip {
+		return
+	}
+	e = result.Event
+	for try := 1; ; try++ {
+		if !r.tokens(ctx) {
+			return
+		}
+		err := r.write(ctx, e, result.Patch)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return
+		case !again(err):
+			// The same object again, or a namespace on its way out, is nothing to complain about.
+			if !apierrors.IsAlreadyExists(err) && !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {
+				r.log("warn", fmt.Sprintf("the API server refused event %s of %s %s: %v", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, err))
+			}
+			return
+		case try == maxTries:
+			r.log("warn", fmt.Sprintf("event %s of %s %s is given up after %d tries: %v", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, try, err))
+			return
+		}
+		if !r.backoff(ctx, try, err) {
+			return
+		}
+	}
+}
+
+// write creates the event, or patches the earlier one of which it is the next.
+func (r *Recorder) write(ctx context.Context, e *v1.Event, patch []byte) error {
+	client := r.cfg.Client.Events(e.Namespace)
+	var stored *v1.Event
+	var err error
+	if e.Count > 1 {
+		stored, err = client.Patch(ctx, e.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	}
+	if e.Count <= 1 || util.IsKeyNotFoundError(err) {
+		e.ResourceVersion = ""
+		stored, err = client.Create(ctx, e, metav1.CreateOptions{})
+	}
+	if err != nil {
+		return err
+	}
+	r.correlate.UpdateState(stored)
+	return nil
+}
+
+// again reports whether an error is the server's or the network's, not the event's.
+// Upstream gives up on every answer that is an error.
+func again(err error) bool {
+	if _, ok := errors.AsType[*rest.RequestConstructionError](err); ok {
+		return false
+	}
+	status := apierrors.APIStatus(nil)
+	return !errors.As(err, &status) || status.Status().Code == http.StatusTooManyRequests ||
+		status.Status().Code >= http.StatusInternalServerError
+}
+
+// tokens waits for the rate limit; false when ctx ended.
+func (r *Recorder) tokens(ctx context.Context) bool {
+	if r.limit.Allow() {
+		return true
+	}
+	wait := trace.Wait{For: trace.WaitTokens, On: "events to the API server", Detail: fmt.Sprintf("%v a second, burst %d", r.cfg.QPS, r.cfg.Burst)}
+	span := trace.Begin(r.cfg.Bus, trace.Span{}, wait)
+	defer trace.End(r.cfg.Bus, span, wait)
+	return r.limit.Wait(ctx) == nil
+}
+
+// backoff waits before the next try; false when ctx ended.
+func (r *Recorder) backoff(ctx context.Context, try int, err error) bool {
+	delay := min(firstRetry<<(try-1), lastRetry)
+	delay = delay/2 + rand.N(delay/2+1)
+	wait := trace.Wait{
+		For: trace.WaitBackoff, On: "the API server, to take events",
+		Detail: fmt.Sprintf("try %d of %d in %s, %d waiting: %v", try+1, maxTries, delay.Round(time.Millisecond), len(r.queue), err),
+	}
+	span := trace.Begin(r.cfg.Bus, trace.Span{}, wait)
+	defer trace.End(r.cfg.Bus, span, wait)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(delay):
+		return true
+	}
+}
+
+func (r *Recorder) log(level, message string) {
+	trace.Point(r.cfg.Bus, trace.Span{}, trace.Log{Level: level, Message: message})
+}
