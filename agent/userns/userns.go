@@ -1,0 +1,210 @@
+// Package userns gives each pod with hostUsers: false a range of ids of the host.
+//
+// It owns the file ROOT/pods/UID/userns, which is what a restart reads, and the choice of ranges: none is
+// given twice while a pod of it is here. It never looks into containers, runs no goroutine and publishes
+// a Decision for each range that it gives.
+//
+// Upstream: pkg/kubelet/userns/userns_manager.go, KEP-127.
+package userns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// DefaultPerPod is how many ids a pod gets.
+	DefaultPerPod = 65536
+	fileName      = "userns"
+)
+
+// Config is what Ranges needs.
+type Config struct {
+	// RootDir is the kubelet's root directory.
+	RootDir string
+	// PerPod is how many ids a pod gets, a multiple of 65536; 0 is DefaultPerPod.
+	PerPod int64
+	// MaxPods is how many ranges there are.
+	MaxPods int
+	Bus     *trace.Bus
+}
+
+// Ranges gives ranges of ids to pods. The first range begins at PerPod: the host's own ids are never mapped.
+type Ranges struct {
+	cfg Config
+
+	mu   sync.Mutex
+	used map[uint32]types.UID // by first id
+}
+
+// mappings is the file's content.
+type mappings struct {
+	UIDs []mapping `json:"uidMappings"`
+	GIDs []mapping `json:"gidMappings"`
+}
+
+type mapping struct {
+	Host      uint32 `json:"hostId"`
+	Container uint32 `json:"containerId"`
+	Length    uint32 `json:"length"`
+}
+
+// New reads which ranges are in use. A file that cannot be understood is an error: its pod's ids must not be
+// given to another.
+func New(cfg Config) (*Ranges, error) {
+	if cfg.PerPod == 0 {
+		cfg.PerPod = DefaultPerPod
+	}
+	if cfg.RootDir == "" || cfg.MaxPods < 1 {
+		return nil, errors.New("userns: Config needs RootDir and MaxPods")
+	}
+	if cfg.PerPod < 0 || cfg.PerPod%DefaultPerPod != 0 || cfg.PerPod*int64(cfg.MaxPods+1) > 1<<32 {
+		return nil, fmt.Errorf("userNamespaces.idsPerPod: %d is not a multiple of %d of which %d fit 32 bits", cfg.PerPod, DefaultPerPod, cfg.MaxPods+1)
+	}
+	r := &Ranges{cfg: cfg, used: map[uint32]types.UID{}}
+	files, err := filepath.Glob(filepath.Join(cfg.RootDir, "pods", "*", fileName))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		uid := types.UID(filepath.Base(filepath.Dir(f)))
+		m, err := r.read(uid)
+		if err != nil {
+			return nil, err
+		}
+		r.used[m.UIDs[0].Host] = uid
+	}
+	return r, nil
+}
+
+func (r *Ranges) file(uid types.UID) string {
+	return filepath.Join(r.cfg.RootDir, "pods", string(uid), fileName)
+}
+
+func (r *Ranges) read(uid types.UID) (*mappings, error) {
+	text, err := os.ReadFile(r.file(uid))
+	if err != nil {
+		return nil, err
+	}
+	m := &mappings{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.file(uid), err)
+	}
+	if len(m.UIDs) != 1 || len(m.GIDs) != 1 || m.UIDs[0] != m.GIDs[0] || m.UIDs[0].Container != 0 || int64(m.UIDs[0].Length) != r.cfg.PerPod {
+		return nil, fmt.Errorf("%s: want one mapping of %d ids from 0, the same for users and groups", r.file(uid), r.cfg.PerPod)
+	}
+	return m, nil
+}
+
+// For returns the pod's namespace: nil when it uses the host's users. The first call chooses the range.
+func (r *Ranges) For(ctx context.Context, pod *v1.Pod) (*runtimeapi.UserNamespace, error) {
+	if pod.Spec.HostUsers == nil || *pod.Spec.HostUsers {
+		return nil, nil //nolint:nilnil // none is what the host's users mean
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, err := r.read(pod.UID)
+	if errors.Is(err, fs.ErrNotExist) {
+		m, err = r.choose(ctx, pod)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("user namespace: %w", err)
+	}
+	id := &runtimeapi.IDMapping{HostId: m.UIDs[0].Host, ContainerId: 0, Length: m.UIDs[0].Length}
+	return &runtimeapi.UserNamespace{
+		Mode: runtimeapi.NamespaceMode_POD, Uids: []*runtimeapi.IDMapping{id}, Gids: []*runtimeapi.IDMapping{id},
+	}, nil
+}
+
+func (r *Ranges) choose(ctx context.Context, pod *v1.Pod) (*mappings, error) {
+	length := uint32(r.cfg.PerPod)         //nolint:gosec // New has checked
+	for i := range uint32(r.cfg.MaxPods) { //nolint:gosec // New has checked
+		first := length * (i + 1)
+		if _, taken := r.used[first]; taken {
+			continue
+		}
+		one := mapping{Host: first, Length: length}
+		m := &mappings{UIDs: []mapping{one}, GIDs: []mapping{one}}
+		if err := write(r.file(pod.UID), m); err != nil {
+			return nil, err
+		}
+		r.used[first] = pod.UID
+		trace.Point(r.cfg.Bus, trace.FromContext(ctx), trace.Decision{
+			By: "userns", Subject: podid.Ref(pod).String(), Verdict: "map", Reason: fmt.Sprintf("its ids are %d to %d of the host", first, first+length-1),
+		})
+		return m, nil
+	}
+	return nil, fmt.Errorf("all %d ranges of ids are in use", r.cfg.MaxPods)
+}
+
+// write is atomic and durable: a range that is used must survive a crash.
+func write(path string, m *mappings) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".userns-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Release gives a pod's range back, when nothing of it runs any more. The file goes too.
+func (r *Ranges) Release(uid types.UID) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := os.Remove(r.file(uid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for first, owner := range r.used {
+		if owner == uid {
+			delete(r.used, first)
+		}
+	}
+	return nil
+}
+
+// Clean releases the ranges of pods that nobody knows.
+func (r *Ranges) Clean(_ context.Context, known func(types.UID) bool) (removed []string, err error) {
+	r.mu.Lock()
+	var gone []types.UID
+	for _, uid := range r.used {
+		if !known(uid) {
+			gone = append(gone, uid)
+		}
+	}
+	r.mu.Unlock()
+	for _, uid := range gone {
+		if e := r.Release(uid); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		removed = append(removed, fmt.Sprintf("ids of pod %s", uid))
+	}
+	return removed, err
+}

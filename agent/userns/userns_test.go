@@ -1,0 +1,68 @@
+package userns
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func wants(uid string) *v1.Pod {
+	p := &v1.Pod{}
+	p.UID, p.Name = types.UID(uid), uid
+	p.Spec.HostUsers = new(false)
+	return p
+}
+
+func TestRanges(t *testing.T) {
+	root := t.TempDir()
+	first := func(r *Ranges, uid string) uint32 {
+		t.Helper()
+		ns, err := r.For(t.Context(), wants(uid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ns.Uids[0].HostId
+	}
+	open := func() *Ranges {
+		t.Helper()
+		r, err := New(Config{RootDir: root, MaxPods: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := open()
+	if ns, err := r.For(t.Context(), &v1.Pod{}); ns != nil || err != nil {
+		t.Errorf("a pod with the host's users got %v, %v", ns, err)
+	}
+	a, b := first(r, "a"), first(r, "b")
+	if a == b || a < DefaultPerPod || b < DefaultPerPod || a%DefaultPerPod != 0 {
+		t.Errorf("ranges begin at %d and %d", a, b)
+	}
+	if _, err := r.For(t.Context(), wants("c")); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a third of two: %v", err)
+	}
+	r = open() // a restart
+	if got := first(r, "a"); got != a {
+		t.Errorf("after a restart a begins at %d, before %d", got, a)
+	}
+	if _, err := r.For(t.Context(), wants("c")); err == nil {
+		t.Error("a restart forgot what is in use")
+	}
+	if removed, err := r.Clean(t.Context(), func(uid types.UID) bool { return uid == "a" }); err != nil || len(removed) != 1 {
+		t.Errorf("cleaned %v, %v", removed, err)
+	}
+	if got := first(r, "c"); got != b {
+		t.Errorf("c begins at %d, b's range at %d is free", got, b)
+	}
+	if err := os.WriteFile(filepath.Join(root, "pods", "c", fileName), []byte(`{"uidMappings":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Config{RootDir: root, MaxPods: 2}); err == nil || !strings.Contains(err.Error(), "want one mapping") {
+		t.Errorf("a broken file: %v", err)
+	}
+}
