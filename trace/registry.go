@@ -29,37 +29,43 @@ const (
 	kindCgroupOp
 	kindAPICall
 	kindNodeStatus
+	kindProbeAttempt
+	kindCSICall
+	kindVolumeProgress
 	kindCount
 )
 
 var kinds = [kindCount]kindOf{
-	kindAgent:         describe[Agent]("agent"),
-	kindSource:        describe[Source]("source"),
-	kindSourceError:   describe[SourceError]("source.error"),
-	kindLoop:          describe[Loop]("loop"),
-	kindLog:           describe[Log]("log"),
-	kindPressure:      describe[Pressure]("pressure"),
-	kindDecision:      describe[Decision]("decision"),
-	kindGC:            describe[GC]("gc"),
-	kindNodeEvent:     describe[NodeEvent]("node.event"),
-	kindMilestone:     describe[Milestone]("pod.milestone"),
-	kindWorker:        describe[Worker]("pod.worker"),
-	kindSync:          describe[Sync]("pod.sync"),
-	kindPlan:          describe[Plan]("pod.plan"),
-	kindAction:        describe[Action]("pod.action"),
-	kindWait:          describe[Wait]("pod.wait"),
-	kindGate:          describe[Gate]("pod.gate"),
-	kindPodStatus:     describe[PodStatus]("pod.status"),
-	kindCRICall:       describe[CRICall]("cri.call"),
-	kindPLEGRelist:    describe[PLEGRelist]("pleg.relist"),
-	kindPLEGEvent:     describe[PLEGEvent]("pleg.event"),
-	kindPLEGMode:      describe[PLEGMode]("pleg.mode"),
-	kindImagePull:     describe[ImagePull]("image.pull"),
-	kindImageProgress: describe[ImageProgress]("image.progress"),
-	kindVolume:        describe[Volume]("volume"),
-	kindCgroupOp:      describe[CgroupOp]("cgroup"),
-	kindAPICall:       describe[APICall]("api.call"),
-	kindNodeStatus:    describe[NodeStatus]("node.status"),
+	kindAgent:          describe[Agent]("agent"),
+	kindSource:         describe[Source]("source"),
+	kindSourceError:    describe[SourceError]("source.error"),
+	kindLoop:           describe[Loop]("loop"),
+	kindLog:            describe[Log]("log"),
+	kindPressure:       describe[Pressure]("pressure"),
+	kindDecision:       describe[Decision]("decision"),
+	kindGC:             describe[GC]("gc"),
+	kindNodeEvent:      describe[NodeEvent]("node.event"),
+	kindMilestone:      describe[Milestone]("pod.milestone"),
+	kindWorker:         describe[Worker]("pod.worker"),
+	kindSync:           describe[Sync]("pod.sync"),
+	kindPlan:           describe[Plan]("pod.plan"),
+	kindAction:         describe[Action]("pod.action"),
+	kindWait:           describe[Wait]("pod.wait"),
+	kindGate:           describe[Gate]("pod.gate"),
+	kindPodStatus:      describe[PodStatus]("pod.status"),
+	kindCRICall:        describe[CRICall]("cri.call"),
+	kindPLEGRelist:     describe[PLEGRelist]("pleg.relist"),
+	kindPLEGEvent:      describe[PLEGEvent]("pleg.event"),
+	kindPLEGMode:       describe[PLEGMode]("pleg.mode"),
+	kindImagePull:      describe[ImagePull]("image.pull"),
+	kindImageProgress:  describe[ImageProgress]("image.progress"),
+	kindVolume:         describe[Volume]("volume"),
+	kindCgroupOp:       describe[CgroupOp]("cgroup"),
+	kindAPICall:        describe[APICall]("api.call"),
+	kindNodeStatus:     describe[NodeStatus]("node.status"),
+	kindProbeAttempt:   describe[ProbeAttempt]("probe.attempt"),
+	kindCSICall:        describe[CSICall]("csi.call"),
+	kindVolumeProgress: describe[VolumeProgress]("volume.progress"),
 }
 
 // Kind implements Event.
@@ -142,3 +148,12 @@ func (*APICall) Kind() Kind { return kindAPICall }
 
 // Kind implements Event.
 func (*NodeStatus) Kind() Kind { return kindNodeStatus }
+
+// Kind implements Event.
+func (*ProbeAttempt) Kind() Kind { return kindProbeAttempt }
+
+// Kind implements Event.
+func (*CSICall) Kind() Kind { return kindCSICall }
+
+// Kind implements Event.
+func (*VolumeProgress) Kind() Kind { return kindVolumeProgress }

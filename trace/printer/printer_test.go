@@ -86,6 +86,7 @@ func sample() []trace.Record {
 	add(9011*ms, cart, point, 0, &trace.Decision{By: "restart", Subject: "setup", Verdict: "leave", Reason: "restartPolicy OnFailure: ended with exit code 0"})
 	add(9011*ms, cart, end, 800*ms, &trace.Wait{For: trace.WaitGrace, On: "container cart"})
 	add(9011*ms, cart, end, 801*ms, &trace.Action{ID: "kill cart", Verb: "kill", Container: "cart"})
+	add(9011*ms, cart, end, 3*ms, &trace.ProbeAttempt{Container: "cart", Probe: "readiness", How: "httpGet", Result: "failure", Output: "HTTP probe failed with statuscode: 500", Count: 1, Threshold: 3, State: "failure"})
 	add(9012*ms, node, point, 0, &trace.Agent{State: "stopped", Runtime: "kubeloupe-sim", RuntimeVersion: "simulated", Simulated: true})
 	add(9013*ms, node, end, 3*ms, &trace.APICall{Client: "main", Verb: "create", Resource: "nodes", Name: "lab-1", Code: 403, Err: "forbidden"})
 	add(9013*ms, node, end, 3*ms, &trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []string{"Ready False → True"}})

@@ -1,0 +1,30 @@
+package trace
+
+// ProbeAttempt is one attempt of a container's probe.
+type ProbeAttempt struct {
+	Container   string `json:"container"`
+	ContainerID string `json:"container_id,omitempty"`
+	// Probe is startup, readiness or liveness.
+	Probe string `json:"probe"`
+	// How is exec, httpGet, tcpSocket or grpc.
+	How string `json:"how"`
+	// Early says that it was made before its time, to learn of a success sooner: that it
+	// failed does not count.
+	Early bool `json:"early,omitempty"`
+	// Result is success, warning (a success with something to say), failure, or error when
+	// the attempt could not be made; empty when it was cut short. Set at the end, as all below.
+	Result string `json:"result,omitempty"`
+	// Output is what the probe said, cut to some hundred bytes.
+	Output string `json:"output,omitempty"`
+	// Count is how many attempts in a row had this result, of Threshold that are needed.
+	Count     int `json:"count,omitempty"`
+	Threshold int `json:"threshold,omitempty"`
+	// State is what the probe says of the container after this attempt: success, failure, unknown.
+	State string `json:"state,omitempty"`
+}
+
+// Kinds of wait of probes, hooks and credentials.
+const (
+	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to end
+	WaitCredentials WaitKind = "credentials" // an exec credential provider to answer
+)
