@@ -1,0 +1,111 @@
+package kubeclient
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Config is what the clients are made of.
+type Config struct {
+	// REST says where the API server is and who the agent is: from Load or certs.Client. It is not changed.
+	REST *rest.Config
+	// Certificate, if not nil, returns the client certificate to show now: that of certs, which rotates it.
+	Certificate func() *tls.Certificate
+	// QPS and Burst are kubeAPIQPS and kubeAPIBurst; QPS 0 is client-go's default of 5, below 0 no limit.
+	QPS, Burst int32
+	// EventQPS and EventBurst are eventRecordQPS and eventBurst; 0 is no limit.
+	EventQPS, EventBurst int32
+	// ContentType is contentType; empty is protobuf.
+	ContentType string
+	// LeaseDuration is nodeLeaseDurationSeconds: within it a heartbeat must be answered. Zero is no limit.
+	LeaseDuration time.Duration
+	// UserAgent names the agent to the server; empty is client-go's.
+	UserAgent string
+	// Bus is where calls are published; nil publishes nothing.
+	Bus *trace.Bus
+}
+
+// Clients are the agent's clients of one API server. They share their connections.
+type Clients struct {
+	Main      kubernetes.Interface
+	Events    kubernetes.Interface
+	Heartbeat kubernetes.Interface
+	// REST is main's configuration, for clients of other kinds. Copy before changing it.
+	REST *rest.Config
+
+	conns *connections
+}
+
+// New makes the clients. The server is not asked yet.
+//
+// Upstream: cmd/kubelet/app/server.go, run and kubeClientConfigOverrides.
+func New(cfg Config) (*Clients, error) {
+	if cfg.REST == nil {
+		return nil, errors.New("kubeclient: Config.REST is missing")
+	}
+	base := rest.CopyConfig(cfg.REST)
+	base.UserAgent = cfg.UserAgent
+	setContentType(base, cfg.ContentType)
+	conns, err := newConnections(base, cfg.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	c := &Clients{conns: conns}
+	c.REST = client(base, cfg.Bus, "main", cfg.QPS, cfg.Burst)
+	if c.Main, err = kubernetes.NewForConfig(c.REST); err != nil {
+		return nil, fmt.Errorf("make the main client: %w", err)
+	}
+	eventQPS := cfg.EventQPS
+	if eventQPS == 0 {
+		eventQPS = -1
+	}
+	if c.Events, err = kubernetes.NewForConfig(client(base, cfg.Bus, "events", eventQPS, cfg.EventBurst)); err != nil {
+		return nil, fmt.Errorf("make the client of events: %w", err)
+	}
+	heartbeat := client(base, cfg.Bus, "heartbeat", -1, 0)
+	if d := cfg.LeaseDuration; d > 0 && (heartbeat.Timeout == 0 || heartbeat.Timeout > d) {
+		heartbeat.Timeout = d
+	}
+	if c.Heartbeat, err = kubernetes.NewForConfig(heartbeat); err != nil {
+		return nil, fmt.Errorf("make the client of heartbeats: %w", err)
+	}
+	return c, nil
+}
+
+// CloseConnections ends all connections, watches included: the next request shows the certificate of that time. Call it
+// when the certificate was rotated.
+func (c *Clients) CloseConnections() { c.conns.closeAll() }
+
+// CloseIdle ends connections on which nothing is under way; for after a heartbeat that failed, as they may be stale.
+func (c *Clients) CloseIdle() { c.conns.closeIdle() }
+
+// client is one client's share of the common configuration.
+func client(base *rest.Config, bus *trace.Bus, name string, qps, burst int32) *rest.Config {
+	cfg := rest.CopyConfig(base)
+	cfg.RateLimiter, cfg.QPS, cfg.Burst = nil, -1, 0
+	if qps >= 0 {
+		cfg.RateLimiter = newLimiter(bus, name, qps, burst)
+	}
+	cfg.Wrap(Wrap(bus, name))
+	return cfg
+}
+
+// setContentType asks for an encoding; protobuf falls back to JSON for what has none, as custom resources.
+func setContentType(cfg *rest.Config, contentType string) {
+	if contentType == "" {
+		contentType = runtime.ContentTypeProtobuf
+	}
+	cfg.ContentType = contentType
+	if contentType == runtime.ContentTypeProtobuf {
+		cfg.AcceptContentTypes = strings.Join([]string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON}, ",")
+	}
+}

@@ -1,0 +1,44 @@
+package kubeclient
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// limiter is a token bucket that says when somebody waits for it.
+type limiter struct {
+	flowcontrol.RateLimiter
+	bus  *trace.Bus
+	wait trace.Wait
+}
+
+func newLimiter(bus *trace.Bus, client string, qps, burst int32) flowcontrol.RateLimiter {
+	if qps == 0 {
+		qps = int32(rest.DefaultQPS)
+	}
+	if burst <= 0 {
+		burst = int32(rest.DefaultBurst)
+	}
+	return &limiter{
+		RateLimiter: flowcontrol.NewTokenBucketRateLimiter(float32(qps), int(burst)), bus: bus,
+		wait: trace.Wait{
+			For: trace.WaitTokens, On: "client throttling",
+			Detail: fmt.Sprintf("the %s client may ask %d times a second, %d at once", client, qps, burst),
+		},
+	}
+}
+
+// Wait implements flowcontrol.RateLimiter: client-go asks it before each request.
+func (l *limiter) Wait(ctx context.Context) error {
+	if l.TryAccept() {
+		return nil
+	}
+	span := trace.Begin(l.bus, trace.FromContext(ctx), l.wait)
+	defer trace.End(l.bus, span, l.wait)
+	return l.RateLimiter.Wait(ctx)
+}

@@ -1,0 +1,79 @@
+package kubeclient
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
+)
+
+// Load reads a kubeconfig. Errors name the file and what would be right.
+func Load(path string) (*rest.Config, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("kubeconfig %s does not exist: copy one there, or give --bootstrap-kubeconfig to have it made", path)
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", path, err)
+	}
+	return cfg, nil
+}
+
+// Expired returns an error when cfg's client certificate is no longer, or not yet, valid. Without a certificate, as with a
+// token, there is nothing to check.
+func Expired(cfg *rest.Config, now time.Time) error {
+	pem := cfg.CertData
+	if len(pem) == 0 {
+		if cfg.CertFile == "" {
+			return nil
+		}
+		var err error
+		if pem, err = os.ReadFile(cfg.CertFile); err != nil {
+			return fmt.Errorf("client certificate: %w", err)
+		}
+	}
+	certs, err := cert.ParseCertsPEM(pem)
+	if err != nil {
+		return fmt.Errorf("client certificate %s: %w", cfg.CertFile, err)
+	}
+	for _, c := range certs {
+		if now.After(c.NotAfter) {
+			return fmt.Errorf("client certificate of %s was valid until %s: renew it, or give --bootstrap-kubeconfig with a valid token to get a new one",
+				c.Subject.CommonName, c.NotAfter.UTC().Format(time.RFC3339))
+		}
+		if now.Before(c.NotBefore) {
+			return fmt.Errorf("client certificate of %s is valid only from %s: is the clock right?", c.Subject.CommonName, c.NotBefore.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+// explain adds what a person can do to errors of the connection.
+func explain(err error) error {
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
+		return fmt.Errorf("the API server's certificate is expired or not yet valid (until %s): renew it, or set the clock: %w",
+			e.Cert.NotAfter.UTC().Format(time.RFC3339), err)
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return fmt.Errorf("the API server is not the one that the kubeconfig's certificate-authority trusts: %w", err)
+	}
+	if e, ok := errors.AsType[x509.HostnameError](err); ok {
+		return fmt.Errorf("the API server's certificate is not for %s: %w", e.Host, err)
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("the API server does not listen: %w", err)
+	}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Errorf("the API server's name %s does not resolve: %w", e.Name, err)
+	}
+	return err
+}

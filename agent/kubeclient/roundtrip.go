@@ -1,0 +1,143 @@
+package kubeclient
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxAttempts bounds the tries of a request that the server wants to be asked again later.
+//
+// Upstream: client-go/rest/request.go, NewRequest (ten retries).
+const maxAttempts = 11
+
+// roundTripper publishes each attempt, and tries again when and as the server asks. client-go would do that too, unseen.
+type roundTripper struct {
+	bus    *trace.Bus
+	client string
+	next   http.RoundTripper
+}
+
+// Wrap returns a decorator of transports that publishes the calls of the named client and retries those that the server asks to
+// repeat.
+func Wrap(bus *trace.Bus, client string) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return &roundTripper{bus: bus, client: client, next: next}
+	}
+}
+
+// WrappedRoundTripper lets client-go find the transport.
+func (t *roundTripper) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	call := describe(t.client, req)
+	for attempt := 1; ; attempt++ {
+		if attempt > 1 {
+			call.Attempt = attempt
+		}
+		resp, err := t.once(req, &call)
+		if err != nil || call.RetryAfter == 0 {
+			return resp, err
+		}
+		resp.Header.Del("Retry-After") // else client-go repeats what was repeated here
+		again, ok := repeat(req)
+		if attempt == maxAttempts || !ok {
+			return resp, nil
+		}
+		drain(resp)
+		if err := t.pause(req.Context(), call); err != nil {
+			return nil, err
+		}
+		req = again
+	}
+}
+
+// once sends the request and publishes it.
+func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Response, error) {
+	ctx := req.Context()
+	call.Code, call.RetryAfter, call.Err = 0, 0, ""
+	span := trace.Begin(t.bus, trace.FromContext(ctx), *call)
+	if tp := span.Traceparent(); tp != "" {
+		req = req.Clone(ctx)
+		req.Header.Set("Traceparent", tp)
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		err = explain(err)
+		call.Err = err.Error()
+		trace.End(t.bus, span, *call)
+		return nil, err
+	}
+	call.Code = resp.StatusCode
+	call.RetryAfter = retryAfter(resp)
+	trace.End(t.bus, span, *call)
+	if call.Verb == "watch" && resp.StatusCode == http.StatusOK && t.bus != nil {
+		resp.Body = &watchBody{ReadCloser: resp.Body, over: func() {
+			over := *call
+			over.Ended = true
+			trace.Point(t.bus, span, over)
+		}}
+	}
+	return resp, nil
+}
+
+// pause waits as long as the server asks, and up to a tenth longer so that not all come at once.
+func (t *roundTripper) pause(ctx context.Context, call trace.APICall) error {
+	d := call.RetryAfter + rand.N(call.RetryAfter/10+1)
+	wait := trace.Wait{
+		For: trace.WaitBackoff, On: "the API server's Retry-After",
+		Detail: fmt.Sprintf("%s %s: status %d, again in %s", call.Verb, call.Resource, call.Code, d.Round(time.Millisecond)),
+	}
+	span := trace.Begin(t.bus, trace.FromContext(ctx), wait)
+	defer trace.End(t.bus, span, wait)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// retryAfter is how long the server asks to wait, 0 when the answer stands.
+func retryAfter(resp *http.Response) time.Duration {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode/100 != 5 {
+		return 0
+	}
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil || seconds <= 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// repeat is the request with its body at the start again; false when that cannot be had.
+func repeat(req *http.Request) (*http.Request, bool) {
+	again := req.Clone(req.Context())
+	if req.Body == nil || req.Body == http.NoBody {
+		return again, true
+	}
+	if req.GetBody == nil {
+		return nil, false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	again.Body = body
+	return again, true
+}
+
+// drain reads a little of an answer that nobody wants, so that its connection can be used again.
+func drain(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
+	_ = resp.Body.Close()
+}

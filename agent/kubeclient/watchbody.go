@@ -1,0 +1,28 @@
+package kubeclient
+
+import (
+	"io"
+	"sync"
+)
+
+// watchBody tells when a watch's stream is over, once.
+type watchBody struct {
+	io.ReadCloser
+	once sync.Once
+	over func()
+}
+
+// Read implements io.Reader.
+func (b *watchBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.once.Do(b.over)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *watchBody) Close() error {
+	b.once.Do(b.over)
+	return b.ReadCloser.Close()
+}
