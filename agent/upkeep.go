@@ -13,7 +13,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/lastwords"
-	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
@@ -25,14 +24,15 @@ import (
 // statusFunc makes pod statuses from what the runtime has now.
 func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 	ips := hostIPs(p.cfg.Kubelet.Node.IPs)
-	return func(pod *v1.Pod, previous v1.PodStatus, reasons map[string]podruntime.Reason) (v1.PodStatus, trace.PodStatus) {
+	return func(in pods.StatusInput) (v1.PodStatus, trace.PodStatus) {
+		pod := in.Pod
 		seen := p.pleg.Cache().Get(pod.UID)
-		why := make(map[string]podstatus.Reason, len(reasons))
-		for name, r := range reasons {
+		why := make(map[string]podstatus.Reason, len(in.Reasons))
+		for name, r := range in.Reasons {
 			why[name] = podstatus.Reason(r)
 		}
 		st := podstatus.Generate(pod, seen, podstatus.Inputs{
-			Now: time.Now(), Previous: &previous, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: lastwords.Read,
+			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: lastwords.Read,
 			Terminal: p.workers.State(pod.UID) == worker.Terminated,
 		})
 		return st, podstatus.Trace(pod, st, seen)

@@ -72,7 +72,7 @@ func TestNode(t *testing.T) {
 			in: Inputs{Allocatable: room, Pod: critical(asking("p", "1", "1Mi")), Others: []*v1.Pod{asking("small", "1", "1Mi"), critical(asking("other", "1", "1Mi"))}, MaxPods: 9},
 		},
 		{
-			name: "a critical pod and nobody gives way", reason: "UnexpectedAdmissionError",
+			name: "a critical pod and nobody gives way", reason: "OutOfcpu", says: "no set of running pods",
 			in: Inputs{Allocatable: room, Pod: critical(asking("p", "3", "1Mi")), Others: []*v1.Pod{asking("small", "500m", "1Mi")}},
 		},
 		{

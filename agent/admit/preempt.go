@@ -33,8 +33,10 @@ func (in Inputs) preempt(problems []problem) Verdict {
 		}
 	}
 	if rest := in.without(need, all); len(rest) > 0 {
-		return Verdict{Reason: "UnexpectedAdmissionError", Message: fmt.Sprintf(
-			"Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: %s", rest)}
+		// Upstream says UnexpectedAdmissionError here; what is short tells more.
+		v := problems[0].Verdict
+		v.Message += ", and no set of running pods found to reclaim resources: " + rest.String()
+		return v
 	}
 	// What a better class must give is what remains when all of the lower ones have gone.
 	low, mid, high := tiers[v1.PodQOSBestEffort], tiers[v1.PodQOSBurstable], tiers[v1.PodQOSGuaranteed]

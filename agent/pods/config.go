@@ -2,14 +2,15 @@ package pods
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/admit"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -25,9 +26,9 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 		case podsource.OpUpdate:
 			m.update(span, pod)
 		case podsource.OpReconcile:
-			m.cfg.Workers.Wake(pod.UID, worker.Cause{Text: "RECONCILE", Span: span})
+			m.reconcile(ctx, pod)
 		case podsource.OpDelete:
-			m.end(span, pod, "DELETE", pod.DeletionGracePeriodSeconds, false)
+			m.delete(ctx, pod)
 		case podsource.OpRemove:
 			m.end(span, pod, "REMOVE", nil, true)
 		}
@@ -44,27 +45,98 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 		return // of another source too; it was told already
 	}
 	if m.cfg.Store.again(pod) {
+		m.register(pod)
 		m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "ADD", Span: span}})
 		return
 	}
 	adopted := m.cfg.Seen.Get(pod.UID).Active()
 	m.cfg.Store.put(pod, time.Now())
 	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: "seen", Source: podid.Source(pod), Adopted: adopted, Spec: describe(pod)})
-	v := admit.Check(admit.Inputs{Pod: pod, Others: m.cfg.Store.active(pod.UID), MaxPods: m.cfg.MaxPods})
-	d := trace.Decision{By: "admission", Subject: podid.Ref(pod).String(), Verdict: "admit", Reason: "nothing speaks against it"}
-	if adopted {
-		d.Reason = "its containers run already: it is adopted"
-	} else if !v.OK {
-		d.Verdict, d.Reason = "reject", v.Reason+": "+v.Message
-	}
-	trace.Point(m.cfg.Bus, span, d)
-	if d.Verdict == "reject" {
-		m.reject(span, pod, v)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		m.end(span, pod, "DELETE", pod.DeletionGracePeriodSeconds, false)
+		return
+	case over(pod):
+		m.finish(span, pod)
 		return
 	}
+	// What it refers to is fetched while it is admitted and its sandbox made.
+	m.register(pod)
+	v := m.admit(span, pod, adopted)
+	if !v.OK {
+		m.reject(ctx, pod, v)
+		return
+	}
+	m.giveWay(ctx, pod, v.Preempt)
 	m.sayNotYet(span, pod)
 	m.replace(span, pod)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "ADD", Span: span}})
+}
+
+// admit decides, and says so. What runs already is not asked again.
+func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admit.Verdict {
+	in := admit.Inputs{Pod: pod, Others: m.cfg.Store.active(pod.UID), MaxPods: m.cfg.MaxPods}
+	if m.cfg.Node != nil {
+		m.cfg.Node(&in)
+	}
+	d := trace.Decision{By: "admission", Subject: podid.Ref(pod).String(), Verdict: "admit", Reason: "nothing speaks against it"}
+	v := admit.Verdict{OK: true}
+	switch {
+	case adopted:
+		d.Reason = "its containers run already: it is adopted"
+	default:
+		v = admit.Check(in)
+	}
+	switch {
+	case !v.OK:
+		d.Verdict, d.Reason = "reject", v.Reason+": "+v.Message
+	case len(v.Preempt) > 0:
+		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
+	}
+	trace.Point(m.cfg.Bus, span, d)
+	return v
+}
+
+// over reports whether the pod had come to its end before this agent's time.
+func over(pod *v1.Pod) bool {
+	return !podid.IsStatic(pod) && (pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed)
+}
+
+// finish releases what a pod holds that is over: an agent before this one may not have come to it.
+func (m *Manager) finish(span trace.Span, pod *v1.Pod) {
+	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, End: true, Reason: "it is over", Cause: worker.Cause{Text: "ADD", Span: span}})
+}
+
+func (m *Manager) register(pod *v1.Pod) {
+	if m.cfg.Objects != nil {
+		m.cfg.Objects.Register(pod)
+	}
+}
+
+// reconcile takes a pod whose status in the API has changed, most often by this agent's own hand. Only
+// conditions that others set may call for work.
+//
+// Upstream: pkg/kubelet/kubelet.go, HandlePodReconcile.
+func (m *Manager) reconcile(ctx context.Context, pod *v1.Pod) {
+	m.cfg.Store.put(pod, time.Now())
+	if m.cfg.Reconcile != nil {
+		m.cfg.Reconcile(ctx, pod)
+	}
+	if len(pod.Spec.ReadinessGates) > 0 && !m.rejected[pod.UID] {
+		m.cfg.Workers.Wake(pod.UID, worker.Cause{Text: "RECONCILE", Span: trace.FromContext(ctx)})
+	}
+}
+
+// delete ends a pod that the API wants gone. Of a rejected one nothing is left to end.
+func (m *Manager) delete(ctx context.Context, pod *v1.Pod) {
+	m.cfg.Store.put(pod, time.Now())
+	if m.rejected[pod.UID] {
+		if m.cfg.Statuses != nil {
+			m.cfg.Statuses.Gone(ctx, pod)
+		}
+		return
+	}
+	m.end(trace.FromContext(ctx), pod, "DELETE", pod.DeletionGracePeriodSeconds, false)
 }
 
 // replace ends an earlier version of a static pod that runs from before this
@@ -81,16 +153,33 @@ func (m *Manager) replace(span trace.Span, pod *v1.Pod) {
 	}
 }
 
-func (m *Manager) reject(span trace.Span, pod *v1.Pod, v admit.Verdict) {
+func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admit.Verdict) {
+	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)))
 	m.rejected[pod.UID] = true
+	m.unregister(pod)
+	st := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now())
 	m.cfg.Store.with(pod.UID, func(e *entry) {
-		e.status = v1.PodStatus{
-			Phase: v1.PodFailed, Reason: v.Reason, Message: "Pod was rejected: " + v.Message, StartTime: new(metav1.Now()), QOSClass: qos.Class(pod),
-		}
-		e.said = statusRecord(e.status, "")
-		trace.Point(m.cfg.Bus, span, e.said)
+		e.status, e.said = st, statusRecord(st, "")
+		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e.said)
 	})
-	trace.Point(m.cfg.Bus, span, trace.NodeEvent{Type: "Warning", Reason: v.Reason, Message: v.Message})
+	m.event(ctx, pod, "Warning", v.Reason, v.Message)
+	if m.cfg.Statuses != nil {
+		m.cfg.Statuses.Set(ctx, pod, st)
+	}
+}
+
+func (m *Manager) unregister(pod *v1.Pod) {
+	if m.cfg.Objects != nil {
+		m.cfg.Objects.Unregister(pod)
+	}
+}
+
+func (m *Manager) event(ctx context.Context, pod *v1.Pod, kind, reason, message string) {
+	if m.cfg.Events != nil {
+		m.cfg.Events.Pod(ctx, pod, "", kind, reason, message)
+		return
+	}
+	trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
 }
 
 func (m *Manager) update(span trace.Span, pod *v1.Pod) {
@@ -98,12 +187,14 @@ func (m *Manager) update(span trace.Span, pod *v1.Pod) {
 		return
 	}
 	m.cfg.Store.put(pod, time.Now())
+	m.register(pod)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "UPDATE", Span: span}})
 }
 
 func (m *Manager) end(span trace.Span, pod *v1.Pod, why string, grace *int64, remove bool) {
 	if m.rejected[pod.UID] {
 		if remove {
+			m.unregister(pod)
 			delete(m.rejected, pod.UID)
 			m.cfg.Store.drop(pod.UID)
 			trace.Point(m.cfg.Bus, trace.ForPod(span, podid.Ref(pod)), trace.Milestone{Name: "gone"})

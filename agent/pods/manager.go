@@ -9,7 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/admit"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -34,6 +36,17 @@ type Orphans interface {
 	Clean(ctx context.Context, known func(types.UID) bool) (removed []string, err error)
 }
 
+// Objects fetches ahead what pods refer to.
+type Objects interface {
+	Register(pod *v1.Pod)
+	Unregister(pod *v1.Pod)
+}
+
+// Events makes Kubernetes Events, and publishes them.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
+}
+
 // Config is what a Manager needs.
 type Config struct {
 	Workers Workers
@@ -42,6 +55,16 @@ type Config struct {
 	Store   *Store
 	// MaxPods is the most pods that the node takes.
 	MaxPods int
+	// Node adds to an admission's inputs what is known of the node; may be nil.
+	Node func(*admit.Inputs)
+	// Reconcile is told of each pod whose status in the API is another than before; may be nil.
+	Reconcile func(ctx context.Context, pod *v1.Pod)
+	// Objects may be nil: nothing is fetched ahead.
+	Objects Objects
+	// Statuses may be nil: nobody but this agent sees them.
+	Statuses Statuses
+	// Events may be nil: they are only published.
+	Events Events
 	// Tidy is asked for when housekeeping should come soon; may be nil.
 	Tidy func()
 	Bus  *trace.Bus
@@ -83,6 +106,10 @@ type entry struct {
 	network  string    // why the pod network is not ready, as last published
 	ended    time.Time // when it was told to end
 	again    *v1.Pod   // it was added anew since, and starts when it is gone
+	// failed makes the pod Failed whatever its containers do: it gave way, or ran too long.
+	failed *podstatus.Reason
+	// after are the pods that give way to this one: it starts when they have.
+	after []types.UID
 }
 
 // NewStore returns an empty store.
@@ -97,7 +124,8 @@ func (s *Store) put(pod *v1.Pod, now time.Time) {
 	defer s.mu.Unlock()
 	switch e := s.pods[pod.UID]; {
 	case e == nil:
-		s.pods[pod.UID] = &entry{pod: pod, seenAt: now}
+		// What the API has is what was true before this agent's time.
+		s.pods[pod.UID] = &entry{pod: pod, seenAt: now, status: *pod.Status.DeepCopy()}
 	case e.again != nil:
 		e.again = pod
 	default:
@@ -150,7 +178,7 @@ func (s *Store) retire(uid types.UID, say func(old, next *entry)) {
 	delete(s.pods, uid)
 	var next *entry
 	if old != nil && old.again != nil {
-		next = &entry{pod: old.again, seenAt: now}
+		next = &entry{pod: old.again, seenAt: now, status: *old.again.Status.DeepCopy()}
 		s.pods[uid] = next
 	}
 	say(old, next)

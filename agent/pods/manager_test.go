@@ -87,6 +87,9 @@ func TestOperations(t *testing.T) {
 		t.Errorf("the store has %+v, want the newer pod", got)
 	}
 	d.send(podsource.OpReconcile, newer)
+	d.asked() // a status, most often by our own hand
+	gated := podOf("web", "u1", func(p *v1.Pod) { p.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "example.com/up"}} })
+	d.send(podsource.OpReconcile, gated)
 	d.asked("u1: wake RECONCILE retry=false known=true")
 	d.send(podsource.OpDelete, podOf("web", "u1", func(p *v1.Pod) { p.DeletionGracePeriodSeconds = new(int64(5)) }))
 	d.asked("u1: DELETE end grace=5, deleted")

@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -34,17 +36,52 @@ type Network interface {
 	NetworkReady() (ok bool, why string)
 }
 
+// Probes watches over running containers.
+type Probes interface {
+	// Add watches over the pod from now on; again for an update.
+	Add(pod *v1.Pod)
+	// StopLiveness ends what could restart a container.
+	StopLiveness(uid types.UID)
+	// Remove ends all.
+	Remove(uid types.UID)
+}
+
+// Statuses brings statuses to the API server.
+type Statuses interface {
+	// Set returns at once.
+	Set(ctx context.Context, pod *v1.Pod, st v1.PodStatus)
+	// Gone says that nothing is left of a pod on this node, so that its object may go.
+	Gone(ctx context.Context, pod *v1.Pod)
+}
+
 // SyncerConfig is what a Syncer needs.
 type SyncerConfig struct {
 	Runtime Runtime
 	Network Network
 	Store   *Store
 	Status  StatusFunc
-	Bus     *trace.Bus
+	// Victim reports whether a pod that gives way still holds what it has.
+	Victim func(uid types.UID) bool
+	// Probes, Statuses, Objects and Events may be nil.
+	Probes   Probes
+	Statuses Statuses
+	Objects  Objects
+	Events   Events
+	Bus      *trace.Bus
 }
 
-// StatusFunc makes a pod's status from all that is known; previous is the last one.
-type StatusFunc func(pod *v1.Pod, previous v1.PodStatus, reasons map[string]podruntime.Reason) (v1.PodStatus, trace.PodStatus)
+// StatusInput is what a status is made from besides what the runtime has.
+type StatusInput struct {
+	Pod *v1.Pod
+	// Previous is the last status.
+	Previous v1.PodStatus
+	Reasons  map[string]podruntime.Reason
+	// Failed makes the pod Failed.
+	Failed *podstatus.Reason
+}
+
+// StatusFunc makes a pod's status from all that is known.
+type StatusFunc func(in StatusInput) (v1.PodStatus, trace.PodStatus)
 
 // Syncer does the work of pod workers.
 type Syncer struct{ cfg SyncerConfig }
@@ -61,15 +98,16 @@ func NewSyncer(cfg SyncerConfig) (*Syncer, error) {
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncPod.
 func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Result, error) {
-	ok, why := s.cfg.Network.NetworkReady()
-	noNetwork := !ok && !pod.Spec.HostNetwork
-	s.sayNetwork(ctx, pod, noNetwork, why)
-	if noNetwork {
+	deadline := s.deadline(ctx, pod)
+	if deadline.over {
 		s.publishStatus(ctx, pod)
-		return worker.Result{
-			RetryAt: time.Now().Add(networkRetry),
-			Wait:    trace.Wait{For: trace.WaitRuntime, On: "the pod network", Detail: why},
-		}, nil
+		return worker.Result{Over: true}, nil
+	}
+	if held, res := s.held(ctx, pod); held {
+		return deadline.bound(res), nil
+	}
+	if s.cfg.Probes != nil {
+		s.cfg.Probes.Add(pod)
 	}
 	s.initWait(ctx, pod, "")
 	out, err := s.cfg.Runtime.Sync(ctx, pod, order)
@@ -86,7 +124,37 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	default:
 		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
 	}
-	return res, err
+	return deadline.bound(res), err
+}
+
+// held reports whether the pod cannot start yet, and when to look again.
+func (s *Syncer) held(ctx context.Context, pod *v1.Pod) (bool, worker.Result) {
+	ok, why := s.cfg.Network.NetworkReady()
+	noNetwork := !ok && !pod.Spec.HostNetwork
+	s.sayNetwork(ctx, pod, noNetwork, why)
+	wait := trace.Wait{For: trace.WaitRuntime, On: "the pod network", Detail: why}
+	if !noNetwork {
+		n := s.victims(pod)
+		if n == 0 {
+			return false, worker.Result{}
+		}
+		wait = trace.Wait{For: trace.WaitPod, On: fmt.Sprintf("%d pods that give way to this one", n)}
+	}
+	s.publishStatus(ctx, pod)
+	return true, worker.Result{RetryAt: time.Now().Add(networkRetry), Wait: wait}
+}
+
+// victims counts those that give way and have not ended yet.
+func (s *Syncer) victims(pod *v1.Pod) int {
+	var after []types.UID
+	s.cfg.Store.with(pod.UID, func(e *entry) { after = e.after })
+	n := 0
+	for _, uid := range after {
+		if s.cfg.Victim != nil && s.cfg.Victim(uid) {
+			n++
+		}
+	}
+	return n
 }
 
 // Terminate ends everything of the pod that runs.
@@ -95,7 +163,14 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error {
 	s.initWait(ctx, pod, "")
 	s.reached(ctx, pod, "terminating", false)
+	if s.cfg.Probes != nil {
+		s.cfg.Probes.StopLiveness(pod.UID)
+	}
+	s.publishStatus(ctx, pod) // a pod that fails is told so before its grace period has passed
 	err := s.cfg.Runtime.Kill(ctx, pod, grace, reason, order)
+	if err == nil && s.cfg.Probes != nil {
+		s.cfg.Probes.Remove(pod.UID)
+	}
 	s.publishStatus(ctx, pod)
 	return err
 }
@@ -107,8 +182,12 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 	if err := s.cfg.Runtime.Clean(ctx, pod, remove, order); err != nil {
 		return err
 	}
+	s.release(pod)
 	if !remove {
-		s.publishStatus(ctx, pod)
+		latest := s.publishStatus(ctx, pod)
+		if s.cfg.Statuses != nil {
+			s.cfg.Statuses.Gone(ctx, latest)
+		}
 		return nil
 	}
 	s.cfg.Runtime.Forget(pod.UID)
@@ -125,6 +204,21 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 	return nil
 }
 
+// release lets go of what was held for a pod of which nothing runs.
+func (s *Syncer) release(pod *v1.Pod) {
+	if s.cfg.Probes != nil {
+		s.cfg.Probes.Remove(pod.UID)
+	}
+	if s.cfg.Objects == nil {
+		return
+	}
+	again := false
+	s.cfg.Store.with(pod.UID, func(e *entry) { again = e.again != nil })
+	if !again {
+		s.cfg.Objects.Unregister(pod)
+	}
+}
+
 // Settle ends the waits that are open. Call it when no worker works any more.
 func (s *Syncer) Settle() {
 	s.cfg.Store.mu.Lock()
@@ -139,12 +233,22 @@ func (s *Syncer) sayNetwork(ctx context.Context, pod *v1.Pod, waits bool, why st
 	if !waits {
 		why = ""
 	}
+	news := false
 	s.cfg.Store.with(pod.UID, func(e *entry) {
-		if waits && e.network != why {
-			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: "Warning", Reason: "NetworkNotReady", Message: "network is not ready: " + why})
-		}
+		news = waits && e.network != why
 		e.network = why
 	})
+	if news {
+		s.event(ctx, pod, "Warning", "NetworkNotReady", "network is not ready: "+why)
+	}
+}
+
+func (s *Syncer) event(ctx context.Context, pod *v1.Pod, kind, reason, message string) {
+	if s.cfg.Events != nil {
+		s.cfg.Events.Pod(ctx, pod, "", kind, reason, message)
+		return
+	}
+	trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
 }
 
 // reached publishes a milestone the first time that it is reached. A pod that ends
@@ -215,21 +319,38 @@ func waitFor(reasons map[string]podruntime.Reason) trace.Wait {
 	return wait
 }
 
-// publishStatus makes the pod's status anew and publishes it if views would show a change.
-func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) {
+// PublishStatus makes the status of a pod anew, as when a probe has a result. It says whether the pod is known.
+func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) bool {
+	var pod *v1.Pod
+	s.cfg.Store.with(uid, func(e *entry) { pod = e.pod })
+	if pod == nil {
+		return false
+	}
+	s.publishStatus(ctx, pod)
+	return true
+}
+
+// publishStatus makes the pod's status anew, publishes it if views would show a change and hands it on. It
+// returns the newest version of the pod.
+func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	reasons := s.cfg.Runtime.Reasons(pod.UID)
+	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)))
 	s.cfg.Store.with(pod.UID, func(e *entry) {
-		e.pod = pod
+		pod = e.pod
 		var said trace.PodStatus
-		e.status, said = s.cfg.Status(pod, e.status, reasons)
+		e.status, said = s.cfg.Status(StatusInput{Pod: pod, Previous: e.status, Reasons: reasons, Failed: e.failed})
 		if !same(said, e.said) {
 			e.said = said
-			trace.Point(s.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)), said)
+			trace.Point(s.cfg.Bus, trace.FromContext(ctx), said)
+		}
+		if s.cfg.Statuses != nil {
+			s.cfg.Statuses.Set(ctx, pod, *e.status.DeepCopy()) // with the lock: in the order in which they were made
 		}
 	})
 	if s.isReady(pod.UID) {
 		s.reached(ctx, pod, "ready", false)
 	}
+	return pod
 }
 
 func (s *Syncer) isReady(uid types.UID) (ready bool) {

@@ -84,7 +84,7 @@ func newBench(t *testing.T) *bench {
 }
 
 // status is a StatusFunc that says what the bench says.
-func (b *bench) status(_ *v1.Pod, _ v1.PodStatus, _ map[string]podruntime.Reason) (v1.PodStatus, trace.PodStatus) {
+func (b *bench) status(StatusInput) (v1.PodStatus, trace.PodStatus) {
 	st, said := v1.PodStatus{Phase: v1.PodRunning}, trace.PodStatus{Phase: "Running", Total: 1}
 	if b.ready {
 		st.Conditions, said.Ready = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}, 1
