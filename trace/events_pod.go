@@ -117,6 +117,8 @@ const (
 	WaitInit      WaitKind = "init"       // an init container to finish
 	WaitGrace     WaitKind = "grace"      // a container to end within its grace period
 	WaitPod       WaitKind = "pod"        // an earlier pod of the same full name to be gone
+	WaitAttach    WaitKind = "attach"     // a volume to be attached to the node
+	WaitObject    WaitKind = "object"     // an object of the API server to be fetched
 )
 
 // Gate is what a stepping client told the gate before an action.

@@ -1,0 +1,84 @@
+// Package runtimeclass finds the runtime handler that a pod's RuntimeClass names.
+//
+// It owns what it has read for a short while; a class's handler never changes, but a class can go and come
+// back as another. It runs no goroutine and publishes a Wait while the API is asked.
+//
+// Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go.
+package runtimeclass
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// keep is how long an answer is good: pods of one class often come together.
+const keep = 10 * time.Second
+
+// Getter is client-go's RuntimeClassInterface, as far as it is needed.
+type Getter interface {
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (*nodev1.RuntimeClass, error)
+}
+
+// Classes looks up RuntimeClasses. Safe for concurrent use.
+type Classes struct {
+	api Getter
+	bus *trace.Bus
+
+	mu    sync.Mutex
+	known map[string]answer
+}
+
+type answer struct {
+	handler string
+	until   time.Time
+}
+
+// New returns an empty cache; api may be nil on a node without an API server.
+func New(api Getter, bus *trace.Bus) *Classes {
+	return &Classes{api: api, bus: bus, known: map[string]answer{}}
+}
+
+// Handler returns the runtime handler for the pod, "" for the runtime's default.
+func (c *Classes) Handler(ctx context.Context, pod *v1.Pod) (string, error) {
+	if pod.Spec.RuntimeClassName == nil || *pod.Spec.RuntimeClassName == "" {
+		return "", nil
+	}
+	name := *pod.Spec.RuntimeClassName
+	if c.api == nil {
+		return "", errors.New("spec.runtimeClassName: classes are in the API server, and this node has none")
+	}
+	if h, ok := c.cached(name); ok {
+		return h, nil
+	}
+	wait := trace.Wait{For: trace.WaitObject, On: "RuntimeClass " + name}
+	span := trace.Begin(c.bus, trace.FromContext(ctx), wait)
+	class, err := c.api.Get(ctx, name, metav1.GetOptions{})
+	trace.End(c.bus, span, wait)
+	if err != nil {
+		return "", fmt.Errorf("failed to get RuntimeClass %s: %w", name, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known[name] = answer{class.Handler, time.Now().Add(keep)}
+	return class.Handler, nil
+}
+
+func (c *Classes) cached(name string) (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, ok := c.known[name]
+	if ok && time.Now().After(a.until) {
+		delete(c.known, name)
+		return "", false
+	}
+	return a.handler, ok
+}

@@ -1,0 +1,37 @@
+package runtimeclass
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+func TestHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "kata"}, Handler: "kata-qemu"}).NodeV1().RuntimeClasses()
+		c := New(api, nil)
+		pod := func(class string) *v1.Pod { return &v1.Pod{Spec: v1.PodSpec{RuntimeClassName: &class}} }
+		if h, err := c.Handler(t.Context(), &v1.Pod{}); h != "" || err != nil {
+			t.Errorf("no class: %q, %v", h, err)
+		}
+		if h, err := c.Handler(t.Context(), pod("kata")); h != "kata-qemu" || err != nil {
+			t.Errorf("got %q, %v", h, err)
+		}
+		if err := api.Delete(t.Context(), "kata", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(keep + time.Second)
+		if _, err := c.Handler(t.Context(), pod("kata")); err == nil || !strings.Contains(err.Error(), `"kata" not found`) {
+			t.Errorf("a class that is gone: %v", err)
+		}
+		if _, err := New(nil, nil).Handler(t.Context(), pod("kata")); err == nil {
+			t.Error("without an API server: no error")
+		}
+	})
+}
