@@ -11,6 +11,11 @@ func Failure(e Event) string {
 			return e.Code
 		}
 		return e.Err
+	case *CSICall:
+		if e.Err == "" && e.Code != "" && e.Code != "OK" {
+			return e.Code
+		}
+		return e.Err
 	case *APICall:
 		if e.Err == "" && e.Code >= 400 {
 			return "status " + strconv.Itoa(e.Code)

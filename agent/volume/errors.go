@@ -35,42 +35,71 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// StageError is a plugin's error at a stage of an operation that users know by name.
+type StageError struct {
+	// Stage is as MountVolume.MountDevice.
+	Stage string
+	// Reason is the event's reason; FailedMount if empty.
+	Reason string
+	Err    error
+}
+
+// Error implements error.
+func (e *StageError) Error() string { return e.Stage + " failed: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StageError) Unwrap() error { return e.Err }
+
 // UnsupportedError says that no plugin does the volume.
 type UnsupportedError struct {
 	Volume string
-	// Type is the volume's type as the pod spells it, as persistentVolumeClaim.
+	// Type is the volume's type as a manifest spells it, as awsElasticBlockStore.
 	Type string
+	// PV is the persistent volume, if it is one.
+	PV string
 	// Have lists the plugins that there are.
 	Have []string
 }
 
 // Error implements error.
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("volume %q is of type %s, which this build does not support yet (it supports %s)",
-		e.Volume, e.Type, strings.Join(e.Have, ", "))
+	of := fmt.Sprintf("volume %q", e.Volume)
+	if e.PV != "" {
+		of += fmt.Sprintf(" (persistent volume %q)", e.PV)
+	}
+	return fmt.Sprintf("%s is of type %s, which this build does not support yet: use CSI (it supports %s)",
+		of, e.Type, strings.Join(e.Have, ", "))
 }
 
-// Check returns an [*UnsupportedError] for a pod that uses a volume that no plugin does. It
-// only looks at the pod.
+// Check returns an [*UnsupportedError] for a pod that uses a volume that no plugin does, and an
+// error for one with claims where there is no API server. It only looks at the pod.
 func (m *Manager) Check(obj *v1.Pod) error {
-	var used map[string]bool
+	var use usage
 	for i := range obj.Spec.Volumes {
 		v := &obj.Spec.Volumes[i]
-		if m.pluginFor(v) != nil {
+		claim := isClaim(v)
+		if claim && m.cfg.Claims != nil || !claim && m.pluginOf(Spec{Volume: v}) != nil {
 			continue
 		}
-		if used == nil {
-			used = usedVolumes(obj)
+		if use.mounts == nil {
+			use = usageOf(obj)
 		}
-		if used[v.Name] {
-			return m.unsupported(v)
+		switch {
+		case !use.any(v.Name):
+		case claim:
+			return fmt.Errorf("volume %q: %w", v.Name, errNoClaims)
+		default:
+			return m.unsupported(v, nil)
 		}
 	}
 	return nil
 }
 
-func (m *Manager) unsupported(v *v1.Volume) error {
+func (m *Manager) unsupported(v *v1.Volume, pv *v1.PersistentVolume) error {
 	e := &UnsupportedError{Volume: v.Name, Type: typeOf(v)}
+	if pv != nil {
+		e.PV, e.Type = pv.Name, pvType(pv)
+	}
 	for _, p := range m.cfg.Plugins {
 		e.Have = append(e.Have, p.Name())
 	}

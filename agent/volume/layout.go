@@ -15,21 +15,33 @@ import (
 type key struct {
 	uid    types.UID
 	plugin string
-	name   string
+	// name is the volume's name in the pod, or the persistent volume's.
+	name  string
+	block bool
 }
 
 func (m *Manager) podsDir() string { return filepath.Join(m.cfg.RootDir, "pods") }
 
 func (m *Manager) podDir(uid types.UID) string { return filepath.Join(m.podsDir(), string(uid)) }
 
+const (
+	volumesDir = "volumes"
+	devicesDir = "volumeDevices"
+)
+
 // place is upstream's layout, so that either agent finds the other's volumes.
 //
-// Upstream: pkg/kubelet/kubelet_getters.go, getPodVolumeDir, getPodPluginDir.
+// Upstream: pkg/kubelet/kubelet_getters.go, getPodVolumeDir, getPodPluginDir, getPodVolumeDeviceDir.
 func (m *Manager) place(k key) Place {
 	plugin := strings.ReplaceAll(k.plugin, "/", "~")
+	in := volumesDir
+	if k.block {
+		in = devicesDir
+	}
 	return Place{
-		Dir:  filepath.Join(m.podDir(k.uid), "volumes", plugin, k.name),
-		Meta: filepath.Join(m.podDir(k.uid), "plugins", plugin, k.name),
+		Dir:    filepath.Join(m.podDir(k.uid), in, plugin, k.name),
+		Meta:   filepath.Join(m.podDir(k.uid), "plugins", plugin, k.name),
+		PodUID: k.uid, Name: k.name,
 	}
 }
 
@@ -37,33 +49,46 @@ func (m *Manager) place(k key) Place {
 //
 // Upstream: pkg/kubelet/volumemanager/reconciler/reconstruct_common.go, getVolumesFromPodDir.
 func (m *Manager) scan(uid types.UID) ([]key, error) {
-	root := filepath.Join(m.podDir(uid), "volumes")
-	plugins, err := subdirs(root)
-	if err != nil {
-		return nil, fmt.Errorf("look for volumes of pod %s: %w", uid, err)
-	}
 	var found []key
-	for _, p := range plugins {
-		names, err := subdirs(filepath.Join(root, p))
+	for _, in := range []string{volumesDir, devicesDir} {
+		root := filepath.Join(m.podDir(uid), in)
+		plugins, err := subdirs(root)
 		if err != nil {
 			return nil, fmt.Errorf("look for volumes of pod %s: %w", uid, err)
 		}
-		for _, n := range names {
-			found = append(found, key{uid, strings.ReplaceAll(p, "~", "/"), n})
+		list := subdirs
+		if in == devicesDir {
+			list = children
+		}
+		for _, p := range plugins {
+			names, err := list(filepath.Join(root, p))
+			if err != nil {
+				return nil, fmt.Errorf("look for volumes of pod %s: %w", uid, err)
+			}
+			for _, n := range names {
+				found = append(found, key{uid, strings.ReplaceAll(p, "~", "/"), n, in == devicesDir})
+			}
 		}
 	}
 	return found, nil
 }
 
 // subdirs lists the directories in dir, none if there is no dir. Links are not followed.
-func subdirs(dir string) ([]string, error) {
+func subdirs(dir string) ([]string, error) { return list(dir, fs.DirEntry.IsDir) }
+
+// children lists what is in dir, nothing if there is no dir.
+func children(dir string) ([]string, error) {
+	return list(dir, func(fs.DirEntry) bool { return true })
+}
+
+func list(dir string, want func(fs.DirEntry) bool) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() {
+		if want(e) {
 			names = append(names, e.Name())
 		}
 	}

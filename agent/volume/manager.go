@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/slots"
@@ -28,6 +30,34 @@ type Config struct {
 	Concurrency int
 	// Period is the reconciler's safety net; 0 means 5 minutes.
 	Period time.Duration
+
+	// Claims resolves persistentVolumeClaim and ephemeral volumes; nil where there is no API server.
+	Claims Claims
+	// Events tells people about volumes that cannot be mounted; nil tells nobody.
+	Events Events
+	// NodeLabels are the node's labels, for the node affinity of persistent volumes. Nil means not to look.
+	NodeLabels func() map[string]string
+	// Settled, if set, is called when all volumes of a pod are mounted of which a Mount has failed.
+	Settled func(uid types.UID)
+	// InUseChanged, if set, is called when InUse may answer differently. It must not block.
+	InUseChanged func()
+	// BeforeTearDown, if set, is called before a volume is torn down, with the pod's directory and the
+	// volume's name on the node: mounts of its subpaths go first.
+	BeforeTearDown func(ctx context.Context, podDir, volume string) error
+}
+
+// Claims resolves a pod's claims. It is agent/volume/claim's.
+type Claims interface {
+	// Resolve returns the claim of a volume and the persistent volume bound to it.
+	Resolve(ctx context.Context, pod *v1.Pod, v *v1.Volume) (*v1.PersistentVolumeClaim, *v1.PersistentVolume, error)
+	// Grow has do make the volume as large as the persistent volume says, and notes the outcome in the
+	// claim's status. It returns the claim as it is now.
+	Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, do GrowFunc) (*v1.PersistentVolumeClaim, error)
+}
+
+// Events are Kubernetes Events about pods. It is agent/events'.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
 }
 
 // Manager reconciles the volumes that pods want with those that there are. Safe for
@@ -45,6 +75,10 @@ type Manager struct {
 	attempts uint64 // that ended
 	pods     map[types.UID]*pod
 	states   map[key]*state
+	// left are attachable volumes that an earlier agent left, of pods that nobody spoke for yet.
+	left map[key]v1.UniqueVolumeName
+	// reported is what the node's status says is in use.
+	reported map[v1.UniqueVolumeName]bool
 }
 
 // New checks the configuration. Nothing happens until Run.

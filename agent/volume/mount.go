@@ -3,6 +3,8 @@ package volume
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,11 +22,19 @@ import (
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, WaitForAttachAndMount.
 func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.Volume, error) {
-	want, err := m.wants(obj)
+	if !element(string(obj.UID)) {
+		return nil, fmt.Errorf("pod %s/%s: metadata.uid %q cannot name a directory", obj.Namespace, obj.Name, obj.UID)
+	}
+	if len(obj.Spec.Volumes) == 0 {
+		return map[string]criconfig.Volume{}, nil
+	}
+	use := usageOf(obj)
+	claims, unresolved, claimErr := m.resolve(ctx, obj, use)
+	want, err := m.wants(ctx, obj, use, claims)
 	if err != nil {
 		return nil, err
 	}
-	if len(want) == 0 {
+	if len(want) == 0 && claimErr == nil {
 		return map[string]criconfig.Volume{}, nil
 	}
 	ref := trace.Pod{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
@@ -35,11 +45,17 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 	m.mu.Lock()
 	p := m.know(ref, found)
 	p.want(ref, trace.ForPod(trace.FromContext(ctx), ref), want, m.states)
+	p.claims = claims
 	w := m.waiter(p, setUp)
 	m.mu.Unlock()
+	m.inUseChanged(want)
 	m.kick()
 
+	if claimErr != nil {
+		return nil, m.unprocessed(ctx, obj, unresolved, claimErr)
+	}
 	if err := w.await(ctx); err != nil {
+		m.failed(ctx, obj, p, w, err)
 		return nil, err
 	}
 	return w.result, nil
@@ -55,75 +71,114 @@ func (p *pod) want(ref trace.Pod, span trace.Span, want map[key]*wanted, states 
 	}
 	p.ref, p.span, p.wanted = ref, span, want
 	if p.released {
-		p.released = false
+		p.released, p.since, p.failed = false, time.Now(), false
 		p.wake()
 	}
 }
 
-// wants says what the pod's volumes are. A volume that no container uses is left out.
+// wants says what the pod's volumes are. A volume that no container uses is left out, and so is a
+// claim's that could not be resolved.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, processPodVolumes.
-func (m *Manager) wants(obj *v1.Pod) (map[key]*wanted, error) {
-	if !element(string(obj.UID)) {
-		return nil, fmt.Errorf("pod %s/%s: metadata.uid %q cannot name a directory", obj.Namespace, obj.Name, obj.UID)
-	}
-	if len(obj.Spec.Volumes) == 0 {
-		return nil, nil
-	}
-	used := usedVolumes(obj)
+func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[string]resolved) (map[key]*wanted, error) {
 	want := map[key]*wanted{}
 	for i := range obj.Spec.Volumes {
 		v := &obj.Spec.Volumes[i]
-		if !used[v.Name] {
+		if !use.any(v.Name) {
 			continue
 		}
 		if !element(v.Name) {
 			return nil, fmt.Errorf("spec.volumes[%d].name %q: want a DNS label", i, v.Name)
 		}
-		plugin := m.pluginFor(v)
-		if plugin == nil {
-			return nil, m.unsupported(v)
+		claim, bound := claims[v.Name]
+		if isClaim(v) && !bound {
+			continue
 		}
-		k := key{obj.UID, plugin.Name(), v.Name}
-		w := &wanted{spec: Spec{Pod: obj, Volume: v, Place: m.place(k)}, plugin: plugin}
-		var err error
-		if w.version, err = plugin.Version(w.spec); err != nil {
-			return nil, &Error{Op: setUp.String(), Volume: v.Name, Plugin: k.plugin, Err: err}
+		k, w, err := m.wantOne(ctx, obj, v, claim)
+		if err != nil {
+			return nil, err
+		}
+		if same := want[k]; same != nil {
+			same.names = append(same.names, v.Name)
+			continue
 		}
 		want[k] = w
 	}
 	return want, nil
 }
 
-func (m *Manager) pluginFor(v *v1.Volume) Plugin {
+func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim resolved) (key, *wanted, error) {
+	spec := Spec{Pod: obj, Volume: v}
+	if claim.pv != nil {
+		spec.Volume, spec.PV, spec.PVC = asVolume(claim.pv), claim.pv, claim.pvc
+		spec.ReadOnly = v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
+		spec.Block = claim.pv.Spec.VolumeMode != nil && *claim.pv.Spec.VolumeMode == v1.PersistentVolumeBlock
+	}
+	plugin := m.pluginOf(spec)
+	if plugin == nil {
+		return key{}, nil, m.unsupported(v, claim.pv)
+	}
+	if _, can := plugin.(BlockPlugin); spec.Block && !can {
+		return key{}, nil, fmt.Errorf("volume %q has volumeMode Block, which %s does not do", v.Name, plugin.Name())
+	}
+	k := key{obj.UID, plugin.Name(), spec.Volume.Name, spec.Block}
+	spec.Place = m.place(k)
+	w := &wanted{spec: spec, plugin: plugin, names: []string{v.Name}, size: growth(claim, spec.ReadOnly)}
+	var err error
+	if w.version, err = plugin.Version(spec); err == nil {
+		if a, ok := plugin.(Attachable); ok {
+			w.attach, err = a.AttachName(ctx, spec)
+		}
+	}
+	if err != nil {
+		return key{}, nil, &Error{Op: setUp.String(), Volume: v.Name, Plugin: k.plugin, Err: err}
+	}
+	return k, w, nil
+}
+
+func (w *wanted) pvName() string {
+	if w.spec.PV == nil {
+		return ""
+	}
+	return w.spec.PV.Name
+}
+
+func (m *Manager) pluginOf(s Spec) Plugin {
 	for _, p := range m.cfg.Plugins {
-		if p.CanSupport(v) {
+		if p.CanSupport(s.Volume) {
+			return p
+		}
+		if pp, ok := p.(PersistentPlugin); ok && s.PV != nil && pp.CanSupportPV(s.PV) {
 			return p
 		}
 	}
 	return nil
 }
 
-func usedVolumes(obj *v1.Pod) map[string]bool {
-	used := map[string]bool{}
+// usage says which volumes the pod's containers use, and how.
+type usage struct{ mounts, devices map[string]bool }
+
+func (u usage) any(name string) bool { return u.mounts[name] || u.devices[name] }
+
+func usageOf(obj *v1.Pod) usage {
+	use := usage{map[string]bool{}, map[string]bool{}}
 	note := func(mounts []v1.VolumeMount, devices []v1.VolumeDevice) {
 		for _, m := range mounts {
-			used[m.Name] = true
+			use.mounts[m.Name] = true
 		}
 		for _, d := range devices {
-			used[d.Name] = true
+			use.devices[d.Name] = true
 		}
 	}
-	for i := range obj.Spec.InitContainers {
-		note(obj.Spec.InitContainers[i].VolumeMounts, obj.Spec.InitContainers[i].VolumeDevices)
-	}
-	for i := range obj.Spec.Containers {
-		note(obj.Spec.Containers[i].VolumeMounts, obj.Spec.Containers[i].VolumeDevices)
+	for _, list := range [][]v1.Container{obj.Spec.InitContainers, obj.Spec.Containers} {
+		for i := range list {
+			note(list[i].VolumeMounts, list[i].VolumeDevices)
+		}
 	}
 	for i := range obj.Spec.EphemeralContainers {
 		note(obj.Spec.EphemeralContainers[i].VolumeMounts, obj.Spec.EphemeralContainers[i].VolumeDevices)
 	}
-	return used
+	return use
 }
 
 // scanUnknown looks at the disk for a pod that is new to this agent.
@@ -135,4 +190,23 @@ func (m *Manager) scanUnknown(uid types.UID) ([]key, error) {
 		return nil, nil
 	}
 	return m.scan(uid)
+}
+
+// Refresh has volumes of a pod set up again soon, because what they show has changed: those named,
+// by their names in the pod, or all of them. A pod that wants none of them is left alone.
+func (m *Manager) Refresh(uid types.UID, volumes ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.pods[uid]
+	if p == nil || p.released {
+		return
+	}
+	for k, w := range p.wanted {
+		named := slices.ContainsFunc(w.names, func(n string) bool { return slices.Contains(volumes, n) })
+		if s := m.states[k]; s != nil && (named || len(volumes) == 0) {
+			s.stale = true
+			s.fresh()
+		}
+	}
+	m.kick()
 }

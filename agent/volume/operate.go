@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -14,6 +16,16 @@ type job struct {
 	span  trace.Span
 	order uint64
 	want  *wanted // of a setup
+	// skip leaves the set-up out: the volume is mounted and only has to grow.
+	skip bool
+	grow bool
+}
+
+// done is what an operation led to.
+type done struct {
+	result    criconfig.Volume
+	refreshAt time.Time
+	size      string
 }
 
 // operate carries one operation out and tells the result.
@@ -26,58 +38,148 @@ func (m *Manager) operate(ctx context.Context, j job) {
 	defer m.slots.Release()
 	place := m.place(j.key)
 	ev := trace.Volume{Op: j.verb.String(), Name: j.key.name, Plugin: j.key.plugin, Path: place.Dir}
-	if j.adopt {
+	switch {
+	case j.adopt:
 		ev.Op = "adopt"
+	case j.skip:
+		ev.Op = "grow"
+	case j.quiet:
+		ev.Op = "refresh"
 	}
 	span := trace.Begin(m.cfg.Bus, j.span, ev)
 	ctx = trace.ContextWith(ctx, span)
-	var result criconfig.Volume
+	ctx = m.withLease(ctx, j.order)
+	var out done
 	var err error
 	if j.verb == setUp {
-		result, err = j.want.plugin.SetUp(ctx, j.want.spec)
-		if result.HostPath != "" {
-			ev.Path = result.HostPath
+		out, err = m.setUp(ctx, j)
+		if out.result.HostPath != "" {
+			ev.Path = out.result.HostPath
 		}
 	} else {
 		err = m.tearDown(ctx, j.key, place)
 	}
 	if err != nil {
+		m.tell(ctx, j, err)
 		err = &Error{Op: j.verb.String(), Volume: j.key.name, Plugin: j.key.plugin, Err: err}
 		ev.Err = err.Error()
 	}
 	trace.End(m.cfg.Bus, span, ev)
-	m.finish(j, result, err)
+	m.finish(j, out, err)
+}
+
+func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
+	w := j.want
+	spec := w.spec
+	spec.Adopt = j.adopt
+	if err := m.allowed(j); err != nil {
+		return out, err
+	}
+	if !j.skip {
+		set := w.plugin.SetUp
+		if b, ok := w.plugin.(BlockPlugin); ok && spec.Block {
+			set = b.SetUpBlock
+		}
+		if out.result, err = set(ctx, spec); err != nil {
+			return out, err
+		}
+		out.result.ReadOnly = out.result.ReadOnly || spec.ReadOnly
+		if r, ok := w.plugin.(Refresher); ok {
+			out.refreshAt = r.RefreshAt(spec)
+		}
+	}
+	if j.grow {
+		err = m.grow(ctx, spec, w)
+	}
+	out.size = w.size
+	return out, err
+}
+
+// grow makes a volume as large as its persistent volume says.
+func (m *Manager) grow(ctx context.Context, spec Spec, w *wanted) error {
+	e, ok := w.plugin.(Expander)
+	if !ok {
+		return nil
+	}
+	pvc, err := m.cfg.Claims.Grow(ctx, spec.Pod, spec.PVC, spec.PV, func(ctx context.Context, size resource.Quantity) (bool, error) {
+		return e.Expand(ctx, spec, size)
+	})
+	if pvc != nil {
+		m.mu.Lock()
+		for _, name := range w.names {
+			m.reclaim(spec.Pod.UID, name, resolved{pvc, spec.PV})
+		}
+		m.mu.Unlock()
+	}
+	if err != nil {
+		return &StageError{Stage: "NodeExpandVolume.NodeExpandVolume", Reason: "VolumeResizeFailed", Err: err}
+	}
+	return nil
 }
 
 func (m *Manager) tearDown(ctx context.Context, k key, place Place) error {
-	if p := m.plugins[k.plugin]; p != nil {
+	if m.cfg.BeforeTearDown != nil {
+		if err := m.cfg.BeforeTearDown(ctx, m.podDir(k.uid), k.name); err != nil {
+			return err
+		}
+	}
+	p := m.plugins[k.plugin]
+	if b, ok := p.(BlockPlugin); ok && k.block {
+		return b.TearDownBlock(ctx, place)
+	}
+	if p != nil && !k.block {
 		return p.TearDown(ctx, place)
 	}
 	return removeForeign(place.Dir)
 }
 
 // finish notes the result and wakes whoever waits for it.
-func (m *Manager) finish(j job, result criconfig.Volume, err error) {
+func (m *Manager) finish(j job, out done, err error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	s := m.states[j.key]
-	s.busy = false
+	was := s.attach
+	s.busy, s.quiet = false, false
 	m.attempts++
 	switch {
 	case err != nil:
 		s.mounted = s.mounted && j.verb == setUp // an update that failed leaves what there was
+		s.stale = j.quiet && !j.skip
 		s.fail(j.verb, m.attempts, err, time.Now())
 	case j.verb == setUp:
-		s.found, s.mounted, s.version, s.result, s.err = false, true, j.want.version, result, nil
+		if !j.skip {
+			s.version, s.result, s.refreshAt = j.want.version, out.result, out.refreshAt
+		}
+		s.found, s.mounted, s.size, s.err = false, true, out.size, nil
 		s.fresh()
 	default:
 		delete(m.states, j.key)
 	}
+	settled := false
 	if p := m.pods[j.key.uid]; p != nil {
 		p.wake()
+		if settled = p.failed && m.settled(p); settled {
+			p.failed = false
+		}
 	}
 	m.forget(j.key.uid)
 	m.kick()
+	m.mu.Unlock()
+	if settled && m.cfg.Settled != nil {
+		m.cfg.Settled(j.key.uid)
+	}
+	if was != "" && j.verb == tearDown && err == nil && m.cfg.InUseChanged != nil {
+		m.cfg.InUseChanged()
+	}
+}
+
+// settled reports whether all that the pod wants is mounted. Called with the lock held.
+func (m *Manager) settled(p *pod) bool {
+	for k, w := range p.wanted {
+		if !m.states[k].satisfies(w) {
+			return false
+		}
+	}
+	return !p.released
 }
 
 // abandon gives up an operation that has not begun, because the reconciler stops.

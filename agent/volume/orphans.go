@@ -45,7 +45,26 @@ func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bo
 		}
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), decision)
 	}
+	m.forgetLeft()
+	for _, p := range m.cfg.Plugins {
+		if c, ok := p.(Cleaner); ok && ctx.Err() == nil {
+			if err := c.Clean(ctx); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))
+			}
+		}
+	}
 	return removed, errors.Join(errs...)
+}
+
+// forgetLeft drops what an earlier agent left and is not there any more.
+func (m *Manager) forgetLeft() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.left {
+		if _, err := os.Lstat(m.place(k).Dir); errors.Is(err, os.ErrNotExist) {
+			delete(m.left, k)
+		}
+	}
 }
 
 func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(types.UID) bool) error {

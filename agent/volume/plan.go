@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -14,37 +15,56 @@ type op struct {
 	key  key
 	// adopt says that what is set up was found on disk.
 	adopt bool
+	// quiet says that the volume is mounted and can be used meanwhile.
+	quiet bool
 }
 
 // plan says what to do now to get from what is there to what is wanted, in the pods'
 // order of arrival, and when to look again if nothing else happens (zero: never).
 //
+// reported, if not nil, are the volumes that the node's status says are in use: one that a controller
+// attaches is not touched before that, or the controller might detach it again.
+//
 // A volume with an operation under way or in back-off is left alone, and so is one of a
 // pod that nobody has spoken for yet: after a restart its pod may be on its way.
 //
 // Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconcile.
-func plan(pods map[types.UID]*pod, states map[key]*state, now time.Time) (ops []op, next time.Time) {
+func plan(pods map[types.UID]*pod, states map[key]*state, reported map[v1.UniqueVolumeName]bool, now time.Time) (ops []op, next time.Time) {
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
 	add := func(o op, s *state) {
 		switch {
 		case s != nil && s.busy:
 		case s != nil && s.retryAt.After(now):
-			if next.IsZero() || s.retryAt.Before(next) {
-				next = s.retryAt
-			}
+			sooner(s.retryAt)
 		default:
 			ops = append(ops, o)
 		}
 	}
 	for _, p := range pods {
 		for k, w := range p.wanted {
-			if s := states[k]; !p.released && !s.satisfies(w) {
-				add(op{setUp, k, s != nil && s.found}, s)
+			s := states[k]
+			switch {
+			case p.released:
+			case !s.satisfies(w):
+				if found := s != nil && s.found; found || w.inUse(reported) {
+					add(op{verb: setUp, key: k, adopt: found}, s)
+				}
+			default:
+				now, later := s.due(w, now)
+				sooner(later)
+				if now {
+					add(op{verb: setUp, key: k, quiet: true}, s)
+				}
 			}
 		}
 	}
 	for k, s := range states {
 		if p := pods[k.uid]; p != nil && p.released {
-			add(op{tearDown, k, false}, s)
+			add(op{verb: tearDown, key: k}, s)
 		}
 	}
 	slices.SortFunc(ops, func(a, b op) int {
@@ -53,4 +73,9 @@ func plan(pods map[types.UID]*pod, states map[key]*state, now time.Time) (ops []
 			cmp.Compare(a.key.name, b.key.name), cmp.Compare(a.key.plugin, b.key.plugin))
 	})
 	return ops, next
+}
+
+// inUse reports whether the volume may be touched as far as its attachment goes.
+func (w *wanted) inUse(reported map[v1.UniqueVolumeName]bool) bool {
+	return w.attach == "" || reported == nil || reported[w.attach]
 }

@@ -11,7 +11,7 @@ import (
 
 func TestPlan(t *testing.T) {
 	now := time.Unix(1000, 0)
-	a, b := key{"a", "p", "data"}, key{"b", "p", "data"}
+	a, b := key{"a", "p", "data", false}, key{"b", "p", "data", false}
 	wants := func(order uint64, keys ...key) *pod {
 		p := &pod{order: order, wanted: map[key]*wanted{}}
 		for _, k := range keys {
@@ -78,12 +78,12 @@ func TestPlan(t *testing.T) {
 			want:   []string{"setup a/data"},
 		},
 		{
-			name: "in order of arrival", pods: map[types.UID]*pod{"a": wants(2, a, key{"a", "p", "cache"}), "b": wants(1, b)},
+			name: "in order of arrival", pods: map[types.UID]*pod{"a": wants(2, a, key{"a", "p", "cache", false}), "b": wants(1, b)},
 			want: []string{"setup b/data", "setup a/cache", "setup a/data"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			ops, next := plan(tc.pods, tc.states, now)
+			ops, next := plan(tc.pods, tc.states, nil, now)
 			var got []string
 			for _, o := range ops {
 				what := o.verb.String()

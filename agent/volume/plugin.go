@@ -2,8 +2,11 @@ package volume
 
 import (
 	"context"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
@@ -25,17 +28,72 @@ type Plugin interface {
 	TearDown(ctx context.Context, p Place) error
 }
 
-// Spec is a volume to be set up. The pod is shared: nobody changes it.
+// PersistentPlugin is a Plugin of persistent volumes of a kind that pods cannot spell
+// themselves. The others (hostPath, nfs) get their volume in Spec.Volume as if the pod had it.
+type PersistentPlugin interface {
+	CanSupportPV(pv *v1.PersistentVolume) bool
+}
+
+// BlockPlugin is a Plugin that can also give a volume to pods as a block device.
+type BlockPlugin interface {
+	// SetUpBlock is SetUp; the result's HostPath is Place.Dir, a link to the device.
+	SetUpBlock(ctx context.Context, s Spec) (criconfig.Volume, error)
+	TearDownBlock(ctx context.Context, p Place) error
+}
+
+// Refresher is a Plugin some volumes of which are to be set up again after a while.
+type Refresher interface {
+	// RefreshAt is asked after each SetUp that succeeded; zero is never.
+	RefreshAt(s Spec) time.Time
+}
+
+// Attachable is a Plugin some volumes of which a controller attaches to the node.
+type Attachable interface {
+	// AttachName names an attachable volume across nodes, "" if it is not attached.
+	AttachName(ctx context.Context, s Spec) (v1.UniqueVolumeName, error)
+	// FoundName is AttachName for a volume that an earlier agent left.
+	FoundName(p Place) v1.UniqueVolumeName
+}
+
+// Expander is a Plugin that can grow the file system of a mounted volume.
+type Expander interface {
+	// Expand makes the volume at least as large as size. done false without an error says that
+	// the driver has nothing to do on the node.
+	Expand(ctx context.Context, s Spec, size resource.Quantity) (done bool, err error)
+}
+
+// Cleaner is a Plugin with things on the node that are no pod's, as staged volumes.
+type Cleaner interface {
+	// Clean removes those that no pod's volume refers to. It is called once all pods are known.
+	Clean(ctx context.Context) error
+}
+
+// Spec is a volume to be set up. What it points to is shared: nobody changes it.
 type Spec struct {
-	Pod    *v1.Pod
+	Pod *v1.Pod
+	// Volume is the volume in the pod. Of a persistent volume it has the PV's name, and the PV's
+	// source if pods can spell that themselves.
 	Volume *v1.Volume
+	// PV and PVC are set for a persistent volume.
+	PV  *v1.PersistentVolume
+	PVC *v1.PersistentVolumeClaim
+	// ReadOnly is what the pod says of its claim.
+	ReadOnly bool
+	// Block is set where the pod wants a device.
+	Block bool
+	// Adopt is set for a volume that was found on disk: a running container may use it.
+	Adopt bool
 	Place
 }
 
 // Place is where on the node a volume is kept.
 type Place struct {
-	// Dir is the volume's own directory: ROOT/pods/UID/volumes/PLUGIN/NAME.
+	// Dir is the volume's own directory: ROOT/pods/UID/volumes/PLUGIN/NAME. Of a block volume it is
+	// a link: ROOT/pods/UID/volumeDevices/PLUGIN/NAME.
 	Dir string
 	// Meta is a directory for the plugin's notes on it: ROOT/pods/UID/plugins/PLUGIN/NAME.
 	Meta string
+	// PodUID is the pod's, and Name the volume's.
+	PodUID types.UID
+	Name   string
 }

@@ -22,6 +22,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 	var under sync.WaitGroup
 	defer m.stop(&under)
+	under.Go(func() { m.watchClaims(ctx) })
 	for {
 		timer := time.NewTimer(m.reconcile(ctx, &under))
 		select {
@@ -40,7 +41,7 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	ops, next := plan(m.pods, m.states, now)
+	ops, next := plan(m.pods, m.states, m.reported, now)
 	for _, o := range ops {
 		p := m.pods[o.key.uid]
 		s := m.states[o.key]
@@ -48,8 +49,14 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 			s = &state{}
 			m.states[o.key] = s
 		}
-		s.busy, s.doing = true, o.verb
+		s.busy, s.doing, s.quiet = true, o.verb, o.quiet
 		j := job{op: o, span: p.span, order: p.order, want: p.wanted[o.key]}
+		if j.want != nil {
+			s.attach, s.pv = j.want.attach, j.want.pvName()
+			j.skip = o.quiet && !s.stale && (s.refreshAt.IsZero() || s.refreshAt.After(now))
+			j.grow = j.want.size != "" && s.size != j.want.size
+			s.stale = false
+		}
 		under.Go(func() { m.operate(ctx, j) })
 	}
 	if next.IsZero() {

@@ -3,6 +3,7 @@ package volume
 import (
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
@@ -37,6 +38,11 @@ type pod struct {
 	wanted   map[key]*wanted
 	gone     bool          // released, and nothing is left
 	changed  chan struct{} // closed at the next change to the pod or its volumes
+	// claims are the pod's claims as they were resolved, by the volume's name in the pod.
+	claims map[string]resolved
+	// since is when the pod was first wanted; failed is set by a Mount that fails, until all is mounted.
+	since  time.Time
+	failed bool
 }
 
 // wanted is one volume that a pod wants.
@@ -44,6 +50,12 @@ type wanted struct {
 	spec    Spec
 	plugin  Plugin
 	version string
+	// names are the volume's in the pod: several may be of one claim.
+	names []string
+	// attach is the volume's name across nodes, if it is attached.
+	attach v1.UniqueVolumeName
+	// size is what the volume is to grow to; "" for as it is.
+	size string
 }
 
 // state is what is known of one volume on the node.
@@ -52,18 +64,37 @@ type state struct {
 	mounted bool
 	version string
 	result  criconfig.Volume
+	attach  v1.UniqueVolumeName
+	pv      string
+	// stale is set when what the volume shows has changed, and refreshAt is when it will.
+	stale     bool
+	refreshAt time.Time
+	size      string // it was made to grow to, or was found to need nothing
 
 	busy    bool
 	doing   verb
+	quiet   bool // busy with a mounted volume that is good enough meanwhile
 	failed  [verbs]uint64 // number of the last attempt that failed, from 1
 	err     error         // of the last attempt; nil once one succeeds
 	delay   time.Duration
 	retryAt time.Time
 }
 
-// satisfies reports whether the volume is as it is wanted.
+// satisfies reports whether the volume can be used as it is wanted.
 func (s *state) satisfies(w *wanted) bool {
-	return s != nil && s.mounted && !s.busy && s.version == w.version
+	return s != nil && s.mounted && (!s.busy || s.quiet) && s.version == w.version
+}
+
+// due reports whether there is something to do to a volume that satisfies, and if not, when there
+// will be; zero for never.
+func (s *state) due(w *wanted, now time.Time) (bool, time.Time) {
+	if s.stale || s.size != w.size {
+		return true, time.Time{}
+	}
+	if s.refreshAt.IsZero() || s.refreshAt.After(now) {
+		return false, s.refreshAt
+	}
+	return true, time.Time{}
 }
 
 // fresh forgets the back-off, for when something else is wanted than what failed.
@@ -83,11 +114,12 @@ func (m *Manager) know(ref trace.Pod, found []key) *pod {
 	p := m.pods[uid]
 	if p == nil {
 		m.arrived++
-		p = &pod{ref: ref, order: m.arrived, changed: make(chan struct{})}
+		p = &pod{ref: ref, order: m.arrived, changed: make(chan struct{}), since: time.Now()}
 		m.pods[uid] = p
 		for _, k := range found {
 			if m.states[k] == nil {
-				m.states[k] = &state{found: true}
+				m.states[k] = &state{found: true, attach: m.left[k]}
+				delete(m.left, k)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func (m *Manager) release(p *pod, span trace.Span) *waiter {
 	p.span = span
 	uid := types.UID(p.ref.UID)
 	if !p.released {
-		p.released, p.wanted = true, nil
+		p.released, p.wanted, p.claims = true, nil, nil
 		for k, s := range m.states {
 			if k.uid == uid {
 				s.fresh()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,6 +97,9 @@ func (w *waiter) look(now time.Time) outcome {
 		}
 		out.pending = append(out.pending, k.name)
 		wait := s.waits(k, w.target, now)
+		if want := w.pod.wanted[k]; w.target == setUp && want != nil && (s == nil || !s.busy && !s.found) && !want.inUse(w.m.reported) {
+			wait = trace.Wait{For: trace.WaitAttach, On: "volume " + k.name, Detail: "the node's status has to say that it is in use"}
+		}
 		working = working || wait == (trace.Wait{})
 		out.wait = wait
 	}
@@ -106,7 +110,9 @@ func (w *waiter) look(now time.Time) outcome {
 	if out.done && out.err == nil && w.target == setUp {
 		w.result = map[string]criconfig.Volume{}
 		for k := range w.pod.wanted {
-			w.result[k.name] = w.m.states[k].result
+			for _, name := range w.pod.wanted[k].names {
+				w.result[name] = w.m.states[k].result
+			}
 		}
 	}
 	return out
@@ -135,7 +141,7 @@ func (w *waiter) keys() []key {
 			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(a.name+a.plugin, b.name+b.plugin) })
+	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(a.name+a.plugin+strconv.FormatBool(a.block), b.name+b.plugin+strconv.FormatBool(b.block)) })
 	return keys
 }
 

@@ -1,0 +1,235 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// claimPeriod is how often the claims of mounted volumes are looked at again, for their size.
+const claimPeriod = time.Minute
+
+// claimDelays are between attempts to resolve a claim: just after a pod was bound, the API server
+// may not know yet that the node may read the claim.
+var claimDelays = [...]time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond}
+
+// GrowFunc makes a volume at least as large as size; see [Expander].
+type GrowFunc = func(ctx context.Context, size resource.Quantity) (done bool, err error)
+
+// resolved is a claim with what is bound to it.
+type resolved struct {
+	pvc *v1.PersistentVolumeClaim
+	pv  *v1.PersistentVolume
+}
+
+// errNoClaims says that there is nobody to ask for claims.
+var errNoClaims = errors.New("persistent volume claims need an API server, and this agent runs without one")
+
+// isClaim reports whether the volume is a claim's.
+func isClaim(v *v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }
+
+// resolve returns the pod's claims by volume name. Those known already are not asked for again. Of
+// those that fail, it tells the names and the errors.
+//
+// Upstream: pkg/kubelet/volumemanager/populator, createVolumeSpec.
+func (m *Manager) resolve(ctx context.Context, obj *v1.Pod, use usage) (claims map[string]resolved, failed []string, err error) {
+	claims = map[string]resolved{}
+	m.mu.Lock()
+	if p := m.pods[obj.UID]; p != nil && !p.released {
+		for name, c := range p.claims {
+			claims[name] = c
+		}
+	}
+	m.mu.Unlock()
+	for i := range obj.Spec.Volumes {
+		v := &obj.Spec.Volumes[i]
+		if _, known := claims[v.Name]; known || !isClaim(v) || !use.any(v.Name) {
+			continue
+		}
+		c, one := m.resolveOne(ctx, obj, v)
+		if one == nil {
+			one = checkMode(v.Name, c.pv, use)
+		}
+		if one != nil {
+			failed, err = append(failed, v.Name), and(err, one)
+			continue
+		}
+		claims[v.Name] = c
+	}
+	return claims, failed, err
+}
+
+func (m *Manager) resolveOne(ctx context.Context, obj *v1.Pod, v *v1.Volume) (resolved, error) {
+	if m.cfg.Claims == nil {
+		return resolved{}, fmt.Errorf("volume %q: %w", v.Name, errNoClaims)
+	}
+	for try := 0; ; try++ {
+		pvc, pv, err := m.cfg.Claims.Resolve(ctx, obj, v)
+		if err == nil {
+			return resolved{pvc, pv}, nil
+		}
+		if try == len(claimDelays) || ctx.Err() != nil {
+			return resolved{}, err
+		}
+		wait := trace.Wait{For: trace.WaitBackoff, On: "claim of volume " + v.Name, Detail: err.Error()}
+		span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), wait)
+		sleep(ctx, claimDelays[try])
+		trace.End(m.cfg.Bus, span, wait)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// checkMode sees to it that a volume of devices is not used as files, or the other way round.
+func checkMode(name string, pv *v1.PersistentVolume, use usage) error {
+	mode := v1.PersistentVolumeFilesystem
+	if pv.Spec.VolumeMode != nil {
+		mode = *pv.Spec.VolumeMode
+	}
+	switch {
+	case use.mounts[name] && mode != v1.PersistentVolumeFilesystem:
+		return fmt.Errorf("volume %s has volumeMode %s, but is specified in volumeMounts", name, mode)
+	case use.devices[name] && mode != v1.PersistentVolumeBlock:
+		return fmt.Errorf("volume %s has volumeMode %s, but is specified in volumeDevices", name, mode)
+	}
+	return nil
+}
+
+// asVolume spells a persistent volume as a pod would, as far as it can.
+func asVolume(pv *v1.PersistentVolume) *v1.Volume {
+	return &v1.Volume{Name: pv.Name, VolumeSource: v1.VolumeSource{HostPath: pv.Spec.HostPath, NFS: pv.Spec.NFS}}
+}
+
+// pvType spells a persistent volume's type as a manifest does.
+func pvType(pv *v1.PersistentVolume) string {
+	source := reflect.ValueOf(pv.Spec.PersistentVolumeSource)
+	for i := range source.NumField() {
+		if f := source.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {
+			name, _, _ := strings.Cut(source.Type().Field(i).Tag.Get("json"), ",")
+			return name
+		}
+	}
+	return "(none)"
+}
+
+// growth is the size that the volume is to grow to on this node, "" for none.
+//
+// Upstream: pkg/kubelet/volumemanager/populator, checkVolumeFSResize;
+// pkg/volume/util/operationexecutor/node_expander.go, runPreCheck.
+func growth(c resolved, readOnly bool) string {
+	if c.pvc == nil || readOnly {
+		return ""
+	}
+	has, want := c.pvc.Status.Capacity[v1.ResourceStorage], c.pv.Spec.Capacity[v1.ResourceStorage]
+	pending := c.pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage]
+	switch {
+	case has.IsZero() || want.IsZero():
+		return ""
+	case pending == v1.PersistentVolumeClaimNodeResizePending, pending == v1.PersistentVolumeClaimNodeResizeInProgress:
+		return want.String()
+	case pending != "":
+		return ""
+	case has.Cmp(want) < 0 && resizePending(c.pvc):
+		return want.String()
+	}
+	return ""
+}
+
+// resizePending is what a controller that is older than allocatedResourceStatuses says.
+func resizePending(pvc *v1.PersistentVolumeClaim) bool {
+	return slices.ContainsFunc(pvc.Status.Conditions, func(c v1.PersistentVolumeClaimCondition) bool {
+		return c.Type == v1.PersistentVolumeClaimFileSystemResizePending && c.Status == v1.ConditionTrue
+	})
+}
+
+// watchClaims has claims of mounted volumes looked at, while there are any. Nodes may not watch
+// claims, only get them.
+func (m *Manager) watchClaims(ctx context.Context) {
+	if m.cfg.Claims == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		// With jitter, or all nodes would ask at once after a restart of the API server.
+		sleep(ctx, claimPeriod+rand.N(claimPeriod/10)) //nolint:gosec // jitter needs no secrets
+		for _, obj := range m.claimants() {
+			if ctx.Err() != nil {
+				return
+			}
+			m.recheck(ctx, obj)
+		}
+	}
+}
+
+// claimants are the pods that have claims.
+func (m *Manager) claimants() []*v1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*v1.Pod
+	for _, p := range m.pods {
+		for _, w := range p.wanted {
+			if w.spec.PVC != nil && !p.released {
+				out = append(out, w.spec.Pod)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// recheck resolves a pod's claims again and notes what volumes are to grow. What cannot be resolved
+// now stays as it was: a pod outlives the API server's absence.
+func (m *Manager) recheck(ctx context.Context, obj *v1.Pod) {
+	for i := range obj.Spec.Volumes {
+		v := &obj.Spec.Volumes[i]
+		if !isClaim(v) {
+			continue
+		}
+		pvc, pv, err := m.cfg.Claims.Resolve(ctx, obj, v)
+		if err != nil {
+			continue
+		}
+		m.mu.Lock()
+		m.reclaim(obj.UID, v.Name, resolved{pvc, pv})
+		m.mu.Unlock()
+	}
+	m.kick()
+}
+
+// reclaim notes how a claim is now. Called with the lock held.
+func (m *Manager) reclaim(uid types.UID, name string, c resolved) {
+	p := m.pods[uid]
+	if p == nil || p.released {
+		return
+	}
+	for k, w := range p.wanted {
+		if w.spec.PV == nil || w.spec.PV.Name != c.pv.Name || !slices.Contains(w.names, name) {
+			continue
+		}
+		changed := *w
+		changed.spec.PVC, changed.spec.PV = c.pvc, c.pv
+		changed.size = growth(c, w.spec.ReadOnly)
+		if s := m.states[k]; s != nil && changed.size == "" {
+			s.size = ""
+		}
+		p.wanted[k] = &changed
+		p.claims[name] = c
+	}
+}

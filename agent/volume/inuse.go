@@ -1,0 +1,131 @@
+package volume
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// volumeGID is the annotation of a persistent volume that names the group its files belong to.
+const volumeGID = "pv.beta.kubernetes.io/gid"
+
+// InUse are the attachable volumes that pods want or still have, sorted, for the node's status. What
+// an earlier agent left counts until its pod is known to be gone: it must not be detached.
+//
+// Upstream: pkg/kubelet/volumemanager/volume_manager.go, GetVolumesInUse.
+func (m *Manager) InUse() []v1.UniqueVolumeName {
+	m.findLeft()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	in := map[v1.UniqueVolumeName]bool{}
+	for _, p := range m.pods {
+		for _, w := range p.wanted {
+			in[w.attach] = true
+		}
+	}
+	for _, s := range m.states {
+		in[s.attach] = true
+	}
+	for _, name := range m.left {
+		in[name] = true
+	}
+	delete(in, "")
+	return slices.Sorted(maps.Keys(in))
+}
+
+// MarkInUse tells what the node's status in the API says of volumes in use. From the first call on,
+// a volume that a controller attaches is only mounted once it is in that list.
+//
+// Upstream: pkg/kubelet/volumemanager/volume_manager.go, MarkVolumesAsReportedInUse.
+func (m *Manager) MarkInUse(reported []v1.UniqueVolumeName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reported = map[v1.UniqueVolumeName]bool{}
+	for _, name := range reported {
+		m.reported[name] = true
+	}
+	for _, p := range m.pods {
+		p.wake()
+	}
+	m.kick()
+}
+
+func (m *Manager) inUseChanged(want map[key]*wanted) {
+	if m.cfg.InUseChanged == nil {
+		return
+	}
+	m.mu.Lock()
+	news := false
+	for _, w := range want {
+		news = news || w.attach != "" && !m.reported[w.attach]
+	}
+	m.mu.Unlock()
+	if news {
+		m.cfg.InUseChanged()
+	}
+}
+
+// findLeft looks once for attachable volumes that an earlier agent left.
+func (m *Manager) findLeft() {
+	m.mu.Lock()
+	looked := m.left != nil
+	if !looked {
+		m.left = map[key]v1.UniqueVolumeName{}
+	}
+	m.mu.Unlock()
+	if looked {
+		return
+	}
+	uids, err := subdirs(m.podsDir())
+	if err != nil {
+		return // housekeeping looks there too, and says so
+	}
+	for _, uid := range uids {
+		found, err := m.scan(types.UID(uid))
+		if err != nil {
+			continue
+		}
+		for _, k := range found {
+			a, ok := m.plugins[k.plugin].(Attachable)
+			if !ok {
+				continue
+			}
+			name := a.FoundName(m.place(k))
+			m.mu.Lock()
+			switch {
+			case name == "":
+			case m.states[k] != nil:
+				m.states[k].attach = name
+			case m.pods[k.uid] == nil:
+				m.left[k] = name
+			}
+			m.mu.Unlock()
+		}
+	}
+}
+
+// ExtraGroups are groups that the pod's containers get for its persistent volumes.
+//
+// Upstream: pkg/kubelet/volumemanager/volume_manager.go, GetExtraSupplementalGroupsForPod.
+func (m *Manager) ExtraGroups(obj *v1.Pod) []int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.pods[obj.UID]
+	if p == nil {
+		return nil
+	}
+	groups := map[int64]bool{}
+	for _, w := range p.wanted {
+		if w.spec.PV == nil {
+			continue
+		}
+		gid, err := strconv.ParseInt(w.spec.PV.Annotations[volumeGID], 10, 64)
+		if err == nil && (obj.Spec.SecurityContext == nil || !slices.Contains(obj.Spec.SecurityContext.SupplementalGroups, gid)) {
+			groups[gid] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(groups))
+}

@@ -1,0 +1,31 @@
+package volume
+
+import "context"
+
+type leaseKey struct{}
+
+// lease is an operation's place among those that work at once.
+type lease struct {
+	m     *Manager
+	order uint64
+}
+
+func (m *Manager) withLease(ctx context.Context, order uint64) context.Context {
+	return context.WithValue(ctx, leaseKey{}, lease{m, order})
+}
+
+// Idle is for a plugin's call that only waits, as for an attachment: other operations have its place
+// among those that work at once while wait runs. It returns wait's error.
+func Idle(ctx context.Context, wait func() error) error {
+	l, ok := ctx.Value(leaseKey{}).(lease)
+	if !ok {
+		return wait()
+	}
+	l.m.slots.Release()
+	err := wait()
+	// The place is taken back even if ctx has ended: operate gives it back.
+	if again := l.m.slots.Acquire(context.WithoutCancel(ctx), l.order); again != nil {
+		return again
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// reasons and patience are upstream's.
+const (
+	reasonFailedMount = "FailedMount"
+	reasonFailedMap   = "FailedMapVolume"
+	// patience is how long a pod may be without its volumes before people are told which are missing.
+	patience = 2*time.Minute + 3*time.Second
+)
+
+// tell makes an event of a failed attempt to mount. Failed teardowns are no events.
+//
+// Upstream: pkg/volume/util/operationexecutor, GenerateMountVolumeFunc, generateVolumeMsg.
+func (m *Manager) tell(ctx context.Context, j job, err error) {
+	if m.cfg.Events == nil || j.verb != setUp || ctx.Err() != nil {
+		return
+	}
+	stage, reason := "MountVolume.SetUp", reasonFailedMount
+	if j.key.block {
+		stage, reason = "MapVolume.MapPodDevice", reasonFailedMap
+	}
+	var at *StageError
+	if errors.As(err, &at) {
+		stage, err = at.Stage, at.Err
+		if at.Reason != "" {
+			reason = at.Reason
+		}
+	}
+	m.cfg.Events.Pod(ctx, j.want.spec.Pod, "", v1.EventTypeWarning, reason,
+		fmt.Sprintf("%s failed for volume %q : %v", stage, j.key.name, err))
+}
+
+// MountError says which volumes a pod is without.
+type MountError struct {
+	// Unmounted, Unattached and Unprocessed are names of volumes in the pod.
+	Unmounted, Unattached, Unprocessed []string
+	Err                                error
+}
+
+// Error implements error.
+//
+// Upstream: pkg/kubelet/volumemanager/volume_manager.go, WaitForAttachAndMount.
+func (e *MountError) Error() string {
+	return fmt.Sprintf("unmounted volumes=%v, unattached volumes=%v, failed to process volumes=%v: %v",
+		e.Unmounted, e.Unattached, e.Unprocessed, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *MountError) Unwrap() error { return e.Err }
+
+// unprocessed is a Mount's error when claims could not be resolved.
+func (m *Manager) unprocessed(ctx context.Context, obj *v1.Pod, names []string, err error) error {
+	m.mu.Lock()
+	e := m.missing(obj, err)
+	m.mu.Unlock()
+	e.Unmounted = slices.Compact(slices.Sorted(slices.Values(append(e.Unmounted, names...))))
+	e.Unprocessed = slices.Sorted(slices.Values(names))
+	m.tellUnmounted(ctx, obj, e)
+	return e
+}
+
+// failed is called when a Mount fails after it waited.
+func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, w *waiter, err error) {
+	if errors.Is(err, ErrReleased) || errors.Is(err, ErrStopped) {
+		return
+	}
+	m.mu.Lock()
+	p.failed = !m.settled(p)
+	late := p.failed && time.Since(p.since) >= patience
+	var e *MountError
+	if late {
+		p.since = time.Now()
+		e = m.missing(obj, err)
+	}
+	wake := !p.failed
+	m.mu.Unlock()
+	_ = w
+	if late && ctx.Err() == nil {
+		m.tellUnmounted(ctx, obj, e)
+	}
+	if wake && m.cfg.Settled != nil {
+		// The last one came between the end of the wait and now.
+		m.cfg.Settled(obj.UID)
+	}
+}
+
+func (m *Manager) tellUnmounted(ctx context.Context, obj *v1.Pod, e *MountError) {
+	if m.cfg.Events != nil {
+		m.cfg.Events.Pod(ctx, obj, "", v1.EventTypeWarning, reasonFailedMount, "Unable to attach or mount volumes: "+e.Error())
+	}
+}
+
+// missing says what the pod is without. Called with the lock held.
+func (m *Manager) missing(obj *v1.Pod, err error) *MountError {
+	e := &MountError{Err: err}
+	p := m.pods[obj.UID]
+	if p == nil {
+		return e
+	}
+	for k, w := range p.wanted {
+		if m.states[k].satisfies(w) {
+			continue
+		}
+		e.Unmounted = append(e.Unmounted, w.names...)
+		if s := m.states[k]; w.attach != "" && (s == nil || !s.mounted) {
+			e.Unattached = append(e.Unattached, w.names...)
+		}
+	}
+	slices.Sort(e.Unmounted)
+	slices.Sort(e.Unattached)
+	return e
+}
