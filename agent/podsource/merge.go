@@ -3,11 +3,11 @@ package podsource
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pod"
@@ -52,9 +52,9 @@ func (d diff) updates() []Update {
 func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) {
 	next := make(held, len(pods))
 	var d diff
-	names := make(map[string]struct{}, len(pods))
+	names := make(map[types.NamespacedName]struct{}, len(pods))
 	for _, given := range pods {
-		name := pod.FullName(given)
+		name := types.NamespacedName{Namespace: given.Namespace, Name: given.Name}
 		_, sameName := names[name]
 		if _, sameUID := next[given.UID]; sameName || sameUID {
 			d.duplicates = append(d.duplicates, given)
@@ -79,7 +79,8 @@ func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) 
 			d.del = append(d.del, p.DeepCopy())
 		case differ(before.given, given):
 			d.update = append(d.update, p.DeepCopy())
-		case !reflect.DeepEqual(before.given.Status, given.Status):
+		case before.given.ResourceVersion != given.ResourceVersion || !equality.Semantic.DeepEqual(before.given.Status, given.Status):
+			// Also what only bears a new version, as after our own write: the receiver has the latest then.
 			d.reconcile = append(d.reconcile, p.DeepCopy())
 		}
 	}
@@ -103,13 +104,13 @@ func annotate(given *v1.Pod, source, seen string) *v1.Pod {
 	return p
 }
 
-// differ reports whether b is more than a with another status.
+// differ reports whether b is more than a with another status, version or generation.
 // Upstream: pkg/kubelet/config/config.go, podsDifferSemantically.
 func differ(a, b *v1.Pod) bool {
-	return !reflect.DeepEqual(a.Spec, b.Spec) ||
+	return !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
 		!maps.Equal(a.Labels, b.Labels) ||
-		!reflect.DeepEqual(a.DeletionTimestamp, b.DeletionTimestamp) ||
-		!reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) ||
+		!a.DeletionTimestamp.Equal(b.DeletionTimestamp) ||
+		!equality.Semantic.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) ||
 		!sameAnnotations(a.Annotations, b.Annotations)
 }
 

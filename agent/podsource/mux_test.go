@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -44,6 +45,14 @@ func TestMerge(t *testing.T) {
 	image := func(p *v1.Pod) { p.Spec.Containers = []v1.Container{{Image: "other"}} }
 	running := func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }
 	deleted := func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(9, 0)} }
+	hurried := func(p *v1.Pod) { p.DeletionGracePeriodSeconds = new(int64(0)) }
+	version := func(p *v1.Pod) { p.ResourceVersion, p.Generation = "8", 3 }
+	labelled := func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} }
+	memory := func(q string) func(*v1.Pod) {
+		return func(p *v1.Pod) {
+			p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Limits: v1.ResourceList{"memory": resource.MustParse(q)}}}}
+		}
+	}
 	annotated := func(k string) func(*v1.Pod) {
 		return func(p *v1.Pod) { p.Annotations = map[string]string{k: "x"} }
 	}
@@ -62,6 +71,11 @@ func TestMerge(t *testing.T) {
 		{"removed annotation", []*v1.Pod{aPod("a", "1", annotated("app"))}, []*v1.Pod{aPod("a", "1")}, []string{"UPDATE  a/1"}},
 		{"the agent's own annotation", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", annotated(pod.AnnotationMirror))}, nil},
 		{"status", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", running)}, []string{"RECONCILE  a/1"}},
+		{"version", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", version)}, []string{"RECONCILE  a/1"}},
+		{"less grace", []*v1.Pod{aPod("a", "1", deleted)}, []*v1.Pod{aPod("a", "1", deleted, hurried)}, []string{"DELETE  a/1"}},
+		{"label", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", labelled, running)}, []string{"UPDATE  a/1"}},
+		{"quantity spelt otherwise", []*v1.Pod{aPod("a", "1", memory("1024Mi"))}, []*v1.Pod{aPod("a", "1", memory("1Gi"))}, nil},
+		{"resize", []*v1.Pod{aPod("a", "1", memory("1Gi"))}, []*v1.Pod{aPod("a", "1", memory("2Gi"))}, []string{"UPDATE  a/1"}},
 		{"deletion", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", deleted)}, []string{"DELETE  a/1"}},
 		{"still being deleted", []*v1.Pod{aPod("a", "1", deleted)}, []*v1.Pod{aPod("a", "1", deleted, running)}, []string{"RECONCILE  a/1"}},
 		{"duplicate name", nil, []*v1.Pod{aPod("a", "1"), aPod("a", "2")}, []string{"ADD  a/1", "duplicate a/2"}},

@@ -21,9 +21,11 @@ const (
 	OpUpdate Op = "UPDATE"
 	// OpRemove is for pods that are no longer in their source.
 	OpRemove Op = "REMOVE"
-	// OpReconcile is for pods of which the source shows another status than before.
+	// OpReconcile is for pods of which the source shows another status, or only another version, than
+	// before. There is nothing to sync: it is for the store and for who writes statuses.
 	OpReconcile Op = "RECONCILE"
-	// OpDelete is for pods that are to end gracefully: their deletionTimestamp is set.
+	// OpDelete is for pods that are to end gracefully: their deletionTimestamp is set. One that has it
+	// when it is first seen comes as OpAdd all the same.
 	OpDelete Op = "DELETE"
 )
 

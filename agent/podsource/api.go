@@ -1,0 +1,157 @@
+package podsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// SourceAPI is the name of the API server's source.
+const SourceAPI = pod.SourceAPI
+
+// The back-off to an API server that does not answer doubles from the first to the last of these.
+// Upstream: client-go tools/cache, defaultBackoffInit and defaultBackoffMax.
+const (
+	firstAPIRetry = 250 * time.Millisecond
+	lastAPIRetry  = 15 * time.Second
+)
+
+// Mirrors takes the pods of the API server that mirror static ones.
+type Mirrors interface {
+	// Set tells all mirror pods that the API server has for this node, at first once they are known
+	// and on every change. It is called from one goroutine and must not wait. The pods never change.
+	Set(ctx context.Context, pods []*v1.Pod)
+}
+
+// APIConfig is what an API needs.
+type APIConfig struct {
+	// Client lists and watches pods. Its requests for a watch have no time limit of their own.
+	Client corev1.PodsGetter
+	// Node is the node's name.
+	Node string
+	// Mirrors may be nil: then mirror pods are ignored.
+	Mirrors Mirrors
+	// After is closed when the source may begin; nil is at once.
+	After <-chan struct{}
+	// Bus may be nil.
+	Bus *trace.Bus
+}
+
+// API is the source of the pods that the API server has bound to the node.
+//
+// It lists once and then follows a watch; it lists anew only when the API server cannot continue the
+// watch. Nothing that it holds goes because the API server does not answer. Mirror pods are no pods to
+// run: they go to Mirrors, before the set of which they were part, and are never part of a Set.
+//
+// Upstream: pkg/kubelet/config/apiserver.go, NewSourceApiserver.
+type API struct {
+	cfg APIConfig
+
+	// What follows belongs to Run's goroutine.
+	pods    []*v1.Pod // to run, in order of creation
+	mirrors []*v1.Pod
+	version string // resourceVersion from which the watch goes on; "" when it must list
+	listed  bool   // a whole list has been delivered
+	failed  string // the error that was last published; "" when all is well
+	tries   int    // failures in a row
+}
+
+// NewAPI returns a source that asks nothing before Run.
+func NewAPI(c APIConfig) (*API, error) {
+	switch {
+	case c.Client == nil:
+		return nil, errors.New("api source: no client")
+	case c.Node == "":
+		return nil, errors.New("api source: the node's name is empty")
+	}
+	return &API{cfg: c}, nil
+}
+
+// Name implements Source.
+func (a *API) Name() string { return SourceAPI }
+
+// Run implements Source.
+func (a *API) Run(ctx context.Context, set func(Set)) error {
+	if a.cfg.After != nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.cfg.After:
+		}
+	}
+	for {
+		err := a.follow(ctx, set)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			continue
+		}
+		a.tell(err)
+		if !a.backoff(ctx, err) {
+			return nil
+		}
+	}
+}
+
+// tell publishes an error, once while it lasts.
+func (a *API) tell(err error) {
+	if a.failed == err.Error() {
+		return
+	}
+	a.failed = err.Error()
+	trace.Point(a.cfg.Bus, trace.Span{}, trace.SourceError{Source: SourceAPI, Message: a.failed, Kept: a.listed})
+}
+
+// well notes that the API server answers, and tells that what was said of it is over.
+func (a *API) well() {
+	a.tries = 0
+	if a.failed != "" {
+		a.failed = ""
+		trace.Point(a.cfg.Bus, trace.Span{}, trace.SourceError{Source: SourceAPI})
+	}
+}
+
+// backoff waits before the next try; false when ctx ended.
+func (a *API) backoff(ctx context.Context, err error) bool {
+	delay := retryDelay(a.tries, firstAPIRetry, lastAPIRetry)
+	a.tries++
+	wait := trace.Wait{
+		For: trace.WaitBackoff, On: "the API server, to watch pods",
+		Detail: fmt.Sprintf("next try in %s after %d failed: %v", delay.Round(time.Millisecond), a.tries, err),
+	}
+	span := trace.Begin(a.cfg.Bus, trace.Span{}, wait)
+	defer trace.End(a.cfg.Bus, span, wait)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(delay):
+		return true
+	}
+}
+
+// retryDelay is the time before the next try after a number of failed ones: doubled with each, between
+// half of it and all of it, so that nodes do not come in step.
+func retryDelay(tries int, first, last time.Duration) time.Duration {
+	d := min(first<<min(tries, 16), last)
+	return d/2 + rand.N(d/2+1)
+}
+
+// deliver hands over what is held.
+func (a *API) deliver(ctx context.Context, set func(Set), span trace.Span, pods, mirrors bool) {
+	if mirrors && a.cfg.Mirrors != nil {
+		a.cfg.Mirrors.Set(trace.ContextWith(ctx, span), slices.Clone(a.mirrors))
+	}
+	if pods {
+		set(Set{Pods: slices.Clone(a.pods), Span: span})
+	}
+}

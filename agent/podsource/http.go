@@ -1,0 +1,170 @@
+package podsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// SourceHTTP is the name of the source that reads manifests from a URL.
+const SourceHTTP = pod.SourceHTTP
+
+const (
+	// DefaultHTTPPeriod is how often the URL is read.
+	// Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, HTTPCheckFrequency.
+	DefaultHTTPPeriod = 20 * time.Second
+	// httpTimeout limits one request, its answer included.
+	// Upstream: pkg/kubelet/config/http.go.
+	httpTimeout = 10 * time.Second
+	// firstHTTPRetry is the back-off after the first failure; it doubles up to the period.
+	firstHTTPRetry = time.Second
+)
+
+// HTTPConfig is what an HTTP needs.
+type HTTPConfig struct {
+	// URL is staticPodURL.
+	URL string
+	// Header is sent with each request (staticPodURLHeader).
+	Header http.Header
+	// Node is the node's name.
+	Node string
+	// Period is httpCheckFrequency; 0 is DefaultHTTPPeriod.
+	Period time.Duration
+	// Client makes the requests; nil is one with a time limit of 10 s.
+	Client *http.Client
+	// Bus may be nil.
+	Bus *trace.Bus
+}
+
+// HTTP is the source of static pods that a web server has: one Pod, PodList or List, or several
+// documents of these, in YAML or JSON.
+//
+// The last good version stays in force while the server does not answer or answers with what cannot be
+// used. The source counts as seen once there was an answer with or without pods.
+//
+// Upstream: pkg/kubelet/config/http.go, which removes all pods when the answer is empty.
+type HTTP struct {
+	cfg HTTPConfig
+
+	// What follows belongs to Run's goroutine.
+	etag, modified string // of the answer that is in force
+	sum            string // its body
+	pods           []*v1.Pod
+	good           bool // pods are of a version without problems
+	delivered      bool
+	wrong          []Problem        // with the latest answer
+	problems       map[Problem]bool // as published
+	tries          int              // failures in a row
+}
+
+// NewHTTP returns a source that asks nothing before Run.
+func NewHTTP(c HTTPConfig) (*HTTP, error) {
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("http source: staticPodURL: %w", err)
+	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		return nil, fmt.Errorf("http source: staticPodURL is %q: want http://... or https://...", c.URL)
+	case c.Node == "":
+		return nil, errors.New("http source: the node's name is empty")
+	case c.Period < 0:
+		return nil, fmt.Errorf("http source: httpCheckFrequency is %s: want a positive duration", c.Period)
+	case c.Period == 0:
+		c.Period = DefaultHTTPPeriod
+	}
+	if c.Client == nil {
+		c.Client = &http.Client{Timeout: httpTimeout}
+	}
+	return &HTTP{cfg: c}, nil
+}
+
+// Name implements Source.
+func (h *HTTP) Name() string { return SourceHTTP }
+
+// Run implements Source.
+func (h *HTTP) Run(ctx context.Context, set func(Set)) error {
+	for cause := causeStart; ; cause = causePeriod {
+		err := h.read(ctx, cause, set)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !h.sleep(ctx, err) {
+			return nil
+		}
+	}
+}
+
+// sleep waits for the next look, sooner after a failure; false when ctx ended.
+func (h *HTTP) sleep(ctx context.Context, err error) bool {
+	delay := h.cfg.Period
+	if err == nil {
+		h.tries = 0
+	} else {
+		delay = retryDelay(h.tries, min(firstHTTPRetry, h.cfg.Period), h.cfg.Period)
+		h.tries++
+		wait := trace.Wait{
+			For: trace.WaitBackoff, On: h.cfg.URL,
+			Detail: fmt.Sprintf("next try in %s after %d failed: %v", delay.Round(time.Millisecond), h.tries, err),
+		}
+		span := trace.Begin(h.cfg.Bus, trace.Span{}, wait)
+		defer trace.End(h.cfg.Bus, span, wait)
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(delay):
+		return true
+	}
+}
+
+// apply makes the manifest's text what is in force, as far as it is good for that.
+func (h *HTTP) apply(data []byte) {
+	pods, problems := []*v1.Pod(nil), []Problem(nil)
+	if len(data) == 0 {
+		problems = []Problem{{Path: h.cfg.URL, Message: "the answer is empty: want a manifest, or a PodList without items"}}
+	} else {
+		pods, problems = Decode(h.cfg.URL, data, h.cfg.Node)
+	}
+	switch {
+	case len(problems) == 0:
+		h.pods, h.good = pods, true
+	case !h.good:
+		// There is nothing to go back to, so what is right of it has to do.
+		h.pods = pods
+	}
+	h.wrong = problems
+	h.report(problems)
+}
+
+// report publishes problems that are new, and that all is well again.
+func (h *HTTP) report(problems []Problem) {
+	present := make(map[Problem]bool, len(problems))
+	for _, p := range problems {
+		if !h.problems[p] {
+			trace.Point(h.cfg.Bus, trace.Span{}, p.event(SourceHTTP, h.good && len(h.pods) > 0))
+		}
+		present[p] = true
+	}
+	if len(present) == 0 && len(h.problems) > 0 {
+		trace.Point(h.cfg.Bus, trace.Span{}, trace.SourceError{Source: SourceHTTP, Path: h.cfg.URL})
+	}
+	h.problems = present
+}
+
+// set is what the source holds.
+func (h *HTTP) set(span trace.Span) Set {
+	paths := make(map[types.UID]string, len(h.pods))
+	for _, p := range h.pods {
+		paths[p.UID] = h.cfg.URL
+	}
+	return Set{Pods: h.pods, Paths: paths, Span: span}
+}
