@@ -1,7 +1,7 @@
 // Package fsgroup gives a volume's files to the pod's fsGroup.
 //
-// It owns which bits and which group that means. It never follows a link, runs no
-// goroutine and publishes no event.
+// It owns which bits and which group that means. It never follows a link. Only a Change runs a
+// goroutine, while it works, and publishes VolumeProgress.
 //
 // Upstream: pkg/volume/volume_linux.go.
 package fsgroup

@@ -1,0 +1,143 @@
+package claim
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+func objects() (*v1.Pod, *v1.PersistentVolumeClaim, *v1.PersistentVolume) {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "pod-1"}}
+	pvc := &v1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "pvc-1"},
+		Spec:       v1.PersistentVolumeClaimSpec{VolumeName: "pv"},
+		Status: v1.PersistentVolumeClaimStatus{
+			Phase: v1.ClaimBound, Capacity: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")},
+			AllocatedResourceStatuses: map[v1.ResourceName]v1.ClaimResourceStatus{v1.ResourceStorage: v1.PersistentVolumeClaimNodeResizePending},
+			Conditions: []v1.PersistentVolumeClaimCondition{
+				{Type: v1.PersistentVolumeClaimFileSystemResizePending, Status: v1.ConditionTrue}, {Type: "Other", Status: v1.ConditionTrue},
+			},
+		},
+	}
+	pv := &v1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "pv"},
+		Spec: v1.PersistentVolumeSpec{
+			ClaimRef: &v1.ObjectReference{UID: "pvc-1"},
+			Capacity: v1.ResourceList{v1.ResourceStorage: resource.MustParse("2Gi")},
+		},
+	}
+	return pod, pvc, pv
+}
+
+func newClaims(t *testing.T, objs ...runtime.Object) *Claims {
+	t.Helper()
+	c, err := New(Config{API: fake.NewClientset(objs...).CoreV1()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestResolve(t *testing.T) {
+	direct := &v1.Volume{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}
+	own := &v1.Volume{Name: "data", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}
+	owned := func(uid string) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{Kind: "Pod", Name: "web", UID: v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod-1"}}.UID, Controller: new(uid == "pod-1")}}
+	}
+	for _, tc := range []struct {
+		name   string
+		volume *v1.Volume
+		change func(*v1.PersistentVolumeClaim, *v1.PersistentVolume)
+		want   string
+	}{
+		{"bound", direct, func(*v1.PersistentVolumeClaim, *v1.PersistentVolume) {}, ""},
+		{"missing", direct, func(c *v1.PersistentVolumeClaim, _ *v1.PersistentVolume) { c.Name = "else" }, "error processing PVC ns/data: failed to fetch PVC from API server: "},
+		{"pending", direct, func(c *v1.PersistentVolumeClaim, _ *v1.PersistentVolume) { c.Status.Phase = v1.ClaimPending }, "error processing PVC ns/data: PVC is not bound"},
+		{"no volume", direct, func(c *v1.PersistentVolumeClaim, _ *v1.PersistentVolume) { c.Spec.VolumeName = "" }, "PVC has empty pvc.Spec.VolumeName"},
+		{"deleted", direct, func(c *v1.PersistentVolumeClaim, _ *v1.PersistentVolume) {
+			c.DeletionTimestamp, c.Finalizers = &metav1.Time{}, []string{"other"}
+		}, "PVC is being deleted"},
+		{"deleted, protected", direct, func(c *v1.PersistentVolumeClaim, _ *v1.PersistentVolume) {
+			c.DeletionTimestamp, c.Finalizers = &metav1.Time{}, []string{protection}
+		}, ""},
+		{"PV missing", direct, func(_ *v1.PersistentVolumeClaim, v *v1.PersistentVolume) { v.Name = "x" }, "failed to fetch PV pv from API server"},
+		{"PV unbound", direct, func(_ *v1.PersistentVolumeClaim, v *v1.PersistentVolume) { v.Spec.ClaimRef = nil }, "nil pv.Spec.ClaimRef"},
+		{"PV of another", direct, func(_ *v1.PersistentVolumeClaim, v *v1.PersistentVolume) { v.Spec.ClaimRef.UID = "y" }, "its pv.Spec.ClaimRef.UID y does not point to claim.UID pvc-1"},
+		{"ephemeral", own, func(c *v1.PersistentVolumeClaim, _ *v1.PersistentVolume) {
+			c.Name, c.OwnerReferences = "web-data", owned("pod-1")
+		}, ""},
+		{"ephemeral of another", own, func(c *v1.PersistentVolumeClaim, _ *v1.PersistentVolume) {
+			c.Name, c.OwnerReferences = "web-data", owned("other")
+		}, "PVC ns/web-data was not created for pod ns/web (pod is not owner)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pod, pvc, pv := objects()
+			tc.change(pvc, pv)
+			_, got, err := newClaims(t, pvc, pv).Resolve(t.Context(), pod, tc.volume)
+			switch {
+			case tc.want == "" && (err != nil || got.Name != "pv"):
+				t.Errorf("%v, error %v", got, err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("error %v, want %q in it", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestGrow(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		err      error
+		status   v1.ClaimResourceStatus
+		capacity string
+		failed   bool
+		wantErr  bool
+	}{
+		{"done", nil, "", "2Gi", false, false},
+		{"infeasible", status.Error(codes.OutOfRange, "too big"), v1.PersistentVolumeClaimNodeResizeInfeasible, "1Gi", true, true},
+		{"in use", status.Error(codes.FailedPrecondition, "in use"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, false},
+		{"uncertain", status.Error(codes.DeadlineExceeded, "slow"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", false, true},
+		{"internal", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pod, pvc, pv := objects()
+			c := newClaims(t, pvc, pv)
+			_, err := c.Grow(t.Context(), pod, pvc, pv, func(ctx context.Context, size resource.Quantity) (bool, error) {
+				now, _ := c.cfg.API.PersistentVolumeClaims("ns").Get(ctx, "data", metav1.GetOptions{})
+				if got := now.Status.AllocatedResourceStatuses[v1.ResourceStorage]; got != v1.PersistentVolumeClaimNodeResizeInProgress {
+					t.Errorf("status %q while growing", got)
+				}
+				return true, tc.err
+			})
+			if (err != nil) != tc.wantErr {
+				t.Errorf("error %v", err)
+			}
+			now, err := c.cfg.API.PersistentVolumeClaims("ns").Get(t.Context(), "data", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := now.Status.AllocatedResourceStatuses[v1.ResourceStorage]; got != tc.status {
+				t.Errorf("status %q, want %q", got, tc.status)
+			}
+			if got := now.Status.Capacity[v1.ResourceStorage]; got.String() != tc.capacity {
+				t.Errorf("capacity %s, want %s", got.String(), tc.capacity)
+			}
+			var conds []string
+			for _, cond := range now.Status.Conditions {
+				conds = append(conds, string(cond.Type))
+			}
+			if all := strings.Join(conds, " "); strings.Contains(all, "NodeResizeError") != tc.failed || !strings.Contains(all, "Other") ||
+				(tc.status == "") == strings.Contains(all, "FileSystemResizePending") {
+				t.Errorf("conditions %s", all)
+			}
+		})
+	}
+}

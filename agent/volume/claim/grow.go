@@ -1,0 +1,156 @@
+package claim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// Grow implements volume.Claims.
+//
+// Upstream: pkg/volume/util/operationexecutor/node_expander.go, expandOnPlugin;
+// pkg/volume/util/resize_util.go.
+func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume,
+	do func(ctx context.Context, size resource.Quantity) (bool, error),
+) (*v1.PersistentVolumeClaim, error) {
+	size := pv.Spec.Capacity[v1.ResourceStorage]
+	pvc, err := c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
+		setResize(st, v1.PersistentVolumeClaimNodeResizeInProgress)
+	})
+	if err != nil {
+		return pvc, fmt.Errorf("mark claim as growing: %w", err)
+	}
+	grew, growErr := do(ctx, size)
+	switch status.Code(cause(growErr)) {
+	case codes.OK:
+	case codes.FailedPrecondition:
+		// The driver cannot while the volume is in use: the next mount tries again.
+		pvc, err = c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) { failed(st, growErr) })
+		return pvc, err
+	case codes.InvalidArgument, codes.OutOfRange, codes.NotFound:
+		pvc, err = c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) {
+			setResize(st, v1.PersistentVolumeClaimNodeResizeInfeasible)
+			failed(st, growErr)
+		})
+		return pvc, errors.Join(growErr, err)
+	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable, codes.ResourceExhausted, codes.Aborted:
+		return pvc, growErr // it may still be under way
+	default:
+		pvc, err = c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) { failed(st, growErr) })
+		return pvc, errors.Join(growErr, err)
+	}
+	pvc, err = c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
+		if st.Capacity == nil {
+			st.Capacity = v1.ResourceList{}
+		}
+		st.Capacity[v1.ResourceStorage] = size
+		setResize(st, "")
+		st.Conditions = slices.DeleteFunc(st.Conditions, ofResize)
+	})
+	if err != nil {
+		return pvc, fmt.Errorf("update pvc status: %w", err)
+	}
+	if grew && c.cfg.Events != nil {
+		c.cfg.Events.Pod(ctx, pod, "", v1.EventTypeNormal, "FileSystemResizeSuccessful",
+			fmt.Sprintf("MountVolume.NodeExpandVolume succeeded for volume %q %s", pv.Name, pod.Spec.NodeName))
+	}
+	return pvc, nil
+}
+
+// cause finds the driver's answer in an error.
+func cause(err error) error {
+	var s interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &s) {
+		return s.GRPCStatus().Err()
+	}
+	return err
+}
+
+// note patches the claim's status. With strict, it fails if the claim was changed meanwhile. On an
+// error it returns the claim as it was.
+func (c *Claims) note(ctx context.Context, pvc *v1.PersistentVolumeClaim, strict bool, change func(*v1.PersistentVolumeClaimStatus)) (*v1.PersistentVolumeClaim, error) {
+	changed := pvc.DeepCopy()
+	change(&changed.Status)
+	before, err := json.Marshal(pvc)
+	if err != nil {
+		return pvc, err
+	}
+	after, err := json.Marshal(changed)
+	if err != nil {
+		return pvc, err
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, pvc)
+	if err != nil || string(patch) == "{}" {
+		return pvc, err
+	}
+	if strict {
+		if patch, err = withVersion(patch, pvc.ResourceVersion); err != nil {
+			return pvc, err
+		}
+	}
+	got, err := c.cfg.API.PersistentVolumeClaims(pvc.Namespace).Patch(ctx, pvc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return pvc, err
+	}
+	return got, nil
+}
+
+func withVersion(patch []byte, version string) ([]byte, error) {
+	var m map[string]any
+	if err := json.Unmarshal(patch, &m); err != nil {
+		return nil, err
+	}
+	meta, _ := m["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["resourceVersion"] = version
+	m["metadata"] = meta
+	return json.Marshal(m)
+}
+
+// setResize notes how far growth of the storage is; "" for none.
+func setResize(st *v1.PersistentVolumeClaimStatus, to v1.ClaimResourceStatus) {
+	all := maps.Clone(st.AllocatedResourceStatuses)
+	if all == nil {
+		all = map[v1.ResourceName]v1.ClaimResourceStatus{}
+	}
+	all[v1.ResourceStorage] = to
+	if to == "" {
+		delete(all, v1.ResourceStorage)
+	}
+	if len(all) == 0 {
+		all = nil
+	}
+	st.AllocatedResourceStatuses = all
+}
+
+func failed(st *v1.PersistentVolumeClaimStatus, err error) {
+	cond := v1.PersistentVolumeClaimCondition{
+		Type: v1.PersistentVolumeClaimNodeResizeError, Status: v1.ConditionTrue,
+		LastTransitionTime: metav1.Now(), Message: fmt.Sprintf("failed to expand pvc with %v", err),
+	}
+	if !slices.ContainsFunc(st.Conditions, func(c v1.PersistentVolumeClaimCondition) bool { return c.Type == cond.Type && c.Status == cond.Status }) {
+		st.Conditions = append(slices.DeleteFunc(st.Conditions, func(c v1.PersistentVolumeClaimCondition) bool { return c.Type == cond.Type }), cond)
+	}
+}
+
+func ofResize(c v1.PersistentVolumeClaimCondition) bool {
+	switch c.Type {
+	case v1.PersistentVolumeClaimFileSystemResizePending, v1.PersistentVolumeClaimResizing,
+		v1.PersistentVolumeClaimControllerResizeError, v1.PersistentVolumeClaimNodeResizeError:
+		return true
+	}
+	return false
+}

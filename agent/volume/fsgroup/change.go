@@ -1,0 +1,145 @@
+package fsgroup
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// When people are told of a change that takes long, and how often the stream is.
+const (
+	firstTold    = 30 * time.Second
+	toldAgain    = 60 * time.Second
+	progressTick = time.Second
+)
+
+const inProgress = "VolumePermissionChangeInProgress"
+
+// Events are Kubernetes Events about pods.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
+}
+
+// Change gives a whole volume to the pod's fsGroup, as its change policy says. While it works, a
+// goroutine publishes VolumeProgress each second; after 30 s it tells people too.
+type Change struct {
+	Dir      string
+	Pod      *v1.Pod
+	ReadOnly bool
+	Bus      *trace.Bus
+	// Events may be nil.
+	Events Events
+}
+
+// Apply does nothing if the pod has no fsGroup, or if the policy is OnRootMismatch and the volume's
+// root is right already. The root is done last, so that a change that was cut short is taken up again.
+//
+// Upstream: pkg/volume/volume_linux.go, ChangePermissions.
+func (c Change) Apply(ctx context.Context) error {
+	group := Of(c.Pod)
+	if group == nil {
+		return nil
+	}
+	if policy := c.Pod.Spec.SecurityContext.FSGroupChangePolicy; policy != nil && *policy == v1.FSGroupChangeOnRootMismatch && c.rootIsRight(*group) {
+		return nil
+	}
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	var files atomic.Int64
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		c.watch(ctx, &files, stop)
+	}()
+	err = c.deep(ctx, root, ".", *group, &files)
+	close(stop)
+	<-stopped
+	return err
+}
+
+func (c Change) rootIsRight(group int64) bool {
+	info, err := os.Stat(c.Dir)
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	want := fs.FileMode(0o770)
+	if c.ReadOnly {
+		want = 0o550
+	}
+	return ok && int64(stat.Gid) == group && info.Mode().Perm()&want == want && info.Mode()&fs.ModeSetgid != 0
+}
+
+// deep changes what is in a directory before the directory.
+func (c Change) deep(ctx context.Context, root *os.Root, name string, group int64, files *atomic.Int64) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		entries, err := fs.ReadDir(root.FS(), name)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if err := c.deep(ctx, root, path.Join(name, e.Name()), group, files); err != nil {
+				return err
+			}
+		}
+	}
+	files.Add(1)
+	return one(root, name, fs.FileInfoToDirEntry(info), int(group), c.ReadOnly)
+}
+
+// watch tells how far the change is until stop is closed.
+func (c Change) watch(ctx context.Context, files *atomic.Int64, stop <-chan struct{}) {
+	tick := time.NewTicker(progressTick)
+	defer tick.Stop()
+	told := time.NewTimer(firstTold)
+	defer told.Stop()
+	span := trace.FromContext(ctx)
+	_, below, _ := strings.Cut(c.Dir, string(c.Pod.UID))
+	dir := string(c.Pod.UID) + below
+	first, last := true, int64(0)
+	for {
+		select {
+		case <-stop:
+			if last > 0 {
+				trace.Point(c.Bus, span, trace.VolumeProgress{Op: "fsgroup", Path: c.Dir, Files: files.Load(), Done: true})
+			}
+			return
+		case <-tick.C:
+			n := files.Load()
+			trace.Point(c.Bus, span, trace.VolumeProgress{Op: "fsgroup", Path: c.Dir, Files: n, PerSecond: n - last})
+			last = n
+		case <-told.C:
+			message := fmt.Sprintf("Setting volume ownership for %s, processed %d files.", dir, files.Load())
+			if first {
+				message = fmt.Sprintf("Setting volume ownership for %s is taking longer than expected, consider using OnRootMismatch - "+
+					"https://kubernetes.io/docs/tasks/configure-pod-container/security-context/"+
+					"#configure-volume-permission-and-ownership-change-policy-for-pods", dir)
+			}
+			first = false
+			told.Reset(toldAgain)
+			if c.Events != nil {
+				c.Events.Pod(ctx, c.Pod, "", v1.EventTypeWarning, inProgress, message)
+			}
+		}
+	}
+}
