@@ -1,0 +1,90 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// How long following waits before it looks again without having been told: longer while nothing happens, and
+// shortly after a writer closed the log, since that is what the end of a container looks like here.
+const (
+	lookSoon = 10 * time.Millisecond
+	lookLate = time.Second
+)
+
+func (l *Log) follow(ctx context.Context, w *writer, running func(context.Context) (bool, error), flush func()) error {
+	changes, err := watch(filepath.Dir(l.path))
+	if err != nil {
+		return err
+	}
+	defer changes.close()
+	pause := lookLate
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		// Asked before reading: what it logged before it ended is there then.
+		alive, err := running(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.drain(ctx, w); err != nil {
+			return err
+		}
+		if again, err := l.reopen(ctx, w); err != nil || again {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if !alive {
+			return nil
+		}
+		flush()
+		timer.Reset(pause)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case closed := <-changes.C:
+			pause = lookLate
+			if closed {
+				pause = lookSoon
+			}
+		case <-timer.C:
+			pause = min(2*pause, lookLate)
+		}
+	}
+}
+
+// reopen goes over to the new file when the log was rotated, after the old one's end.
+func (l *Log) reopen(ctx context.Context, w *writer) (bool, error) {
+	now, err := os.Stat(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // between the rename and the new file, or the pod is gone
+	}
+	if err != nil {
+		return false, fmt.Errorf("follow container log: %w", err)
+	}
+	if before, err := l.file.Stat(); err != nil || os.SameFile(before, now) {
+		return false, err
+	}
+	if err := l.drain(ctx, w); err != nil { // nothing is written to the old one any more
+		return false, err
+	}
+	next, err := os.Open(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("follow container log: %w", err)
+	}
+	_ = l.file.Close() // it was only read
+	l.file = next
+	l.read.Reset(next)
+	l.part = l.part[:0] // it is never finished
+	return true, nil
+}

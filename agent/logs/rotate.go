@@ -1,0 +1,134 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Container is a container that runs.
+type Container struct {
+	ID string
+	// Path is its log's.
+	Path string
+	Pod  trace.Pod
+}
+
+// Reopener is the part of the CRI that rotating needs.
+type Reopener interface {
+	ReopenContainerLog(context.Context, *runtimeapi.ReopenContainerLogRequest, ...grpc.CallOption) (*runtimeapi.ReopenContainerLogResponse, error)
+}
+
+// RotatorConfig is what a Rotator needs.
+type RotatorConfig struct {
+	// MaxSize is in bytes (containerLogMaxSize). Negative turns rotation off.
+	MaxSize int64
+	// MaxFiles counts the log in use too; at least 2 (containerLogMaxFiles).
+	MaxFiles int
+	// Workers is how many logs are rotated at a time (containerLogMaxWorkers).
+	Workers int
+	// Interval is between two looks at the sizes (containerLogMonitorInterval).
+	Interval time.Duration
+	// Containers are those that run.
+	Containers func() []Container
+	Runtime    Reopener
+	Bus        *trace.Bus
+}
+
+// Rotator keeps the logs of running containers short.
+type Rotator struct{ cfg RotatorConfig }
+
+// NewRotator checks the configuration.
+func NewRotator(cfg RotatorConfig) (*Rotator, error) {
+	switch {
+	case cfg.MaxFiles < 2:
+		return nil, fmt.Errorf("logs: containerLogMaxFiles is %d, must be at least 2", cfg.MaxFiles)
+	case cfg.Workers < 1:
+		return nil, fmt.Errorf("logs: containerLogMaxWorkers is %d, must be at least 1", cfg.Workers)
+	case cfg.Interval <= 0:
+		return nil, fmt.Errorf("logs: containerLogMonitorInterval is %s, must be more than 0", cfg.Interval)
+	case cfg.Containers == nil || cfg.Runtime == nil:
+		return nil, errors.New("logs: RotatorConfig.Containers or Runtime is missing")
+	}
+	return &Rotator{cfg}, nil
+}
+
+// Run looks once per interval until ctx ends. Looking is a stat per container and no call to the runtime.
+func (r *Rotator) Run(ctx context.Context) error {
+	if r.cfg.MaxSize < 0 {
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(r.cfg.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			r.pass(ctx)
+		}
+	}
+}
+
+// pass looks at each log once and rotates those that are too long.
+func (r *Rotator) pass(ctx context.Context) {
+	var group errgroup.Group
+	group.SetLimit(r.cfg.Workers)
+	for _, c := range r.cfg.Containers() {
+		st, err := os.Stat(c.Path)
+		if missing := errors.Is(err, fs.ErrNotExist); !missing && (err != nil || st.Size() < r.cfg.MaxSize) {
+			continue
+		}
+		group.Go(func() error {
+			size := int64(0)
+			if err == nil {
+				size = st.Size()
+			}
+			r.one(ctx, c, size, err != nil)
+			return nil
+		})
+	}
+	_ = group.Wait() // none returns an error
+}
+
+// one rotates a container's log, or has the runtime make it again when it is missing.
+//
+// Upstream: pkg/kubelet/logs/container_log_manager.go, processContainer.
+func (r *Rotator) one(ctx context.Context, c Container, size int64, missing bool) {
+	span := trace.ForPod(trace.FromContext(ctx), c.Pod)
+	d := trace.Decision{
+		By: "log.rotate", Subject: c.Path, Verdict: "rotate", Bytes: size,
+		Reason: fmt.Sprintf("%d bytes, the log may have %d", size, r.cfg.MaxSize),
+	}
+	if missing {
+		d.Verdict, d.Reason = "reopen", "the log's file is missing"
+	}
+	span = trace.Point(r.cfg.Bus, span, d)
+	ctx = trace.ContextWith(ctx, span)
+	var err error
+	if missing {
+		err = r.reopen(ctx, c.ID)
+	} else {
+		err = r.rotate(ctx, c)
+	}
+	if err != nil && ctx.Err() == nil {
+		trace.Point(r.cfg.Bus, span, trace.Log{Level: "error", Message: err.Error()})
+	}
+}
+
+func (r *Rotator) reopen(ctx context.Context, id string) error {
+	if _, err := r.cfg.Runtime.ReopenContainerLog(ctx, &runtimeapi.ReopenContainerLogRequest{ContainerId: id}); err != nil {
+		return fmt.Errorf("reopen container log: %w", err)
+	}
+	return nil
+}

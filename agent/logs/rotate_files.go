@@ -1,0 +1,102 @@
+package logs
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	zipped = ".gz"
+	halved = ".tmp"
+	// rotatedAt sorts by age.
+	rotatedAt = "20060102-150405"
+)
+
+// rotate makes room, compresses what was rotated before, and moves the log away. The newest
+// rotated log stays as it is: the container and log collectors may still be at it.
+//
+// Upstream: pkg/kubelet/logs/container_log_manager.go, rotateLog.
+func (r *Rotator) rotate(ctx context.Context, c Container) error {
+	files, err := filepath.Glob(globEscape(c.Path) + ".*")
+	if err != nil {
+		return fmt.Errorf("rotate %s: %w", c.Path, err)
+	}
+	keep, remove := planRotation(files, r.cfg.MaxFiles)
+	for _, f := range remove {
+		if err := os.Remove(f); err != nil {
+			return fmt.Errorf("rotate %s: %w", c.Path, err)
+		}
+	}
+	for _, f := range keep {
+		if strings.HasSuffix(f, zipped) {
+			continue
+		}
+		if err := compress(f); err != nil {
+			return fmt.Errorf("rotate %s: compress: %w", c.Path, err)
+		}
+	}
+	away := c.Path + "." + time.Now().Format(rotatedAt)
+	if err := os.Rename(c.Path, away); err != nil {
+		return fmt.Errorf("rotate: %w", err)
+	}
+	if err := r.reopen(ctx, c.ID); err != nil {
+		// Back again, to be tried anew: the container still writes to it.
+		return errors.Join(err, os.Rename(away, c.Path))
+	}
+	return nil
+}
+
+// planRotation decides which files stay. Left over from a rotation that was cut short are
+// halves, and logs that are there compressed as well. Of the rest, the newest stay: as many as
+// make maxFiles with the log that is rotated now and the one that begins.
+func planRotation(files []string, maxFiles int) (keep, remove []string) {
+	for _, f := range files {
+		if strings.HasSuffix(f, halved) || slices.Contains(files, f+zipped) {
+			remove = append(remove, f)
+		} else {
+			keep = append(keep, f)
+		}
+	}
+	slices.Sort(keep)
+	excess := max(0, len(keep)-max(0, maxFiles-2))
+	return keep[excess:], append(remove, keep[:excess]...)
+}
+
+// compress replaces a file by a compressed one; whoever looks sees one of the two whole.
+func compress(path string) (err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	st, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(path+halved, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, st.Mode())
+	if err != nil {
+		return err
+	}
+	zip := gzip.NewWriter(out)
+	_, err = io.Copy(zip, in)
+	if err = errors.Join(err, zip.Close(), out.Close()); err != nil {
+		return errors.Join(err, os.Remove(path+halved))
+	}
+	if err := os.Rename(path+halved, path+zipped); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// globEscape makes a path match itself.
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}

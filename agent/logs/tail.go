@@ -1,0 +1,35 @@
+package logs
+
+import (
+	"bytes"
+	"io"
+)
+
+const tailBlock = 32 << 10
+
+// tailStart returns where the last n entries of the file begin. It reads from the end, and no
+// more than that. An entry that is still being written comes on top.
+//
+// Upstream: cri-client/pkg/logs/tail.go.
+func tailStart(f io.ReaderAt, size, n int64) (int64, error) {
+	if n <= 0 {
+		return size, nil
+	}
+	buf := make([]byte, min(tailBlock, size))
+	found := int64(0)
+	for end := size; end > 0; {
+		start := max(0, end-tailBlock)
+		block := buf[:end-start]
+		if _, err := f.ReadAt(block, start); err != nil {
+			return 0, err
+		}
+		// The newline that ends the entry before the first one wanted is the (n+1)th from the end.
+		for i := bytes.LastIndexByte(block, '\n'); i >= 0; i = bytes.LastIndexByte(block[:i], '\n') {
+			if found++; found > n {
+				return start + int64(i) + 1, nil
+			}
+		}
+		end = start
+	}
+	return 0, nil
+}
