@@ -23,6 +23,8 @@ func Failure(e Event) string {
 		return e.Err
 	case *NodeStatus:
 		return e.Err
+	case *StatusPatch:
+		return e.Err
 	case *Sync:
 		return e.Err
 	case *Action:

@@ -32,6 +32,7 @@ const (
 	kindProbeAttempt
 	kindCSICall
 	kindVolumeProgress
+	kindStatusPatch
 	kindCount
 )
 
@@ -66,6 +67,7 @@ var kinds = [kindCount]kindOf{
 	kindProbeAttempt:   describe[ProbeAttempt]("probe.attempt"),
 	kindCSICall:        describe[CSICall]("csi.call"),
 	kindVolumeProgress: describe[VolumeProgress]("volume.progress"),
+	kindStatusPatch:    describe[StatusPatch]("status.patch"),
 }
 
 // Kind implements Event.
@@ -157,3 +159,6 @@ func (*CSICall) Kind() Kind { return kindCSICall }
 
 // Kind implements Event.
 func (*VolumeProgress) Kind() Kind { return kindVolumeProgress }
+
+// Kind implements Event.
+func (*StatusPatch) Kind() Kind { return kindStatusPatch }

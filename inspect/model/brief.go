@@ -69,6 +69,8 @@ func Brief(e trace.Event) string {
 		return words(e.Op, e.Name)
 	case *trace.CgroupOp:
 		return words(e.Op, e.Path)
+	case *trace.StatusPatch:
+		return words(e.Op, strings.Join(e.Changed, ", "))
 	case *trace.ProbeAttempt:
 		return words(e.Probe, e.Container, e.Result)
 	}

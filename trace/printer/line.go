@@ -86,6 +86,8 @@ func failure(r *trace.Record) string {
 			return ""
 		}
 		return ifFailed("api "+e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
+	case *trace.StatusPatch:
+		return ifFailed("status "+e.Op, e.Err)
 	case *trace.PLEGRelist:
 		return ifFailed("PLEG relist", e.Err)
 	case *trace.Volume:

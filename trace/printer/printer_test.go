@@ -90,6 +90,7 @@ func sample() []trace.Record {
 	add(9012*ms, node, point, 0, &trace.Agent{State: "stopped", Runtime: "kubeloupe-sim", RuntimeVersion: "simulated", Simulated: true})
 	add(9013*ms, node, end, 3*ms, &trace.APICall{Client: "main", Verb: "create", Resource: "nodes", Name: "lab-1", Code: 403, Err: "forbidden"})
 	add(9013*ms, node, end, 3*ms, &trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []string{"Ready False → True"}})
+	add(9013*ms, cart, end, 3*ms, &trace.StatusPatch{Op: "patch", Version: 3, Changed: []string{"Ready False → True"}})
 	return recs
 }
 

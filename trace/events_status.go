@@ -1,0 +1,24 @@
+package trace
+
+import "time"
+
+// StatusPatch is one write about a pod's object in the API: its status, or its end.
+type StatusPatch struct {
+	// Op is patch for the status, delete when nothing of a pod that was to go is left,
+	// create and delete of a mirror pod are create-mirror and delete-mirror.
+	Op string `json:"op"`
+	// Version numbers the statuses of the pod from 1.
+	Version uint64 `json:"version,omitempty"`
+	// Changed says what differs from the status that the API server has, for people.
+	Changed []string `json:"changed,omitempty"`
+	// Patch is what was sent, cut short when it is long; Bytes is its whole length.
+	Patch string `json:"patch,omitempty"`
+	Bytes int    `json:"bytes,omitempty"`
+	// Attempt numbers the tries of one version from 1; left out for the first.
+	Attempt int `json:"attempt,omitempty"`
+	// Age is the time since the agent knew, at the begin until it was sent, at the end until it was written.
+	Age time.Duration `json:"age_ns,omitempty"`
+	// Mirror says that the object mirrors a static pod.
+	Mirror bool   `json:"mirror,omitempty"`
+	Err    string `json:"err,omitempty"`
+}
