@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TokenReviews is kubernetes.Interface.AuthenticationV1().TokenReviews().
+type TokenReviews interface {
+	Create(context.Context, *authenticationv1.TokenReview, metav1.CreateOptions) (*authenticationv1.TokenReview, error)
+}
+
+// AccessReviews is kubernetes.Interface.AuthorizationV1().SubjectAccessReviews().
+type AccessReviews interface {
+	Create(context.Context, *authorizationv1.SubjectAccessReview, metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error)
+}
+
+// Config is authentication and authorization of KubeletConfiguration.
+type Config struct {
+	// Node is the node's name.
+	Node string
+	// ClientCAFile has the certificates that sign clients'; "" is none. It is read again when it changes.
+	ClientCAFile string
+	// Tokens reviews bearer tokens; nil refuses them.
+	Tokens TokenReviews
+	// TokenTTL is how long a verdict on a token holds.
+	TokenTTL time.Duration
+	// Anonymous lets requests without credentials be authorized as system:anonymous.
+	Anonymous bool
+	// AlwaysAllow lets whoever is authenticated do everything; otherwise Access decides.
+	AlwaysAllow bool
+	Access      AccessReviews
+	// AllowedTTL and DeniedTTL are how long a verdict on access holds.
+	AllowedTTL, DeniedTTL time.Duration
+}
+
+// User is who asks.
+type User struct {
+	Name, UID string
+	Groups    []string
+	Extra     map[string][]string
+	// How they showed it: x509, token or anonymous.
+	How string
+}
+
+// Auth authenticates and authorizes. It may be used by many goroutines.
+type Auth struct {
+	cfg    Config
+	cas    *caFile
+	tokens *cache[*User]
+	access *cache[verdict]
+}
+
+// New checks the configuration and reads the client CA.
+func New(cfg Config) (*Auth, error) {
+	if !cfg.AlwaysAllow && cfg.Access == nil {
+		return nil, errors.New("auth: authorization.mode Webhook needs a connection to the API server; without one it must be AlwaysAllow")
+	}
+	a := &Auth{cfg: cfg, tokens: newCache[*User](), access: newCache[verdict]()}
+	if cfg.ClientCAFile != "" {
+		a.cas = &caFile{path: cfg.ClientCAFile}
+		if _, err := a.cas.get(); err != nil {
+			return nil, fmt.Errorf("authentication.x509.clientCAFile: %w", err)
+		}
+	}
+	return a, nil
+}
+
+const (
+	allAuthenticated   = "system:authenticated"
+	allUnauthenticated = "system:unauthenticated"
+)
+
+// Authenticate says who asks; nil is nobody that is known. The error says what is wrong with the
+// credentials, or that they could not be reviewed; then nobody is who asks.
+//
+// Upstream: apiserver/pkg/authentication/authenticatorfactory/delegating.go.
+func (a *Auth) Authenticate(r *http.Request) (*User, error) {
+	user, certErr := a.certificate(r)
+	if user != nil {
+		return user, nil
+	}
+	user, err := a.token(r)
+	switch {
+	case user != nil:
+		return user, nil
+	case certErr != nil || err != nil:
+		return nil, errors.Join(certErr, err)
+	case a.cfg.Anonymous:
+		return &User{Name: "system:anonymous", Groups: []string{allUnauthenticated}, How: "anonymous"}, nil
+	}
+	return nil, nil
+}

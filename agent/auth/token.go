@@ -1,0 +1,94 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// token says whose bearer token the request has; nil without an error is that it has none or one
+// that is not known.
+//
+// Upstream: apiserver/plugin/pkg/authenticator/token/webhook/webhook.go.
+func (a *Auth) token(r *http.Request) (*User, error) {
+	token := bearer(r)
+	if a.cfg.Tokens == nil || token == "" {
+		return nil, nil
+	}
+	key := sha256.Sum256([]byte(token)) // a token is not kept
+	user, err := a.tokens.get(r.Context(), string(key[:]), func(ctx context.Context) (*User, time.Duration, error) {
+		user, err := a.reviewToken(ctx, token)
+		return user, a.cfg.TokenTTL, err
+	})
+	if err == nil && user != nil {
+		r.Header.Del("Authorization") // it goes no further
+	}
+	return user, err
+}
+
+func (a *Auth) reviewToken(ctx context.Context, token string) (*User, error) {
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	var got *authenticationv1.TokenReview
+	err := retry(ctx, func(ctx context.Context) (err error) {
+		got, err = a.cfg.Tokens.Create(ctx, review, metav1.CreateOptions{})
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("review of a bearer token: %w", err)
+	case !got.Status.Authenticated && got.Status.Error != "":
+		return nil, fmt.Errorf("review of a bearer token: %s", got.Status.Error)
+	case !got.Status.Authenticated:
+		return nil, nil
+	}
+	u := got.Status.User
+	user := &User{Name: u.Username, UID: u.UID, Groups: u.Groups, How: "token", Extra: map[string][]string{}}
+	if !slices.Contains(user.Groups, allAuthenticated) {
+		user.Groups = append(slices.Clone(user.Groups), allAuthenticated)
+	}
+	for k, v := range u.Extra {
+		user.Extra[k] = v
+	}
+	return user, nil
+}
+
+// bearer returns the request's token: from its header, or, as browsers cannot set that, from the
+// WebSocket protocols, of which it is removed.
+//
+// Upstream: apiserver/pkg/authentication/request/websocket/protocol.go.
+func bearer(r *http.Request) string {
+	if scheme, token, ok := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " "); ok && strings.EqualFold(scheme, "bearer") {
+		return strings.TrimSpace(token)
+	}
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return ""
+	}
+	const (
+		header = "Sec-Websocket-Protocol"
+		prefix = "base64url.bearer.authorization.k8s.io."
+	)
+	var token string
+	var others []string
+	for p := range strings.SplitSeq(strings.Join(r.Header.Values(header), ","), ",") {
+		p = strings.TrimSpace(p)
+		encoded, ok := strings.CutPrefix(p, prefix)
+		if !ok {
+			others = append(others, p)
+		} else if decoded, err := base64.RawURLEncoding.DecodeString(encoded); err == nil && token == "" {
+			token = string(decoded)
+		}
+	}
+	if token == "" || len(others) == 0 { // one protocol must remain to be chosen
+		return ""
+	}
+	r.Header.Set(header, strings.Join(others, ","))
+	return token
+}

@@ -1,0 +1,101 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+)
+
+// credentialID is the key in a user's extra that names the certificate.
+const credentialID = "authentication.kubernetes.io/credential-id"
+
+// certificate says whose certificate the client showed; nil without an error is that it showed none,
+// or one without a common name.
+//
+// Upstream: apiserver/pkg/authentication/request/x509/x509.go.
+func (a *Auth) certificate(r *http.Request) (*User, error) {
+	if a.cas == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return nil, nil
+	}
+	roots, err := a.cas.get()
+	if err != nil {
+		return nil, err
+	}
+	leaf := r.TLS.PeerCertificates[0]
+	opts := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	for _, c := range r.TLS.PeerCertificates[1:] {
+		opts.Intermediates.AddCert(c)
+	}
+	if _, err := leaf.Verify(opts); err != nil {
+		return nil, fmt.Errorf("client certificate of %q: %w", leaf.Subject.CommonName, err)
+	}
+	if leaf.Subject.CommonName == "" {
+		return nil, nil
+	}
+	sum := sha256.Sum256(leaf.Raw)
+	return &User{
+		Name: leaf.Subject.CommonName, UID: uidOf(leaf), How: "x509",
+		Groups: append(slices.Clone(leaf.Subject.Organization), allAuthenticated),
+		Extra:  map[string][]string{credentialID: {"X509SHA256=" + hex.EncodeToString(sum[:])}},
+	}, nil
+}
+
+// uidOf returns the user's UID, which is in the subject under Kubernetes' own number.
+func uidOf(c *x509.Certificate) string {
+	number := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
+	for _, n := range c.Subject.Names {
+		if s, ok := n.Value.(string); ok && n.Type.Equal(number) {
+			return s
+		}
+	}
+	return ""
+}
+
+// caFile is a file of certificates, read again when it changed.
+type caFile struct {
+	path string
+
+	mu   sync.Mutex
+	seen os.FileInfo
+	pem  []byte
+	pool *x509.CertPool
+}
+
+// get returns the certificates. When the file has become unusable, the last good ones stay in force.
+func (f *caFile) get() (*x509.CertPool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	st, err := os.Stat(f.path)
+	if err == nil && (f.seen == nil || !os.SameFile(st, f.seen) || !st.ModTime().Equal(f.seen.ModTime()) || st.Size() != f.seen.Size()) {
+		err = f.read()
+		f.seen = st
+	}
+	if f.pool != nil {
+		return f.pool, nil
+	}
+	return nil, err
+}
+
+func (f *caFile) read() error {
+	pem, err := os.ReadFile(f.path)
+	if err != nil {
+		return err
+	}
+	if f.pool != nil && bytes.Equal(pem, f.pem) {
+		return nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return errors.New(f.path + ": no certificate in it")
+	}
+	f.pem, f.pool = pem, pool
+	return nil
+}
