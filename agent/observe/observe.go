@@ -3,6 +3,7 @@ package observe
 import (
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -83,6 +84,29 @@ type Container struct {
 	TerminationMessagePath   string
 	TerminationMessagePolicy string
 	TerminationLog           string
+	// PreStop is the hook that the container was made with, nil for none.
+	PreStop *v1.LifecycleHandler
+	// User is whom the first process runs as; nil where the runtime does not tell.
+	User *User
+	// Resources are the limits that the kernel has; nil where the runtime does not tell.
+	Resources *Resources
+	// StopSignal is what the runtime stops the container with, as in SIGTERM; "" where it does not tell.
+	StopSignal string
+}
+
+// User is the identity of a container's first process.
+type User struct {
+	UID, GID           int64
+	SupplementalGroups []int64
+}
+
+// Resources are a container's limits as the runtime tells them; 0 says that it does not.
+type Resources struct {
+	CPUShares int64
+	// CPUQuota and CPUPeriod are in microseconds; a quota of -1 is no limit.
+	CPUQuota, CPUPeriod int64
+	// Memory is the limit in bytes.
+	Memory int64
 }
 
 // Newest returns the newest container of that name, or nil.

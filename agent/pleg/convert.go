@@ -3,6 +3,7 @@ package pleg
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -50,6 +51,12 @@ func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) observe.Contai
 		LogPath:                  s.GetLogPath(),
 		TerminationMessagePath:   meta.TerminationMessagePath,
 		TerminationMessagePolicy: string(meta.TerminationMessagePolicy),
+		PreStop:                  meta.PreStop,
+		User:                     userOf(s.GetUser().GetLinux()),
+		Resources:                resourcesOf(s.GetResources().GetLinux()),
+	}
+	if sig := s.GetStopSignal(); sig != runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT {
+		out.StopSignal = strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(sig.String())
 	}
 	for _, m := range s.GetMounts() {
 		if meta.TerminationMessagePath != "" && m.GetContainerPath() == meta.TerminationMessagePath {
@@ -57,6 +64,20 @@ func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) observe.Contai
 		}
 	}
 	return out
+}
+
+func userOf(u *runtimeapi.LinuxContainerUser) *observe.User {
+	if u == nil {
+		return nil
+	}
+	return &observe.User{UID: u.GetUid(), GID: u.GetGid(), SupplementalGroups: u.GetSupplementalGroups()}
+}
+
+func resourcesOf(r *runtimeapi.LinuxContainerResources) *observe.Resources {
+	if r == nil {
+		return nil
+	}
+	return &observe.Resources{CPUShares: r.GetCpuShares(), CPUQuota: r.GetCpuQuota(), CPUPeriod: r.GetCpuPeriod(), Memory: r.GetMemoryLimitInBytes()}
 }
 
 func stateOf(s runtimeapi.ContainerState) observe.State {

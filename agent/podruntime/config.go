@@ -102,6 +102,8 @@ type Config struct {
 	RootDir  string
 	LogLinks string
 	Bus      *trace.Bus
+	// Seams are optional.
+	Seams
 }
 
 // Runtime carries plans out. Safe for concurrent use by different pods; one pod's

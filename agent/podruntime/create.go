@@ -21,12 +21,12 @@ import (
 func (r *run) create(ctx context.Context, s *Step) error {
 	req, err := r.createOnce(ctx, s)
 	if err != nil {
-		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
+		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return err
 	}
 	res, err := r.cfg.Containers.CreateContainer(ctx, req)
 	if err != nil {
-		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
+		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return fmt.Errorf("create container %s: %w", s.Container, err)
 	}
 	id := res.GetContainerId()
@@ -70,13 +70,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 		}
 		r.sandboxConfig = cfg
 	}
-	ips := r.podIPs
-	if r.pod.Spec.HostNetwork {
-		ips = r.cfg.HostIPs
-	}
-	env, err := criconfig.Env(ctx, r.pod, c, criconfig.EnvInput{
-		Fields: fieldpath.Inputs{PodIPs: ips, HostIPs: r.cfg.HostIPs}, Allocatable: r.cfg.Node.Allocatable,
-	})
+	env, err := r.env(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +79,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	img := r.images[imageID(r.pod, c)]
 	r.mu.Unlock()
 	in.ImageRef, in.ImageUser = img.Ref, criconfig.ImageUser{UID: img.User.UID, Name: img.User.Name}
-	if in.SubPaths, err = r.subPaths(c, env); err != nil {
+	if in.SubPaths, err = r.subPaths(ctx, c, env); err != nil {
 		return nil, err
 	}
 	if in.HostsFile, err = r.writeHosts(); err != nil {
@@ -94,11 +88,71 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if in.TerminationLog, err = r.terminationLog(c); err != nil {
 		return nil, err
 	}
+	if in.UserNS, err = r.userNS(); err != nil {
+		return nil, err
+	}
+	if in.TargetID, err = r.joins(c.Name); err != nil {
+		return nil, err
+	}
+	if r.cfg.ExtraGroups != nil {
+		in.ExtraGroups = r.cfg.ExtraGroups(r.pod)
+	}
+	if r.cfg.BlockVolumes != nil && len(c.VolumeDevices) > 0 {
+		in.BlockVolumes = r.cfg.BlockVolumes(r.pod)
+	}
 	cfg, err := criconfig.Container(r.pod, c, r.cfg.Node, in)
 	if err != nil {
 		return nil, err
 	}
 	return &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: cfg, SandboxConfig: r.sandboxConfig}, nil
+}
+
+// env is the container's environment.
+func (r *run) env(ctx context.Context, c *v1.Container) ([]criconfig.Var, error) {
+	ips := r.podIPs
+	if r.pod.Spec.HostNetwork {
+		ips = r.cfg.HostIPs
+	}
+	in := criconfig.EnvInput{
+		Fields: fieldpath.Inputs{PodIPs: ips, HostIPs: r.cfg.HostIPs}, Allocatable: r.cfg.Node.Allocatable, Objects: r.cfg.EnvObjects,
+	}
+	if r.cfg.EnvFile != nil {
+		in.File = func(volume, path string) ([]byte, error) {
+			vol, ok := r.volumes[volume]
+			if !ok {
+				return nil, fmt.Errorf("volume %q is not mounted", volume)
+			}
+			return r.cfg.EnvFile(vol.HostPath, path)
+		}
+	}
+	if r.cfg.Services != nil {
+		services, err := r.cfg.Services(ctx, r.pod)
+		if err != nil {
+			return nil, &criconfig.Error{Reason: criconfig.ReasonContainerConfig, Container: c.Name, Field: "env", Err: err}
+		}
+		in.Services = criconfig.ServiceEnv(r.pod, services)
+	}
+	return criconfig.Env(ctx, r.pod, c, in)
+}
+
+// joins is the container whose processes an ephemeral container shares, "" for none.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, getTargetID.
+func (r *run) joins(name string) (string, error) {
+	for i := range r.pod.Spec.EphemeralContainers {
+		e := &r.pod.Spec.EphemeralContainers[i]
+		if e.Name != name || e.TargetContainerName == "" {
+			continue
+		}
+		if c := r.seen.Newest(e.TargetContainerName); c != nil {
+			return c.ID, nil
+		}
+		return "", &criconfig.Error{
+			Reason: criconfig.ReasonContainerConfig, Container: name, Field: "targetContainerName",
+			Err: fmt.Errorf("unable to find target container %s", e.TargetContainerName),
+		}
+	}
+	return "", nil
 }
 
 // needVolumes learns where the volumes are when an earlier run mounted them.

@@ -3,23 +3,40 @@ package podruntime
 import (
 	"context"
 
+	v1 "k8s.io/api/core/v1"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// say publishes a Kubernetes event about the pod or one of its containers.
+// say tells of the pod or one of its containers.
 func (r *run) say(ctx context.Context, kind, reason, message, container string) {
+	r.tell(ctx, r.pod, container, kind, reason, message)
+}
+
+// tell hands an event on to whoever tells the API, or publishes it where nobody does.
+func (r *Runtime) tell(ctx context.Context, pod *v1.Pod, container, kind, reason, message string) {
+	if r.cfg.Events != nil {
+		r.cfg.Events.Pod(ctx, pod, container, kind, reason, message)
+		return
+	}
 	ev := trace.NodeEvent{Type: kind, Reason: reason, Message: message}
 	if container != "" {
-		ev.Field = r.fieldOf(container)
+		ev.Field = fieldOf(pod, container)
 	}
-	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), r.ref), ev)
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)), ev)
 }
 
 // fieldOf is a container's place in the pod's spec.
-func (r *run) fieldOf(container string) string {
-	for i := range r.pod.Spec.InitContainers {
-		if r.pod.Spec.InitContainers[i].Name == container {
+func fieldOf(pod *v1.Pod, container string) string {
+	for i := range pod.Spec.InitContainers {
+		if pod.Spec.InitContainers[i].Name == container {
 			return "spec.initContainers{" + container + "}"
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		if pod.Spec.EphemeralContainers[i].Name == container {
+			return "spec.ephemeralContainers{" + container + "}"
 		}
 	}
 	return "spec.containers{" + container + "}"

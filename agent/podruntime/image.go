@@ -13,7 +13,7 @@ import (
 func (r *run) ensureImage(ctx context.Context, s *Step) error {
 	c := container(r.pod, s.Container)
 	res, err := r.cfg.Images.Ensure(ctx, image.Request{
-		PodUID: string(r.pod.UID), Container: c.Name, Field: r.fieldOf(c.Name), Image: c.Image, Policy: c.ImagePullPolicy,
+		PodUID: string(r.pod.UID), Container: c.Name, Field: fieldOf(r.pod, c.Name), Image: c.Image, Policy: c.ImagePullPolicy,
 		Annotations: r.pod.Annotations,
 	})
 	if err != nil {
@@ -34,5 +34,15 @@ func container(pod *v1.Pod, name string) *v1.Container {
 			}
 		}
 	}
+	for i := range pod.Spec.EphemeralContainers {
+		if c := &pod.Spec.EphemeralContainers[i]; c.Name == name {
+			return ephemeral(c)
+		}
+	}
 	return nil
+}
+
+// ephemeral is an ephemeral container as any other.
+func ephemeral(c *v1.EphemeralContainer) *v1.Container {
+	return (*v1.Container)(&c.EphemeralContainerCommon)
 }

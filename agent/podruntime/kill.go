@@ -1,8 +1,10 @@
 package podruntime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -12,15 +14,20 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// kill stops a container: TERM, the grace period, KILL. That the container takes
+// kill stops a container: TERM, what is left of the grace period, KILL. That the container takes
 // its time is a named wait.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer.
 func (r *run) kill(ctx context.Context, s *Step) error {
-	r.say(ctx, "Normal", "Killing", "Stopping container "+s.Container+": "+s.Reason, s.Container)
-	wait := trace.Wait{For: trace.WaitGrace, On: "container " + s.Container + " to end", Detail: fmt.Sprintf("at most %d s", s.Grace)}
+	return r.stop(ctx, s, r.graceLeft(s.Grace, r.began))
+}
+
+// stop is kill with that many seconds left.
+func (r *run) stop(ctx context.Context, s *Step, grace int64) error {
+	r.sayKilling(ctx, s)
+	wait := trace.Wait{For: trace.WaitGrace, On: "container " + s.Container + " to end", Detail: fmt.Sprintf("at most %d s", grace)}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)
-	_, err := r.cfg.Containers.StopContainer(trace.ContextWith(ctx, span), &runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: s.Grace})
+	_, err := r.cfg.Containers.StopContainer(trace.ContextWith(ctx, span), &runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: grace})
 	trace.End(r.cfg.Bus, span, wait)
 	if err != nil && !gone(err) {
 		return fmt.Errorf("stop container %s: %w", s.Container, err)
@@ -31,13 +38,36 @@ func (r *run) kill(ctx context.Context, s *Step) error {
 	return nil
 }
 
+// graceLeft is what a container gets of the grace period once its hook has run and its turn has come,
+// in seconds. A person who steps takes none of it away.
+func (r *run) graceLeft(grace int64, since time.Time) int64 {
+	if !r.gated {
+		grace -= int64(time.Since(since).Seconds())
+	}
+	return max(grace, minimumGrace)
+}
+
+// sayKilling tells once that a container is about to end.
+func (r *run) sayKilling(ctx context.Context, s *Step) {
+	r.mu.Lock()
+	said := r.said[s.Target]
+	r.said[s.Target] = true
+	r.mu.Unlock()
+	if !said {
+		r.say(ctx, "Normal", "Killing", cmp.Or(s.Message, "Stopping container "+s.Container), s.Container)
+	}
+}
+
 // remove removes a container whose sandbox is gone.
 func (r *run) remove(ctx context.Context, s *Step) error {
 	_, err := r.cfg.Containers.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: s.Target})
 	if err != nil && !gone(err) {
 		return fmt.Errorf("remove container %s: %w", s.Container, err)
 	}
-	r.acted(r.pod.UID, func(k *knowledge) { delete(k.containers, s.Target) })
+	r.acted(r.pod.UID, func(k *knowledge) {
+		delete(k.containers, s.Target)
+		k.removed[s.Target] = true
+	})
 	return nil
 }
 

@@ -18,6 +18,10 @@ type knowledge struct {
 	prepared   bool
 	sandboxes  map[string]bool // id → ready
 	containers map[string]observe.State
+	// removed are containers that are gone.
+	removed map[string]bool
+	// hooked are the containers whose preStop hook has been run.
+	hooked map[string]bool
 	// unsure says that a call failed that may have had its effect all the same.
 	unsure bool
 	// fresh is when the latest action succeeded; init is the init container that the pod
@@ -33,7 +37,9 @@ const tellTime = time.Second
 func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
 	k := r.known[uid]
 	if k == nil {
-		k = &knowledge{sandboxes: map[string]bool{}, containers: map[string]observe.State{}}
+		k = &knowledge{
+			sandboxes: map[string]bool{}, containers: map[string]observe.State{}, removed: map[string]bool{}, hooked: map[string]bool{},
+		}
 		r.known[uid] = k
 	}
 	return k
@@ -82,6 +88,11 @@ func (k *knowledge) covers(p *observe.Pod) bool {
 			return false
 		}
 	}
+	for id := range k.removed {
+		if p.Container(id) != nil {
+			return false
+		}
+	}
 	return true
 }
 
@@ -111,6 +122,7 @@ func (r *Runtime) tells(uid types.UID) (at time.Time, init string) {
 		if age > 10*tellTime { // all that was known has long been shown
 			clear(k.sandboxes)
 			clear(k.containers)
+			clear(k.removed)
 		}
 	case age < tellTime:
 		return k.fresh.Add(tellTime), k.init
@@ -135,6 +147,7 @@ func (r *Runtime) observe(ctx context.Context, uid types.UID) (*observe.Pod, err
 	r.learn(uid, func(k *knowledge) {
 		clear(k.sandboxes)
 		clear(k.containers)
+		clear(k.removed)
 		k.unsure = false
 	})
 	return seen, nil
@@ -149,4 +162,7 @@ func (r *Runtime) Forget(uid types.UID) {
 	r.mu.Unlock()
 	r.cfg.Backoff.forget(uid)
 	r.cfg.Images.Forget(string(uid))
+	if r.cfg.UserNS != nil {
+		r.cfg.UserNS.Release(uid)
+	}
 }

@@ -3,7 +3,10 @@ package podruntime
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
@@ -37,4 +40,23 @@ func (r *run) unlinkLogs() {
 			_ = os.Remove(l) // garbage collection tries again
 		}
 	}
+}
+
+// attemptsLogged counts the attempts of a container by its logs, which outlive what the runtime knows:
+// a log must not be written over.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, calcRestartCountByLogDir.
+func attemptsLogged(root string, pod *v1.Pod, name string) uint32 {
+	entries, err := os.ReadDir(filepath.Join(criconfig.PodLogDir(root, pod.Namespace, pod.Name, pod.UID), name))
+	if err != nil {
+		return 0
+	}
+	var next uint32
+	for _, e := range entries {
+		number, _, _ := strings.Cut(e.Name(), ".")
+		if n, err := strconv.ParseUint(number, 10, 31); err == nil && !e.IsDir() {
+			next = max(next, uint32(n)+1)
+		}
+	}
+	return next
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -20,6 +21,12 @@ type Inputs struct {
 	NotBefore func(c *v1.Container, last *observe.Container) time.Time
 	// Prepared says that cgroup, directories and volumes are there.
 	Prepared bool
+	// Failed names the probe because of which a running container must be killed; nil for no probes.
+	Failed func(id string) (probe string, failed bool)
+	// Started reports whether a running container is through its startup probe; nil says yes.
+	Started func(c *v1.Container, id string) bool
+	// Attempt counts the attempts before of a container that the runtime has nothing of; nil says 0.
+	Attempt func(container string) uint32
 }
 
 // planner builds one plan.
@@ -43,12 +50,17 @@ func Make(in Inputs) Plan {
 		return finished(nil)
 	}
 	p.sandbox = current
+	if current != nil && p.resets() {
+		return p.reset()
+	}
 	if !in.Prepared {
 		p.prepare()
 	}
 	if current == nil {
 		p.Why = why
 		p.newSandbox(why)
+	} else {
+		p.ephemeralContainers()
 	}
 	if p.initContainers() {
 		p.running, p.pending = 0, 0 // sidecars alone do not keep a pod
@@ -138,7 +150,7 @@ func (p *planner) newSandbox(why string) {
 
 // stopAll kills every container that may run, then stops every sandbox that does.
 func (p *planner) stopAll() []string {
-	return stopAll(&p.Plan, p.Pod, p.Seen, gracePeriod(p.Pod, nil), "the sandbox is replaced")
+	return stopAll(&p.Plan, p.Pod, p.Seen, podid.GracePeriod(p.Pod, nil), "the sandbox is replaced")
 }
 
 // inSandbox returns the newest container of that name in the current sandbox.
@@ -167,6 +179,11 @@ func imageID(pod *v1.Pod, c *v1.Container) string {
 			if o := &list[i]; o.Image == c.Image && o.ImagePullPolicy != c.ImagePullPolicy {
 				return id + " " + string(c.ImagePullPolicy)
 			}
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		if o := &pod.Spec.EphemeralContainers[i]; o.Image == c.Image && o.ImagePullPolicy != c.ImagePullPolicy {
+			return id + " " + string(c.ImagePullPolicy)
 		}
 	}
 	return id

@@ -65,7 +65,7 @@ func (p *planner) initDone(c *v1.Container, cur *observe.Container) bool {
 	case cur.State == observe.Unknown && policyOf(p.Pod, c) == string(v1.RestartPolicyNever):
 		p.fail(c, cur, "its state is unknown")
 	case cur.State == observe.Unknown:
-		p.start(c, "its state was unknown", p.kill(cur, "its state is unknown"))
+		p.start(c, "its state was unknown", p.killUnknown(cur)...)
 	case cur.ExitCode == 0:
 		return true
 	case !restarts(p.Pod, c, cur):
@@ -92,26 +92,39 @@ func (p *planner) anyAppCreated() bool {
 }
 
 // keepSidecar keeps a restartable init container running, whatever its exit was,
-// and reports whether those after it may start.
+// and reports whether those after it may start: in this plan, once its own start is done, where it has
+// no startup probe to pass.
 func (p *planner) keepSidecar(c *v1.Container, cur *observe.Container) bool {
 	switch {
 	case cur == nil:
 		p.start(c, "sidecar")
-		return false
+		return p.through(c)
 	case cur.State == observe.Created:
 		p.startCreated(c, cur)
+		return p.through(c)
+	case cur.State == observe.Running && !p.keep(c, cur, "Init container"):
 		return false
-	case cur.State == observe.Running && changed(c, cur):
-		p.start(c, "its definition changed", p.kill(cur, "its definition changed"))
+	case cur.State == observe.Running && p.Started != nil && !p.Started(c, cur.ID):
+		p.Init = c.Name
+		p.running++
 		return false
 	case cur.State == observe.Running:
 		return true
 	case cur.State == observe.Unknown:
-		p.start(c, "its state was unknown", p.kill(cur, "its state is unknown"))
+		p.start(c, "its state was unknown", p.killUnknown(cur)...)
 		return false
 	}
 	p.restart(c, cur, "sidecar ended")
 	return false
+}
+
+// through lets what comes after a sidecar start in the same plan, unless its startup probe must tell.
+func (p *planner) through(c *v1.Container) bool {
+	if c.StartupProbe != nil {
+		return false
+	}
+	p.base = append(p.base, p.lastStart)
+	return true
 }
 
 // appContainers plans each app container by itself.
@@ -124,13 +137,12 @@ func (p *planner) appContainers() {
 			p.startMissing(c)
 		case cur.State == observe.Created:
 			p.startCreated(c, cur)
-		case cur.State == observe.Running && changed(c, cur):
-			p.Why = "container " + c.Name + "'s definition changed"
-			p.start(c, "its definition changed", p.kill(cur, "its definition changed"))
 		case cur.State == observe.Running:
-			p.running++
+			if p.keep(c, cur, "Container") {
+				p.running++
+			}
 		case cur.State == observe.Unknown:
-			p.start(c, "its state was unknown", p.kill(cur, "its state is unknown"))
+			p.start(c, "its state was unknown", p.killUnknown(cur)...)
 		case !restarts(p.Pod, c, cur):
 			p.decide(c, cur, "leave", fmt.Sprintf("restartPolicy %s: ended with exit code %d", policyOf(p.Pod, c), cur.ExitCode))
 		default:
@@ -154,15 +166,9 @@ func (p *planner) startMissing(c *v1.Container) {
 
 // restart starts a container again, or waits for its back-off.
 func (p *planner) restart(c *v1.Container, last *observe.Container, why string) {
-	until := p.NotBefore(c, last)
-	if wait := until.Sub(p.Now); wait > 0 {
+	if until := p.NotBefore(c, last); until.After(p.Now) {
 		p.pending++
-		p.wait(c.Name, Reason{Reason: "CrashLoopBackOff", Message: crashMessage(p.Pod, c, last, until)})
-		if p.RetryAt.IsZero() || until.Before(p.RetryAt) {
-			p.RetryAt = until
-		}
-		p.decide(c, last, "wait", fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly)),
-			trace.KV{K: "retry_at", V: until.Format(time.RFC3339Nano)})
+		p.backOff(c, last, why, until, until.Sub(last.FinishedAt))
 		return
 	}
 	p.decide(c, last, "restart", why)
@@ -172,6 +178,15 @@ func (p *planner) restart(c *v1.Container, last *observe.Container, why string) 
 	p.start(c, why)
 }
 
+// backOff leaves a container as it is until then.
+func (p *planner) backOff(c *v1.Container, last *observe.Container, why string, until time.Time, delay time.Duration) {
+	p.wait(c.Name, Reason{Reason: crashLoop, Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
+		delay.Round(time.Second), c.Name, formatPod(p.Pod))})
+	p.RetryAt = earlier(p.RetryAt, until)
+	p.decide(c, last, "wait", fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly)),
+		trace.KV{K: "retry_at", V: until.Format(time.RFC3339Nano)})
+}
+
 // start plans image, create and start of a new attempt. What must be gone before
 // is given as extra needs.
 func (p *planner) start(c *v1.Container, why string, before ...string) {
@@ -179,6 +194,8 @@ func (p *planner) start(c *v1.Container, why string, before ...string) {
 	var attempt uint32
 	if newest := p.Seen.Newest(c.Name); newest != nil { // maybe of another sandbox: names must differ
 		attempt = newest.Attempt + 1
+	} else if p.Attempt != nil {
+		attempt = p.Attempt(c.Name)
 	}
 	before = append(before, p.killStrays(c.Name)...)
 	image := imageID(p.Pod, c)
@@ -190,7 +207,7 @@ func (p *planner) start(c *v1.Container, why string, before ...string) {
 		ID: "create " + c.Name, Verb: VerbCreate, Needs: append(needs, before...),
 		Container: c.Name, Attempt: attempt, Reason: why,
 	})
-	p.addStart(Step{ID: "start " + c.Name, Verb: VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})
+	p.addStart(c, Step{ID: "start " + c.Name, Verb: VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})
 }
 
 // startCreated starts a container that somebody created and did not get to start:
@@ -200,16 +217,22 @@ func (p *planner) startCreated(c *v1.Container, cur *observe.Container) {
 	if p.Why == "" {
 		p.Why = "container " + c.Name + " is created and not started"
 	}
-	p.addStart(Step{ID: "start " + c.Name, Verb: VerbStart, Needs: append(append([]string(nil), p.base...), p.killStrays(c.Name)...), Container: c.Name, Target: cur.ID, Attempt: cur.Attempt, Reason: "created, not started"})
+	p.addStart(c, Step{
+		ID: "start " + c.Name, Verb: VerbStart, Needs: append(append([]string(nil), p.base...), p.killStrays(c.Name)...),
+		Container: c.Name, Target: cur.ID, Attempt: cur.Attempt, Reason: "created, not started",
+	})
 }
 
 // addStart keeps the order of the spec among starts: a later container may count
-// on an earlier one's having been started. It does not wait for its success.
-func (p *planner) addStart(s Step) {
+// on an earlier one's having been started, its hook included. It does not wait for its success.
+func (p *planner) addStart(c *v1.Container, s Step) {
 	if p.lastStart != "" {
 		s.After = append(s.After, p.lastStart)
 	}
 	p.lastStart = p.add(s)
+	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+		p.lastStart = p.add(Step{ID: "post-start " + c.Name, Verb: VerbPostStart, Needs: []string{s.ID}, Container: c.Name, Attempt: s.Attempt})
+	}
 }
 
 // killStrays ends containers of that name that run in another sandbox than the
@@ -222,21 +245,10 @@ func (p *planner) killStrays(name string) []string {
 	for i := range p.Seen.Containers {
 		c := &p.Seen.Containers[i]
 		if c.Name == name && c.SandboxID != p.sandbox.ID && (c.State == observe.Running || c.State == observe.Unknown) {
-			ids = append(ids, p.kill(c, "it runs in an earlier sandbox"))
+			ids = append(ids, p.kill(c, Step{Grace: podid.GracePeriod(p.Pod, nil), Reason: "it runs in an earlier sandbox"}))
 		}
 	}
 	return ids
-}
-
-func (p *planner) kill(cur *observe.Container, why string) string {
-	id := "kill " + cur.Name
-	if p.has(id) {
-		id += " " + shortID(cur.ID)
-	}
-	return p.add(Step{
-		ID: id, Verb: VerbKill, Container: cur.Name, Target: cur.ID,
-		Grace: gracePeriod(p.Pod, nil), Reason: why,
-	})
 }
 
 func (p *planner) decide(c *v1.Container, last *observe.Container, verdict, reason string, more ...trace.KV) {
@@ -251,7 +263,9 @@ func (p *planner) decide(c *v1.Container, last *observe.Container, verdict, reas
 	})
 }
 
-func crashMessage(pod *v1.Pod, c *v1.Container, last *observe.Container, until time.Time) string {
-	delay := until.Sub(last.FinishedAt).Round(time.Second)
-	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", delay, c.Name, pod.Name, pod.Namespace, pod.UID)
-}
+// crashLoop is the reason of a container that waits for its back-off.
+const crashLoop = "CrashLoopBackOff"
+
+// formatPod spells a pod as tools know it from messages.
+// Upstream: pkg/kubelet/util/format/pod.go, Pod.
+func formatPod(pod *v1.Pod) string { return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID) }

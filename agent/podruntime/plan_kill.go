@@ -1,6 +1,8 @@
 package podruntime
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/observe"
@@ -11,13 +13,13 @@ import (
 // Upstream: pkg/kubelet/kuberuntime, minimumGracePeriodInSeconds.
 const minimumGrace = 2
 
-// MakeKill plans the end of a pod: containers first, sidecars after the others,
-// then the sandboxes. grace overrides the pod's own, in seconds.
+// MakeKill plans the end of a pod: all preStop hooks, containers, then each sidecar once the
+// others and the sidecars after it have ended or the grace period has, then the sandboxes. grace overrides the pod's own, in seconds.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, killPodWithSyncResult.
 func MakeKill(pod *v1.Pod, seen *observe.Pod, grace *int64, why string) Plan {
 	p := Plan{Why: why}
-	stopAll(&p, pod, seen, gracePeriod(pod, grace), why)
+	stopAll(&p, pod, seen, podid.GracePeriod(pod, grace), why)
 	return p
 }
 
@@ -60,37 +62,87 @@ func orphans(seen *observe.Pod) []observe.Container {
 }
 
 // stopAll adds the steps that end everything seen of a pod, and returns their IDs.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
 func stopAll(p *Plan, pod *v1.Pod, seen *observe.Pod, grace int64, why string) []string {
 	if seen == nil {
 		return nil
 	}
-	var mains, sidecars []string
-	for _, late := range []bool{false, true} {
-		for i := range seen.Containers {
-			c := &seen.Containers[i]
-			if c.State != observe.Running && c.State != observe.Unknown || isSidecar(pod, c.Name) != late {
-				continue
-			}
-			s := Step{ID: "kill " + c.Name, Verb: VerbKill, Container: c.Name, Target: c.ID, Grace: grace, Reason: why}
-			if p.has(s.ID) {
-				s.ID += " " + shortID(c.ID)
-			}
-			if late {
-				s.After = mains
-				sidecars = append(sidecars, p.add(s))
-			} else {
-				mains = append(mains, p.add(s))
-			}
+	var kills, turn []string // turn is what the next sidecar waits for
+	stop := func(c *observe.Container, after []string) string {
+		s := Step{Grace: grace, Reason: why, After: after}
+		if len(after) > 0 {
+			s.Patience = grace
+		}
+		id := addKill(p, pod, c, s)
+		kills = append(kills, id)
+		return id
+	}
+	for i := range seen.Containers {
+		c := &seen.Containers[i]
+		if !mayRun(c) || isSidecar(pod, c.Name) {
+			continue
+		}
+		if id := stop(c, nil); isApp(pod, c.Name) {
+			turn = append(turn, id)
 		}
 	}
-	kills := append(append([]string(nil), mains...), sidecars...)
-	ids := append([]string(nil), kills...)
+	for i := len(pod.Spec.InitContainers) - 1; i >= 0; i-- {
+		if !podid.RestartableInit(&pod.Spec.InitContainers[i]) {
+			continue
+		}
+		var mine []string
+		for j := range seen.Containers {
+			if c := &seen.Containers[j]; mayRun(c) && c.Name == pod.Spec.InitContainers[i].Name {
+				mine = append(mine, stop(c, slices.Clone(turn)))
+			}
+		}
+		turn = append(turn, mine...)
+	}
+	ids := slices.Clone(kills)
 	for _, s := range seen.Sandboxes {
 		if s.Ready {
 			ids = append(ids, p.add(Step{ID: "stop-sandbox " + shortID(s.ID), Verb: VerbStopSandbox, Target: s.ID, After: kills, Reason: why}))
 		}
 	}
 	return ids
+}
+
+// addKill adds the end of one container: its preStop hook at once, then the kill.
+func addKill(p *Plan, pod *v1.Pod, c *observe.Container, s Step) string {
+	s.ID, s.Verb, s.Container, s.Target = "kill "+c.Name, VerbKill, c.Name, c.ID
+	hook := "pre-stop " + c.Name
+	if p.has(s.ID) {
+		s.ID += " " + shortID(c.ID)
+		hook += " " + shortID(c.ID)
+	}
+	if preStop(pod, c) != nil && s.Grace > 0 && c.State == observe.Running {
+		p.add(Step{ID: hook, Verb: VerbPreStop, Container: c.Name, Target: c.ID, Grace: s.Grace, Reason: s.Reason, Message: s.Message})
+		// It ends within the grace period.
+		s.Needs = append(s.Needs, hook)
+	}
+	return p.add(s)
+}
+
+// preStop is the container's hook: its spec's or, when that is not known any more, the one that it
+// was made with.
+func preStop(pod *v1.Pod, c *observe.Container) *v1.LifecycleHandler {
+	spec := container(pod, c.Name)
+	if spec == nil {
+		return c.PreStop
+	}
+	if spec.Lifecycle == nil {
+		return nil
+	}
+	return spec.Lifecycle.PreStop
+}
+
+func mayRun(c *observe.Container) bool {
+	return c.State == observe.Running || c.State == observe.Unknown
+}
+
+func isApp(pod *v1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == name })
 }
 
 func isSidecar(pod *v1.Pod, name string) bool {
@@ -100,11 +152,4 @@ func isSidecar(pod *v1.Pod, name string) bool {
 		}
 	}
 	return false
-}
-
-// gracePeriod is what the pod's containers get, in seconds.
-//
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer.
-func gracePeriod(pod *v1.Pod, override *int64) int64 {
-	return max(podid.GracePeriod(pod, override), minimumGrace)
 }

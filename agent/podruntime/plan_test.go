@@ -43,6 +43,33 @@ func sidecarNamed(name string) v1.Container {
 	return c
 }
 
+func podOf(policy v1.RestartPolicy, cs ...v1.Container) *v1.Pod {
+	p := podWith(policy)
+	p.Spec.Containers = cs
+	return p
+}
+
+// probed has a liveness and a startup probe with grace periods of 5 and 7 seconds.
+func probed(c v1.Container) v1.Container {
+	c.LivenessProbe = &v1.Probe{TerminationGracePeriodSeconds: new(int64(5))}
+	c.StartupProbe = &v1.Probe{TerminationGracePeriodSeconds: new(int64(7))}
+	return c
+}
+
+func hooked(c v1.Container) v1.Container {
+	h := &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{c.Name}}}
+	c.Lifecycle = &v1.Lifecycle{PostStart: h, PreStop: h}
+	return c
+}
+
+func withDebugger(p *v1.Pod) *v1.Pod {
+	c := containerNamed("dbg")
+	p.Spec.EphemeralContainers = append(p.Spec.EphemeralContainers, v1.EphemeralContainer{
+		EphemeralContainerCommon: v1.EphemeralContainerCommon(c), TargetContainerName: "web",
+	})
+	return p
+}
+
 // seen builds an observation from words: "sandbox:0" is a ready sandbox of attempt 0,
 // "-sandbox:0" one that is not ready, "web=running" a container in the newest sandbox,
 // "web#2@0=exited/1" attempt 2 in sandbox attempt 0 that exited with 1. Newest first.
@@ -106,7 +133,7 @@ func text(p Plan) []string {
 		if s.Attempt > 0 {
 			line += fmt.Sprintf(" #%d", s.Attempt)
 		}
-		if s.Verb == VerbKill {
+		if s.Verb == VerbKill || s.Verb == VerbPreStop {
 			line += fmt.Sprintf(" %ds", s.Grace)
 		}
 		if len(s.Needs) > 0 {
@@ -129,6 +156,9 @@ func text(p Plan) []string {
 	if p.Finished {
 		out = append(out, "finished")
 	}
+	if p.Reset {
+		out = append(out, "reset")
+	}
 	return out
 }
 
@@ -150,6 +180,8 @@ func TestMake(t *testing.T) {
 	code42 := v1.ContainerRestartRule{Action: v1.ContainerRestartRuleActionRestart, ExitCodes: &v1.ContainerRestartRuleOnExitCodes{
 		Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42},
 	}}
+	all42 := *code42.DeepCopy()
+	all42.Action = v1.ContainerRestartRuleActionRestartAllContainers
 	crashing := func(*v1.Container, *observe.Container) time.Time { return noon.Add(10 * time.Second) }
 	always, onFailure, never := v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
 
@@ -159,6 +191,9 @@ func TestMake(t *testing.T) {
 		seen    *observe.Pod
 		fresh   bool // nothing is prepared
 		backoff func(*v1.Container, *observe.Container) time.Time
+		failed  map[string]string // id → probe
+		waits   string            // the container that has not started
+		logged  uint32
 		want    []string
 	}{
 		{
@@ -234,7 +269,30 @@ func TestMake(t *testing.T) {
 		// Sidecars.
 		{
 			name: "sidecar first", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")), seen: seen("sandbox:0"),
+			want: []string{
+				"image mesh:1", "create mesh < image mesh:1", "start mesh < create mesh",
+				"image web:1", "create web < start mesh, image web:1", "start web < create web << start mesh",
+			},
+		},
+		{
+			name: "sidecar with a startup probe first", pod: withInit(podWith(always, "web"), probed(sidecarNamed("mesh"))), seen: seen("sandbox:0"),
 			want: []string{"image mesh:1", "create mesh < image mesh:1", "start mesh < create mesh"},
+		},
+		{
+			name: "sidecar that has not passed its startup probe", pod: withInit(podWith(always, "web"), probed(sidecarNamed("mesh"))),
+			seen: seen("sandbox:0", "mesh=running"), waits: "mesh", want: []string{},
+		},
+		{
+			name: "sidecar with a hook", pod: withInit(podWith(always, "web"), hooked(sidecarNamed("mesh"))), seen: seen("sandbox:0"),
+			want: []string{
+				"image mesh:1", "create mesh < image mesh:1", "start mesh < create mesh", "post-start mesh < start mesh",
+				"image web:1", "create web < post-start mesh, image web:1", "start web < create web << post-start mesh",
+			},
+		},
+		{
+			name: "sidecar failed its startup probe", pod: withInit(podWith(never, "web"), probed(sidecarNamed("mesh"))),
+			seen: seen("sandbox:0", "mesh=running"), failed: map[string]string{"mesh-0": "startup"},
+			want: []string{"kill mesh 7s", "image mesh:1", "create mesh #1 < image mesh:1, kill mesh", "start mesh #1 < create mesh"},
 		},
 		{
 			name: "app after its sidecar", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")), seen: seen("sandbox:0", "mesh=running"),
@@ -354,6 +412,62 @@ func TestMake(t *testing.T) {
 			want: []string{"finished"},
 		},
 
+		// Hooks and probes.
+		{
+			name: "the next start waits for the hook", pod: podOf(always, hooked(containerNamed("web")), containerNamed("log")), seen: seen("sandbox:0"),
+			want: []string{
+				"image web:1", "create web < image web:1", "start web < create web", "post-start web < start web",
+				"image log:1", "create log < image log:1", "start log < create log << post-start web",
+			},
+		},
+		{
+			name: "changed, with a hook", pod: podOf(always, hooked(containerNamed("web"))), seen: seen("sandbox:0", "web=running!"),
+			want: []string{
+				"pre-stop web 30s", "kill web 30s < pre-stop web", "image web:1", "create web #1 < image web:1, kill web",
+				"start web #1 < create web", "post-start web #1 < start web",
+			},
+		},
+		{
+			name: "liveness failed, OnFailure: started again whatever its exit code", pod: podOf(onFailure, probed(containerNamed("web"))),
+			seen: seen("sandbox:0", "web=running"), failed: map[string]string{"web-0": "liveness"},
+			want: []string{"kill web 5s", "image web:1", "create web #1 < image web:1, kill web", "start web #1 < create web"},
+		},
+		{
+			name: "liveness failed, Never", pod: podOf(never, probed(containerNamed("web"))),
+			seen: seen("sandbox:0", "web=running"), failed: map[string]string{"web-0": "liveness"}, want: []string{"kill web 5s"},
+		},
+		{
+			name: "liveness failed again and again", pod: podOf(always, probed(containerNamed("web"))), backoff: crashing,
+			seen: seen("sandbox:0", "web#1=running", "web=exited/137"), failed: map[string]string{"web-1": "liveness"},
+			want: []string{"kill web 5s", "wait web: CrashLoopBackOff", "retry in 10s"},
+		},
+
+		// Ephemeral containers.
+		{
+			name: "a debugger", pod: withDebugger(podWith(always, "web")), seen: seen("sandbox:0", "web=running"),
+			want: []string{"image dbg:1", "create dbg < image dbg:1", "start dbg < create dbg"},
+		},
+		{name: "a debugger that has ended", pod: withDebugger(podWith(always, "web")), seen: seen("sandbox:0", "web=running", "dbg=exited/1"), want: []string{}},
+		{name: "a debugger keeps no pod", pod: withDebugger(podWith(never, "web")), seen: seen("sandbox:0", "web=exited/0", "dbg=running"), want: []string{"finished"}},
+		{
+			name: "a debugger beside an init container", pod: withDebugger(initThenApp(always)), seen: seen("sandbox:0", "one=running"),
+			want: []string{"image dbg:1", "create dbg < image dbg:1", "start dbg < create dbg"},
+		},
+
+		// All containers restart.
+		{
+			name: "own rule restarts all", pod: withInit(onOwn(podWith(never, "web", "log"), v1.ContainerRestartPolicyNever, all42), sidecarNamed("mesh")),
+			seen: seen("sandbox:0", "web=exited/42", "log=running", "mesh=running"),
+			want: []string{
+				"kill log log-0 0s", "remove log log-0 < kill log log-0", "kill mesh mesh-0 0s", "remove mesh mesh-0 < kill mesh mesh-0",
+				"remove web web-0 < remove log log-0, remove mesh mesh-0", "reset",
+			},
+		},
+		{
+			name: "its logs count the attempts", pod: podWith(always, "web"), seen: seen("sandbox:0"), logged: 3,
+			want: []string{"image web:1", "create web #3 < image web:1", "start web #3 < create web"},
+		},
+
 		// Policies of one container.
 		{
 			name: "own policy Always, the pod's Never", pod: onOwn(podWith(never, "web"), v1.ContainerRestartPolicyAlways), seen: seen("sandbox:0", "web=exited/0"),
@@ -376,7 +490,15 @@ func TestMake(t *testing.T) {
 			if tc.backoff == nil {
 				tc.backoff = func(*v1.Container, *observe.Container) time.Time { return time.Time{} }
 			}
-			plan := Make(Inputs{Pod: tc.pod, Seen: tc.seen, Now: noon, NotBefore: tc.backoff, Prepared: !tc.fresh})
+			plan := Make(Inputs{
+				Pod: tc.pod, Seen: tc.seen, Now: noon, NotBefore: tc.backoff, Prepared: !tc.fresh,
+				Failed:  func(id string) (string, bool) { return tc.failed[id], tc.failed[id] != "" },
+				Started: func(c *v1.Container, _ string) bool { return c.Name != tc.waits },
+				Attempt: func(string) uint32 { return tc.logged },
+			})
+			if plan.Init != "" && plan.Init != tc.waits && container(tc.pod, plan.Init).StartupProbe != nil {
+				t.Errorf("waits for %s", plan.Init)
+			}
 			if d := cmp.Diff(tc.want, text(plan)); d != "" {
 				t.Errorf("plan (-want +got):\n%s", d)
 			}
@@ -418,7 +540,7 @@ func TestSandboxFor(t *testing.T) {
 }
 
 func TestMakeKill(t *testing.T) {
-	pod := withInit(podWith(v1.RestartPolicyAlways, "web", "log"), sidecarNamed("mesh"))
+	pod := withInit(podWith(v1.RestartPolicyAlways, "web", "log"), sidecarNamed("mesh"), hooked(sidecarNamed("later")))
 	for _, tc := range []struct {
 		name  string
 		seen  *observe.Pod
@@ -431,8 +553,8 @@ func TestMakeKill(t *testing.T) {
 			want: []string{"kill web 30s", "kill mesh 30s << kill web", "stop-sandbox sb0 << kill web, kill mesh"},
 		},
 		{
-			name: "a shorter grace period, at least 2 s", seen: seen("sandbox:0", "web=running"), grace: new(int64(0)),
-			want: []string{"kill web 2s", "stop-sandbox sb0 << kill web"},
+			name: "a shorter grace period", seen: seen("sandbox:0", "web=running"), grace: new(int64(0)),
+			want: []string{"kill web 1s", "stop-sandbox sb0 << kill web"},
 		},
 		{
 			name: "unknown counts as running, created does not, a debugger does", seen: seen("-sandbox:0", "web=unknown", "log=created", "debugger=running"),
@@ -441,6 +563,13 @@ func TestMakeKill(t *testing.T) {
 		{
 			name: "two of a name, two sandboxes", seen: seen("sandbox:1", "sandbox:0", "web#1=running", "web@0=running"),
 			want: []string{"kill web 30s", "kill web web-0 30s", "stop-sandbox sb1 << kill web, kill web web-0", "stop-sandbox sb0 << kill web, kill web web-0"},
+		},
+		{
+			name: "sidecars in reverse, hooks at once", seen: seen("sandbox:0", "web=running", "mesh=running", "later=running"),
+			want: []string{
+				"kill web 30s", "pre-stop later 30s", "kill later 30s < pre-stop later << kill web",
+				"kill mesh 30s << kill web, kill later", "stop-sandbox sb0 << kill web, kill later, kill mesh",
+			},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

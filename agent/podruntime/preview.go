@@ -15,11 +15,11 @@ import (
 func (r *run) preview(ctx context.Context, s *Step) (title string, request json.Marshaler) {
 	switch s.Verb {
 	case VerbSandbox:
-		cfg, _, err := r.configure(s.Attempt)
+		req, _, err := r.sandboxRequest(ctx, s.Attempt)
 		if err != nil {
 			return "runtime.v1.RunPodSandboxRequest", note{"error": err.Error()}
 		}
-		return "runtime.v1.RunPodSandboxRequest", cri.Readable(&runtimeapi.RunPodSandboxRequest{Config: cfg})
+		return "runtime.v1.RunPodSandboxRequest", cri.Readable(req)
 	case VerbCreate:
 		req, err := r.createOnce(ctx, s)
 		if err != nil {
@@ -33,7 +33,11 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 		}
 		return "runtime.v1.StartContainerRequest", cri.Readable(&runtimeapi.StartContainerRequest{ContainerId: id})
 	case VerbKill:
-		return "runtime.v1.StopContainerRequest", cri.Readable(&runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: s.Grace})
+		return "runtime.v1.StopContainerRequest", cri.Readable(&runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: r.graceLeft(s.Grace, r.began)})
+	case VerbPostStart:
+		return "postStart hook", note{"container": r.targetOf(s), "hook": container(r.pod, s.Container).Lifecycle.PostStart}
+	case VerbPreStop:
+		return "preStop hook", note{"container": s.Target, "hook": preStop(r.pod, r.seen.Container(s.Target)), "seconds": s.Grace}
 	case VerbStopSandbox:
 		return "runtime.v1.StopPodSandboxRequest", cri.Readable(&runtimeapi.StopPodSandboxRequest{PodSandboxId: s.Target})
 	case VerbRemove:

@@ -25,6 +25,11 @@ func TestRandomPlans(t *testing.T) {
 				return noon.Add(time.Duration(r.IntN(3)-1) * time.Second)
 			},
 		}
+		bad := map[string]string{"": "liveness", names[r.IntN(len(names))] + "-2": "startup", "a-1": "liveness"}
+		if r.IntN(2) == 0 {
+			in.Failed = func(id string) (string, bool) { return bad[id], bad[id] != "" }
+			in.Started = func(*v1.Container, string) bool { return seed%3 > 0 }
+		}
 		plan := Make(in)
 		checkGraph(t, plan, seen)
 		checkKeeps(t, plan, seen, in)
@@ -52,7 +57,11 @@ func checkKeeps(t *testing.T, p Plan, seen *observe.Pod, in Inputs) {
 			}
 			spec := container(in.Pod, c.Name)
 			stray := seen.Sandbox() != nil && c.SandboxID != seen.Sandbox().ID
-			if !replaced && !stray && c.State == observe.Running && (spec == nil || !changed(spec, c)) {
+			unwell := in.Failed != nil
+			if unwell {
+				_, unwell = in.Failed(c.ID)
+			}
+			if !replaced && !stray && !p.Reset && !unwell && c.State == observe.Running && (spec == nil || !changed(spec, c)) {
 				t.Errorf("%q kills a container that runs as it should", s.ID)
 			}
 		case VerbCreate:
@@ -75,7 +84,9 @@ func checkKill(t *testing.T, p Plan, seen *observe.Pod) {
 	t.Helper()
 	targets := map[string]int{}
 	for _, s := range p.Steps {
-		targets[s.Target]++
+		if s.Verb != VerbPreStop {
+			targets[s.Target]++
+		}
 	}
 	if seen == nil {
 		return
@@ -103,18 +114,30 @@ func randomPod(r *rand.Rand) *v1.Pod {
 	p := podWith(policies[r.IntN(3)], names[:1+r.IntN(3)]...)
 	p.Spec.HostNetwork = r.IntN(10) == 0
 	for _, n := range names[3 : 3+r.IntN(4)] {
-		if r.IntN(2) == 0 {
+		if r.IntN(4) == 0 {
+			withInit(p, hooked(probed(sidecarNamed(n))))
+		} else if r.IntN(2) == 0 {
 			withInit(p, sidecarNamed(n))
 		} else {
 			withInit(p, containerNamed(n))
 		}
+	}
+	if r.IntN(4) == 0 {
+		withDebugger(p)
 	}
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
 		if r.IntN(3) == 0 {
 			c.Image, c.ImagePullPolicy = "same:1", []v1.PullPolicy{v1.PullAlways, v1.PullNever}[r.IntN(2)]
 		}
+		if r.IntN(4) == 0 {
+			*c = hooked(probed(*c))
+		}
 		if r.IntN(5) == 0 {
+			c.RestartPolicyRules = []v1.ContainerRestartRule{{
+				Action:    v1.ContainerRestartRuleActionRestartAllContainers,
+				ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{2}},
+			}}
 			c.RestartPolicy = new(v1.ContainerRestartPolicy(policies[r.IntN(3)]))
 		}
 	}
@@ -135,7 +158,7 @@ func randomSeen(r *rand.Rand) *observe.Pod {
 		p.Sandboxes = append(p.Sandboxes, s)
 	}
 	for attempt := 2; attempt >= 0; attempt-- {
-		for _, name := range append(slices.Clone(names), "debugger") {
+		for _, name := range append(slices.Clone(names), "debugger", "dbg") {
 			if r.IntN(3) > 0 {
 				continue
 			}

@@ -34,8 +34,12 @@ func restarts(pod *v1.Pod, c *v1.Container, last *observe.Container) bool {
 }
 
 // ruled reports whether one of the container's own rules restarts it.
-func ruled(c *v1.Container, code int32) bool {
-	for _, r := range c.RestartPolicyRules {
+func ruled(c *v1.Container, code int32) bool { return ruleFor(c, code) != nil }
+
+// ruleFor is the first of the container's own rules that the exit code matches, or nil.
+func ruleFor(c *v1.Container, code int32) *v1.ContainerRestartRule {
+	for i := range c.RestartPolicyRules {
+		r := &c.RestartPolicyRules[i]
 		if r.ExitCodes == nil {
 			continue
 		}
@@ -43,15 +47,15 @@ func ruled(c *v1.Container, code int32) bool {
 		switch r.ExitCodes.Operator {
 		case v1.ContainerRestartRuleOnExitCodesOpIn:
 			if has {
-				return true
+				return r
 			}
 		case v1.ContainerRestartRuleOnExitCodesOpNotIn:
 			if !has {
-				return true
+				return r
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // policyOf is the restart policy that holds for the container, for people.

@@ -29,6 +29,7 @@ type run struct {
 	plan  Plan
 	lease lease
 	gated bool
+	began time.Time
 
 	sandboxID     string
 	sandboxConfig *runtimeapi.PodSandboxConfig
@@ -42,6 +43,7 @@ type run struct {
 	images  map[string]image.Result
 	created map[string]string // container name → id
 	started map[string]bool
+	said    map[string]bool // containers of which it was told that they are killed
 	reasons map[string]Reason
 	retryAt time.Time
 }
@@ -50,10 +52,10 @@ type run struct {
 // failed; what depends on a failed step is not done and not an error of its own.
 func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *observe.Pod, plan Plan, order uint64) (*run, error) {
 	run := &run{
-		Runtime: r, pod: pod, ref: podid.Ref(pod), seen: seen, plan: plan,
+		Runtime: r, pod: pod, ref: podid.Ref(pod), seen: seen, plan: plan, began: time.Now(),
 		lease:    lease{slots: r.cfg.Slots, order: order, bus: r.cfg.Bus},
 		requests: map[string]*runtimeapi.CreateContainerRequest{},
-		images:   map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, reasons: map[string]Reason{},
+		images:   map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, said: map[string]bool{}, reasons: map[string]Reason{},
 	}
 	if s := seen.Sandbox(); s != nil {
 		run.sandboxID, run.podIPs = s.ID, s.IPs
@@ -91,6 +93,8 @@ func (r *run) all(ctx context.Context) error {
 		index[r.plan.Steps[i].ID] = i
 	}
 	results := make(chan ended, len(r.plan.Steps))
+	impatient, stop := r.impatience()
+	defer stop()
 	var errs []error
 	var refused *refusal
 	for {
@@ -108,7 +112,12 @@ func (r *run) all(ctx context.Context) error {
 			}
 			return errors.Join(errs...)
 		}
-		e := <-results
+		var e ended
+		select {
+		case e = <-results:
+		case <-impatient: // some step need not wait for others any longer
+			continue
+		}
 		state[e.step] = done
 		if e.err != nil {
 			state[e.step] = failed
@@ -136,7 +145,7 @@ func (r *run) launch(ctx context.Context, state []progress, index map[string]int
 		for i := range r.plan.Steps {
 			s := &r.plan.Steps[i]
 			if state[i] == waiting {
-				switch next := readiness(s, state, index); {
+				switch next := readiness(s, state, index, time.Since(r.began)); {
 				case next == skipped:
 					state[i] = skipped
 					again = true
@@ -154,8 +163,21 @@ func (r *run) launch(ctx context.Context, state []progress, index map[string]int
 	return busy, work
 }
 
+// impatience sends when the patience of a step has run out.
+func (r *run) impatience() (<-chan time.Time, func()) {
+	var at time.Duration
+	for i := range r.plan.Steps {
+		at = max(at, time.Duration(r.plan.Steps[i].Patience)*time.Second)
+	}
+	if at == 0 {
+		return nil, func() {}
+	}
+	t := time.NewTimer(at)
+	return t.C, func() { t.Stop() }
+}
+
 // readiness says whether a waiting step may run now, never, or must wait.
-func readiness(s *Step, state []progress, index map[string]int) progress {
+func readiness(s *Step, state []progress, index map[string]int, elapsed time.Duration) progress {
 	ready := running
 	for _, id := range s.Needs {
 		switch state[index[id]] {
@@ -165,6 +187,9 @@ func readiness(s *Step, state []progress, index map[string]int) progress {
 			ready = waiting
 		case done:
 		}
+	}
+	if s.Patience > 0 && elapsed >= time.Duration(s.Patience)*time.Second {
+		return ready
 	}
 	for _, id := range s.After {
 		if st := state[index[id]]; st == waiting || st == running {
@@ -234,6 +259,10 @@ func (r *run) act(ctx context.Context, s *Step) error {
 		return r.create(ctx, s)
 	case VerbStart:
 		return r.start(ctx, s)
+	case VerbPostStart:
+		return r.postStart(ctx, s)
+	case VerbPreStop:
+		return r.preStop(ctx, s)
 	case VerbKill:
 		return r.kill(ctx, s)
 	case VerbStopSandbox:
@@ -243,7 +272,7 @@ func (r *run) act(ctx context.Context, s *Step) error {
 	case VerbRemoveSandbox:
 		return r.removeSandbox(ctx, s)
 	case VerbUnmount:
-		return r.cfg.Volumes.Unmount(ctx, r.ref)
+		return r.unmount(ctx)
 	case VerbRemoveCgroup:
 		return r.cfg.Cgroups.DestroyPod(ctx, r.pod.UID)
 	case VerbRemoveDirs:
@@ -260,7 +289,7 @@ func (v Verb) runtimeWork() bool {
 	switch v {
 	case VerbCgroup, VerbDirs, VerbSandbox, VerbCreate, VerbStart, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
 		return true
-	case VerbVolumes, VerbImage, VerbKill, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
+	case VerbVolumes, VerbImage, VerbPostStart, VerbPreStop, VerbKill, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
 	}
 	return false
 }
@@ -270,7 +299,7 @@ func (v Verb) runtimeWork() bool {
 func (r *run) note(ctx context.Context, s *Step, err error) error {
 	var refused *refusal
 	ours := ctx.Err() != nil || errors.As(err, &refused)
-	if !ours && (s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart) {
+	if !ours && (s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart || s.Verb == VerbPostStart) {
 		reason, retry := reasonOf(s.Verb, err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -288,7 +317,7 @@ func (r *run) targetOf(s *Step) string {
 	switch s.Verb { //nolint:exhaustive // only these make something
 	case VerbSandbox:
 		return r.sandboxID
-	case VerbCreate, VerbStart:
+	case VerbCreate, VerbStart, VerbPostStart:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.created[s.Container]

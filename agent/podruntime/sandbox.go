@@ -12,31 +12,74 @@ import (
 // configure makes the sandbox's config, once per run: creating a container needs it too.
 func (r *run) configure(attempt uint32) (*runtimeapi.PodSandboxConfig, []criconfig.Warning, error) {
 	dns, warnings := r.cfg.DNS(r.pod)
-	cfg, err := criconfig.Sandbox(r.pod, r.cfg.Node, criconfig.SandboxInput{
-		Attempt: attempt, CgroupParent: r.cfg.Cgroups.PodParent(r.pod), DNS: dns,
-	})
+	in := criconfig.SandboxInput{Attempt: attempt, CgroupParent: r.cfg.Cgroups.PodParent(r.pod), DNS: dns}
+	var err error
+	if in.UserNS, err = r.userNS(); err != nil {
+		return nil, nil, err
+	}
+	if r.cfg.ExtraGroups != nil {
+		in.ExtraGroups = r.cfg.ExtraGroups(r.pod)
+	}
+	cfg, err := criconfig.Sandbox(r.pod, r.cfg.Node, in)
 	return cfg, warnings, err
+}
+
+// userNS is the pod's user namespace, nil when it has the node's.
+func (r *run) userNS() (*runtimeapi.UserNamespace, error) {
+	if r.cfg.UserNS == nil {
+		return nil, nil
+	}
+	ns, err := r.cfg.UserNS.Of(r.pod)
+	if err != nil {
+		return nil, fmt.Errorf("user namespace of %s: %w", r.ref, err)
+	}
+	return ns, nil
+}
+
+// sandboxRequest is what makes the pod's sandbox.
+func (r *run) sandboxRequest(ctx context.Context, attempt uint32) (*runtimeapi.RunPodSandboxRequest, []criconfig.Warning, error) {
+	cfg, warnings, err := r.configure(attempt)
+	if err != nil {
+		return nil, nil, err
+	}
+	req := &runtimeapi.RunPodSandboxRequest{Config: cfg}
+	if r.cfg.RuntimeHandler != nil {
+		if req.RuntimeHandler, err = r.cfg.RuntimeHandler(ctx, r.pod); err != nil {
+			return nil, nil, fmt.Errorf("runtime class of %s: %w", r.ref, err)
+		}
+	}
+	return req, warnings, nil
 }
 
 // runSandbox makes the sandbox and learns its addresses.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go, createPodSandbox.
 func (r *run) runSandbox(ctx context.Context, s *Step) error {
-	cfg, warnings, err := r.configure(s.Attempt)
+	if r.seen.Sandbox() != nil {
+		r.say(ctx, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", "")
+	}
+	req, warnings, err := r.sandboxRequest(ctx, s.Attempt)
 	if err != nil {
+		r.say(ctx, "Warning", "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error(), "")
 		return err
 	}
 	for _, w := range warnings {
 		r.say(ctx, "Warning", w.Reason, w.Message, "")
 	}
-	res, err := r.cfg.Sandboxes.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: cfg})
+	res, err := r.cfg.Sandboxes.RunPodSandbox(ctx, req)
 	if err != nil {
-		r.say(ctx, "Warning", "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error(), "")
+		if ctx.Err() == nil { // a pod that was deleted meanwhile is not at fault
+			r.say(ctx, "Warning", "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error(), "")
+		}
 		return fmt.Errorf("create sandbox for %s: %w", r.ref, err)
 	}
-	r.sandboxConfig, r.sandboxID = cfg, res.GetPodSandboxId()
+	r.sandboxConfig, r.sandboxID = req.GetConfig(), res.GetPodSandboxId()
 	r.acted(r.pod.UID, func(k *knowledge) { k.sandboxes[r.sandboxID] = true })
-	return r.readIPs(ctx)
+	err = r.readIPs(ctx)
+	if err != nil && ctx.Err() == nil {
+		r.say(ctx, "Warning", "FailedPodSandBoxStatus", "Unable to get pod sandbox status: "+err.Error(), "")
+	}
+	return err
 }
 
 // readIPs asks for the sandbox's addresses, which env and the hosts file may name.

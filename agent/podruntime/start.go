@@ -19,11 +19,11 @@ func (r *run) start(ctx context.Context, s *Step) error {
 		r.mu.Unlock()
 	}
 	_, err := r.cfg.Containers.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: id})
-	if last := r.seen.Newest(s.Container); last != nil && last.State == observe.Exited && (err == nil || r.sandboxLives(ctx)) {
+	if last := lastExited(r.seen, s.Container); last != nil && (err == nil || r.sandboxLives(ctx)) {
 		r.cfg.Backoff.next(keyOf(r.pod, container(r.pod, s.Container)), last.FinishedAt, time.Now())
 	}
 	if err != nil {
-		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
+		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return fmt.Errorf("start container %s: %w", s.Container, err)
 	}
 	r.mu.Lock()

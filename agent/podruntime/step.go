@@ -18,6 +18,8 @@ const (
 	VerbSandbox       Verb = "sandbox"
 	VerbCreate        Verb = "create"
 	VerbStart         Verb = "start"
+	VerbPostStart     Verb = "post-start"
+	VerbPreStop       Verb = "pre-stop"
 	VerbKill          Verb = "kill"
 	VerbStopSandbox   Verb = "stop-sandbox"
 	VerbRemove        Verb = "remove"
@@ -42,8 +44,13 @@ type Step struct {
 	Target string
 	// Attempt is the sandbox's or container's attempt.
 	Attempt uint32
-	// Grace is the grace period of a kill, in seconds.
+	// Grace is the grace period of a kill, in seconds, counted from the plan's begin: hooks and
+	// the wait for others use it up.
 	Grace int64
+	// Patience is how long After is waited for, in seconds from the plan's begin; 0 is for ever.
+	Patience int64
+	// Message is what users are told of a kill; "" for the usual words.
+	Message string
 	// Reason says why the step is in the plan.
 	Reason string
 }
@@ -63,6 +70,8 @@ type Plan struct {
 	Init string
 	// Finished says that no container runs and none will: the pod is over.
 	Finished bool
+	// Reset says that all containers are removed, to begin anew once they are.
+	Reset bool
 }
 
 // Reason is why a container waits, in the words that users know.

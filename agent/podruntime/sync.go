@@ -1,11 +1,14 @@
 package podruntime
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
+	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,12 +44,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 	if err != nil {
 		return Outcome{}, err
 	}
-	plan := Make(Inputs{
-		Pod: pod, Seen: seen, Now: time.Now(), Prepared: r.prepared(pod.UID),
-		NotBefore: func(c *v1.Container, last *observe.Container) time.Time {
-			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt)
-		},
-	})
+	plan := Make(r.inputs(pod, seen))
 	r.publishDecisions(ctx, pod, plan.Decisions)
 	if err := r.possible(ctx, pod, &plan); err != nil {
 		return Outcome{RetryAt: time.Now().Add(hopeless)}, err
@@ -56,11 +54,33 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 	out.RetryAt = earlier(out.RetryAt, run.retryAt)
 	if err == nil {
 		out.Init = plan.Init
+		if plan.Reset {
+			out.RetryAt = time.Now()
+		}
 	}
 	r.learn(pod.UID, func(k *knowledge) { k.init = out.Init })
 	out.Running = !plan.Finished && r.allRunning(pod, seen, run)
 	r.setReasons(pod.UID, plan.Waiting, run.reasons)
 	return out, err
+}
+
+// inputs are all that a plan depends on, as it is now.
+func (r *Runtime) inputs(pod *v1.Pod, seen *observe.Pod) Inputs {
+	in := Inputs{
+		Pod: pod, Seen: seen, Now: time.Now(), Prepared: r.prepared(pod.UID),
+		NotBefore: func(c *v1.Container, last *observe.Container) time.Time {
+			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt)
+		},
+		Attempt: func(name string) uint32 { return attemptsLogged(r.cfg.Node.LogRoot, pod, name) },
+	}
+	if p := r.cfg.Probes; p != nil {
+		in.Failed = func(id string) (string, bool) {
+			probe, _, failed := p.Failed(id)
+			return probe, failed
+		}
+		in.Started = func(c *v1.Container, id string) bool { return p.Started(pod, c, id) }
+	}
+	return in
 }
 
 // hopeless is when to look again at a pod that only a change can help, which is seen at once.
@@ -84,7 +104,7 @@ func (r *Runtime) possible(ctx context.Context, pod *v1.Pod, plan *Plan) error {
 		}
 	}
 	if !maps.Equal(all, r.Reasons(pod.UID)) {
-		trace.Point(r.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: "Warning", Reason: why.Reason, Message: why.Message})
+		r.tell(ctx, pod, "", "Warning", why.Reason, why.Message)
 	}
 	r.setReasons(pod.UID, all)
 	return err
@@ -144,8 +164,12 @@ func (r *Runtime) publishDecisions(ctx context.Context, pod *v1.Pod, ds []trace.
 		same := r.verdicts[pod.UID][d.Subject] == said && d.Verdict != "restart"
 		r.verdicts[pod.UID][d.Subject] = said
 		r.mu.Unlock()
-		if !same {
-			trace.Point(r.cfg.Bus, trace.FromContext(ctx), d)
+		if same {
+			continue
+		}
+		trace.Point(r.cfg.Bus, trace.FromContext(ctx), d)
+		if d.Verdict == "wait" {
+			r.tell(ctx, pod, d.Subject, "Warning", "BackOff", fmt.Sprintf("Back-off restarting failed container %s in pod %s", d.Subject, formatPod(pod)))
 		}
 	}
 }
@@ -185,9 +209,23 @@ func reasonOf(verb Verb, err error) (Reason, time.Time) {
 	if cfg, ok := errors.AsType[*criconfig.Error](err); ok {
 		return Reason{Reason: cfg.Reason, Message: cfg.Error()}, time.Time{}
 	}
+	if hook, ok := errors.AsType[*hookError](err); ok {
+		return Reason{Reason: "PostStartHookError", Message: cmp.Or(hook.output, hook.err.Error())}, time.Time{}
+	}
 	reason := "CreateContainerError"
 	if verb == VerbStart {
 		reason = "RunContainerError"
 	}
-	return Reason{Reason: reason, Message: err.Error()}, time.Time{}
+	return Reason{Reason: reason, Message: message(err)}, time.Time{}
+}
+
+// message is what the runtime said, without what says that it was the runtime.
+func message(err error) string {
+	if s, ok := errors.AsType[interface {
+		error
+		GRPCStatus() *status.Status
+	}](err); ok {
+		return s.GRPCStatus().Message()
+	}
+	return err.Error()
 }

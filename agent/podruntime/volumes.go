@@ -32,14 +32,14 @@ func (r *run) mount(ctx context.Context) error {
 //
 // Upstream: pkg/volume/util/subpath; there a bind mount also closes the window
 // between this check and the runtime's mount.
-func (r *run) subPaths(c *v1.Container, env []criconfig.Var) (map[int]string, error) {
+func (r *run) subPaths(ctx context.Context, c *v1.Container, env []criconfig.Var) (map[int]string, error) {
 	var out map[int]string
 	for i := range c.VolumeMounts {
 		m := &c.VolumeMounts[i]
 		if m.SubPath == "" && m.SubPathExpr == "" {
 			continue
 		}
-		path, err := r.subPath(m, env)
+		path, err := r.subPath(ctx, c.Name, i, m, env)
 		if err != nil {
 			return nil, &criconfig.Error{
 				Reason: criconfig.ReasonContainerConfig, Container: c.Name,
@@ -54,7 +54,7 @@ func (r *run) subPaths(c *v1.Container, env []criconfig.Var) (map[int]string, er
 	return out, nil
 }
 
-func (r *run) subPath(m *v1.VolumeMount, env []criconfig.Var) (string, error) {
+func (r *run) subPath(ctx context.Context, container string, i int, m *v1.VolumeMount, env []criconfig.Var) (string, error) {
 	sub, err := criconfig.SubPath(m, env)
 	if err != nil {
 		return "", err
@@ -63,9 +63,20 @@ func (r *run) subPath(m *v1.VolumeMount, env []criconfig.Var) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("volume %q is not mounted", m.Name)
 	}
-	root, err := os.OpenRoot(vol.HostPath)
+	if vol.Image != nil || sub == "" {
+		return "", nil // the runtime sees to it
+	}
+	if r.cfg.SubPath != nil {
+		return r.cfg.SubPath.Prepare(ctx, r.pod, container, i, vol.HostPath, sub)
+	}
+	return subPathIn(m.Name, vol.HostPath, sub)
+}
+
+// subPathIn resolves a path below a volume where nobody does better.
+func subPathIn(name, volume, sub string) (string, error) {
+	root, err := os.OpenRoot(volume)
 	if err != nil {
-		return "", fmt.Errorf("volume %q: %w", m.Name, err)
+		return "", fmt.Errorf("volume %q: %w", name, err)
 	}
 	defer root.Close() //nolint:errcheck // nothing was written through it
 	if _, err := root.Stat(sub); os.IsNotExist(err) {
@@ -75,7 +86,7 @@ func (r *run) subPath(m *v1.VolumeMount, env []criconfig.Var) (string, error) {
 	} else if err != nil {
 		return "", fmt.Errorf("subPath %q leads out of the volume or cannot be read: %w", sub, err)
 	}
-	base, err := filepath.EvalSymlinks(vol.HostPath)
+	base, err := filepath.EvalSymlinks(volume)
 	if err != nil {
 		return "", err
 	}
@@ -87,4 +98,14 @@ func (r *run) subPath(m *v1.VolumeMount, env []criconfig.Var) (string, error) {
 		return "", fmt.Errorf("subPath %q leads out of the volume", sub)
 	}
 	return full, nil
+}
+
+// unmount returns when none of the pod's volumes is mounted, nor anything below them.
+func (r *run) unmount(ctx context.Context) error {
+	if r.cfg.SubPath != nil {
+		if err := r.cfg.SubPath.Clean(ctx, r.pod.UID, ""); err != nil {
+			return fmt.Errorf("clean subPaths: %w", err)
+		}
+	}
+	return r.cfg.Volumes.Unmount(ctx, r.ref)
 }

@@ -1,0 +1,98 @@
+package podruntime
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+)
+
+// keep reports whether a running container may go on. One that may not is killed, and started again
+// where its policy says so: its rules have no say, there is no exit code yet.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.
+func (p *planner) keep(c *v1.Container, cur *observe.Container, kind string) bool {
+	kill := Step{Grace: podid.GracePeriod(p.Pod, nil)}
+	again := policyOf(p.Pod, c) != string(v1.RestartPolicyNever)
+	var notBefore time.Time
+	if changed(c, cur) {
+		kill.Reason = "its definition changed"
+		kill.Message = fmt.Sprintf("%s %s definition changed", kind, c.Name)
+		again = true
+	} else if probe, failed := p.failed(cur.ID); failed {
+		kill.Reason = "its " + probe + " probe failed"
+		kill.Message = fmt.Sprintf("%s %s failed %s probe", kind, c.Name, probe)
+		kill.Grace = probeGrace(p.Pod, c, probe)
+		if last := lastExited(p.Seen, c.Name); last != nil {
+			notBefore = p.NotBefore(c, last)
+		}
+	} else {
+		return true
+	}
+	if again && kind == "Container" {
+		kill.Message += ", will be restarted"
+	}
+	p.Why = "container " + c.Name + ": " + kill.Reason
+	killed := p.kill(cur, kill)
+	switch {
+	case !again:
+		p.running++ // until it is seen to have ended
+		p.decide(c, cur, "kill", kill.Reason+" and restartPolicy is "+policyOf(p.Pod, c))
+	case notBefore.After(p.Now):
+		p.pending++
+		p.backOff(c, cur, kill.Reason, notBefore, notBefore.Sub(lastExited(p.Seen, c.Name).FinishedAt))
+	default:
+		p.start(c, kill.Reason, killed)
+	}
+	return false
+}
+
+func (p *planner) failed(id string) (probe string, failed bool) {
+	if p.Failed == nil {
+		return "", false
+	}
+	return p.Failed(id)
+}
+
+// killUnknown ends what may run, lest two of a container run at once.
+func (p *planner) killUnknown(cur *observe.Container) []string {
+	return []string{p.kill(cur, Step{
+		Grace: podid.GracePeriod(p.Pod, nil), Reason: "its state is unknown",
+		Message: `Container is in "unknown" state, try killing it before restart`,
+	})}
+}
+
+// kill plans the end of a container: its preStop hook, then the kill itself.
+func (p *planner) kill(cur *observe.Container, s Step) string {
+	return addKill(&p.Plan, p.Pod, cur, s)
+}
+
+// lastExited is the newest container of that name that has ended.
+func lastExited(seen *observe.Pod, name string) *observe.Container {
+	if seen == nil {
+		return nil
+	}
+	for i := range seen.Containers {
+		if c := &seen.Containers[i]; c.Name == name && c.State == observe.Exited {
+			return c
+		}
+	}
+	return nil
+}
+
+// probeGrace is what a container gets whose probe failed, in seconds.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod.
+func probeGrace(pod *v1.Pod, c *v1.Container, probe string) int64 {
+	spec := c.LivenessProbe
+	if probe == "startup" {
+		spec = c.StartupProbe
+	}
+	if pod.DeletionGracePeriodSeconds == nil && spec != nil && spec.TerminationGracePeriodSeconds != nil {
+		return *spec.TerminationGracePeriodSeconds
+	}
+	return podid.GracePeriod(pod, nil)
+}

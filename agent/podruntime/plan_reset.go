@@ -1,0 +1,73 @@
+package podruntime
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// resets reports whether a container has ended in a way by which its rules restart all of the pod.
+//
+// Upstream: pkg/kubelet/container/helpers.go, ShouldAllContainersRestart.
+func (p *planner) resets() bool {
+	if p.Pod.DeletionTimestamp != nil {
+		return false
+	}
+	for _, list := range [][]v1.Container{p.Pod.Spec.InitContainers, p.Pod.Spec.Containers} {
+		for i := range list {
+			if cur := p.Seen.Newest(list[i].Name); cur != nil && restartsAll(&list[i], cur) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func restartsAll(c *v1.Container, cur *observe.Container) bool {
+	if cur.State != observe.Exited {
+		return false
+	}
+	rule := ruleFor(c, cur.ExitCode)
+	return rule != nil && rule.Action == v1.ContainerRestartRuleActionRestartAllContainers
+}
+
+// reset plans the removal of all containers, those whose end is the reason last: until they are
+// gone, it can be seen that the others must go.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, getContainersToReset.
+func (p *planner) reset() Plan {
+	p.Why, p.Reset = "a container's restart rules restart all containers", true
+	var sources []*observe.Container
+	var removed []string
+	for _, list := range [][]v1.Container{p.Pod.Spec.Containers, p.Pod.Spec.InitContainers} {
+		for i := range list {
+			for j := range p.Seen.Containers {
+				switch c := &p.Seen.Containers[j]; {
+				case c.Name != list[i].Name:
+				case restartsAll(&list[i], c):
+					sources = append(sources, c)
+				default:
+					removed = append(removed, p.remove(c, nil))
+				}
+			}
+		}
+	}
+	for _, c := range sources {
+		p.decide(container(p.Pod, c.Name), c, "restart", "its rules restart all containers of the pod")
+		p.remove(c, removed)
+	}
+	return p.Plan
+}
+
+func (p *planner) remove(c *observe.Container, needs []string) string {
+	if c.State == observe.Running || c.State == observe.Unknown {
+		needs = append(needs, p.add(Step{
+			ID: "kill " + c.Name + " " + shortID(c.ID), Verb: VerbKill, Container: c.Name, Target: c.ID,
+			Reason: "all containers restart", Message: "killing",
+		}))
+	}
+	return p.add(Step{
+		ID: "remove " + c.Name + " " + shortID(c.ID), Verb: VerbRemove, Container: c.Name, Target: c.ID,
+		Needs: needs, Reason: "all containers restart",
+	})
+}
