@@ -1,0 +1,160 @@
+package allocatable
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Config is what of a machine is for pods, as in the KubeletConfiguration.
+type Config struct {
+	MaxPods     int32
+	PodsPerCore int32 // 0 is no such limit.
+	// KubeReserved and SystemReserved are quantities by resource: cpu, memory, ephemeral-storage, pid, hugepages-*.
+	KubeReserved, SystemReserved map[string]string
+	// EvictionHard is quantities or percentages by signal; memory.available and nodefs.available are reserved.
+	EvictionHard map[string]string
+}
+
+// Resources is what a node has.
+type Resources struct {
+	// Capacity is the machine's; Allocatable is what pods may request.
+	Capacity, Allocatable v1.ResourceList
+	// Enforced is what pods may use: Capacity without the reservations, but with the eviction threshold, at which pods
+	// are evicted rather than stopped by the kernel. It is for the cgroup of all pods.
+	Enforced v1.ResourceList
+}
+
+// Compute returns what a machine has for pods. Errors name the field; a reservation above the capacity is one.
+//
+// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, pkg/kubelet/nodestatus/setters.go (MachineInfo).
+func Compute(m Machine, cfg Config) (Resources, error) {
+	r := Resources{Capacity: capacity(m, cfg), Allocatable: v1.ResourceList{}, Enforced: v1.ResourceList{}}
+	kube, err := quantities("kubeReserved", cfg.KubeReserved)
+	system, err2 := quantities("systemReserved", cfg.SystemReserved)
+	evict, err3 := evictionReservation(cfg.EvictionHard, r.Capacity)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return Resources{}, err
+	}
+	var over []error
+	for _, name := range sortedNames(r.Capacity) {
+		has := r.Capacity[name]
+		enforced := less(has, kube[name], system[name])
+		r.Enforced[name] = notNegative(enforced)
+		left := less(enforced, evict[name])
+		if left.Sign() < 0 {
+			over = append(over, fmt.Errorf("%s: kubeReserved, systemReserved and evictionHard together are more than the capacity of %s", name, has.String()))
+		}
+		r.Allocatable[name] = notNegative(left)
+	}
+	if len(over) > 0 {
+		return Resources{}, errors.Join(over...)
+	}
+	memory := r.Allocatable[v1.ResourceMemory]
+	for name, q := range r.Capacity {
+		if strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) {
+			memory.Sub(q) // huge pages are taken from memory for good
+		}
+	}
+	r.Allocatable[v1.ResourceMemory] = notNegative(memory)
+	return r, nil
+}
+
+func capacity(m Machine, cfg Config) v1.ResourceList {
+	pods := int64(cfg.MaxPods)
+	if cfg.PodsPerCore > 0 {
+		pods = min(pods, m.CPUs*int64(cfg.PodsPerCore))
+	}
+	list := v1.ResourceList{
+		v1.ResourceCPU:              *resource.NewMilliQuantity(m.CPUs*1000, resource.DecimalSI),
+		v1.ResourceMemory:           *resource.NewQuantity(m.Memory, resource.BinarySI),
+		v1.ResourcePods:             *resource.NewQuantity(pods, resource.DecimalSI),
+		v1.ResourceEphemeralStorage: *resource.NewQuantity(m.Disk, resource.BinarySI),
+	}
+	for size, bytes := range m.HugePages {
+		name := v1.ResourceHugePagesPrefix + resource.NewQuantity(size, resource.BinarySI).String()
+		list[v1.ResourceName(name)] = *resource.NewQuantity(bytes, resource.BinarySI)
+	}
+	return list
+}
+
+// evictionReservation is what hard eviction keeps free.
+//
+// Upstream: pkg/kubelet/cm/helpers.go, hardEvictionReservation.
+func evictionReservation(hard map[string]string, has v1.ResourceList) (v1.ResourceList, error) {
+	out := v1.ResourceList{}
+	var errs []error
+	for signal, name := range map[string]v1.ResourceName{"memory.available": v1.ResourceMemory, "nodefs.available": v1.ResourceEphemeralStorage} {
+		text, ok := hard[signal]
+		if !ok {
+			continue
+		}
+		q, err := threshold(text, has[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("evictionHard[%q]: %w", signal, err))
+			continue
+		}
+		out[name] = q
+	}
+	return out, errors.Join(errs...)
+}
+
+// threshold is a quantity, or a percentage of what there is.
+func threshold(text string, of resource.Quantity) (resource.Quantity, error) {
+	number, isPercent := strings.CutSuffix(text, "%")
+	if !isPercent {
+		q, err := resource.ParseQuantity(text)
+		if err != nil {
+			return q, fmt.Errorf("%q is neither a quantity, as 100Mi, nor a percentage, as 10%%", text)
+		}
+		return q, nil
+	}
+	p, err := strconv.ParseFloat(number, 32)
+	if err != nil {
+		return resource.Quantity{}, fmt.Errorf("%q is no percentage, as 10%%", text)
+	}
+	return *resource.NewQuantity(int64(float64(of.Value())*float64(float32(p)/100)), resource.BinarySI), nil
+}
+
+func quantities(field string, in map[string]string) (v1.ResourceList, error) {
+	out := v1.ResourceList{}
+	var errs []error
+	for name, text := range in {
+		q, err := resource.ParseQuantity(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s[%q]: %q is no quantity, as 500m or 1Gi", field, name, text))
+			continue
+		}
+		out[v1.ResourceName(name)] = q
+	}
+	return out, errors.Join(errs...)
+}
+
+func less(q resource.Quantity, by ...resource.Quantity) resource.Quantity {
+	q = q.DeepCopy()
+	for _, b := range by {
+		q.Sub(b)
+	}
+	return q
+}
+
+func notNegative(q resource.Quantity) resource.Quantity {
+	if q.Sign() < 0 {
+		q.Set(0)
+	}
+	return q
+}
+
+func sortedNames(list v1.ResourceList) []v1.ResourceName {
+	names := make([]v1.ResourceName, 0, len(list))
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

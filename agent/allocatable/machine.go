@@ -1,0 +1,93 @@
+package allocatable
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Machine is what the machine has.
+type Machine struct {
+	CPUs   int64
+	Memory int64 // Bytes.
+	Swap   int64 // Bytes.
+	Disk   int64 // Bytes, of the file system of the agent's root directory.
+	// HugePages is the bytes reserved by page size in bytes, also those sizes of which there are none.
+	HugePages map[int64]int64
+}
+
+// ReadMachine reads the machine's figures from /proc and /sys below root ("/" in earnest), and the size of the file system of dir.
+func ReadMachine(root, dir string) (Machine, error) {
+	m := Machine{CPUs: cpus(root), HugePages: hugePages(root)}
+	text, err := os.ReadFile(filepath.Join(root, "proc/meminfo"))
+	if err != nil {
+		return m, fmt.Errorf("read the memory's size: %w", err)
+	}
+	m.Memory, m.Swap = meminfo(text, "MemTotal"), meminfo(text, "SwapTotal")
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return m, fmt.Errorf("size of the file system of %s: %w", dir, err)
+	}
+	m.Disk = int64(fs.Blocks) * fs.Bsize //nolint:gosec // no disk has 2^63 blocks
+	return m, nil
+}
+
+// cpus counts what the kernel has, not what this process may run on.
+func cpus(root string) int64 {
+	text, err := os.ReadFile(filepath.Join(root, "proc/cpuinfo"))
+	var n int64
+	if err == nil {
+		for line := range bytes.Lines(text) {
+			if name, _, ok := bytes.Cut(line, []byte(":")); ok && string(bytes.TrimSpace(name)) == "processor" {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		n = int64(runtime.NumCPU())
+	}
+	return n
+}
+
+func meminfo(text []byte, field string) int64 {
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == field+":" {
+			kib, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				return 0
+			}
+			return kib * 1024
+		}
+	}
+	return 0
+}
+
+func hugePages(root string) map[int64]int64 {
+	dirs, err := filepath.Glob(filepath.Join(root, "sys/kernel/mm/hugepages/hugepages-*kB"))
+	if err != nil || len(dirs) == 0 {
+		return nil
+	}
+	out := map[int64]int64{}
+	for _, dir := range dirs {
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(dir), "hugepages-"), "kB"), 10, 64)
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "nr_hugepages"))
+		if err != nil {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		if err != nil {
+			continue
+		}
+		out[kib*1024] = n * kib * 1024
+	}
+	return out
+}
