@@ -1,0 +1,169 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxTries is how often an attempt that cannot be made is tried. A failure is not that.
+const maxTries = 3
+
+// maxSaid is how many bytes of a probe's output go on the bus.
+const maxSaid = 256
+
+// attempt is one attempt, as it was when it began.
+type attempt struct {
+	pod         *v1.Pod
+	container   *v1.Container
+	containerID string
+	kind        Kind
+	probe       *v1.Probe
+	timeout     time.Duration
+	early       bool
+}
+
+// outcome is what became of an attempt. With an error it could not be made.
+type outcome struct {
+	ok      bool
+	warning bool
+	output  string
+	err     error
+}
+
+func success(output string) outcome { return outcome{ok: true, output: output} }
+func failure(output string) outcome { return outcome{output: output} }
+
+func (o outcome) String() string {
+	switch {
+	case o.err != nil:
+		return "error"
+	case o.warning:
+		return "warning"
+	case o.ok:
+		return "success"
+	}
+	return "failure"
+}
+
+// attempt makes an attempt, counts its result and tells of it.
+func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent trace.Span, a *attempt) {
+	began := time.Now()
+	ev := trace.ProbeAttempt{
+		Container: a.container.Name, ContainerID: a.containerID, Probe: a.kind.String(),
+		How: how(a.probe), Early: a.early,
+	}
+	span := trace.Begin(p.cfg.Bus, parent, ev)
+	ctx = trace.ContextWith(ctx, span)
+	var o outcome
+	for range maxTries {
+		if o = p.perform(ctx, a); o.err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+
+	p.mu.Lock()
+	valid := turn == t.turn
+	if valid {
+		p.count(t, a, o, began, &ev)
+		ev.Result, ev.Output = o.String(), cut(o.output)
+		if o.err != nil {
+			ev.Output = cut(o.err.Error())
+		}
+	}
+	p.mu.Unlock()
+	trace.End(p.cfg.Bus, span, ev)
+	if valid {
+		p.tell(ctx, a, o)
+	}
+}
+
+// count takes a result into account and arms the next attempt. The caller holds mu.
+//
+// Upstream: pkg/kubelet/prober/worker.go, doProbe.
+func (p *Prober) count(t *target, a *attempt, o outcome, began time.Time, ev *trace.ProbeAttempt) {
+	t.cancel = nil
+	defer func() { ev.State = t.value.String() }()
+	if o.err != nil || a.early && !o.ok {
+		p.after(t, began, time.Now())
+		return
+	}
+	result := Failure
+	if o.ok {
+		result = Success
+	} else {
+		t.said = o.output
+	}
+	if t.last != result {
+		t.last, t.run = result, 0
+	}
+	t.run++
+	ev.Count, ev.Threshold = t.run, t.threshold(result)
+	if t.run >= ev.Threshold {
+		p.settle(t, result)
+	}
+	if o.ok && a.early { // up, though it may take more successes: these come in their time
+		t.counts = began
+	}
+	p.after(t, began, time.Now())
+}
+
+// settle makes a result what the probe says.
+func (p *Prober) settle(t *target, result Result) {
+	if t.kind == Startup || t.kind == Liveness && result == Failure {
+		t.held, t.run = true, 0
+	}
+	if t.value == result {
+		return
+	}
+	t.value = result
+	p.push(Update{UID: t.pod.pod.UID, Probe: t.kind, Container: t.spec.Name, ContainerID: t.id, Result: result})
+	if t.kind == Startup && result == Success {
+		for _, other := range []Kind{Readiness, Liveness} {
+			if gated := t.probes[other]; gated != nil {
+				p.first(gated, time.Now())
+			}
+		}
+	}
+}
+
+// tell makes the events that users see.
+//
+// Upstream: pkg/kubelet/prober/prober.go, probe.
+func (p *Prober) tell(ctx context.Context, a *attempt, o outcome) {
+	reason, message := "Unhealthy", ""
+	switch {
+	case a.early && !o.ok:
+		return
+	case o.err != nil:
+		message = fmt.Sprintf("%s probe errored and resulted in unknown state: %v", a.kind.title(), o.err)
+	case o.warning:
+		reason, message = "ProbeWarning", fmt.Sprintf("%s probe warning: %s", a.kind.title(), o.output)
+	case !o.ok:
+		message = fmt.Sprintf("%s probe failed: %s", a.kind.title(), o.output)
+	default:
+		return
+	}
+	if p.cfg.Events != nil {
+		p.cfg.Events.Pod(context.WithoutCancel(ctx), a.pod, a.container.Name, v1.EventTypeWarning, reason, message)
+		return
+	}
+	trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{
+		Type: v1.EventTypeWarning, Reason: reason, Message: message, Field: field(a.pod, a.container.Name),
+	})
+}
+
+func field(pod *v1.Pod, name string) string {
+	for i := range pod.Spec.InitContainers {
+		if pod.Spec.InitContainers[i].Name == name {
+			return "spec.initContainers{" + name + "}"
+		}
+	}
+	return "spec.containers{" + name + "}"
+}
+
+func cut(s string) string { return s[:min(len(s), maxSaid)] }

@@ -1,0 +1,121 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Exec runs a command in a container. runtimeapi.RuntimeServiceClient satisfies it.
+type Exec interface {
+	ExecSync(context.Context, *runtimeapi.ExecSyncRequest, ...grpc.CallOption) (*runtimeapi.ExecSyncResponse, error)
+}
+
+// Observer tells what the runtime has of a pod; nil for nothing.
+type Observer interface {
+	Get(uid types.UID) *observe.Pod
+}
+
+// Events makes the events that users see. Container "" means the pod itself.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
+}
+
+// Config is what a Prober needs.
+type Config struct {
+	Exec     Exec
+	Observer Observer
+	// Events may be nil: they are published on the bus only.
+	Events Events
+	// PodIP returns a pod's primary address, the node's for host network; "" when it has none.
+	PodIP func(pod *v1.Pod) string
+	// H2C and GRPCTLS are the feature gates H2CContainerProbe and GRPCContainerProbeTLS.
+	H2C, GRPCTLS bool
+	Bus          *trace.Bus
+}
+
+// Prober runs probes. It is safe for concurrent use.
+type Prober struct {
+	cfg      Config
+	http     *http.Transport
+	h2c      *http.Transport
+	perform  func(ctx context.Context, a *attempt) outcome // tests replace it
+	updates  chan Update
+	news     chan struct{} // holds one when pending is not empty
+	attempts sync.WaitGroup
+
+	mu      sync.Mutex
+	pods    map[types.UID]*podProbes
+	byID    map[string]*container
+	pending []Update
+	closed  bool
+}
+
+// New returns a Prober that probes nothing yet.
+func New(cfg Config) (*Prober, error) {
+	if cfg.Exec == nil || cfg.Observer == nil || cfg.PodIP == nil {
+		return nil, errors.New("probe: Config needs Exec, Observer and PodIP")
+	}
+	p := &Prober{
+		cfg: cfg, http: newTransport(), h2c: newH2CTransport(),
+		updates: make(chan Update), news: make(chan struct{}, 1),
+		pods: map[types.UID]*podProbes{}, byID: map[string]*container{},
+	}
+	p.perform = p.do
+	return p, nil
+}
+
+// Updates tells each change of what a probe says. Whoever takes from it may call back.
+func (p *Prober) Updates() <-chan Update { return p.updates }
+
+// Run hands out updates until ctx ends; then it cuts attempts short, waits for them and
+// returns nil.
+func (p *Prober) Run(ctx context.Context) error {
+	defer p.close()
+	for {
+		var out chan Update
+		var head Update
+		p.mu.Lock()
+		if len(p.pending) > 0 {
+			out, head = p.updates, p.pending[0]
+		}
+		p.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.news:
+		case out <- head:
+			p.mu.Lock()
+			p.pending = p.pending[1:]
+			p.mu.Unlock()
+		}
+	}
+}
+
+func (p *Prober) close() {
+	p.mu.Lock()
+	p.closed = true
+	for uid := range p.pods {
+		p.remove(uid)
+	}
+	p.mu.Unlock()
+	p.attempts.Wait()
+}
+
+// push queues an update. The caller holds mu.
+func (p *Prober) push(u Update) {
+	p.pending = append(p.pending, u)
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}

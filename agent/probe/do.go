@@ -1,0 +1,71 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
+)
+
+// maxOutput is how many bytes of an answer or a command's output are kept.
+const maxOutput = 10 << 10
+
+// userAgent is what HTTP and gRPC servers see.
+const userAgent = "kube-probe/1.37"
+
+func how(p *v1.Probe) string {
+	switch {
+	case p.Exec != nil:
+		return "exec"
+	case p.HTTPGet != nil:
+		return "httpGet"
+	case p.TCPSocket != nil:
+		return "tcpSocket"
+	case p.GRPC != nil:
+		return "grpc"
+	}
+	return ""
+}
+
+// do makes an attempt once.
+//
+// Upstream: pkg/kubelet/prober/prober.go, runProbe.
+func (p *Prober) do(ctx context.Context, a *attempt) outcome {
+	switch {
+	case a.probe.Exec != nil:
+		return p.exec(ctx, a)
+	case a.probe.HTTPGet != nil:
+		return p.get(ctx, a)
+	case a.probe.TCPSocket != nil:
+		return p.connect(ctx, a)
+	case a.probe.GRPC != nil:
+		return p.check(ctx, a)
+	}
+	return outcome{err: fmt.Errorf("missing probe handler for %s_%s(%s):%s", a.pod.Name, a.pod.Namespace, a.pod.UID, a.container.Name)}
+}
+
+// connect succeeds when a connection can be opened.
+//
+// Upstream: pkg/probe/tcp/tcp.go.
+func (p *Prober) connect(ctx context.Context, a *attempt) outcome {
+	port, err := httpget.Port(a.probe.TCPSocket.Port, a.container)
+	if err != nil {
+		return outcome{err: err}
+	}
+	host := a.probe.TCPSocket.Host
+	if host == "" {
+		host = p.cfg.PodIP(a.pod)
+	}
+	d := dialer()
+	d.Timeout = a.timeout
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return failure(err.Error())
+	}
+	_ = conn.Close()
+	return success("")
+}

@@ -1,0 +1,153 @@
+package probe
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+type noExec struct {
+	resp *runtimeapi.ExecSyncResponse
+	err  error
+}
+
+func (n noExec) ExecSync(_ context.Context, req *runtimeapi.ExecSyncRequest, _ ...grpc.CallOption) (*runtimeapi.ExecSyncResponse, error) {
+	if n.resp != nil && n.resp.Stdout == nil {
+		n.resp.Stdout = []byte(strings.Join(req.Cmd, " ") + "\n")
+	}
+	return n.resp, n.err
+}
+
+type nothing struct{}
+
+func (nothing) Get(types.UID) *observe.Pod { return nil }
+
+func newProber(t *testing.T, exec Exec) *Prober {
+	t.Helper()
+	p, err := New(Config{Exec: exec, Observer: nothing{}, PodIP: func(*v1.Pod) string { return "127.0.0.1" }, H2C: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func once(t *testing.T, p *Prober, h v1.ProbeHandler) outcome {
+	t.Helper()
+	c := &v1.Container{Name: "web", Env: []v1.EnvVar{{Name: "F", Value: "/ok"}}}
+	return p.do(t.Context(), &attempt{pod: &v1.Pod{}, container: c, probe: &v1.Probe{ProbeHandler: h}, timeout: 5 * time.Second})
+}
+
+func check(t *testing.T, what string, got outcome, result, output string) {
+	t.Helper()
+	text := got.output
+	if got.err != nil {
+		text = got.err.Error()
+	}
+	if got.String() != result || !strings.Contains(text, output) {
+		t.Errorf("%s: %s %q, want %s %q", what, got, text, result, output)
+	}
+}
+
+func TestExec(t *testing.T) {
+	cat := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"cat", "$(F)", "$(G)"}}}
+	check(t, "ends with 0", once(t, newProber(t, noExec{resp: &runtimeapi.ExecSyncResponse{}}), cat), "success", "cat /ok $(G)")
+	check(t, "ends with 1", once(t, newProber(t, noExec{resp: &runtimeapi.ExecSyncResponse{ExitCode: 1, Stderr: []byte("no such file")}}), cat), "failure", "no such file")
+	check(t, "too slow", once(t, newProber(t, noExec{err: status.Error(codes.DeadlineExceeded, "x")}), cat), "failure", `command timed out: "cat /ok $(G)" timed out after 5s`)
+	check(t, "no runtime", once(t, newProber(t, noExec{err: status.Error(codes.Unavailable, "gone")}), cat), "error", "gone")
+}
+
+func TestHTTP(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/ok":
+			_, _ = w.Write([]byte(r.UserAgent() + " " + r.Proto))
+		case "/long":
+			_, _ = w.Write(make([]byte, 64<<10))
+		case "/here":
+			http.Redirect(w, r, "/bad", http.StatusFound)
+		case "/there":
+			http.Redirect(w, r, "http://0.0.0.0/", http.StatusFound)
+		default:
+			http.Error(w, "secret", http.StatusInternalServerError)
+		}
+	})
+	p := newProber(t, noExec{})
+	for _, secure := range []bool{false, true} {
+		srv := httptest.NewUnstartedServer(handler)
+		scheme := v1.URISchemeHTTP
+		if secure {
+			scheme = v1.URISchemeHTTPS
+			srv.EnableHTTP2 = true
+			srv.StartTLS()
+		} else {
+			srv.Config.Protocols = &http.Protocols{}
+			srv.Config.Protocols.SetHTTP1(true)
+			srv.Config.Protocols.SetUnencryptedHTTP2(true)
+			srv.Start()
+		}
+		defer srv.Close()
+		_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
+		get := func(path string) v1.ProbeHandler {
+			return v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path, Port: intstr.Parse(port), Scheme: scheme}}
+		}
+		proto := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[secure]
+		check(t, "200", once(t, p, get("/ok")), "success", "kube-probe/1.37 "+proto)
+		check(t, "500", once(t, p, get("/bad")), "failure", "HTTP probe failed with statuscode: 500")
+		check(t, "redirect to the same host", once(t, p, get("/here")), "failure", "HTTP probe failed with statuscode: 500")
+		check(t, "redirect to another", once(t, p, get("/there")), "warning", "Probe terminated redirects, Response body: ")
+		if o := once(t, p, get("/long")); len(o.output) != maxOutput {
+			t.Errorf("%d bytes are kept", len(o.output))
+		}
+		h2c := get("/ok")
+		if h2c.HTTPGet.Protocol = new(v1.HTTPProtocolHTTP2); !secure {
+			check(t, "h2c", once(t, p, h2c), "success", "HTTP/2.0")
+		}
+	}
+	check(t, "nobody listens", once(t, p, v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(1)}}), "failure", "connection refused")
+	check(t, "no such port", once(t, p, v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("x")}}), "error", `port "x" not found`)
+}
+
+func TestTCPAndGRPC(t *testing.T) {
+	p := newProber(t, noExec{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatal("no TCP address")
+	}
+	srv := grpc.NewServer()
+	h := health.NewServer()
+	healthpb.RegisterHealthServer(srv, h)
+	h.SetServingStatus("db", healthpb.HealthCheckResponse_NOT_SERVING)
+	go func() { _ = srv.Serve(l) }()
+	defer srv.Stop()
+	port := int32(addr.Port)
+	check(t, "tcp", once(t, p, v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(port)}}), "success", "")
+	check(t, "tcp refused", once(t, p, v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(1)}}), "failure", "connection refused")
+	check(t, "grpc", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port}}), "success", "service healthy")
+	check(t, "grpc of a service", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("db")}}), "failure", `service unhealthy (responded with "NOT_SERVING")`)
+	check(t, "grpc of an unknown one", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("x")}}), "failure", "error: health rpc probe failed: ")
+	check(t, "nothing", once(t, p, v1.ProbeHandler{}), "error", "missing probe handler")
+
+	c := &v1.Container{Name: "web"}
+	o := p.do(t.Context(), &attempt{pod: &v1.Pod{}, container: c, probe: &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 1}}}, timeout: 50 * time.Millisecond})
+	check(t, "grpc refused", o, "failure", `timeout: failed to connect service "127.0.0.1:1" within 50ms: context deadline exceeded`)
+}

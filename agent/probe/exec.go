@@ -1,0 +1,36 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+)
+
+// exec succeeds when a command in the container ends with 0 in time.
+//
+// Upstream: pkg/probe/exec/exec.go and cri-client/pkg/remote_runtime.go, ExecSync.
+func (p *Prober) exec(ctx context.Context, a *attempt) outcome {
+	cmd := criconfig.Command(a.probe.Exec.Command, a.container.Env)
+	resp, err := p.cfg.Exec.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
+		ContainerId: a.containerID, Cmd: cmd, Timeout: int64(a.timeout.Seconds()),
+	})
+	switch {
+	case status.Code(err) == codes.DeadlineExceeded:
+		return failure(fmt.Sprintf("command timed out: %q timed out after %s", strings.Join(cmd, " "), a.timeout))
+	case err != nil:
+		return outcome{err: err}
+	}
+	output := slices.Concat(resp.GetStdout(), resp.GetStderr())
+	text := string(output[:min(len(output), maxOutput)])
+	if resp.GetExitCode() != 0 {
+		return failure(text)
+	}
+	return success(text)
+}

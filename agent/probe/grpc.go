@@ -1,0 +1,80 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+)
+
+// check asks a server's health service.
+//
+// Upstream: pkg/probe/grpc/grpc.go.
+func (p *Prober) check(ctx context.Context, a *attempt) outcome {
+	g := a.probe.GRPC
+	transport := insecure.NewCredentials()
+	if p.cfg.GRPCTLS && g.Mode != nil && *g.Mode == v1.GRPCProbeModeTLS {
+		transport = credentials.NewTLS(&tls.Config{InsecureSkipVerify: true}) // a probe asks whether it answers, not who it is
+	}
+	addr := net.JoinHostPort(p.cfg.PodIP(a.pod), strconv.Itoa(int(g.Port)))
+	conn, err := grpc.NewClient("passthrough:///"+addr,
+		grpc.WithUserAgent(userAgent),
+		grpc.WithTransportCredentials(transport),
+		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+			return dialer().DialContext(ctx, "tcp", addr)
+		}),
+	)
+	if err != nil {
+		return failure(fmt.Sprintf("error: failed to connect service at %q: %+v", addr, err))
+	}
+	defer func() { _ = conn.Close() }()
+
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	if err := connected(ctx, conn); err != nil {
+		return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: %+v", addr, a.timeout, err))
+	}
+	service := ""
+	if g.Service != nil {
+		service = *g.Service
+	}
+	resp, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: service})
+	switch {
+	case status.Code(err) == codes.Unimplemented:
+		return failure("error: this server does not implement the grpc health protocol (grpc.health.v1.Health): " + status.Convert(err).Message())
+	case status.Code(err) == codes.DeadlineExceeded:
+		return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", a.timeout))
+	case err != nil:
+		return failure(fmt.Sprintf("error: health rpc probe failed: %+v", err))
+	case resp.GetStatus() != healthpb.HealthCheckResponse_SERVING:
+		return failure(fmt.Sprintf("service unhealthy (responded with %q)", resp.GetStatus().String()))
+	}
+	return success("service healthy")
+}
+
+// connected waits for a connection; one that cannot be made yet is tried until ctx ends.
+func connected(ctx context.Context, conn *grpc.ClientConn) error {
+	conn.Connect()
+	for {
+		state := conn.GetState()
+		if state == connectivity.Ready {
+			return nil
+		}
+		if state == connectivity.Idle {
+			conn.Connect()
+		}
+		if !conn.WaitForStateChange(ctx, state) {
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
+)
+
+// newTransport is for probes: no proxy, no connection kept, certificates not looked at.
+func newTransport() *http.Transport {
+	return &http.Transport{
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // a probe asks whether it answers, not who it is
+		TLSHandshakeTimeout: 10 * time.Second,
+		DisableKeepAlives:   true,
+		DisableCompression:  true,
+		ForceAttemptHTTP2:   true,
+		DialContext:         dialer().DialContext,
+	}
+}
+
+// newH2CTransport speaks HTTP/2 without TLS.
+func newH2CTransport() *http.Transport {
+	t := &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: dialer().DialContext, Protocols: &http.Protocols{}}
+	t.Protocols.SetUnencryptedHTTP2(true)
+	return t
+}
+
+// get succeeds when the answer's status is good.
+//
+// Upstream: pkg/probe/http/http.go.
+func (p *Prober) get(ctx context.Context, a *attempt) outcome {
+	req, err := httpget.Request(ctx, a.probe.HTTPGet, a.container, p.cfg.PodIP(a.pod), userAgent)
+	if err != nil {
+		return outcome{err: err}
+	}
+	transport := p.http
+	if p.cfg.H2C && a.probe.HTTPGet.Protocol != nil && *a.probe.HTTPGet.Protocol == v1.HTTPProtocolHTTP2 {
+		transport = p.h2c
+	}
+	client := &http.Client{Timeout: a.timeout, Transport: transport, CheckRedirect: httpget.SameHost}
+	resp, err := client.Do(req)
+	if err != nil {
+		return failure(err.Error())
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOutput))
+	switch {
+	case err != nil:
+		return outcome{err: err}
+	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusBadRequest:
+		return failure(fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode)) // never the body: it may hold anything
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		return outcome{ok: true, warning: true, output: fmt.Sprintf("Probe terminated redirects, Response body: %s", body)}
+	}
+	return success(string(body))
+}

@@ -1,0 +1,48 @@
+package probe
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Kind is which of a container's probes it is.
+type Kind uint8
+
+// The kinds.
+const (
+	Startup Kind = iota
+	Readiness
+	Liveness
+	kinds = 3
+)
+
+// String returns the kind in lower case.
+func (k Kind) String() string { return [kinds]string{"startup", "readiness", "liveness"}[k] }
+
+// title is the kind as events begin with it.
+func (k Kind) title() string { return [kinds]string{"Startup", "Readiness", "Liveness"}[k] }
+
+// Result is what a probe says of a container.
+type Result uint8
+
+// The results.
+const (
+	Unknown Result = iota
+	Success
+	Failure
+)
+
+// String returns the result in lower case.
+func (r Result) String() string { return [...]string{"unknown", "success", "failure"}[r] }
+
+// initial is what a probe says before its first attempt: not started, not ready, alive.
+func (k Kind) initial() Result { return [kinds]Result{Unknown, Failure, Success}[k] }
+
+// Update tells that a probe now says something else of a container.
+type Update struct {
+	UID types.UID
+	// Probe is the kind, Container the name, ContainerID the runtime's bare id.
+	Probe       Kind
+	Container   string
+	ContainerID string
+	Result      Result
+}

@@ -1,0 +1,189 @@
+package probe
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// Add begins to probe a pod's containers as they run. A pod that was added already is only
+// taken note of: probes cannot change. Previous is the pod's status as last known, nil
+// for the pod's own: a container that was started or ready there, under an earlier agent,
+// remains so until its probe says otherwise.
+//
+// Upstream: pkg/kubelet/prober/prober_manager.go, AddPod and setReadyStateOnKubeletRestart.
+func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if previous == nil {
+		previous = &pod.Status
+	}
+	pp, ok := p.pods[pod.UID]
+	if ok {
+		pp.pod = pod
+	} else {
+		pp = &podProbes{pod: pod, previous: previous}
+		pp.containers = collect(pp)
+		if len(pp.containers) == 0 {
+			return
+		}
+		p.pods[pod.UID] = pp
+	}
+	if pod.DeletionTimestamp != nil {
+		p.stop(pp)
+	}
+	p.look(pp)
+}
+
+// StopLiveness ends the startup and liveness probes of a pod that is to end. Readiness
+// goes on. A container that had not started by then counts as started.
+//
+// Upstream: pkg/kubelet/prober/prober_manager.go, StopLivenessAndStartup.
+func (p *Prober) StopLiveness(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pp := p.pods[uid]; pp != nil {
+		p.stop(pp)
+		p.look(pp)
+	}
+}
+
+func (p *Prober) stop(pp *podProbes) {
+	pp.ending = true
+	for _, c := range pp.containers {
+		for _, kind := range []Kind{Startup, Liveness} {
+			if t := c.probes[kind]; t != nil {
+				p.halt(t)
+				t.value = Success // ends quietly
+			}
+		}
+		if t := c.probes[Readiness]; t != nil && t.next.IsZero() && t.cancel == nil {
+			p.first(t, time.Now())
+		}
+	}
+}
+
+// Remove forgets a pod. Attempts under way are cut short.
+func (p *Prober) Remove(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove(uid)
+}
+
+func (p *Prober) remove(uid types.UID) {
+	pp := p.pods[uid]
+	if pp == nil {
+		return
+	}
+	delete(p.pods, uid)
+	for _, c := range pp.containers {
+		p.lose(c)
+		delete(p.byID, c.id)
+	}
+}
+
+// Changed looks at what the runtime has of a pod now.
+func (p *Prober) Changed(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pp := p.pods[uid]; pp != nil {
+		p.look(pp)
+	}
+}
+
+// Began tells that a container was started, before the runtime's own news of it arrives.
+func (p *Prober) Began(uid types.UID, name, containerID string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pp := p.pods[uid]
+	if pp == nil {
+		return
+	}
+	for _, c := range pp.containers {
+		if c.spec.Name == name && c.id != bare(containerID) {
+			p.adopt(c, bare(containerID), time.Now())
+			c.told = time.Now()
+		}
+	}
+}
+
+// look adopts containers that run and loses those that do not.
+func (p *Prober) look(pp *podProbes) {
+	seen := p.cfg.Observer.Get(pp.pod.UID)
+	for _, c := range pp.containers {
+		if c.ahead(seen) {
+			continue
+		}
+		newest := seen.Newest(c.spec.Name)
+		switch {
+		case newest == nil || newest.State != observe.Running:
+			p.lose(c)
+		case newest.ID != c.id || !c.running:
+			p.adopt(c, newest.ID, newest.StartedAt)
+		}
+	}
+}
+
+// ahead reports whether more is known of the container than is seen.
+func (c *container) ahead(seen *observe.Pod) bool {
+	if c.told.IsZero() {
+		return false
+	}
+	if mine := seen.Container(c.id); mine != nil {
+		return mine.State == observe.Created
+	}
+	return seen == nil || seen.At.Before(c.told)
+}
+
+// adopt begins anew with a container that runs.
+func (p *Prober) adopt(c *container, id string, began time.Time) {
+	var known *v1.ContainerStatus
+	if c.id == "" {
+		known = before(c.pod.previous, c.spec.Name, id)
+	}
+	p.lose(c)
+	delete(p.byID, c.id)
+	p.byID[id] = c
+	c.id, c.began, c.told, c.running = id, began, time.Time{}, true
+	for _, t := range c.probes {
+		if t != nil {
+			t.reset(known, c.pod.ending)
+		}
+	}
+	for _, t := range c.probes {
+		if t != nil {
+			p.first(t, time.Now())
+		}
+	}
+}
+
+// reset is what a probe says of a new container, or one that an earlier agent knew.
+func (t *target) reset(known *v1.ContainerStatus, ending bool) {
+	t.value, t.last, t.run, t.said, t.held, t.looks = t.kind.initial(), Unknown, 0, "", false, 0
+	switch {
+	case t.kind == Startup && (ending || known != nil && known.Started != nil && *known.Started):
+		t.value, t.held = Success, true
+	case t.kind == Readiness && known != nil && known.Ready:
+		t.value = Success
+	}
+}
+
+// lose ends the probing of a container that runs no more.
+func (p *Prober) lose(c *container) {
+	c.running = false
+	for _, t := range c.probes {
+		if t == nil {
+			continue
+		}
+		p.halt(t)
+		if t.kind == Readiness {
+			t.value = Failure
+		}
+	}
+}

@@ -1,0 +1,422 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// world is a pod, what the runtime has of it, and what its probes answer.
+type world struct {
+	t   *testing.T
+	p   *Prober
+	rec *tracetest.Recorder
+	at  time.Time // of the beginning
+
+	mu      sync.Mutex
+	seen    *observe.Pod
+	answers map[Kind]outcome
+	slow    time.Duration
+	made    []string // attempts, as "2s readiness"
+	updates []string
+	events  []string
+}
+
+func (w *world) Get(types.UID) *observe.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen
+}
+
+func (w *world) Pod(_ context.Context, _ *v1.Pod, container, eventType, reason, message string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, fmt.Sprintf("%v %s %s %s: %s", time.Since(w.at), container, eventType, reason, message))
+}
+
+func (w *world) perform(ctx context.Context, a *attempt) outcome {
+	w.mu.Lock()
+	w.made = append(w.made, fmt.Sprintf("%v %s", time.Since(w.at), a.kind))
+	o, slow := w.answers[a.kind], w.slow
+	w.mu.Unlock()
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		return outcome{err: ctx.Err()}
+	}
+	return o
+}
+
+func (w *world) answer(k Kind, o outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers[k] = o
+}
+
+// runs makes the runtime have a container in that state, newest first.
+func (w *world) runs(id string, state observe.State) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.seen
+	w.seen = &observe.Pod{UID: "u", At: time.Now(), Containers: []observe.Container{{ID: id, Name: "web", State: state, StartedAt: time.Now()}}}
+	if old != nil && old.Containers[0].ID == id {
+		w.seen.Containers[0].StartedAt = old.Containers[0].StartedAt
+	}
+}
+
+// take returns the attempts made until now and forgets them.
+func (w *world) take() string {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := strings.Join(w.made, ", ")
+	w.made = nil
+	return out
+}
+
+func (w *world) expect(what, want string) {
+	w.t.Helper()
+	if got := w.take(); got != want {
+		w.t.Errorf("%s:\n got %s\nwant %s", what, got, want)
+	}
+}
+
+// told returns the updates and events so far.
+func (w *world) told() (updates, events []string) {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.updates), slices.Clone(w.events)
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, rec: tracetest.New(t), at: time.Now(), answers: map[Kind]outcome{}}
+	p, err := New(Config{Exec: noExec{}, Observer: w, Events: w, PodIP: func(*v1.Pod) string { return "127.0.0.1" }, Bus: w.rec.Bus()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.p = p
+	p.perform = w.perform
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := p.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Go(func() {
+		for {
+			select {
+			case u := <-p.Updates():
+				w.mu.Lock()
+				w.updates = append(w.updates, fmt.Sprintf("%v %s %s of %s %s", time.Since(w.at), u.Probe, u.Result, u.Container, u.ContainerID))
+				w.mu.Unlock()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return w
+}
+
+func probeOf(change ...func(*v1.Probe)) *v1.Probe {
+	p := &v1.Probe{
+		ProbeHandler:  v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{}},
+		PeriodSeconds: 10, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3,
+	}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func delayed(p *v1.Probe) { p.InitialDelaySeconds = 4 }
+
+func podWith(startup, readiness, liveness *v1.Probe) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{UID: "u", Name: "cart", Namespace: "shop"},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "web", StartupProbe: startup, ReadinessProbe: readiness, LivenessProbe: liveness}}},
+	}
+}
+
+func TestReadyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		pod := podWith(nil, probeOf(), nil)
+		c := &pod.Spec.Containers[0]
+		w.p.Add(pod, nil)
+		w.answer(Readiness, failure("refused"))
+		w.expect("no container", "")
+		w.runs("1", observe.Created)
+		w.p.Changed("u")
+		w.expect("not running", "")
+		w.runs("1", observe.Running)
+		w.p.Changed("u")
+		w.p.Changed("u")
+		time.Sleep(350 * time.Millisecond)
+		w.expect("early ones", "0s readiness, 100ms readiness, 300ms readiness")
+		if w.p.Ready(pod, c, "1") {
+			t.Error("ready while its probe fails")
+		}
+		w.answer(Readiness, success(""))
+		time.Sleep(15 * time.Second)
+		w.expect("then each period", "700ms readiness, 10.7s readiness")
+		if !w.p.Ready(pod, c, "containerd://1") {
+			t.Error("not ready while its probe succeeds")
+		}
+		updates, events := w.told()
+		if d := cmp.Diff([]string{"700ms readiness success of web 1"}, updates); d != "" {
+			t.Error(d)
+		}
+		if events != nil {
+			t.Errorf("events of early attempts: %q", events)
+		}
+	})
+}
+
+func TestReadinessThresholds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		pod := podWith(nil, probeOf(delayed, func(p *v1.Probe) { p.SuccessThreshold = 2 }), nil)
+		c := &pod.Spec.Containers[0]
+		w.p.Add(pod, nil)
+		w.runs("1", observe.Running)
+		w.answer(Readiness, success(""))
+		w.p.Changed("u")
+		time.Sleep(13 * time.Second)
+		if w.p.Ready(pod, c, "1") {
+			t.Error("ready after one success of two")
+		}
+		time.Sleep(2 * time.Second)
+		if !w.p.Ready(pod, c, "1") {
+			t.Error("not ready after two")
+		}
+		w.expect("after its delay", "4s readiness, 14s readiness")
+		w.answer(Readiness, failure("HTTP probe failed with statuscode: 500"))
+		time.Sleep(20 * time.Second)
+		if !w.p.Ready(pod, c, "1") {
+			t.Error("not ready after two failures of three")
+		}
+		time.Sleep(10 * time.Second)
+		if w.p.Ready(pod, c, "1") {
+			t.Error("ready after three failures")
+		}
+		want := []string{"14s readiness success of web 1", "44s readiness failure of web 1"}
+		updates, events := w.told()
+		if d := cmp.Diff(want, updates); d != "" {
+			t.Error(d)
+		}
+		said := "web Warning Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 500"
+		if d := cmp.Diff([]string{"24s " + said, "34s " + said, "44s " + said}, events); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestLivenessFailsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		pod := podWith(nil, nil, probeOf(delayed, func(p *v1.Probe) { p.FailureThreshold = 2 }))
+		w.p.Add(pod, nil)
+		w.runs("1", observe.Running)
+		w.answer(Liveness, failure("gone"))
+		w.p.Changed("u")
+		time.Sleep(10 * time.Second)
+		if _, _, failed := w.p.Failed("1"); failed {
+			t.Error("failed after one of two")
+		}
+		time.Sleep(time.Minute)
+		w.expect("held after the second", "4s liveness, 14s liveness")
+		if probe, message, failed := w.p.Failed("1"); !failed || probe != "liveness" || message != "gone" {
+			t.Errorf("Failed: %s %s %v", probe, message, failed)
+		}
+		w.runs("1", observe.Exited)
+		w.p.Changed("u")
+		w.answer(Liveness, success(""))
+		w.runs("2", observe.Running)
+		w.p.Changed("u")
+		if _, _, failed := w.p.Failed("2"); failed {
+			t.Error("the new container failed")
+		}
+		time.Sleep(5 * time.Second)
+		w.expect("the new one is asked", "1m14s liveness")
+	})
+}
+
+func TestStartupGates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		pod := podWith(probeOf(func(p *v1.Probe) { p.PeriodSeconds = 1 }), probeOf(), probeOf())
+		c := &pod.Spec.Containers[0]
+		w.p.Add(pod, nil)
+		w.answer(Startup, failure("not yet"))
+		w.answer(Readiness, success(""))
+		w.answer(Liveness, success(""))
+		w.p.Began("u", "web", "containerd://1")
+		w.p.Changed("u") // the runtime's news is late
+		time.Sleep(1500 * time.Millisecond)
+		w.expect("startup alone", "0s startup, 100ms startup, 300ms startup, 700ms startup, 1s startup")
+		if w.p.Started(pod, c, "1") || w.p.Ready(pod, c, "1") {
+			t.Error("started, or ready, before its startup probe succeeded")
+		}
+		w.runs("1", observe.Created)
+		w.p.Changed("u")
+		w.runs("1", observe.Running)
+		w.p.Changed("u")
+		w.answer(Startup, success(""))
+		time.Sleep(20 * time.Second)
+		w.expect("then the others", "2s startup, 2s readiness, 12s liveness, 12s readiness")
+		if !w.p.Started(pod, c, "1") || !w.p.Ready(pod, c, "1") {
+			t.Error("not started, or not ready")
+		}
+		_, events := w.told()
+		if d := cmp.Diff([]string{"1s web Warning Unhealthy: Startup probe failed: not yet"}, events); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestStartupFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.p.Add(podWith(probeOf(func(p *v1.Probe) { p.PeriodSeconds, p.FailureThreshold = 2, 2 }), nil, nil), nil)
+		w.answer(Startup, failure("no"))
+		w.runs("1", observe.Running)
+		w.p.Changed("u")
+		time.Sleep(3 * time.Second)
+		if _, _, failed := w.p.Failed("1"); failed {
+			t.Error("failed before its time")
+		}
+		time.Sleep(2 * time.Second)
+		if probe, _, failed := w.p.Failed("1"); !failed || probe != "startup" {
+			t.Error("not failed after threshold times period")
+		}
+	})
+}
+
+func TestTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		pod := podWith(nil, probeOf(delayed), probeOf(delayed))
+		w.p.Add(pod, nil)
+		w.answer(Readiness, success(""))
+		w.answer(Liveness, failure("no"))
+		w.slow = 500 * time.Millisecond
+		w.runs("1", observe.Running)
+		w.p.Changed("u")
+		time.Sleep(4100 * time.Millisecond)
+		w.take()
+		pod = pod.DeepCopy()
+		pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		w.p.Add(pod, nil)
+		w.answer(Readiness, failure("draining"))
+		time.Sleep(40 * time.Second)
+		w.expect("readiness goes on alone", "14s readiness, 24s readiness, 34s readiness, 44s readiness")
+		if w.p.Ready(pod, &pod.Spec.Containers[0], "1") {
+			t.Error("still ready")
+		}
+		if _, _, failed := w.p.Failed("1"); failed {
+			t.Error("liveness failed at the end")
+		}
+		w.p.Remove("u")
+		time.Sleep(time.Minute)
+		w.expect("nothing when gone", "")
+		_, events := w.told()
+		for _, e := range events {
+			if strings.Contains(e, "Liveness") || strings.Contains(e, "canceled") {
+				t.Errorf("an attempt that was cut short is told of: %s", e)
+			}
+		}
+	})
+}
+
+func TestAgentRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		pod := podWith(probeOf(), probeOf(), probeOf())
+		c := &pod.Spec.Containers[0]
+		pod.Status.ContainerStatuses = []v1.ContainerStatus{{
+			Name: "web", ContainerID: "containerd://1", Started: new(true), Ready: true,
+			State: v1.ContainerState{Running: &v1.ContainerStateRunning{}},
+		}}
+		w.runs("1", observe.Running)
+		time.Sleep(time.Hour)
+		if !w.p.Ready(pod, c, "1") {
+			t.Error("not ready before it is added")
+		}
+		w.p.Add(pod, nil)
+		if !w.p.Started(pod, c, "1") || !w.p.Ready(pod, c, "1") {
+			t.Error("it was ready and is not")
+		}
+		w.expect("nothing at once", "")
+		w.answer(Readiness, failure("no"))
+		time.Sleep(40 * time.Second)
+		if w.p.Ready(pod, c, "1") {
+			t.Error("ready though its probe fails")
+		}
+		w.runs("2", observe.Running)
+		w.p.Changed("u")
+		if w.p.Started(pod, c, "2") || w.p.Ready(pod, c, "2") {
+			t.Error("a new container is ready before it was asked")
+		}
+	})
+}
+
+func TestNoAnswerAtAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		pod := podWith(nil, probeOf(delayed), nil)
+		w.p.Add(pod, nil)
+		w.answer(Readiness, outcome{err: errors.New("no such port")})
+		w.runs("1", observe.Running)
+		w.p.Changed("u")
+		time.Sleep(5 * time.Second)
+		w.expect("tried thrice", "4s readiness, 4s readiness, 4s readiness")
+		want := []string{"4s web Warning Unhealthy: Readiness probe errored and resulted in unknown state: no such port"}
+		_, events := w.told()
+		if d := cmp.Diff(want, events); d != "" {
+			t.Error(d)
+		}
+		evs := tracetest.Events[trace.ProbeAttempt](w.rec)
+		if len(evs) != 2 || evs[1].Result != "error" || evs[1].State != "failure" {
+			t.Errorf("trace %+v", evs)
+		}
+		if waits := tracetest.Events[trace.Wait](w.rec); len(waits) < 2 || waits[0].On != "readiness probe of web" {
+			t.Errorf("waits %+v", waits)
+		}
+	})
+}
+
+func TestWhoIsProbed(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	pod := &v1.Pod{Spec: v1.PodSpec{
+		InitContainers: []v1.Container{
+			{Name: "setup", ReadinessProbe: probeOf()},
+			{Name: "sidecar", RestartPolicy: &always, ReadinessProbe: probeOf()},
+		},
+		Containers: []v1.Container{{Name: "web", LivenessProbe: probeOf()}, {Name: "plain"}},
+	}}
+	var names []string
+	for _, c := range collect(&podProbes{pod: pod}) {
+		names = append(names, c.spec.Name)
+	}
+	if d := cmp.Diff([]string{"sidecar", "web"}, names); d != "" {
+		t.Error(d)
+	}
+}

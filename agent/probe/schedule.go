@@ -1,0 +1,142 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// The distance of early attempts from the one before doubles from these. Commands cost the
+// node more than connections.
+const (
+	lookSoon     = 100 * time.Millisecond
+	lookSoonExec = 500 * time.Millisecond
+)
+
+// may reports whether the probe is to be made at all now.
+func (t *target) may() bool {
+	switch {
+	case !t.running || t.held:
+		return false
+	case t.kind != Readiness && t.pod.ending:
+		return false
+	}
+	return t.kind == Startup || t.up()
+}
+
+// first arms a probe of a container that was found, came up just now or has started.
+//
+// Upstream: pkg/kubelet/prober/worker.go, run and doProbe.
+func (p *Prober) first(t *target, now time.Time) {
+	if !t.may() {
+		return
+	}
+	due := t.began.Add(t.delay())
+	t.counts = due
+	switch {
+	case t.kind == Readiness && t.value == Success:
+		// An earlier agent found it ready: that many at once need not be asked at once.
+		due = now.Add(time.Duration(rand.Int64N(int64(t.period())))) // spreads load, keeps no secret
+	case t.kind == Liveness && (t.delay() == 0 || t.probes[Startup] != nil):
+		due = later(due, now.Add(t.period())) // it is alive: it has just started
+	case t.delay() == 0 && (t.kind == Startup || t.probes[Startup] == nil) && now.Sub(t.began) < t.period():
+		t.counts = t.began.Add(t.period())
+	}
+	p.arm(t, later(due, now), now)
+}
+
+// after arms the next attempt after one that began at a time and left the probe as it is.
+func (p *Prober) after(t *target, began, now time.Time) {
+	if !t.may() {
+		return
+	}
+	due := began.Add(t.period())
+	if began.Before(t.counts) && t.value != Success {
+		step := lookSoon
+		if t.probe.Exec != nil {
+			step = lookSoonExec
+		}
+		look := now.Add(step << t.looks)
+		t.looks++
+		due = earlier(look, t.counts)
+	}
+	p.arm(t, later(due, now), now)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// arm sets the timer of the next attempt.
+func (p *Prober) arm(t *target, due, now time.Time) {
+	p.halt(t)
+	t.next = due
+	t.turn++
+	turn := t.turn
+	if delay := due.Sub(now); delay > 0 && t.value != Success {
+		t.wait = trace.Wait{
+			For: trace.WaitProbe, On: fmt.Sprintf("%s probe of %s", t.kind, t.spec.Name),
+			Detail: fmt.Sprintf("the next attempt is in %v", delay.Round(time.Millisecond)),
+		}
+		t.waiting = trace.Begin(p.cfg.Bus, t.pod.span(), t.wait)
+	}
+	t.timer = time.AfterFunc(due.Sub(now), func() { p.fire(t, turn) })
+}
+
+// halt ends what is under way: the timer and the attempt.
+func (p *Prober) halt(t *target) {
+	t.turn++
+	t.next = time.Time{}
+	if t.timer != nil {
+		t.timer.Stop()
+		t.timer = nil
+	}
+	if t.cancel != nil {
+		t.cancel()
+		t.cancel = nil
+	}
+	p.endWait(t)
+}
+
+func (p *Prober) endWait(t *target) {
+	if t.wait != (trace.Wait{}) {
+		trace.End(p.cfg.Bus, t.waiting, t.wait)
+		t.wait = trace.Wait{}
+	}
+}
+
+// fire makes the attempt whose time has come, if it is still wanted.
+func (p *Prober) fire(t *target, turn uint64) {
+	p.mu.Lock()
+	if turn != t.turn || p.closed {
+		p.mu.Unlock()
+		return
+	}
+	p.endWait(t)
+	t.timer, t.next = nil, time.Time{}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	t.cancel = cancel
+	a := &attempt{
+		pod: t.pod.pod, container: t.spec, containerID: t.id, kind: t.kind, probe: t.probe,
+		timeout: t.timeout(), early: time.Now().Before(t.counts),
+	}
+	span := t.pod.span()
+	p.attempts.Add(1)
+	p.mu.Unlock()
+	defer p.attempts.Done()
+	p.attempt(ctx, t, turn, span, a)
+}

@@ -1,0 +1,132 @@
+package probe
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// podProbes is a pod that has probes.
+type podProbes struct {
+	pod        *v1.Pod
+	previous   *v1.PodStatus // as it was when the pod was added: before the agent's start, perhaps
+	containers []*container
+	ending     bool // only readiness goes on
+}
+
+func (pp *podProbes) span() trace.Span {
+	return trace.ForPod(trace.Span{}, trace.Pod{Namespace: pp.pod.Namespace, Name: pp.pod.Name, UID: string(pp.pod.UID)})
+}
+
+// container is one that has probes, and what is known of the newest container of its name.
+type container struct {
+	pod     *podProbes
+	spec    *v1.Container
+	probes  [kinds]*target // nil where the manifest has none
+	id      string         // "" before the first
+	began   time.Time      // when it started
+	told    time.Time      // when it was told of before the runtime showed it; else zero
+	running bool
+}
+
+// up reports whether the startup probe, if any, has succeeded.
+func (c *container) up() bool { return c.probes[Startup] == nil || c.probes[Startup].value == Success }
+
+// target is one probe of one container.
+type target struct {
+	*container
+	kind  Kind
+	probe *v1.Probe
+
+	value Result // what it says now
+	last  Result // the result of the last attempt that counts
+	run   int    // how many in a row had it
+	said  string // what the last failure said
+	held  bool   // nothing more until there is a new container
+
+	next    time.Time // when the next attempt is due; zero for never
+	counts  time.Time // failures before this time do not count
+	looks   int       // early attempts so far
+	turn    uint64    // of the timer or attempt that is valid
+	timer   *time.Timer
+	cancel  context.CancelFunc // cuts the attempt under way short; nil when there is none
+	waiting trace.Span
+	wait    trace.Wait // zero when none is under way
+}
+
+func (t *target) period() time.Duration  { return seconds(t.probe.PeriodSeconds, 10) }
+func (t *target) timeout() time.Duration { return seconds(t.probe.TimeoutSeconds, 1) }
+func (t *target) delay() time.Duration   { return seconds(t.probe.InitialDelaySeconds, 0) }
+
+// threshold is how many attempts in a row make a result.
+func (t *target) threshold(r Result) int {
+	if r == Failure {
+		return int(orDefault(t.probe.FailureThreshold, 3))
+	}
+	return int(orDefault(t.probe.SuccessThreshold, 1))
+}
+
+func seconds(n, otherwise int32) time.Duration {
+	return time.Duration(orDefault(n, otherwise)) * time.Second
+}
+
+func orDefault(n, otherwise int32) int32 {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}
+
+// collect makes the containers of a pod that have probes. Init containers that are to
+// finish and ephemeral ones have none.
+func collect(pp *podProbes) []*container {
+	var out []*container
+	add := func(spec *v1.Container) {
+		c := &container{pod: pp, spec: spec}
+		for kind, probe := range [kinds]*v1.Probe{spec.StartupProbe, spec.ReadinessProbe, spec.LivenessProbe} {
+			if probe != nil {
+				c.probes[kind] = &target{container: c, kind: Kind(kind), probe: probe, value: Kind(kind).initial()}
+			}
+		}
+		if c.probes != [kinds]*target{} {
+			out = append(out, c)
+		}
+	}
+	for i := range pp.pod.Spec.InitContainers {
+		if pod.RestartableInit(&pp.pod.Spec.InitContainers[i]) {
+			add(&pp.pod.Spec.InitContainers[i])
+		}
+	}
+	for i := range pp.pod.Spec.Containers {
+		add(&pp.pod.Spec.Containers[i])
+	}
+	return out
+}
+
+// before returns what a status says of the container with that id while it ran, or nil.
+func before(st *v1.PodStatus, name, id string) *v1.ContainerStatus {
+	if st == nil {
+		return nil
+	}
+	for _, list := range [][]v1.ContainerStatus{st.ContainerStatuses, st.InitContainerStatuses} {
+		for i := range list {
+			if s := &list[i]; s.Name == name && bare(s.ContainerID) == id && s.State.Running != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// bare is a container id without the runtime's name before it.
+func bare(id string) string {
+	if _, rest, ok := strings.Cut(id, "://"); ok {
+		return rest
+	}
+	return id
+}
