@@ -33,6 +33,7 @@ const (
 	kindCSICall
 	kindVolumeProgress
 	kindStatusPatch
+	kindServerRequest
 	kindCount
 )
 
@@ -68,6 +69,7 @@ var kinds = [kindCount]kindOf{
 	kindCSICall:        describe[CSICall]("csi.call"),
 	kindVolumeProgress: describe[VolumeProgress]("volume.progress"),
 	kindStatusPatch:    describe[StatusPatch]("status.patch"),
+	kindServerRequest:  describe[ServerRequest]("server.request"),
 }
 
 // Kind implements Event.
@@ -162,3 +164,6 @@ func (*VolumeProgress) Kind() Kind { return kindVolumeProgress }
 
 // Kind implements Event.
 func (*StatusPatch) Kind() Kind { return kindStatusPatch }
+
+// Kind implements Event.
+func (*ServerRequest) Kind() Kind { return kindServerRequest }

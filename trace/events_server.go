@@ -1,0 +1,23 @@
+package trace
+
+// ServerRequest is one request to one of the agent's own HTTP servers, from its arrival to the end of the answer. Of exec, attach,
+// port-forward and followed logs, that is as long as they last.
+type ServerRequest struct {
+	// Server is https (10250), read-only or healthz.
+	Server string `json:"server"`
+	Method string `json:"method"`
+	// Path is without the query, which may have what is no one else's.
+	Path string `json:"path"`
+	From string `json:"from,omitempty"`
+	// User is who asked, How they showed it: x509, token or anonymous.
+	User string `json:"user,omitempty"`
+	How  string `json:"how,omitempty"`
+	// Verdict is allowed, unauthenticated, forbidden or error; empty where nobody is asked who they are.
+	Verdict string `json:"verdict,omitempty"`
+	// Reason says why, as the authorizer does.
+	Reason string `json:"reason,omitempty"`
+	// Code is the HTTP status; 101 where a stream followed.
+	Code int `json:"code,omitempty"`
+	// Bytes is how much was sent.
+	Bytes int64 `json:"bytes,omitempty"`
+}
