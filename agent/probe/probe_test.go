@@ -262,7 +262,7 @@ func TestLivenessFailsOnce(t *testing.T) {
 func TestStartupGates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		pod := podWith(probeOf(func(p *v1.Probe) { p.PeriodSeconds = 1 }), probeOf(), probeOf())
+		pod := podWith(probeOf(func(p *v1.Probe) { p.PeriodSeconds = 1 }), probeOf(), probeOf(func(p *v1.Probe) { p.PeriodSeconds = 9 }))
 		c := &pod.Spec.Containers[0]
 		w.p.Add(pod, nil)
 		w.answer(Startup, failure("not yet"))
@@ -281,7 +281,7 @@ func TestStartupGates(t *testing.T) {
 		w.p.Changed("u")
 		w.answer(Startup, success(""))
 		time.Sleep(20 * time.Second)
-		w.expect("then the others", "2s startup, 2s readiness, 12s liveness, 12s readiness")
+		w.expect("then the others", "2s startup, 2s readiness, 11s liveness, 12s readiness, 20s liveness")
 		if !w.p.Started(pod, c, "1") || !w.p.Ready(pod, c, "1") {
 			t.Error("not started, or not ready")
 		}

@@ -1,0 +1,31 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// exec runs a command in the container and returns what it printed.
+//
+// Upstream: cri-client/pkg/remote_runtime.go, execSyncV1.
+func (r *Runner) exec(ctx context.Context, containerID string, command []string) (string, error) {
+	resp, err := r.cfg.Exec.ExecSync(ctx, &runtimeapi.ExecSyncRequest{ContainerId: containerID, Cmd: command})
+	line := strings.Join(command, " ")
+	switch {
+	case status.Code(err) == codes.DeadlineExceeded:
+		return "", fmt.Errorf("command timed out: %q timed out", line)
+	case err != nil:
+		return "", err
+	}
+	said := string(slices.Concat(resp.GetStdout(), resp.GetStderr()))
+	if resp.GetExitCode() != 0 {
+		return said, fmt.Errorf("command '%s' exited with %d: %s", line, resp.GetExitCode(), resp.GetStderr())
+	}
+	return said, nil
+}
