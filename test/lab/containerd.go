@@ -99,11 +99,17 @@ func containerdEnv(s *state) []string {
 
 // writeConfig writes the files that containerd and CNI read.
 func writeConfig(dir string, s *state) error {
-	for path, text := range map[string]string{
+	files := map[string]string{
 		"containerd.toml": containerdConfig(dir, s, !mayLowerOOM()),
 		filepath.Join("certs.d", s.registry(), "hosts.toml"): registryHosts(s),
 		"cni/10-kubeloupe.conflist":                          cniConfig(dir, s),
-	} {
+	}
+	if s.Cluster != nil {
+		for _, host := range mirrored() {
+			files[filepath.Join("certs.d", host, "hosts.toml")] = registryHosts(s)
+		}
+	}
+	for path, text := range files {
 		path = filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err

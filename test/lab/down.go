@@ -53,11 +53,14 @@ func Down(ctx context.Context, dir string) error {
 // directory stays if something else did, so that Down can be tried again.
 func (l *Lab) tearDown(ctx context.Context) error {
 	s := l.state
+	agents := l.stopAgents(ctx)
 	if s.Containerd.alive() {
 		// What this leaves, the steps below remove by force.
 		_ = l.RemovePods(ctx)
 	}
 	errs := []error{
+		agents,
+		l.stopCluster(ctx),
 		s.Containerd.stop(ctx, time.Second),
 		s.Registry.stop(ctx, time.Second),
 		l.killShims(ctx),

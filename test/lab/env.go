@@ -9,7 +9,8 @@ import (
 // EnvFile is the name, within the lab's directory, of the file to source.
 const EnvFile = "env"
 
-// Env returns what scripts and programs need to use the lab, as NAME=value.
+// Env returns what scripts and programs need to use the lab, and its cluster if
+// it has one, as NAME=value.
 func (l *Lab) Env() []string {
 	env := []string{
 		"LAB_DIR=" + l.Dir,
@@ -29,7 +30,11 @@ func (l *Lab) Env() []string {
 		env = append(env, "IMAGE_"+strings.ToUpper(string(i))+"="+l.Image(i))
 		all = append(all, l.Image(i))
 	}
-	return append(env, "IMAGES="+strings.Join(all, " "))
+	env = append(env, "IMAGES="+strings.Join(all, " "))
+	if l.state.Cluster != nil {
+		env = append(env, newCluster(l).env()...)
+	}
+	return env
 }
 
 // EnvScript returns Env as shell assignments.

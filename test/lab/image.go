@@ -250,6 +250,14 @@ func (t *tarWriter) dir(name string, mode int64) {
 	t.entry(tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: mode}, nil)
 }
 
+// dirs makes a directory and those above it.
+func (t *tarWriter) dirs(name string) {
+	if name != "." {
+		t.dirs(path.Dir(name))
+		t.dir(name, 0o755)
+	}
+}
+
 func (t *tarWriter) file(name string, mode int64, data []byte) {
 	t.entry(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode}, data)
 }

@@ -31,6 +31,8 @@ type state struct {
 	Tools                Toolchain
 	ImageLayout          string
 	Containerd, Registry process
+	// Cluster is nil in a lab without one.
+	Cluster *clusterState `json:",omitempty"`
 }
 
 const stateFile = "lab.json"

@@ -22,7 +22,10 @@ const machineLock = "/run/kubeloupe-lab.lock"
 // missing in the cache is built first, which takes minutes once. If Up fails,
 // a lab that it began is taken down again; the error then ends with what
 // containerd said last.
-func Up(ctx context.Context, c Config) (*Lab, error) {
+func Up(ctx context.Context, c Config) (*Lab, error) { return up(ctx, c, nil) }
+
+// up is Up; with cluster, the lab also serves the images of a cluster.
+func up(ctx context.Context, c Config, cluster *clusterState) (*Lab, error) {
 	dir, err := checkHost(c.Dir)
 	if err != nil {
 		return nil, err
@@ -57,6 +60,9 @@ func Up(ctx context.Context, c Config) (*Lab, error) {
 			return nil, err
 		}
 	}
+	if err := s.addCluster(ctx, cluster); err != nil {
+		return nil, err
+	}
 	l := newLab(dir, s)
 	if !fresh && s.Containerd.alive() && s.Registry.alive() && l.Ready(ctx) == nil {
 		l.Existing = true
@@ -77,6 +83,24 @@ func Up(ctx context.Context, c Config) (*Lab, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// addCluster records what a cluster needs of the lab. A registry that serves
+// other images is stopped, to be started again.
+func (s *state) addCluster(ctx context.Context, want *clusterState) error {
+	if want == nil {
+		return nil
+	}
+	if s.Cluster == nil {
+		s.Cluster = new(clusterState)
+	}
+	have := s.Cluster
+	stale := have.Layout != want.Layout
+	have.Kubernetes, have.CoreDNS, have.Layout = want.Kubernetes, want.CoreDNS, want.Layout
+	if stale {
+		return s.Registry.stop(ctx, time.Second)
+	}
+	return nil
 }
 
 func (c Config) preload() []Image {
@@ -227,7 +251,7 @@ func (l *Lab) startRegistry(ctx context.Context) error {
 		return err
 	}
 	s.Registry, err = spawn(l.Dir, l.RegistryLog, os.Environ(), filepath.Join(s.Tools.Registry, "registry"),
-		"--addr", l.Registry, "--layout", s.ImageLayout, "--data", filepath.Join(l.Dir, "registry"))
+		"--addr", l.Registry, "--layout", s.layouts(), "--data", filepath.Join(l.Dir, "registry"))
 	if err != nil {
 		return fmt.Errorf("start registry: %w", err)
 	}
@@ -239,6 +263,14 @@ func (l *Lab) startRegistry(ctx context.Context) error {
 		return fmt.Errorf("the registry does not answer on %s; it said:\n%s", l.Registry, tail(said, 5))
 	}
 	return nil
+}
+
+// layouts lists the OCI layouts that the registry serves.
+func (s *state) layouts() string {
+	if s.Cluster == nil {
+		return s.ImageLayout
+	}
+	return s.ImageLayout + "," + s.Cluster.Layout
 }
 
 func (l *Lab) startContainerd(ctx context.Context) error {

@@ -46,7 +46,8 @@ func root() *cobra.Command {
 	}
 	fallback := cmp.Or(os.Getenv("LAB_DIR"), filepath.Join(os.TempDir(), "kubeloupe-lab"))
 	cmd.PersistentFlags().StringVar(&dir, "dir", fallback, "directory of the lab")
-	cmd.AddCommand(up(&dir), down(&dir), status(&dir), env(&dir), execute(&dir), limit(&dir))
+	cmd.AddCommand(up(&dir), down(&dir), status(&dir), env(&dir), execute(&dir), limit(&dir),
+		clusterUp(&dir), clusterDown(&dir), runAgent(&dir))
 	return cmd
 }
 

@@ -1,8 +1,8 @@
-// Command registry is the laboratory's OCI registry: it serves the images of an
-// OCI layout and what is pushed to it, as fast or as slowly as told.
+// Command registry is the laboratory's OCI registry: it serves the images of
+// OCI layouts and what is pushed to it, as fast or as slowly as told.
 //
 // It owns the pushed blobs below --data; pushed manifests are lost when it
-// ends. It never changes the layout. It publishes no trace events.
+// ends. It never changes a layout. It publishes no trace events.
 package main
 
 import (
@@ -23,22 +23,22 @@ import (
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "address to listen on")
-	layout := flag.String("layout", "", "OCI layout with the images to serve")
+	layouts := flag.String("layout", "", "OCI layouts with the images to serve, separated by commas")
 	data := flag.String("data", "", "directory for what is pushed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *addr, *layout, *data); err != nil {
+	if err := run(ctx, *addr, *layouts, *data); err != nil {
 		fmt.Fprintln(os.Stderr, "registry:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, addr, layout, data string) error {
-	if layout == "" || data == "" {
+func run(ctx context.Context, addr, layouts, data string) error {
+	if layouts == "" || data == "" {
 		return errors.New("--layout and --data are needed")
 	}
-	store, err := newStore(layout, data)
+	store, err := newStore(data, strings.Split(layouts, ",")...)
 	if err != nil {
 		return err
 	}

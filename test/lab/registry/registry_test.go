@@ -38,7 +38,7 @@ func TestStore(t *testing.T) {
 	if err := l.AppendImage(img, layout.WithAnnotations(map[string]string{refAnnotation: "lab/image:1"})); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newStore(dir, t.TempDir())
+	s, err := newStore(t.TempDir(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

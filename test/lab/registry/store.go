@@ -21,34 +21,41 @@ import (
 // refAnnotation holds an image's name and tag in a layout.
 const refAnnotation = "org.opencontainers.image.ref.name"
 
-// store serves blobs from a read-only layout and from what was pushed.
+// store serves blobs from read-only layouts and from what was pushed.
 type store struct {
-	layout layout.Path
-	blobs  string
+	layouts []layout.Path
+	// blobs are directories: of the layouts, and last of what was pushed.
+	blobs  []string
 	pushed registry.BlobHandler
-	data   string
 	names  []string
 }
 
-func newStore(dir, data string) (*store, error) {
-	l, err := layout.FromPath(dir)
-	if err != nil {
-		return nil, fmt.Errorf("layout %s: %w", dir, err)
+func newStore(data string, layouts ...string) (*store, error) {
+	s := &store{pushed: registry.NewDiskBlobHandler(data)}
+	for _, dir := range layouts {
+		l, err := layout.FromPath(dir)
+		if err != nil {
+			return nil, fmt.Errorf("layout %s: %w", dir, err)
+		}
+		s.layouts = append(s.layouts, l)
+		s.blobs = append(s.blobs, filepath.Join(dir, "blobs"))
 	}
-	if err := os.MkdirAll(data, 0o755); err != nil {
-		return nil, err
-	}
-	return &store{
-		layout: l,
-		blobs:  filepath.Join(dir, "blobs"),
-		pushed: registry.NewDiskBlobHandler(data),
-		data:   data,
-	}, nil
+	s.blobs = append(s.blobs, data)
+	return s, os.MkdirAll(data, 0o755)
 }
 
-// publish pushes the manifests of the layout to the registry's handler.
+// publish pushes the manifests of the layouts to the registry's handler.
 func (s *store) publish(h http.Handler) error {
-	index, err := s.layout.ImageIndex()
+	for _, l := range s.layouts {
+		if err := s.publishLayout(h, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) publishLayout(h http.Handler, l layout.Path) error {
+	index, err := l.ImageIndex()
 	if err != nil {
 		return err
 	}
@@ -62,7 +69,7 @@ func (s *store) publish(h http.Handler) error {
 		if !ok {
 			return fmt.Errorf("layout: manifest %s: annotation %s is %q, want name:tag", desc.Digest, refAnnotation, ref)
 		}
-		manifest, err := s.layout.Bytes(desc.Digest)
+		manifest, err := l.Bytes(desc.Digest)
 		if err != nil {
 			return err
 		}
@@ -79,7 +86,7 @@ func (s *store) publish(h http.Handler) error {
 }
 
 func (s *store) open(h v1.Hash) (*os.File, error) {
-	for _, dir := range []string{s.blobs, s.data} {
+	for _, dir := range s.blobs {
 		f, err := os.Open(filepath.Join(dir, h.Algorithm, h.Hex))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return f, err
