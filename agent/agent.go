@@ -143,6 +143,12 @@ func (a *Agent) Pods() []v1.Pod {
 	return nil
 }
 
+// SourcesReady reports whether every pod source has told what it has, and all of it was taken.
+func (a *Agent) SourcesReady() bool {
+	p := a.parts.Load()
+	return p != nil && p.manager.SourcesReady()
+}
+
 func (a *Agent) say(ev trace.Agent) {
 	ev.Node, ev.Version, ev.Simulated, ev.PID = a.cfg.NodeName, a.cfg.Version, a.cfg.Simulated, os.Getpid()
 	trace.Point(a.cfg.Bus, trace.Span{}, ev)

@@ -45,6 +45,7 @@ type parts struct {
 	workers *worker.Manager
 	mux     *podsource.Mux
 	server  *server.Server
+	manager *pods.Manager
 	all     []part
 }
 
@@ -100,7 +101,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client) (*parts, erro
 	if err != nil {
 		return nil, err
 	}
-	manager, err := pods.New(pods.Config{
+	p.manager, err = pods.New(pods.Config{
 		Workers: p.workers, Seen: p.pleg.Cache(), Store: p.store, MaxPods: int(k.Pods.Max), Bus: bus,
 		Orphans: p.orphans(volumes),
 		Tidy: func() {
@@ -117,7 +118,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client) (*parts, erro
 		return nil, err
 	}
 	syncLoop, err := loop.New(loop.Config{
-		Handler: manager, Ready: p.state, Updates: p.mux.Updates(), Lifecycle: p.pleg.Events(), Due: due, Tidy: tidy, Bus: bus,
+		Handler: p.manager, Ready: p.state, Updates: p.mux.Updates(), Lifecycle: p.pleg.Events(), Due: due, Tidy: tidy, Bus: bus,
 	})
 	if err != nil {
 		return nil, err

@@ -37,10 +37,3 @@ func openFilesLevel(limit uint64, asked bool) string {
 	}
 	return "debug"
 }
-
-func errAttr(err error) []trace.KV {
-	if err == nil {
-		return nil
-	}
-	return []trace.KV{{K: "error", V: err.Error()}}
-}

@@ -33,8 +33,8 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 			m.end(span, pod, "REMOVE", nil, true)
 		}
 	}
-	if u.AllSources && !m.sources {
-		m.sources = true
+	if u.AllSources && !m.sources.Load() {
+		m.sources.Store(true)
 		m.tidy()
 	}
 }

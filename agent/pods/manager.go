@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -73,7 +74,7 @@ type Config struct {
 // Manager handles what the syncLoop hands on. Its methods are called by the loop only.
 type Manager struct {
 	cfg      Config
-	sources  bool // every source has reported
+	sources  atomic.Bool // every source has reported
 	rejected map[types.UID]bool
 }
 
@@ -84,6 +85,9 @@ func New(cfg Config) (*Manager, error) {
 	}
 	return &Manager{cfg: cfg, rejected: map[types.UID]bool{}}, nil
 }
+
+// SourcesReady reports whether every source has told what it has, and all of it was taken. Anybody may ask.
+func (m *Manager) SourcesReady() bool { return m.sources.Load() }
 
 // Store holds the desired pods and what became of them. Safe for concurrent use.
 type Store struct {

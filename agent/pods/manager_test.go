@@ -130,7 +130,7 @@ func TestLifecycleOfAStranger(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDesk(t, 0)
-			d.sources = c.sources
+			d.sources.Store(c.sources)
 			d.seen.run("stray", "u9", c.states...)
 			d.Lifecycle(t.Context(), pleg.Event{UID: "u9", Type: c.event})
 			if d.tidied != c.want {

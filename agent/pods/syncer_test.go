@@ -404,7 +404,7 @@ func TestAddedAnewInTheLastMoment(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
-				b.sources = true
+				b.sources.Store(true)
 				pod := podOf("web", "u1")
 				b.afterClean = func() {
 					b.afterClean = nil
@@ -436,7 +436,7 @@ func TestAddedAnewInTheLastMoment(t *testing.T) {
 func TestOrphanEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		b.sources = true
+		b.sources.Store(true)
 		b.seen.run("stray", "u9", "running")
 		b.Housekeep(t.Context())
 		pass(time.Second)

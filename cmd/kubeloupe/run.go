@@ -21,6 +21,7 @@ import (
 
 func newRun(s streams) *cobra.Command {
 	var o nodeOptions
+	var justOnce bool
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run the node agent in the foreground",
@@ -36,11 +37,28 @@ Its flags and --config file are the kubelet's. SIGINT, SIGTERM or q in the UI en
 			if err != nil {
 				return err
 			}
+			if justOnce {
+				return n.runOnce(c.Context(), s)
+			}
 			return n.run(c.Context(), func(ctx context.Context) error { return o.show(ctx, n, s, tui.Config{}) })
 		},
 	}
 	o.add(c)
+	c.Flags().BoolVar(&justOnce, "once", false, "start the static pods, wait until each runs or has ended, print what became of them, and exit; the pods go on")
 	return c
+}
+
+// runOnce runs the agent until its pods have got where they go.
+func (n *node) runOnce(ctx context.Context, s streams) error {
+	if n.cfg.Kubelet.API.Kubeconfig != "" {
+		return userError{errors.New("--once runs static pods without an API server: leave out --kubeconfig")}
+	}
+	var result error
+	err := n.run(ctx, func(ctx context.Context) error {
+		result = once(ctx, n.agent, s.out)
+		return nil
+	})
+	return errors.Join(err, result)
 }
 
 // run runs the agent and, beside it, what shows it. It ends when either ends: a UI
