@@ -1,0 +1,129 @@
+package pluginwatch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
+)
+
+// fakePlugin is a plugin's registration service on a real socket.
+type fakePlugin struct {
+	registerapi.UnimplementedRegistrationServer
+	kind, name string
+	told       chan string
+	srv        *grpc.Server
+}
+
+func (f *fakePlugin) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
+	return &registerapi.PluginInfo{Type: f.kind, Name: f.name, Endpoint: "/csi/" + f.name, SupportedVersions: []string{"1.0.0"}}, nil
+}
+
+func (f *fakePlugin) NotifyRegistrationStatus(_ context.Context, s *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
+	f.told <- s.GetError()
+	return &registerapi.RegistrationStatusResponse{}, nil
+}
+
+func serve(t *testing.T, path, kind, name string) *fakePlugin {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fakePlugin{kind: kind, name: name, told: make(chan string, 10), srv: grpc.NewServer()}
+	registerapi.RegisterRegistrationServer(f.srv, f)
+	go func() { _ = f.srv.Serve(l) }()
+	t.Cleanup(f.srv.Stop)
+	return f
+}
+
+// handler notes what it is asked, and fails as often as it is told to.
+type handler struct {
+	calls chan string
+	fail  chan error
+}
+
+func (h *handler) Register(_ context.Context, name, endpoint string, _ []string) error {
+	h.calls <- "+" + name + " " + endpoint
+	select {
+	case err := <-h.fail:
+		return err
+	default:
+		return nil
+	}
+}
+
+func (h *handler) Deregister(_ context.Context, name, _ string) { h.calls <- "-" + name }
+
+func next(t *testing.T, c chan string) string {
+	t.Helper()
+	select {
+	case s := <-c:
+		return s
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing happened for 20 s")
+		return ""
+	}
+}
+
+func TestPluginsComeAndGo(t *testing.T) {
+	dir, err := os.MkdirTemp("", "pw") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	h := &handler{calls: make(chan string, 10), fail: make(chan error, 1)}
+	w, err := New(Config{Dir: filepath.Join(dir, "registry"), Handlers: map[string]Handler{"CSIPlugin": h}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "registry"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	want := func(c chan string, s string) {
+		t.Helper()
+		if got := next(t, c); got != s {
+			t.Fatalf("%q, want %q", got, s)
+		}
+	}
+	early := serve(t, filepath.Join(dir, "registry", "a.sock"), "CSIPlugin", "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	want(h.calls, "+a /csi/a")
+	want(early.told, "")
+
+	// One in a directory of its own, which fails at first.
+	h.fail <- errors.New("not yet")
+	if err := os.Mkdir(filepath.Join(dir, "registry", "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	late := serve(t, filepath.Join(dir, "registry", "sub", "b.sock"), "CSIPlugin", "b")
+	want(h.calls, "+b /csi/b")
+	want(late.told, "plugin registration failed with err: not yet")
+	want(h.calls, "+b /csi/b")
+	want(late.told, "")
+
+	// A type that nobody handles is told so.
+	odd := serve(t, filepath.Join(dir, "registry", "d.sock"), "DevicePlugin", "d")
+	want(odd.told, "no handler registered for plugin type: DevicePlugin: this build does not support it yet")
+
+	// A restart: the socket is removed and made anew.
+	early.srv.Stop()
+	again := serve(t, filepath.Join(dir, "registry", "a.sock"), "CSIPlugin", "a")
+	want(h.calls, "-a")
+	want(h.calls, "+a /csi/a")
+	want(again.told, "")
+	again.srv.Stop()
+	want(h.calls, "-a")
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,72 @@
+package pluginwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
+)
+
+// Upstream: pkg/kubelet/pluginmanager/operationexecutor.
+const (
+	infoTimeout   = time.Second
+	notifyTimeout = 5 * time.Second
+)
+
+// register asks a socket who it is, has its handler take it in, and tells it the outcome.
+//
+// Upstream: pkg/kubelet/pluginmanager/operationexecutor, GenerateRegisterPluginFunc.
+func (w *Watcher) register(ctx context.Context, path string) (*plugin, error) {
+	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("plugin at %s: %w", path, err)
+	}
+	defer conn.Close() //nolint:errcheck // a connection that was used up
+	client := registerapi.NewRegistrationClient(conn)
+	short, cancel := context.WithTimeout(ctx, infoTimeout)
+	info, err := client.GetInfo(short, &registerapi.InfoRequest{}, grpc.WaitForReady(true))
+	cancel()
+	if err != nil {
+		err = fmt.Errorf("plugin at %s does not say who it is: %w", path, err)
+		w.decide(ctx, path, "refused", err.Error())
+		return nil, err
+	}
+	p := &plugin{kind: info.GetType(), name: info.GetName(), endpoint: info.GetEndpoint()}
+	if p.endpoint == "" {
+		p.endpoint = path
+	}
+	if err = w.take(ctx, p, info.GetSupportedVersions()); err != nil {
+		w.decide(ctx, p.name, "refused", err.Error())
+		return nil, errors.Join(err, notify(ctx, client, err.Error()))
+	}
+	if err := notify(ctx, client, ""); err != nil {
+		w.cfg.Handlers[p.kind].Deregister(ctx, p.name, p.endpoint)
+		err = fmt.Errorf("tell plugin %s that it is registered: %w", p.name, err)
+		w.decide(ctx, p.name, "refused", err.Error())
+		return nil, err
+	}
+	w.decide(ctx, p.name, "registered", fmt.Sprintf("%s at %s", p.kind, p.endpoint))
+	return p, nil
+}
+
+func (w *Watcher) take(ctx context.Context, p *plugin, versions []string) error {
+	h := w.cfg.Handlers[p.kind]
+	if h == nil {
+		return fmt.Errorf("no handler registered for plugin type: %s: this build does not support it yet", p.kind)
+	}
+	if err := h.Register(ctx, p.name, p.endpoint, versions); err != nil {
+		return fmt.Errorf("plugin registration failed with err: %w", err)
+	}
+	return nil
+}
+
+func notify(ctx context.Context, client registerapi.RegistrationClient, problem string) error {
+	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	defer cancel()
+	_, err := client.NotifyRegistrationStatus(ctx, &registerapi.RegistrationStatus{PluginRegistered: problem == "", Error: problem})
+	return err
+}

@@ -1,0 +1,159 @@
+package pluginwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// period is a safety net: nothing relies on it.
+const period = 5 * time.Minute
+
+// Handler registers plugins of one type.
+type Handler interface {
+	// Register takes the plugin in; an error refuses it, and the plugin is told so. It is asked again
+	// later, also about one that it has.
+	Register(ctx context.Context, name, endpoint string, versions []string) error
+	// Deregister gives it up. The endpoint may have another plugin of the name by then.
+	Deregister(ctx context.Context, name, endpoint string)
+}
+
+// Config is what a Watcher needs.
+type Config struct {
+	// Dir is the registry: ROOT/plugins_registry. It is made if need be.
+	Dir string
+	// Handlers are by type, as CSIPlugin. A plugin of another type is told that there is none.
+	Handlers map[string]Handler
+	Bus      *trace.Bus
+}
+
+// Watcher keeps the registrations of the sockets in a directory.
+type Watcher struct {
+	cfg   Config
+	ended chan outcome
+	// known is the loop's.
+	known map[string]*entry
+}
+
+// outcome is how an operation on a socket ended.
+type outcome struct {
+	path string
+	id   identity
+	got  *plugin // registered; nil when it is not
+	err  error
+}
+
+// New checks the configuration. Nothing happens until Run.
+func New(cfg Config) (*Watcher, error) {
+	if !filepath.IsAbs(cfg.Dir) {
+		return nil, fmt.Errorf("pluginwatch: Config.Dir %q: want an absolute path", cfg.Dir)
+	}
+	if len(cfg.Handlers) == 0 {
+		return nil, errors.New("pluginwatch: Config.Handlers is empty")
+	}
+	return &Watcher{cfg: cfg, ended: make(chan outcome), known: map[string]*entry{}}, nil
+}
+
+// Run watches until ctx ends, and returns nil then. Plugins stay registered.
+func (w *Watcher) Run(ctx context.Context) error {
+	if err := os.MkdirAll(w.cfg.Dir, 0o755); err != nil { //nolint:gosec // upstream's mode: drivers of any user put sockets there
+		return fmt.Errorf("plugin registry: %w", err)
+	}
+	watch, err := newWatcher()
+	if err != nil {
+		return fmt.Errorf("plugin registry: %w", err)
+	}
+	defer watch.close()
+	var under sync.WaitGroup
+	defer under.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for {
+		timer := time.NewTimer(w.pass(ctx, watch, &under))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-watch.changes:
+		case out := <-w.ended:
+			w.note(out)
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// pass looks at the registry, starts what is to be done and returns in how long to look again.
+func (w *Watcher) pass(ctx context.Context, watch *watcher, under *sync.WaitGroup) time.Duration {
+	seen, dirs := scan(w.cfg.Dir)
+	for _, d := range dirs {
+		if err := watch.add(d); err != nil {
+			w.decide(ctx, d, "unwatched", err.Error())
+		}
+	}
+	if again, _ := scan(w.cfg.Dir); len(again) != len(seen) {
+		seen = again // something came between the scan and the watch
+	}
+	now := time.Now()
+	ops, next := plan(seen, w.known, now)
+	for _, o := range ops {
+		switch o.step {
+		case forget:
+			delete(w.known, o.path)
+			continue
+		case register:
+			e := w.known[o.path]
+			if e == nil {
+				e = &entry{}
+				w.known[o.path] = e
+			}
+			if e.id != seen[o.path] {
+				e.id, e.delay = seen[o.path], 0
+			}
+		}
+		e := w.known[o.path]
+		e.busy = true
+		id, was := e.id, e.registered
+		under.Go(func() {
+			out := outcome{path: o.path, id: id}
+			if o.step == register {
+				out.got, out.err = w.register(ctx, o.path)
+			} else {
+				w.cfg.Handlers[was.kind].Deregister(ctx, was.name, was.endpoint)
+				w.decide(ctx, was.name, "removed", "its socket "+o.path+" is gone or is another one now")
+			}
+			select {
+			case w.ended <- out:
+			case <-ctx.Done():
+			}
+		})
+	}
+	if next.IsZero() {
+		return period
+	}
+	return min(period, next.Sub(now))
+}
+
+func (w *Watcher) note(out outcome) {
+	e := w.known[out.path]
+	e.busy, e.registered = false, out.got
+	e.retryAt = time.Time{}
+	switch {
+	case out.err != nil:
+		e.fail(time.Now())
+	case out.got != nil:
+		e.delay = 0
+	default:
+		e.id = identity{} // deregistered: whatever is there now is new
+	}
+}
+
+func (w *Watcher) decide(ctx context.Context, subject, verdict, reason string) {
+	trace.Point(w.cfg.Bus, trace.FromContext(ctx), trace.Decision{By: "plugins", Subject: subject, Verdict: verdict, Reason: reason})
+}
