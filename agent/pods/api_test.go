@@ -1,0 +1,152 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/admit"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// fakeStatuses notes what is said to the API server.
+type fakeStatuses struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (f *fakeStatuses) note(line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.said) == 0 || f.said[len(f.said)-1] != line {
+		f.said = append(f.said, line)
+	}
+}
+
+func (f *fakeStatuses) lines() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.said)
+}
+
+func (f *fakeStatuses) Set(_ context.Context, pod *v1.Pod, st v1.PodStatus) {
+	f.note(fmt.Sprintf("%s: %s %s", pod.Name, st.Phase, st.Reason))
+}
+
+func (f *fakeStatuses) Gone(_ context.Context, pod *v1.Pod) {
+	f.note(fmt.Sprintf("%s: gone, deleted=%t", pod.Name, pod.DeletionTimestamp != nil))
+}
+
+func fromAPI(p *v1.Pod) { p.Annotations[podid.AnnotationSource] = "api" }
+
+func apiBench(t *testing.T) (*bench, *fakeStatuses) {
+	b, said := newBench(t), &fakeStatuses{}
+	b.cfg.Statuses, b.syncer.cfg.Statuses = said, said
+	b.syncer.cfg.Status = func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
+		st := v1.PodStatus{Phase: v1.PodRunning, StartTime: in.Previous.StartTime}
+		if st.StartTime == nil {
+			st.StartTime = new(metav1.Now())
+		}
+		if in.Failed != nil {
+			st.Phase, st.Reason = v1.PodFailed, in.Failed.Reason
+		}
+		return st, trace.PodStatus{Phase: string(st.Phase), Reason: st.Reason}
+	}
+	b.syncer.cfg.Victim = func(uid types.UID) bool { return b.workers.State(uid) == worker.Terminating }
+	return b, said
+}
+
+// A deleted pod's object may go when nothing of it is left, and not before.
+func TestDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, said := apiBench(t)
+		b.rt.clean = func(context.Context, *v1.Pod, bool) error { said.note("cleaned"); return nil }
+		pod := podOf("web", "u1", fromAPI)
+		b.send(podsource.OpAdd, pod)
+		pass(time.Second)
+		going := podOf("web", "u1", fromAPI, func(p *v1.Pod) { p.DeletionTimestamp = new(metav1.Now()) })
+		b.send(podsource.OpDelete, going)
+		pass(time.Second)
+		b.expect("said", []string{"web: Running ", "cleaned", "web: Running ", "web: gone, deleted=true"}, said.lines())
+		b.send(podsource.OpRemove, going)
+		pass(time.Second)
+		b.stop()
+	})
+}
+
+// What was deleted or over before this agent's time is only cleaned up.
+func TestNotStartedAnew(t *testing.T) {
+	for name, edit := range map[string]func(*v1.Pod){
+		"deleted": func(p *v1.Pod) { p.DeletionTimestamp = new(metav1.Now()) },
+		"over":    func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, said := apiBench(t)
+				b.send(podsource.OpAdd, podOf("web", "u1", fromAPI, edit))
+				pass(time.Second)
+				calls := b.rt.took()
+				if slices.Contains(calls, "sync web") || !slices.Contains(calls, "clean web remove=false") {
+					t.Errorf("did %q", calls)
+				}
+				if lines := said.lines(); lines[len(lines)-1] != fmt.Sprintf("web: gone, deleted=%t", name == "deleted") {
+					t.Errorf("said %q", said.lines())
+				}
+				b.stop()
+			})
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, said := apiBench(t)
+		b.send(podsource.OpAdd, podOf("web", "u1", fromAPI, func(p *v1.Pod) { p.Spec.ActiveDeadlineSeconds = new(int64(30)) }))
+		pass(29 * time.Second)
+		b.expect("before", []string{"web: Running "}, said.lines())
+		pass(2 * time.Second)
+		b.expect("after", []string{"web: Running ", "web: Failed DeadlineExceeded", "web: gone, deleted=false"}, said.lines())
+		b.stop()
+	})
+}
+
+// A critical pod starts when those that give way to it have ended.
+func TestPreemption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, said := apiBench(t)
+		b.cfg.Node = func(in *admit.Inputs) { in.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")} }
+		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(10 * time.Second); return nil }
+		takes := func(p *v1.Pod) {
+			fromAPI(p)
+			p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("800m")}
+		}
+		b.send(podsource.OpAdd, podOf("web", "u1", takes))
+		pass(time.Second)
+		b.rt.took()
+		b.send(podsource.OpAdd, podOf("dns", "u2", takes, func(p *v1.Pod) { p.Spec.Priority = new(int32(2_000_001_000)) }))
+		pass(5 * time.Second)
+		if calls := b.rt.took(); slices.Contains(calls, "sync dns") {
+			t.Errorf("it started too early: %q", calls)
+		}
+		pass(10 * time.Second)
+		if calls := b.rt.took(); !slices.Contains(calls, "sync dns") {
+			t.Errorf("it has not started: %q", calls)
+		}
+		if !slices.Contains(said.lines(), "web: Failed Preempting") {
+			t.Errorf("said %q", said.lines())
+		}
+		b.stop()
+	})
+}
