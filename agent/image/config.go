@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -24,6 +25,31 @@ type Service interface {
 // docker.io/library/busybox. None means an anonymous pull.
 type Keyring interface {
 	Lookup(repository string) []*runtimeapi.AuthConfig
+}
+
+// Providers asks exec credential providers what they have for a repository. Pod is who
+// pulls; it may be nil.
+type Providers interface {
+	Lookup(ctx context.Context, repository string, pod *v1.Pod) []Credential
+}
+
+// Records remember with which credentials an image was pulled, so that a pod without them
+// does not get it just because another pod pulled it. Image is the name in the manifest,
+// ref the image's id.
+type Records interface {
+	// MustPull reports whether a pod has to show by a pull that it may use an image that is
+	// present.
+	MustPull(image, ref string, credentials func() ([]Credential, error)) (bool, error)
+	// Begin notes that a pull begins. Pulled or Failed follows. Pulled is given the
+	// credential that was good, nil for none.
+	Begin(image string) error
+	Pulled(image, ref string, with *Credential)
+	Failed(image string)
+}
+
+// Events makes the events that users see. Container "" means the pod itself.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
 }
 
 // Config is what a Puller is built from.
@@ -44,6 +70,12 @@ type Config struct {
 	Progress ProgressFunc
 	// Keyring holds the node's registry credentials; nil means none.
 	Keyring Keyring
+	// Providers are the exec credential providers; nil means none.
+	Providers Providers
+	// Records are those of pulls; nil means that what is present is for all.
+	Records Records
+	// Events may be nil: they are published on the bus only.
+	Events Events
 }
 
 // Puller ensures images. It is safe for concurrent use.
@@ -58,6 +90,10 @@ type Puller struct {
 	progress ProgressFunc
 	keyring  Keyring
 	backoff  backoff
+
+	providers Providers
+	records   Records
+	events    Events
 	flights  flights
 }
 
@@ -83,7 +119,10 @@ func New(c Config) (*Puller, error) {
 		return nil, err
 	}
 
-	p := &Puller{service: c.Service, bus: c.Bus, limit: c.MaxParallel, progress: c.Progress, keyring: c.Keyring}
+	p := &Puller{
+		service: c.Service, bus: c.Bus, limit: c.MaxParallel, progress: c.Progress, keyring: c.Keyring,
+		providers: c.Providers, records: c.Records, events: c.Events,
+	}
 	if c.Serialize {
 		p.limit = 1
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -32,10 +33,11 @@ func (p *Puller) Ensure(ctx context.Context, req Request) (Result, error) {
 		RuntimeHandler:     req.RuntimeHandler,
 	}
 
+	credentials := sync.OnceValues(func() ([]Credential, error) { return p.credentials(ctx, &req, name) })
 	policy := cmp.Or(req.Policy, name.DefaultPolicy())
 	switch policy {
 	case v1.PullAlways:
-		return p.pull(ctx, &req, name, spec)
+		return p.pull(ctx, &req, spec, credentials)
 	case v1.PullIfNotPresent, v1.PullNever:
 	default:
 		return Result{}, fmt.Errorf("imagePullPolicy %q of container %s: must be Always, IfNotPresent or Never", policy, req.Container)
@@ -48,14 +50,36 @@ func (p *Puller) Ensure(ctx context.Context, req Request) (Result, error) {
 	case err != nil:
 		return Result{}, p.inspectError(ctx, &req, err)
 	case img != nil:
-		p.note(ctx, &req, "Pulled", fmt.Sprintf("Container image %q already present on machine", req.Image))
-		return newResult(&req, img), nil
-	case policy == v1.PullNever:
+		must, err := p.mustPull(&req, img, credentials)
+		if err != nil {
+			return Result{}, &Error{Reason: ErrImagePull, Message: err.Error(), Err: err}
+		}
+		if !must {
+			p.note(ctx, &req, "Pulled", p.present(req.Image))
+			return newResult(&req, img), nil
+		}
+	}
+	if policy == v1.PullNever { // that it is there and not for this pod is not told
 		msg := fmt.Sprintf("Container image %q is not present with pull policy of Never", req.Image)
 		p.warn(ctx, &req, string(ErrImageNeverPull), msg)
 		return Result{}, &Error{Reason: ErrImageNeverPull, Message: msg}
 	}
-	return p.pull(ctx, &req, name, spec)
+	return p.pull(ctx, &req, spec, credentials)
+}
+
+func (p *Puller) mustPull(req *Request, img *runtimeapi.Image, credentials func() ([]Credential, error)) (bool, error) {
+	if p.records == nil {
+		return false, nil
+	}
+	return p.records.MustPull(req.Image, img.GetId(), credentials)
+}
+
+func (p *Puller) present(image string) string {
+	msg := fmt.Sprintf("Container image %q already present on machine", image)
+	if p.records != nil {
+		msg += " and can be accessed by the pod"
+	}
+	return msg
 }
 
 // Forget drops the back-offs of a pod that is gone.
@@ -77,9 +101,17 @@ func (p *Puller) inspectError(ctx context.Context, req *Request, err error) erro
 }
 
 func (p *Puller) note(ctx context.Context, req *Request, reason, msg string) {
-	trace.Point(p.bus, trace.FromContext(ctx), trace.NodeEvent{Type: v1.EventTypeNormal, Reason: reason, Message: msg, Field: req.field()})
+	p.say(ctx, req, v1.EventTypeNormal, reason, msg)
 }
 
 func (p *Puller) warn(ctx context.Context, req *Request, reason, msg string) {
-	trace.Point(p.bus, trace.FromContext(ctx), trace.NodeEvent{Type: v1.EventTypeWarning, Reason: reason, Message: msg, Field: req.field()})
+	p.say(ctx, req, v1.EventTypeWarning, reason, msg)
+}
+
+func (p *Puller) say(ctx context.Context, req *Request, eventType, reason, msg string) {
+	if p.events != nil && req.Pod != nil {
+		p.events.Pod(ctx, req.Pod, req.Container, eventType, reason, msg)
+		return
+	}
+	trace.Point(p.bus, trace.FromContext(ctx), trace.NodeEvent{Type: eventType, Reason: reason, Message: msg, Field: req.field()})
 }

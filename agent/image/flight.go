@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"sync"
+	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -18,8 +19,15 @@ type flight struct {
 	riders int // guarded by flights.mu
 
 	// Set before done is closed.
+	got landed
+	err error
+}
+
+// landed is what a flight brought.
+type landed struct {
 	image *runtimeapi.Image
-	err   error
+	took  time.Duration // of the runtime
+	used  int           // which of the credentials was good
 }
 
 type flights struct {
@@ -29,7 +37,7 @@ type flights struct {
 
 // board joins the flight of that key, or begins it by calling run in its own
 // goroutine with a context that outlives ctx. It reports whether it joined.
-func (f *flights) board(ctx context.Context, key flightKey, run func(context.Context) (*runtimeapi.Image, error)) (*flight, bool) {
+func (f *flights) board(ctx context.Context, key flightKey, run func(context.Context) (landed, error)) (*flight, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if fl, ok := f.all[key]; ok {
@@ -44,7 +52,7 @@ func (f *flights) board(ctx context.Context, key flightKey, run func(context.Con
 	f.all[key] = fl
 	go func() {
 		defer cancel()
-		fl.image, fl.err = run(ctx)
+		fl.got, fl.err = run(ctx)
 		f.land(key, fl)
 		close(fl.done)
 	}()
@@ -53,10 +61,10 @@ func (f *flights) board(ctx context.Context, key flightKey, run func(context.Con
 
 // wait returns what the flight brought, or ctx's error once ctx is done. The last
 // rider to give up ends the flight.
-func (f *flights) wait(ctx context.Context, key flightKey, fl *flight) (*runtimeapi.Image, error) {
+func (f *flights) wait(ctx context.Context, key flightKey, fl *flight) (landed, error) {
 	select {
 	case <-fl.done:
-		return fl.image, fl.err
+		return fl.got, fl.err
 	case <-ctx.Done():
 	}
 	f.mu.Lock()
@@ -67,7 +75,7 @@ func (f *flights) wait(ctx context.Context, key flightKey, fl *flight) (*runtime
 		}
 		fl.cancel()
 	}
-	return nil, context.Cause(ctx)
+	return landed{}, context.Cause(ctx)
 }
 
 // land takes a flight off the board, so that the next pull is a new one.

@@ -6,31 +6,36 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // hub is what docker calls its default registry in its config.
 const hub = "index.docker.io"
 
-// match returns the credentials of all entries that fit a repository, the more
-// specific first. Docker's own name for its default registry fits when nothing else does.
+// Logins are credentials by the place they are for: a host or host/path.
 //
 // Upstream: pkg/credentialprovider/keyring.go, BasicDockerKeyring.
-func match(entries map[string]login, repository string) []*runtimeapi.AuthConfig {
-	byPlace := make(map[string][]*runtimeapi.AuthConfig)
+type Logins map[string][]Credential
+
+// Add takes the entries of one docker config. From says where they are from.
+func (l Logins) Add(entries map[string]Login, from Credential) {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		p := place(key)
-		byPlace[p] = append(byPlace[p], &runtimeapi.AuthConfig{Username: entries[key].Username, Password: entries[key].Password})
+		l[p] = append(l[p], entries[key].credential(from))
 	}
-	var found []*runtimeapi.AuthConfig
-	for _, p := range slices.SortedFunc(maps.Keys(byPlace), func(a, b string) int { return cmp.Compare(b, a) }) {
-		if fits(p, repository) {
-			found = append(found, byPlace[p]...)
+}
+
+// Lookup returns the credentials of all entries that fit a repository, the more specific
+// first, then in the order they were added. Docker's own name for its default registry fits
+// when nothing else does.
+func (l Logins) Lookup(repository string) []Credential {
+	var found []Credential
+	for _, p := range slices.SortedFunc(maps.Keys(l), func(a, b string) int { return cmp.Compare(b, a) }) {
+		if Fits(p, repository) {
+			found = append(found, l[p]...)
 		}
 	}
 	if len(found) == 0 && strings.HasPrefix(repository, "docker.io/") {
-		return byPlace[hub]
+		return l[hub]
 	}
 	return found
 }
@@ -49,10 +54,10 @@ func place(key string) string {
 	return host + "/" + p
 }
 
-// fits reports whether an entry for pattern is good for a repository: the same port,
+// Fits reports whether an entry for pattern is good for a repository: the same port,
 // each part of the host alike (* stands for any), and the path a beginning of the
 // repository's.
-func fits(pattern, repository string) bool {
+func Fits(pattern, repository string) bool {
 	wantHost, wantPath, _ := strings.Cut(pattern, "/")
 	host, repo, _ := strings.Cut(repository, "/")
 	if !strings.HasPrefix(repo, wantPath) {

@@ -49,7 +49,9 @@ func (k *FileKeyring) Lookup(repository string) []*runtimeapi.AuthConfig {
 		entries, err := readDockerConfig(name)
 		switch {
 		case err == nil:
-			return match(entries, repository)
+			logins := Logins{}
+			logins.Add(entries, Credential{})
+			return authsOf(logins.Lookup(repository))
 		case !errors.Is(err, fs.ErrNotExist):
 			trace.Point(k.bus, trace.Span{}, trace.Log{Level: "warn", Message: "registry credentials: " + err.Error()})
 		}
@@ -57,15 +59,7 @@ func (k *FileKeyring) Lookup(repository string) []*runtimeapi.AuthConfig {
 	return nil
 }
 
-// login is one entry of a docker config.
-type login struct {
-	Username string `json:"username"`
-	Password string `json:"password"`
-	// Auth is base64 of user:password and wins over the two above.
-	Auth string `json:"auth"`
-}
-
-func readDockerConfig(name string) (map[string]login, error) {
+func readDockerConfig(name string) (map[string]Login, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -77,18 +71,25 @@ func readDockerConfig(name string) (map[string]login, error) {
 	if err != nil {
 		return nil, err
 	}
-	var entries map[string]login
-	if filepath.Base(name) == ".dockercfg" {
+	return parseDockerConfig(name, raw, filepath.Base(name) == ".dockercfg")
+}
+
+// parseDockerConfig reads a docker config, of the old form that has the entries alone or of
+// the new one. Errors never quote it.
+func parseDockerConfig(name string, raw []byte, old bool) (map[string]Login, error) {
+	var entries map[string]Login
+	var err error
+	if old {
 		err = json.Unmarshal(raw, &entries)
 	} else {
 		var config struct {
-			Auths map[string]login `json:"auths"`
+			Auths map[string]Login `json:"auths"`
 		}
 		err = json.Unmarshal(raw, &config)
 		entries = config.Auths
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a docker config: not the JSON expected", name) // never quote a secret
+		return nil, fmt.Errorf("%s is not a docker config: not the JSON expected", name)
 	}
 	for host, l := range entries {
 		if l.Auth == "" {
@@ -98,7 +99,7 @@ func readDockerConfig(name string) (map[string]login, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: auths[%q].auth must be base64 of user:password", name, host)
 		}
-		entries[host] = login{Username: user, Password: password}
+		entries[host] = Login{Username: user, Password: password, Email: l.Email}
 	}
 	return entries, nil
 }

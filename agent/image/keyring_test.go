@@ -13,7 +13,7 @@ import (
 )
 
 func TestMatch(t *testing.T) {
-	entries := map[string]login{
+	entries := map[string]Login{
 		"https://index.docker.io/v1/":     {Username: "hub"},
 		"registry.example.com":            {Username: "host"},
 		"registry.example.com/team":       {Username: "team"},
@@ -38,15 +38,19 @@ func TestMatch(t *testing.T) {
 	}
 	for repository, want := range tests {
 		var got []string
-		for _, a := range match(entries, repository) {
-			got = append(got, a.Username)
+		logins := Logins{}
+		logins.Add(entries, Credential{})
+		for _, c := range logins.Lookup(repository) {
+			got = append(got, c.Auth.Username)
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", repository, d)
 		}
 	}
-	entries["docker.io"] = login{Username: "own"}
-	if got := match(entries, "docker.io/library/busybox"); len(got) != 1 || got[0].Username != "own" {
+	entries["docker.io"] = Login{Username: "own"}
+	logins := Logins{}
+	logins.Add(entries, Credential{})
+	if got := logins.Lookup("docker.io/library/busybox"); len(got) != 1 || got[0].Auth.Username != "own" {
 		t.Errorf("an entry for docker.io itself: %v", got)
 	}
 }

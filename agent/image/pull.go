@@ -24,29 +24,32 @@ func (e inspectFailed) Unwrap() error { return e.error }
 // another pod's.
 //
 // Upstream: pkg/kubelet/images/image_manager.go, pullImage.
-func (p *Puller) pull(ctx context.Context, req *Request, name Name, spec *runtimeapi.ImageSpec) (Result, error) {
+func (p *Puller) pull(ctx context.Context, req *Request, spec *runtimeapi.ImageSpec, lookup func() ([]Credential, error)) (Result, error) {
 	if err := p.backingOff(ctx, req); err != nil {
 		return Result{}, err
 	}
+	credentials, err := lookup()
+	if err == nil {
+		err = p.begin(req)
+	}
+	if err != nil {
+		p.warn(ctx, req, "Failed", fmt.Sprintf("Failed to pull image %q: %v", req.Image, err))
+		return Result{}, &Error{Reason: ErrImagePull, Message: err.Error(), Err: err}
+	}
 	p.note(ctx, req, "Pulling", fmt.Sprintf("Pulling image %q", req.Image))
 
-	var auths []*runtimeapi.AuthConfig
-	if p.keyring != nil {
-		auths = p.keyring.Lookup(name.Repository)
-	}
+	auths := authsOf(credentials)
 	began := time.Now()
-	took := time.Duration(0) // written by the flight, read after it landed
 	key := flightKey{image: spec.Image, runtimeHandler: spec.RuntimeHandler, credentials: fingerprint(auths)}
-	fl, shared := p.flights.board(ctx, key, func(ctx context.Context) (img *runtimeapi.Image, err error) {
-		img, took, err = p.fly(ctx, spec, auths, req.SandboxConfig)
-		return img, err
+	fl, shared := p.flights.board(ctx, key, func(ctx context.Context) (landed, error) {
+		return p.fly(ctx, spec, auths, req.SandboxConfig)
 	})
-	img, err := p.ride(ctx, key, fl, spec.Image, shared)
-	var inspect inspectFailed
-	switch {
+	got, err := p.ride(ctx, key, fl, spec.Image, shared)
+	p.record(req, credentials, got, err)
+	switch inspect, ok := errors.AsType[inspectFailed](err); {
 	case err != nil && ctx.Err() != nil:
 		return Result{}, context.Cause(ctx)
-	case errors.As(err, &inspect):
+	case ok:
 		return Result{}, p.inspectError(ctx, req, inspect.error)
 	case err != nil:
 		return Result{}, p.failed(ctx, req, began, err)
@@ -54,36 +57,58 @@ func (p *Puller) pull(ctx context.Context, req *Request, name Name, spec *runtim
 
 	total := time.Since(began)
 	if shared {
-		took = total
+		got.took = total
 	}
 	p.note(ctx, req, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.",
-		req.Image, took.Truncate(time.Millisecond), total.Truncate(time.Millisecond), img.GetSize()))
+		req.Image, got.took.Truncate(time.Millisecond), total.Truncate(time.Millisecond), got.image.GetSize()))
 	p.backoff.sweep(time.Now())
-	res := newResult(req, img)
+	res := newResult(req, got.image)
 	res.Pulled, res.Shared = true, shared
 	return res, nil
 }
 
+// begin records that a pull begins, so that what is found after a crash is known to have
+// been pulled, and not put there by others.
+func (p *Puller) begin(req *Request) error {
+	if p.records == nil {
+		return nil
+	}
+	return p.records.Begin(req.Image)
+}
+
+// record tells how the pull went that begin recorded.
+func (p *Puller) record(req *Request, credentials []Credential, got landed, err error) {
+	switch {
+	case p.records == nil:
+	case err != nil:
+		p.records.Failed(req.Image)
+	case got.used < len(credentials):
+		p.records.Pulled(req.Image, got.image.GetId(), &credentials[got.used])
+	default:
+		p.records.Pulled(req.Image, got.image.GetId(), nil)
+	}
+}
+
 // ride waits for a flight. For a pod that joined one, that is a wait with a name.
-func (p *Puller) ride(ctx context.Context, key flightKey, fl *flight, image string, shared bool) (*runtimeapi.Image, error) {
+func (p *Puller) ride(ctx context.Context, key flightKey, fl *flight, image string, shared bool) (landed, error) {
 	if !shared {
 		return p.flights.wait(ctx, key, fl)
 	}
 	sp := trace.Begin(p.bus, trace.FromContext(ctx), trace.ImagePull{Image: image, Shared: true})
 	wait := trace.Wait{For: trace.WaitOtherPull, On: image, Detail: "another pod pulls this image already"}
 	w := trace.Begin(p.bus, sp, wait)
-	img, err := p.flights.wait(ctx, key, fl)
+	got, err := p.flights.wait(ctx, key, fl)
 	trace.End(p.bus, w, wait)
-	trace.End(p.bus, sp, pullEvent(image, img, true, err))
-	return img, err
+	trace.End(p.bus, sp, pullEvent(image, got.image, true, err))
+	return got, err
 }
 
 // fly does the pull: in its turn, within the registry's rate, with each of the
-// credentials until one is good. It returns how long the runtime took.
-func (p *Puller) fly(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (*runtimeapi.Image, time.Duration, error) {
+// credentials until one is good.
+func (p *Puller) fly(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (landed, error) {
 	release, err := p.admit(ctx)
 	if err != nil {
-		return nil, 0, err
+		return landed{}, err
 	}
 	defer release()
 
@@ -91,19 +116,20 @@ func (p *Puller) fly(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*r
 	sp := trace.Begin(p.bus, trace.FromContext(ctx), trace.ImagePull{Image: spec.Image})
 	ctx = trace.ContextWith(ctx, sp)
 	stop := p.follow(ctx, sp, spec.Image)
-	img, err := p.fetch(ctx, spec, auths, sandbox)
+	got, err := p.fetch(ctx, spec, auths, sandbox)
 	stop()
-	trace.End(p.bus, sp, pullEvent(spec.Image, img, false, err))
-	return img, time.Since(began), err
+	trace.End(p.bus, sp, pullEvent(spec.Image, got.image, false, err))
+	got.took = time.Since(began)
+	return got, err
 }
 
 // fetch has the runtime pull, then asks what it got: size and user are not in the answer.
-func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (*runtimeapi.Image, error) {
+func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (landed, error) {
 	if len(auths) == 0 {
 		auths = []*runtimeapi.AuthConfig{nil}
 	}
 	var errs []error
-	for _, auth := range auths {
+	for i, auth := range auths {
 		if len(errs) > 0 && ctx.Err() != nil {
 			break
 		}
@@ -117,14 +143,14 @@ func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []
 			err = errors.New("it is not there after a pull that succeeded")
 		}
 		if err != nil {
-			return nil, inspectFailed{err}
+			return landed{}, inspectFailed{err}
 		}
-		return img, nil
+		return landed{image: img, used: i}, nil
 	}
 	if len(errs) == 1 {
-		return nil, errs[0] // unwrapped: its beginning is the runtime's reason
+		return landed{}, errs[0] // unwrapped: its beginning is the runtime's reason
 	}
-	return nil, utilerrors.NewAggregate(errs)
+	return landed{}, utilerrors.NewAggregate(errs)
 }
 
 func pullEvent(image string, img *runtimeapi.Image, shared bool, err error) trace.ImagePull {

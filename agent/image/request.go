@@ -9,7 +9,12 @@ import (
 type Request struct {
 	// PodUID is whose back-off it is.
 	PodUID string
-	// Container is the container's name, for messages.
+	// Pod is whose events they are and for whom credential providers are asked; nil makes
+	// events on the bus only.
+	Pod *v1.Pod
+	// PullSecrets are those of the pod that exist.
+	PullSecrets []v1.Secret
+	// Container is the container's name, for messages; empty for an image volume.
 	Container string
 	// Field is the container's place in the pod, for events; empty means
 	// spec.containers{Container}.
@@ -28,7 +33,7 @@ type Request struct {
 }
 
 func (r *Request) field() string {
-	if r.Field != "" {
+	if r.Field != "" || r.Container == "" {
 		return r.Field
 	}
 	return "spec.containers{" + r.Container + "}"
