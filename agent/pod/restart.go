@@ -24,6 +24,32 @@ func ShouldRestart(spec *v1.PodSpec, c *v1.Container, exitCode int32) bool {
 	return restart(string(*c.RestartPolicy), exitCode)
 }
 
+// RestartsAll reports whether the container's own rules restart all containers of the pod when it
+// ends with that exit code.
+// Upstream: pkg/api/v1/pod/util.go, FindMatchingContainerRestartRule.
+func RestartsAll(c *v1.Container, exitCode int32) bool {
+	for _, rule := range c.RestartPolicyRules {
+		if rule.ExitCodes != nil && matches(rule.ExitCodes, exitCode) {
+			return rule.Action == v1.ContainerRestartRuleActionRestartAllContainers
+		}
+	}
+	return false
+}
+
+// CouldRestartAll reports whether any container has a rule that restarts all containers of the pod.
+func CouldRestartAll(spec *v1.PodSpec) bool {
+	for _, list := range [][]v1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			for _, rule := range list[i].RestartPolicyRules {
+				if rule.Action == v1.ContainerRestartRuleActionRestartAllContainers {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // restart goes by a policy; the container's and the pod's have the same values.
 func restart(policy string, exitCode int32) bool {
 	switch policy {

@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"context"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -12,9 +13,16 @@ import (
 // runs beside it.
 func (r *run) ensureImage(ctx context.Context, s *Step) error {
 	c := container(r.pod, s.Container)
+	var secrets []v1.Secret
+	if r.cfg.PullSecrets != nil && len(r.pod.Spec.ImagePullSecrets) > 0 {
+		var err error
+		if secrets, err = r.cfg.PullSecrets(ctx, r.pod); err != nil {
+			return fmt.Errorf("pull secrets: %w", err)
+		}
+	}
 	res, err := r.cfg.Images.Ensure(ctx, image.Request{
 		PodUID: string(r.pod.UID), Container: c.Name, Field: fieldOf(r.pod, c.Name), Image: c.Image, Policy: c.ImagePullPolicy,
-		Annotations: r.pod.Annotations,
+		Annotations: r.pod.Annotations, PullSecrets: secrets,
 	})
 	if err != nil {
 		return err

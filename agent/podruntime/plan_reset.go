@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 )
 
 // resets reports whether a container has ended in a way by which its rules restart all of the pod.
@@ -24,11 +25,7 @@ func (p *planner) resets() bool {
 }
 
 func restartsAll(c *v1.Container, cur *observe.Container) bool {
-	if cur.State != observe.Exited {
-		return false
-	}
-	rule := ruleFor(c, cur.ExitCode)
-	return rule != nil && rule.Action == v1.ContainerRestartRuleActionRestartAllContainers
+	return cur.State == observe.Exited && podid.RestartsAll(c, cur.ExitCode)
 }
 
 // reset plans the removal of all containers, those whose end is the reason last: until they are

@@ -50,7 +50,7 @@ type Seams struct {
 	Probes Probes
 	// Hooks: without it no hook runs.
 	Hooks Hooks
-	// PullSecrets are those that the pod names, for its images.
+	// PullSecrets are those that the pod names and that exist, for its images.
 	PullSecrets func(ctx context.Context, pod *v1.Pod) ([]v1.Secret, error)
 	// EnvObjects fetches the ConfigMaps and Secrets of environments.
 	EnvObjects criconfig.Objects

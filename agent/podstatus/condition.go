@@ -45,6 +45,9 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 			list = append(list, c)
 		}
 	}
+	if !g.in.Terminal {
+		list = append(list, g.in.Resize...)
+	}
 	// Set once when the pod is evicted, and never judged anew.
 	if c := findCondition(g.previous.Conditions, v1.DisruptionTarget); c != nil {
 		list = append(list, *c)
@@ -62,6 +65,9 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	} {
 		list = append(list, g.condition(c.kind, c.verdict))
 	}
+	if pod.CouldRestartAll(&g.pod.Spec) {
+		list = append(list, g.condition(v1.AllContainersRestarting, g.allRestarting(s)))
+	}
 	return list
 }
 
@@ -69,6 +75,7 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 func owned(kind v1.PodConditionType) bool {
 	return slices.Contains([]v1.PodConditionType{
 		v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled,
+		v1.AllContainersRestarting, v1.PodResizePending, v1.PodResizeInProgress,
 	}, kind)
 }
 
@@ -147,6 +154,10 @@ func (g *generator) podInitialized(s *v1.PodStatus) verdict {
 		}
 	}
 	if len(incomplete) > 0 {
+		// What has been through stays so, even when all containers are made again.
+		if old := findCondition(g.previous.Conditions, v1.PodInitialized); old != nil && old.Status == v1.ConditionTrue {
+			return verdict{status: v1.ConditionTrue}
+		}
 		return no(reasonNotInitialized, fmt.Sprintf(formatIncomplete, incomplete))
 	}
 	return verdict{status: v1.ConditionTrue}

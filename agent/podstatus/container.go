@@ -3,6 +3,7 @@ package podstatus
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -27,20 +28,37 @@ const maxMessages = 12 << 10
 // lost is the exit code of a container whose end nobody saw.
 const lost = 137
 
+// kind is which of the pod's lists a container is in.
+type kind uint8
+
+const (
+	kindApp kind = iota
+	kindInit
+	kindEphemeral
+)
+
+func ephemeral(pod *v1.Pod) []v1.Container {
+	var out []v1.Container
+	for i := range pod.Spec.EphemeralContainers {
+		out = append(out, v1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+	return out
+}
+
 // containers returns the statuses of the listed containers: app containers by name, init containers
 // in their order.
 // Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses.
-func (g *generator) containers(specs []v1.Container, previous []v1.ContainerStatus, init bool) []v1.ContainerStatus {
+func (g *generator) containers(specs []v1.Container, previous []v1.ContainerStatus, kind kind) []v1.ContainerStatus {
 	statuses := make([]v1.ContainerStatus, 0, len(specs))
 	for i := range specs {
 		c := &specs[i]
 		old := find(previous, c.Name)
 		s := g.container(c, old)
-		g.explain(c, init, &s)
-		g.judge(c, init, &s)
+		g.explain(c, kind, &s)
+		g.judge(c, kind, &s)
 		statuses = append(statuses, s)
 	}
-	if !init {
+	if kind != kindInit {
 		slices.SortFunc(statuses, func(a, b v1.ContainerStatus) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	if len(statuses) == 0 {
@@ -64,6 +82,9 @@ func (g *generator) container(c *v1.Container, old *v1.ContainerStatus) v1.Conta
 		return g.unseen(c, old)
 	}
 	s := g.convert(c, newest, old)
+	g.settleRestarts(&s, old)
+	g.resources(c, newest, &s, old)
+	s.User = user(newest.User)
 	if before != nil {
 		s.LastTerminationState = g.convert(c, before, nil).State
 	} else if old != nil && old.ContainerID != s.ContainerID && old.State.Terminated != nil {
@@ -95,7 +116,7 @@ func (g *generator) lastTwo(name string) (newest, before *observe.Container) {
 
 // unseen is the status of a container that the runtime does not have: not created yet, or gone.
 func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
-	s := v1.ContainerStatus{Name: c.Name, Image: c.Image, State: v1.ContainerState{
+	s := v1.ContainerStatus{Name: c.Name, Image: c.Image, VolumeMounts: g.mounts(c), State: v1.ContainerState{
 		Waiting: &v1.ContainerStateWaiting{Reason: ContainerCreating},
 	}}
 	if len(g.pod.Spec.InitContainers) > 0 {
@@ -103,6 +124,9 @@ func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.Containe
 	}
 	if old == nil {
 		return s
+	}
+	if g.restarting && old.State.Waiting == nil {
+		return removed(old)
 	}
 	if old.State.Terminated != nil {
 		return *old
@@ -130,6 +154,7 @@ func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.Co
 		Image:        cmp.Or(c.Image, spec.Image),
 		ImageID:      c.ImageID,
 		ContainerID:  id,
+		VolumeMounts: g.mounts(spec),
 		RestartCount: int32(c.Attempt), // attempts count from 0 by 1
 	}
 	switch c.State {
@@ -151,6 +176,9 @@ func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.Co
 				Reason:   ContainerStatusUnknown,
 				Message:  "The container could not be located when the pod was terminated",
 				ExitCode: lost,
+			}
+			if g.restarting {
+				s.State.Terminated.Reason = RestartingAllContainers
 			}
 			break
 		}
@@ -181,9 +209,9 @@ func (g *generator) message(c *observe.Container) string {
 
 // explain makes a container that should run and does not Waiting, where it is known why, and infers
 // the end of an init container that is gone from what came after it.
-func (g *generator) explain(c *v1.Container, init bool, s *v1.ContainerStatus) {
+func (g *generator) explain(c *v1.Container, kind kind, s *v1.ContainerStatus) {
 	newest := g.seen.Newest(c.Name)
-	if init {
+	if kind == kindInit {
 		if newest != nil && newest.State == observe.Exited && newest.ExitCode == 0 {
 			return
 		}
@@ -223,15 +251,18 @@ func (g *generator) shouldStart(c *v1.Container, newest *observe.Container) bool
 
 // judge sets started and ready.
 // Upstream: pkg/kubelet/prober/prober_manager.go, UpdatePodStatus.
-func (g *generator) judge(c *v1.Container, init bool, s *v1.ContainerStatus) {
-	running := s.State.Running != nil
-	started := running && (g.in.Started == nil || g.in.Started(c.Name))
+func (g *generator) judge(c *v1.Container, kind kind, s *v1.ContainerStatus) {
+	if kind == kindEphemeral {
+		return // they have no probes
+	}
+	_, id, _ := strings.Cut(s.ContainerID, "://")
+	started := s.State.Running != nil && (g.in.Started == nil || g.in.Started(c, id))
 	s.Started = &started
-	if init && !pod.RestartableInit(c) {
+	if kind == kindInit && !pod.RestartableInit(c) {
 		s.Ready = s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 		return
 	}
-	s.Ready = started && (g.in.Ready == nil || g.in.Ready(c.Name))
+	s.Ready = started && (g.in.Ready == nil || g.in.Ready(c, id))
 }
 
 // created reports whether the runtime has any app container: init containers are through then.

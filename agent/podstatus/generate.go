@@ -1,6 +1,7 @@
 package podstatus
 
 import (
+	"cmp"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,21 +27,27 @@ type Inputs struct {
 	// Reasons say, by container name, why a container that should run does not: CrashLoopBackOff,
 	// ErrImagePull, ...
 	Reasons map[string]Reason
-	// Started and Ready answer for a running container by name, after its probes. Nil answers yes.
-	Started, Ready func(container string) bool
+	// Started and Ready answer for a running container with that id, after its probes. Nil answers yes.
+	Started, Ready func(c *v1.Container, id string) bool
 	// LastWords gives a container's termination message; nil leaves the runtime's own message.
 	LastWords func(c *observe.Container) string
 	// Terminal says that nothing of the pod will run again: its worker is done with it.
 	Terminal bool
 	// Failed makes the pod Failed whatever its containers do, as for an eviction.
 	Failed *Reason
+	// Actuated are the resources that a container was last given; nil where that is not known. The
+	// runtime does not tell all of them.
+	Actuated func(container string) (v1.ResourceRequirements, bool)
+	// Resize are the conditions of a resize that is pending or in progress.
+	Resize []v1.PodCondition
+	// RecursiveReadOnly says whether the runtime can mount recursively read-only.
+	RecursiveReadOnly bool
 }
 
 // Generate returns the pod's status. Seen may be nil when the runtime knows nothing of the pod.
 // Neither pod nor in is changed; parts of Previous may be shared with the result.
 //
-// Not covered: resize (resources, allocatedResources), volumeMounts, user and stopSignal of a
-// container, and the RestartAllContainers action.
+// Not covered: stopSignal of a container, whose feature gate is off unless asked for.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, then
 // pkg/kubelet/status/status_manager.go, updateStatusInternal and normalizeStatus.
@@ -50,6 +57,7 @@ func Generate(pod *v1.Pod, seen *observe.Pod, in Inputs) v1.PodStatus {
 		previous = &pod.Status
 	}
 	g := generator{pod: pod, seen: seen, in: in, previous: previous}
+	g.restarting = g.allRestart()
 	s := v1.PodStatus{
 		ObservedGeneration: pod.Generation,
 		QOSClass:           qos.Class(pod),
@@ -59,10 +67,12 @@ func Generate(pod *v1.Pod, seen *observe.Pod, in Inputs) v1.PodStatus {
 	if s.StartTime.IsZero() {
 		s.StartTime = new(stamp(in.Now))
 	}
-	s.InitContainerStatuses = g.containers(pod.Spec.InitContainers, previous.InitContainerStatuses, true)
-	s.ContainerStatuses = g.containers(pod.Spec.Containers, previous.ContainerStatuses, false)
+	s.InitContainerStatuses = g.containers(pod.Spec.InitContainers, previous.InitContainerStatuses, kindInit)
+	s.ContainerStatuses = g.containers(pod.Spec.Containers, previous.ContainerStatuses, kindApp)
+	s.EphemeralContainerStatuses = g.containers(ephemeral(pod), previous.EphemeralContainerStatuses, kindEphemeral)
 	g.ips(&s)
 	g.settlePhase(&s)
+	g.podResources(&s)
 	s.Conditions = g.conditions(&s)
 	return s
 }
@@ -86,6 +96,8 @@ type generator struct {
 	seen     *observe.Pod
 	in       Inputs
 	previous *v1.PodStatus
+	// restarting says that all containers are being restarted.
+	restarting bool
 }
 
 // settlePhase sets the phase, and the reason that belongs to it.
@@ -97,7 +109,8 @@ func (g *generator) settlePhase(s *v1.PodStatus) {
 		}
 	}
 	if s.Phase == g.previous.Phase {
-		s.Reason, s.Message = g.previous.Reason, g.previous.Message
+		s.Reason = cmp.Or(g.previous.Reason, g.pod.Status.Reason)
+		s.Message = cmp.Or(g.previous.Message, g.pod.Status.Message)
 	}
 	if g.in.Failed != nil {
 		s.Phase, s.Reason, s.Message = v1.PodFailed, g.in.Failed.Reason, g.in.Failed.Message

@@ -79,9 +79,11 @@ func TestGenerateRunning(t *testing.T) {
 	container := func(name string) v1.ContainerStatus {
 		return v1.ContainerStatus{
 			Name: name, Image: "img:1", ImageID: "sha256:1", ContainerID: "containerd://id-" + name, Ready: true, Started: new(true),
-			State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: stampAt(5)}},
+			State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: stampAt(5)}}, Resources: &v1.ResourceRequirements{},
 		}
 	}
+	b, cpu := container("b"), v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}
+	b.AllocatedResources, b.Resources.Requests = cpu, cpu
 	condition := func(kind v1.PodConditionType) v1.PodCondition {
 		return v1.PodCondition{Type: kind, Status: v1.ConditionTrue, ObservedGeneration: 3, LastTransitionTime: stampAt(9)}
 	}
@@ -92,7 +94,8 @@ func TestGenerateRunning(t *testing.T) {
 		StartTime:          new(stampAt(9)),
 		HostIP:             "192.0.2.1", HostIPs: []v1.HostIP{{IP: "192.0.2.1"}},
 		PodIP: "10.0.0.5", PodIPs: []v1.PodIP{{IP: "10.0.0.5"}},
-		ContainerStatuses: []v1.ContainerStatus{container("a"), container("b")},
+		ContainerStatuses:  []v1.ContainerStatus{container("a"), b},
+		AllocatedResources: cpu, Resources: &v1.ResourceRequirements{Requests: cpu, Limits: v1.ResourceList{}},
 		Conditions: []v1.PodCondition{
 			{Type: "example.com/gate", Status: v1.ConditionTrue},
 			condition(v1.PodReadyToStartContainers), condition(v1.PodInitialized), condition(v1.PodReady),
@@ -148,7 +151,7 @@ func TestPhase(t *testing.T) {
 		{"init failed, Never", withInit(aPod(never, "a"), "i"), seen(exited("i", 1)), Inputs{}, v1.PodFailed},
 		{"init failed, OnFailure", withInit(aPod(onFailure, "a"), "i"), seen(exited("i", 1)), Inputs{}, v1.PodPending},
 		{"second init to come", withInit(aPod(never, "a"), "i", "j"), seen(exited("i", 0)), Inputs{}, v1.PodPending},
-		{"sidecar starting", withSidecar(aPod(always, "a"), "s"), seen(running("s")), Inputs{Started: func(string) bool { return false }}, v1.PodPending},
+		{"sidecar starting", withSidecar(aPod(always, "a"), "s"), seen(running("s")), Inputs{Started: func(*v1.Container, string) bool { return false }}, v1.PodPending},
 		{"sidecar only", withSidecar(aPod(always, "a"), "s"), seen(running("s")), Inputs{}, v1.PodPending},
 		{"sidecar and app", withSidecar(aPod(always, "a"), "s"), seen(running("a"), running("s")), Inputs{}, v1.PodRunning},
 		{"sidecar restarts under the app", withSidecar(aPod(always, "a"), "s"), seen(running("a"), exited("s", 1)), Inputs{}, v1.PodRunning},
@@ -224,8 +227,8 @@ func TestContainer(t *testing.T) {
 		{"image cannot be pulled", app, seen(), Inputs{Reasons: because("ImagePullBackOff")}, "waiting ImagePullBackOff"},
 		{"created", app, seen(created("a")), Inputs{}, "waiting "},
 		{"running", app, seen(running("a")), Inputs{}, "running, ready"},
-		{"running, not ready", app, seen(running("a")), Inputs{Ready: func(string) bool { return false }}, "running"},
-		{"running, not started", app, seen(running("a")), Inputs{Started: func(string) bool { return false }}, "running"},
+		{"running, not ready", app, seen(running("a")), Inputs{Ready: func(*v1.Container, string) bool { return false }}, "running"},
+		{"running, not started", app, seen(running("a")), Inputs{Started: func(*v1.Container, string) bool { return false }}, "running"},
 		{"a reason does not matter while it runs", app, seen(running("a")), Inputs{Reasons: because("CrashLoopBackOff")}, "running, ready"},
 		{"completed", app, seen(exited("a", 0)), Inputs{}, "terminated Completed"},
 		{"failed", app, seen(exited("a", 2)), Inputs{}, "terminated Error"},

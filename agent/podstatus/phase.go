@@ -72,12 +72,17 @@ func ended(s *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	return nil
 }
 
+// again reports whether a container that ended so runs again.
+func again(spec *v1.PodSpec, c *v1.Container, end *v1.ContainerStateTerminated) bool {
+	return end.Reason == RestartingAllContainers || pod.ShouldRestart(spec, c, end.ExitCode)
+}
+
 func (t *tally) init(spec *v1.PodSpec, c *v1.Container, s *v1.ContainerStatus) {
 	if s == nil || s.State.Running != nil || ended(s) == nil {
 		t.initPending++
 		return
 	}
-	if code := ended(s).ExitCode; code != 0 && !pod.ShouldRestart(spec, c, code) {
+	if code := ended(s).ExitCode; code != 0 && !again(spec, c, ended(s)) {
 		t.initFailed++
 	}
 }
@@ -108,7 +113,7 @@ func (t *tally) app(spec *v1.PodSpec, c *v1.Container, s *v1.ContainerStatus) {
 	case ended(s) != nil:
 		t.stopped++
 		code := ended(s).ExitCode
-		if !pod.ShouldRestart(spec, c, code) {
+		if !again(spec, c, ended(s)) {
 			t.final++
 		}
 		// One that waits to run again has not succeeded, whatever its last exit code.

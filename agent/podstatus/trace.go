@@ -38,6 +38,9 @@ func Trace(p *v1.Pod, s v1.PodStatus, seen *observe.Pod) trace.PodStatus {
 	for i := range s.ContainerStatuses {
 		add(&s.ContainerStatuses[i], false)
 	}
+	for i := range s.EphemeralContainerStatuses {
+		out.Containers = append(out.Containers, container(&s.EphemeralContainerStatuses[i], false))
+	}
 	return out
 }
 

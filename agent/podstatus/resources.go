@@ -1,0 +1,145 @@
+package podstatus
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
+)
+
+// At or below these the kernel's figures say nothing: they are its least. In thousandths of a CPU.
+// Upstream: pkg/kubelet/cm/helpers_linux.go.
+const (
+	leastRequest = qos.MinShares
+	leastLimit   = 10
+)
+
+// resources sets what a container has been allocated, and what it has: for a running one as the
+// kernel has it.
+// Upstream: pkg/kubelet/kubelet_pods.go, convertContainerStatusResources.
+func (g *generator) resources(c *v1.Container, seen *observe.Container, s, old *v1.ContainerStatus) {
+	s.AllocatedResources = c.Resources.Requests
+	s.Resources = c.Resources.DeepCopy()
+	if seen.State != observe.Running {
+		return
+	}
+	actual := g.actual(c.Name, seen)
+	var before v1.ResourceRequirements
+	if old != nil && old.State.Running != nil && old.ContainerID == s.ContainerID && old.Resources != nil {
+		before = *old.Resources
+	}
+	if s.Resources.Limits != nil {
+		tell(s.Resources.Limits, v1.ResourceCPU, actual.Limits, before.Limits, leastLimit)
+		tell(s.Resources.Limits, v1.ResourceMemory, actual.Limits, before.Limits, 0)
+	}
+	if s.Resources.Requests != nil {
+		tell(s.Resources.Requests, v1.ResourceCPU, actual.Requests, before.Requests, leastRequest)
+		tell(s.Resources.Requests, v1.ResourceMemory, actual.Requests, before.Requests, 0)
+	}
+}
+
+// tell sets a resource to what there is or, where that is not known, to what was said before.
+func tell(out v1.ResourceList, name v1.ResourceName, actual, before v1.ResourceList, least int64) {
+	if q, ok := actual[name]; ok {
+		if have := out[name]; least == 0 || q.MilliValue() > least || have.MilliValue() > least {
+			out[name] = q
+		}
+	} else if q, ok := before[name]; ok {
+		out[name] = q
+	}
+}
+
+// actual is what the kernel has of a running container, and else what it was last given.
+// Upstream: pkg/kubelet/kuberuntime, toKubeContainerResources.
+func (g *generator) actual(name string, seen *observe.Container) v1.ResourceRequirements {
+	out := v1.ResourceRequirements{Limits: v1.ResourceList{}, Requests: v1.ResourceList{}}
+	var given v1.ResourceRequirements
+	known := false
+	if g.in.Actuated != nil {
+		given, known = g.in.Actuated(name)
+	}
+	if q, ok := given.Requests[v1.ResourceMemory]; known && ok && !q.IsZero() {
+		out.Requests[v1.ResourceMemory] = q
+	}
+	r := seen.Resources
+	if r == nil {
+		if known {
+			return given
+		}
+		return out
+	}
+	if r.CPUShares >= qos.MinShares {
+		// Rounded up: shares are rounded down from requests.
+		out.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity((r.CPUShares*1000+1023)/1024, resource.DecimalSI)
+	}
+	if r.CPUPeriod > 0 && r.CPUQuota > 0 {
+		out.Limits[v1.ResourceCPU] = *resource.NewMilliQuantity(r.CPUQuota*1000/r.CPUPeriod, resource.DecimalSI)
+	}
+	if r.Memory > 0 {
+		out.Limits[v1.ResourceMemory] = *resource.NewQuantity(r.Memory, resource.BinarySI)
+	}
+	return out
+}
+
+// podResources sets what the pod as a whole has been allocated, and what its cgroup is given.
+// Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIPodLevelResourcesStatus.
+func (g *generator) podResources(s *v1.PodStatus) {
+	requests := resourcehelper.PodRequests(g.pod, resourcehelper.PodResourcesOptions{})
+	limits := resourcehelper.PodLimits(g.pod, resourcehelper.PodResourcesOptions{})
+	s.AllocatedResources = requests
+	out := g.pod.Spec.Resources.DeepCopy()
+	if out == nil {
+		out = &v1.ResourceRequirements{}
+	}
+	s.Resources = out
+	if s.Phase != v1.PodRunning {
+		out.Requests, out.Limits = requests.DeepCopy(), limits.DeepCopy()
+		return
+	}
+	given := qos.PodResources(g.pod, true, qos.DefaultPeriod)
+	if out.Requests == nil {
+		out.Requests = v1.ResourceList{}
+	}
+	if out.Limits == nil {
+		out.Limits = v1.ResourceList{}
+	}
+	if q, ok := requests[v1.ResourceCPU]; ok && q.MilliValue() > leastRequest {
+		out.Requests[v1.ResourceCPU] = q
+	}
+	if q, ok := requests[v1.ResourceMemory]; ok {
+		out.Requests[v1.ResourceMemory] = q
+	}
+	if q, ok := limits[v1.ResourceCPU]; ok && given.CPUQuota != nil && q.MilliValue() > leastLimit {
+		out.Limits[v1.ResourceCPU] = q
+	}
+	if q, ok := limits[v1.ResourceMemory]; ok && given.Memory != nil {
+		out.Limits[v1.ResourceMemory] = q
+	}
+}
+
+func user(u *observe.User) *v1.ContainerUser {
+	if u == nil {
+		return nil
+	}
+	return &v1.ContainerUser{Linux: &v1.LinuxContainerUser{UID: u.UID, GID: u.GID, SupplementalGroups: u.SupplementalGroups}}
+}
+
+// mounts says how the container's volumes are mounted.
+// Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses.
+func (g *generator) mounts(c *v1.Container) []v1.VolumeMountStatus {
+	var out []v1.VolumeMountStatus
+	for i := range c.VolumeMounts {
+		m := &c.VolumeMounts[i]
+		s := v1.VolumeMountStatus{Name: m.Name, MountPath: m.MountPath, ReadOnly: m.ReadOnly}
+		if m.ReadOnly {
+			s.RecursiveReadOnly = new(v1.RecursiveReadOnlyDisabled)
+			if mode := m.RecursiveReadOnly; g.in.RecursiveReadOnly && mode != nil && *mode != v1.RecursiveReadOnlyDisabled {
+				s.RecursiveReadOnly = new(v1.RecursiveReadOnlyEnabled)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+package podstatus
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+)
+
+// RestartingAllContainers is the reason of containers that are removed because another one's rules
+// restart all. Upstream: pkg/kubelet/kubelet_pods.go.
+const RestartingAllContainers = "RestartingAllContainers"
+
+const messageRemoved = "The container is removed because RestartAllContainers in place"
+
+// allRestart reports whether a container has ended by whose rules all containers restart, or the pod
+// was in the middle of that.
+// Upstream: pkg/kubelet/container/helpers.go, ShouldAllContainersRestart.
+func (g *generator) allRestart() bool {
+	if !pod.CouldRestartAll(&g.pod.Spec) {
+		return false
+	}
+	if c := findCondition(g.previous.Conditions, v1.AllContainersRestarting); c != nil && c.Status == v1.ConditionTrue {
+		return true
+	}
+	for _, list := range []struct {
+		specs    []v1.Container
+		statuses []v1.ContainerStatus
+	}{
+		{g.pod.Spec.InitContainers, g.previous.InitContainerStatuses}, {g.pod.Spec.Containers, g.previous.ContainerStatuses},
+	} {
+		for i := range list.specs {
+			c := &list.specs[i]
+			newest := g.seen.Newest(c.Name)
+			if newest != nil && newest.State == observe.Exited && pod.RestartsAll(c, newest.ExitCode) {
+				return true
+			}
+			if s := find(list.statuses, c.Name); newest == nil && s != nil && s.State.Terminated != nil && pod.RestartsAll(c, s.State.Terminated.ExitCode) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// allRestarting is the condition of a pod whose containers may all restart.
+// Upstream: pkg/kubelet/status/generate.go, GenerateAllContainersRestartingCondition.
+func (g *generator) allRestarting(s *v1.PodStatus) verdict {
+	switch {
+	case s.Phase == v1.PodSucceeded:
+		return no(reasonPodCompleted, "")
+	case s.Phase == v1.PodFailed:
+		return no(reasonPodFailed, "")
+	case !g.restarting || g.allRemoved():
+		return no("", "")
+	}
+	return verdict{v1.ConditionTrue, "RestartAllContainersStarted", "container exited with restart policy rule"}
+}
+
+func (g *generator) allRemoved() bool {
+	for _, list := range [][]v1.Container{g.pod.Spec.InitContainers, g.pod.Spec.Containers} {
+		for i := range list {
+			if g.seen.Newest(list[i].Name) != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// removed is the status of a container that was removed to be made again.
+func removed(old *v1.ContainerStatus) v1.ContainerStatus {
+	s := *old
+	s.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: RestartingAllContainers, Message: messageRemoved}}
+	s.LastTerminationState = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
+		Reason: RestartingAllContainers, Message: messageRemoved, ExitCode: lost,
+	}}
+	s.RestartCount++
+	return s
+}
+
+// settleRestarts lets restarts go on counting where the runtime has lost the count with its containers.
+func (g *generator) settleRestarts(s, old *v1.ContainerStatus) {
+	if old == nil {
+		return
+	}
+	if s.State.Running != nil && old.State.Terminated != nil && old.RestartCount >= s.RestartCount && old.ContainerID != s.ContainerID {
+		s.RestartCount = old.RestartCount + 1
+		return
+	}
+	s.RestartCount = max(s.RestartCount, old.RestartCount)
+}
