@@ -11,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/hostpath"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
 )
 
 // newVolumes makes the volume manager with all plugins.
@@ -31,12 +32,12 @@ func newVolumes(cfg Config, node criconfig.Node, hostIPs []string) (*volume.Mana
 	if err != nil {
 		return nil, err
 	}
-	projected, err := downwardapi.NewProjected(fields)
+	proj, err := projected.New(projected.Config{Fields: fields})
 	if err != nil {
 		return nil, err
 	}
 	return volume.New(volume.Config{
 		RootDir: filepath.Clean(cfg.Kubelet.Node.RootDir), Bus: cfg.Bus,
-		Plugins: []volume.Plugin{empty, hostpath.New(), down, projected},
+		Plugins: []volume.Plugin{empty, hostpath.New(), down, proj},
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/hostpath"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -43,12 +44,12 @@ func start(t *testing.T, root string) *node {
 	must(t, err)
 	downward, err := downwardapi.New(downwardapi.Config{Memory: memory})
 	must(t, err)
-	projected, err := downwardapi.NewProjected(downwardapi.Config{Memory: memory})
+	proj, err := projected.New(projected.Config{Fields: downwardapi.Config{Memory: memory}})
 	must(t, err)
 	rec := tracetest.New(t)
 	m, err := volume.New(volume.Config{
 		RootDir: root, Bus: rec.Bus(),
-		Plugins: []volume.Plugin{empty, hostpath.New(), downward, projected},
+		Plugins: []volume.Plugin{empty, hostpath.New(), downward, proj},
 	})
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

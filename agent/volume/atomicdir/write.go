@@ -24,6 +24,8 @@ const (
 type File struct {
 	Data []byte
 	Mode fs.FileMode
+	// User owns the file; nil is the agent's own.
+	User *int64
 }
 
 // Writer writes into one directory. One write at a time.
@@ -125,7 +127,17 @@ func writeFile(root *os.Root, name string, f File) error {
 	if err := root.WriteFile(name, f.Data, f.Mode.Perm()); err != nil {
 		return err
 	}
-	return root.Chmod(name, f.Mode.Perm()) // whatever the umask
+	if err := root.Chmod(name, f.Mode.Perm()); err != nil { // whatever the umask
+		return err
+	}
+	if f.User == nil {
+		return nil
+	}
+	// An agent that does not run as root cannot give files away.
+	if err := root.Lchown(name, int(*f.User), -1); err != nil && (!errors.Is(err, fs.ErrPermission) || os.Geteuid() == 0) {
+		return fmt.Errorf("give %s to user %d: %w", name, *f.User, err)
+	}
+	return nil
 }
 
 // same reports whether the current directory has exactly these files with this data. Modes are

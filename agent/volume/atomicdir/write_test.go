@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	older = map[string]File{"labels": {[]byte("old"), 0o644}, "sub/name": {[]byte("old"), 0o600}, "dropped": {[]byte("old"), 0o644}}
-	newer = map[string]File{"labels": {[]byte("new"), 0o640}, "sub/name": {[]byte("new"), 0o600}, "added/deep": {[]byte("new"), 0o644}}
+	older = map[string]File{"labels": {Data: []byte("old"), Mode: 0o644}, "sub/name": {Data: []byte("old"), Mode: 0o600}, "dropped": {Data: []byte("old"), Mode: 0o644}}
+	newer = map[string]File{"labels": {Data: []byte("new"), Mode: 0o640}, "sub/name": {Data: []byte("new"), Mode: 0o600}, "added/deep": {Data: []byte("new"), Mode: 0o644}}
 )
 
 // seen is what a reader finds through the visible names, with modes.
@@ -42,7 +42,7 @@ func seen(t *testing.T, dir string) map[string]File {
 			}
 			info, err := d.Info()
 			rel, _ := filepath.Rel(filepath.Dir(resolved), p)
-			out[rel] = File{data, info.Mode()}
+			out[rel] = File{Data: data, Mode: info.Mode()}
 			return err
 		})
 		if err != nil {
@@ -189,7 +189,7 @@ func TestBadPaths(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	write(t, dir, map[string]File{"a//./b": {[]byte("x"), 0o644}, ".hidden": {nil, 0o644}})
+	write(t, dir, map[string]File{"a//./b": {Data: []byte("x"), Mode: 0o644}, ".hidden": {Mode: 0o644}})
 	if got := seen(t, dir); len(got) != 2 || string(got["a/b"].Data) != "x" {
 		t.Errorf("%v", got)
 	}

@@ -93,39 +93,19 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	projected, err := downwardapi.NewProjected(config(t))
-	if err != nil {
-		t.Fatal(err)
+	s := spec(t, v1.VolumeSource{DownwardAPI: &v1.DownwardAPIVolumeSource{Items: items(), DefaultMode: new(int32(0o640))}})
+	if !plain.CanSupport(s.Volume) {
+		t.Fatal("not supported")
 	}
-	for name, tc := range map[string]struct {
-		plugin *downwardapi.Plugin
-		src    v1.VolumeSource
-	}{
-		"plain": {plain, v1.VolumeSource{DownwardAPI: &v1.DownwardAPIVolumeSource{Items: items(), DefaultMode: new(int32(0o640))}}},
-		"projected": {projected, v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{
-			DefaultMode: new(int32(0o640)),
-			Sources: []v1.VolumeProjection{
-				{DownwardAPI: &v1.DownwardAPIProjection{Items: items()[:1]}},
-				{DownwardAPI: &v1.DownwardAPIProjection{Items: items()[1:]}},
-			},
-		}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := spec(t, tc.src)
-			if !tc.plugin.CanSupport(s.Volume) {
-				t.Fatal("not supported")
-			}
-			setUp(t, tc.plugin, s)
-			want := map[string]string{"labels": `-rw-r----- a="1"`, "meta/name": "-r-------- web", "meta/cpu": "-rw-r----- 8"}
-			if diff := cmp.Diff(want, content(t, s, "labels", "meta/name", "meta/cpu")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			for dir, wanted := range map[string]bool{"nested": true, "nested/deeper": false, "ormation": false} {
-				if _, err := os.Stat(filepath.Join(s.Dir, dir)); wanted != (err == nil) {
-					t.Errorf("mount point %s: %v", dir, err)
-				}
-			}
-		})
+	setUp(t, plain, s)
+	want := map[string]string{"labels": `-rw-r----- a="1"`, "meta/name": "-r-------- web", "meta/cpu": "-rw-r----- 8"}
+	if diff := cmp.Diff(want, content(t, s, "labels", "meta/name", "meta/cpu")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for dir, wanted := range map[string]bool{"nested": true, "nested/deeper": false, "ormation": false} {
+		if _, err := os.Stat(filepath.Join(s.Dir, dir)); wanted != (err == nil) {
+			t.Errorf("mount point %s: %v", dir, err)
+		}
 	}
 }
 
@@ -167,18 +147,5 @@ func TestVersionFollowsThePod(t *testing.T) {
 	s.Pod.Labels["a"] = "2"
 	if version() == first {
 		t.Error("did not change with a label")
-	}
-}
-
-func TestOtherSourcesAreNotSupported(t *testing.T) {
-	p, err := downwardapi.NewProjected(config(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := &v1.Volume{VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{Sources: []v1.VolumeProjection{
-		{DownwardAPI: &v1.DownwardAPIProjection{}}, {Secret: &v1.SecretProjection{}},
-	}}}}
-	if p.CanSupport(v) {
-		t.Error("supported")
 	}
 }

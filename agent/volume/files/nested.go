@@ -1,4 +1,4 @@
-package downwardapi
+package files
 
 import (
 	"fmt"

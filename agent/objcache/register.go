@@ -1,0 +1,79 @@
+package objcache
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Register begins to fetch what the pod refers to and keeps it until Unregister. It does not
+// wait. For a pod that is registered only what its spec refers to anew is fetched.
+func (c *Objects) Register(pod *v1.Pod) {
+	now, trust := refsOf(pod), trustVolumes(pod)
+	ref := trace.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.pods[pod.UID]
+	for k := range before {
+		if _, still := now[k]; !still {
+			c.release(k, pod.UID)
+		}
+	}
+	for k, volumes := range now {
+		_, known := before[k]
+		c.refer(k, pod.UID, volumes, !known, ref)
+	}
+	if len(now) > 0 {
+		c.pods[pod.UID] = now
+	} else {
+		delete(c.pods, pod.UID)
+	}
+	delete(c.trusting, pod.UID)
+	if len(trust) > 0 {
+		c.trusting[pod.UID] = trust
+		c.startBundles()
+	}
+}
+
+// Unregister drops what no other pod refers to.
+func (c *Objects) Unregister(pod *v1.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range c.pods[pod.UID] {
+		c.release(k, pod.UID)
+	}
+	delete(c.pods, pod.UID)
+	delete(c.trusting, pod.UID)
+}
+
+// refer notes that a pod refers to an object. What a new reference gives out must be as new as
+// it is: a watch sees to that, or a fetch. Called with the lock held.
+func (c *Objects) refer(k key, uid types.UID, volumes []string, fresh bool, ref trace.Pod) {
+	it := c.items[k]
+	if it == nil {
+		it = &item{key: k, users: map[types.UID][]string{}}
+		c.items[k] = it
+	}
+	it.users[uid] = volumes
+	if fresh && (!it.synced || it.obj == nil) {
+		it.want++
+		c.fetch(it, trace.ForPod(trace.Span{}, ref))
+	}
+	c.watch(it)
+}
+
+// release undoes refer. Called with the lock held.
+func (c *Objects) release(k key, uid types.UID) {
+	it := c.items[k]
+	if it == nil {
+		return
+	}
+	delete(it.users, uid)
+	if len(it.users) == 0 {
+		delete(c.items, k)
+	}
+	if !it.shown() {
+		it.unwatch()
+	}
+}

@@ -1,0 +1,92 @@
+// Package files is what the volumes that the agent fills with files have in common: configMap,
+// secret, downwardAPI and projected.
+//
+// It owns their directory (in memory, or on disk), the mount points within it, the swap
+// of all files at once, owners and the fsGroup; and which files a ConfigMap or a Secret makes. It
+// fetches nothing, runs no goroutine and publishes no event.
+//
+// Upstream: pkg/volume/configmap, pkg/volume/secret.
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/atomicdir"
+	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
+	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+)
+
+// Set is what a volume shall hold, by path.
+type Set map[string]atomicdir.File
+
+// Store keeps volumes.
+type Store struct {
+	Memory *memdir.Maker
+	// Disk keeps them on disk. Otherwise nothing of them reaches one, unless the agent may not mount.
+	Disk bool
+}
+
+// SetUp makes the volume hold exactly these files. A reader sees all of the old or all of the new.
+func (st Store) SetUp(s volume.Spec, set Set) (criconfig.Volume, error) {
+	if err := st.makeDir(s.Dir); err != nil {
+		return criconfig.Volume{}, err
+	}
+	if err := makeNested(s); err != nil {
+		return criconfig.Volume{}, err
+	}
+	group := fsgroup.Of(s.Pod)
+	w := atomicdir.Writer{Dir: s.Dir, Own: func(root *os.Root, sub string) error {
+		if err := fsgroup.One(root, ".", group, true); err != nil {
+			return err
+		}
+		return fsgroup.Apply(root, sub, group, true)
+	}}
+	if err := w.Write(set); err != nil {
+		return criconfig.Volume{}, err
+	}
+	return criconfig.Volume{HostPath: s.Dir, ReadOnly: true, SELinuxRelabel: true}, nil
+}
+
+func (st Store) makeDir(dir string) error {
+	if st.Disk {
+		return memdir.Make(dir)
+	}
+	err := st.Memory.Tmpfs(dir, 0)
+	if _, ok := errors.AsType[*memdir.UnsupportedError](err); ok {
+		return memdir.Make(dir)
+	}
+	return err
+}
+
+// TearDown removes the volume.
+func (st Store) TearDown(at volume.Place) error { return st.Memory.Remove(at.Dir) }
+
+// Mode is a file's mode as the API has it: the first that is set, or 0644.
+func Mode(modes ...*int32) fs.FileMode {
+	for _, m := range modes {
+		if m != nil {
+			return fs.FileMode(*m) & fs.ModePerm
+		}
+	}
+	return 0o644
+}
+
+// Digest changes whenever a file's path, mode or data does.
+func (set Set) Digest() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		f := set[name]
+		h.Write(fmt.Appendf(nil, "%q %o %d\n", name, f.Mode, len(f.Data)))
+		h.Write(f.Data)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

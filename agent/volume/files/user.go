@@ -1,0 +1,39 @@
+package files
+
+import v1 "k8s.io/api/core/v1"
+
+// User is who owns what is meant for the pod's eyes only, as tokens: the user that all of its
+// containers run as, nil if they differ or one does not say.
+//
+// Upstream: pkg/volume/util/util.go, FsUserFrom.
+func User(pod *v1.Pod) *int64 {
+	var user *int64
+	same := true
+	look := func(sc *v1.SecurityContext) {
+		as := (*int64)(nil)
+		if pod.Spec.SecurityContext != nil {
+			as = pod.Spec.SecurityContext.RunAsUser
+		}
+		if sc != nil && sc.RunAsUser != nil {
+			as = sc.RunAsUser
+		}
+		if as == nil || user != nil && *user != *as {
+			same = false
+			return
+		}
+		user = as
+	}
+	for i := range pod.Spec.InitContainers {
+		look(pod.Spec.InitContainers[i].SecurityContext)
+	}
+	for i := range pod.Spec.Containers {
+		look(pod.Spec.Containers[i].SecurityContext)
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		look(pod.Spec.EphemeralContainers[i].SecurityContext)
+	}
+	if !same {
+		return nil
+	}
+	return user
+}

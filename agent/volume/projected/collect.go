@@ -1,0 +1,127 @@
+package projected
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/atomicdir"
+	"github.com/kubeloupe/kubeloupe/agent/volume/files"
+	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
+)
+
+// collect says what the volume shall hold. Of two files with one path the later counts. All sources
+// are tried, so that a pod learns at once all that it lacks.
+//
+// Upstream: pkg/volume/projected/projected.go, collectData.
+func (p *Plugin) collect(ctx context.Context, s volume.Spec) (files.Set, error) {
+	out := files.Set{}
+	var errs []error
+	for i := range s.Volume.Projected.Sources {
+		set, err := p.source(ctx, s, i)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		maps.Copy(out, set)
+	}
+	return out, utilerrors.NewAggregate(errs)
+}
+
+func (p *Plugin) source(ctx context.Context, s volume.Spec, i int) (files.Set, error) {
+	mode := s.Volume.Projected.DefaultMode
+	switch src := &s.Volume.Projected.Sources[i]; {
+	case src.DownwardAPI != nil:
+		return p.cfg.Fields.Files(s.Pod, src.DownwardAPI.Items, mode)
+	case src.ConfigMap != nil:
+		return p.configMap(ctx, s, src.ConfigMap)
+	case src.Secret != nil:
+		return p.secret(ctx, s, src.Secret)
+	case src.ServiceAccountToken != nil:
+		return p.token(ctx, s, src.ServiceAccountToken)
+	case src.ClusterTrustBundle != nil:
+		data, err := p.cfg.Objects.TrustAnchors(ctx, src.ClusterTrustBundle)
+		return files.Set{src.ClusterTrustBundle.Path: private(s, data)}, err
+	case src.PodCertificate != nil:
+		return p.certificate(ctx, s, i)
+	}
+	return nil, fmt.Errorf("projected.sources[%d]: the source is of a type that this build does not know", i)
+}
+
+func (p *Plugin) configMap(ctx context.Context, s volume.Spec, src *v1.ConfigMapProjection) (files.Set, error) {
+	optional := src.Optional != nil && *src.Optional
+	obj, err := p.cfg.Objects.ConfigMap(ctx, s.Pod.Namespace, src.Name)
+	switch {
+	case apierrors.IsNotFound(err) && optional:
+		obj = &v1.ConfigMap{}
+	case err != nil:
+		return nil, err
+	}
+	return files.OfConfigMap(obj, src.Items, s.Volume.Projected.DefaultMode, optional)
+}
+
+func (p *Plugin) secret(ctx context.Context, s volume.Spec, src *v1.SecretProjection) (files.Set, error) {
+	optional := src.Optional != nil && *src.Optional
+	obj, err := p.cfg.Objects.Secret(ctx, s.Pod.Namespace, src.Name)
+	switch {
+	case apierrors.IsNotFound(err) && optional:
+		obj = &v1.Secret{}
+	case err != nil:
+		return nil, err
+	}
+	return files.OfSecret(obj, src.Items, s.Volume.Projected.DefaultMode, optional)
+}
+
+func (p *Plugin) token(ctx context.Context, s volume.Spec, src *v1.ServiceAccountTokenProjection) (files.Set, error) {
+	got, err := p.cfg.Tokens.Token(ctx, s.Pod.Namespace, s.Pod.Spec.ServiceAccountName, request(s.Pod, src))
+	if err != nil {
+		return nil, err
+	}
+	return files.Set{src.Path: private(s, []byte(got.Status.Token))}, nil
+}
+
+// request asks for a token that dies with the pod.
+func request(pod *v1.Pod, src *v1.ServiceAccountTokenProjection) *authenticationv1.TokenRequest {
+	want := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		ExpirationSeconds: src.ExpirationSeconds,
+		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+	}}
+	if src.Audience != "" {
+		want.Spec.Audiences = []string{src.Audience}
+	}
+	return want
+}
+
+func (p *Plugin) certificate(ctx context.Context, s volume.Spec, i int) (files.Set, error) {
+	src := s.Volume.Projected.Sources[i].PodCertificate
+	key, chain, err := p.cfg.Certificates.Certificate(ctx, s.Pod, s.Volume.Name, i)
+	if err != nil {
+		return nil, err
+	}
+	out := files.Set{}
+	for path, data := range map[string][]byte{
+		src.CredentialBundlePath: slices.Concat(key, chain), src.KeyPath: key, src.CertificateChainPath: chain,
+	} {
+		if path != "" {
+			out[path] = private(s, data)
+		}
+	}
+	return out, nil
+}
+
+// private is a file for the pod's user alone, if it has one, or for its fsGroup, which opens it by
+// itself. Else everybody has to be able to read it.
+func private(s volume.Spec, data []byte) atomicdir.File {
+	f := atomicdir.File{Data: data, Mode: files.Mode(s.Volume.Projected.DefaultMode), User: files.User(s.Pod)}
+	if f.User != nil || fsgroup.Of(s.Pod) != nil {
+		f.Mode = 0o600
+	}
+	return f
+}

@@ -1,0 +1,160 @@
+// Package projected is the volume plugin kubernetes.io/projected: files from several sources in
+// one directory, among them the tokens by which pods know themselves.
+//
+// It owns which files the sources make, and whose they are. Objects, tokens and certificates come
+// from caches, which also say when to write the files anew. It runs no goroutine and publishes no
+// event; the manager does.
+//
+// Upstream: pkg/volume/projected.
+package projected
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/downwardapi"
+	"github.com/kubeloupe/kubeloupe/agent/volume/files"
+)
+
+// Name is the plugin's name.
+const Name = "kubernetes.io/projected"
+
+// Objects gets what is in the API. It is agent/objcache's.
+type Objects interface {
+	ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error)
+	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
+	TrustAnchors(ctx context.Context, src *v1.ClusterTrustBundleProjection) ([]byte, error)
+	// RefreshAfter is how long after it was set up a volume is to be set up again; 0 is never.
+	RefreshAfter() time.Duration
+}
+
+// Tokens gets service-account tokens. It is agent/token's.
+type Tokens interface {
+	Token(ctx context.Context, namespace, account string, want *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
+	// RefreshAt is when to ask for the same again; zero is never.
+	RefreshAt(namespace, account string, want *authenticationv1.TokenRequest) time.Time
+	Forget(pod types.UID)
+}
+
+// Certificates gets pods their certificates. It is agent/podcert's.
+type Certificates interface {
+	// Certificate returns the key and the certificate chain for a source of a volume, in PEM. It says
+	// by itself when there is a new one.
+	Certificate(ctx context.Context, pod *v1.Pod, volume string, source int) (key, chain []byte, err error)
+}
+
+// Config is what the plugin needs.
+type Config struct {
+	Fields downwardapi.Config
+	// Objects, Tokens and Certificates may be nil on a node without an API server: volumes that need
+	// them are not supported then.
+	Objects      Objects
+	Tokens       Tokens
+	Certificates Certificates
+}
+
+// Plugin is the plugin.
+type Plugin struct {
+	cfg   Config
+	store files.Store
+}
+
+// New returns the plugin.
+func New(cfg Config) (*Plugin, error) {
+	if cfg.Fields.Memory == nil {
+		return nil, errors.New("projected: Config.Fields.Memory is missing")
+	}
+	return &Plugin{cfg: cfg, store: files.Store{Memory: cfg.Fields.Memory}}, nil
+}
+
+// Name implements volume.Plugin.
+func (*Plugin) Name() string { return Name }
+
+// CanSupport implements volume.Plugin.
+func (p *Plugin) CanSupport(v *v1.Volume) bool {
+	if v.Projected == nil {
+		return false
+	}
+	for i := range v.Projected.Sources {
+		if !p.knows(&v.Projected.Sources[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Plugin) knows(src *v1.VolumeProjection) bool {
+	switch {
+	case src.DownwardAPI != nil:
+		return true
+	case src.ServiceAccountToken != nil:
+		return p.cfg.Tokens != nil
+	case src.PodCertificate != nil:
+		return p.cfg.Certificates != nil
+	}
+	return p.cfg.Objects != nil
+}
+
+// Version implements volume.Plugin: a digest of what shows the pod itself. The caches say when the
+// rest changes.
+func (p *Plugin) Version(s volume.Spec) (string, error) {
+	set, err := p.cfg.Fields.Files(s.Pod, fields(s.Volume.Projected), s.Volume.Projected.DefaultMode)
+	return set.Digest(), err
+}
+
+func fields(src *v1.ProjectedVolumeSource) (items []v1.DownwardAPIVolumeFile) {
+	for _, s := range src.Sources {
+		if s.DownwardAPI != nil {
+			items = append(items, s.DownwardAPI.Items...)
+		}
+	}
+	return items
+}
+
+// SetUp implements volume.Plugin.
+func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
+	set, err := p.collect(ctx, s)
+	if err != nil {
+		return criconfig.Volume{}, err
+	}
+	return p.store.SetUp(s, set)
+}
+
+// RefreshAt implements volume.Refresher: when the first token is to be replaced.
+func (p *Plugin) RefreshAt(s volume.Spec) time.Time {
+	var at time.Time
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	for _, src := range s.Volume.Projected.Sources {
+		switch {
+		case src.ServiceAccountToken != nil:
+			sooner(p.cfg.Tokens.RefreshAt(s.Pod.Namespace, s.Pod.Spec.ServiceAccountName, request(s.Pod, src.ServiceAccountToken)))
+		case src.ConfigMap != nil || src.Secret != nil:
+			if after := p.cfg.Objects.RefreshAfter(); after > 0 {
+				sooner(time.Now().Add(after))
+			}
+		}
+	}
+	return at
+}
+
+// TearDown implements volume.Plugin.
+func (p *Plugin) TearDown(_ context.Context, at volume.Place) error {
+	if err := p.store.TearDown(at); err != nil {
+		return err
+	}
+	if p.cfg.Tokens != nil {
+		p.cfg.Tokens.Forget(at.PodUID)
+	}
+	return nil
+}
