@@ -73,6 +73,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client) (*parts, erro
 	if p.state, err = runtimestate.New(client.Runtime, bus); err != nil {
 		return nil, err
 	}
+	p.state.Check(ctx) // what it can do is part of what is asked of it
 	images, err := newImages(cfg, client)
 	if err != nil {
 		return nil, err
@@ -159,7 +160,6 @@ func (p *parts) prepare(ctx context.Context) error {
 	if err := p.pleg.Relist(ctx, "start"); err != nil {
 		return fmt.Errorf("first look at what runs: %w", err)
 	}
-	p.state.Check(ctx)
 	return nil
 }
 

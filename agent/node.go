@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,17 @@ func (p *parts) criNode() criconfig.Node {
 		SeccompDefault: k.Pods.SeccompDefault,
 		SeccompRoot:    filepath.Join(k.Node.RootDir, "seccomp"),
 		HugePageSizes:  cgroup.HugePageSizes("/sys"),
+		SELinux:        exists("/sys/fs/selinux/enforce"),
+		// Upstream asks for the handler of the pod's RuntimeClass; the default one stands for all here.
+		RecursiveReadOnly: slices.ContainsFunc(p.state.Handlers(), func(h *runtimeapi.RuntimeHandler) bool {
+			return h.GetName() == "" && h.GetFeatures().GetRecursiveReadOnlyMounts()
+		}),
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // dns is a pod's resolver configuration from the node's file as it is now.

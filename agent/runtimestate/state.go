@@ -42,6 +42,8 @@ type State struct {
 	asked    bool
 	changed  chan struct{}
 	prompted chan struct{}
+	handlers []*runtimeapi.RuntimeHandler
+	features *runtimeapi.RuntimeFeatures
 }
 
 // New returns a state that knows nothing yet, which is not ready.
@@ -120,7 +122,32 @@ func (s *State) Check(ctx context.Context) {
 		up, why = condition(r, runtimeapi.RuntimeReady)
 		network, netWhy = condition(r, runtimeapi.NetworkReady)
 	}
+	s.note(r)
 	s.set(up, why, network, netWhy)
+}
+
+// note keeps what the runtime said of what it can do.
+func (s *State) note(r *runtimeapi.StatusResponse) {
+	if r == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers, s.features = r.GetRuntimeHandlers(), r.GetFeatures()
+}
+
+// Handlers returns the runtime's handlers with what each can do, as last told. They are shared: nobody changes them.
+func (s *State) Handlers() []*runtimeapi.RuntimeHandler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handlers
+}
+
+// Features returns what the runtime can do for all handlers, nil when it did not say.
+func (s *State) Features() *runtimeapi.RuntimeFeatures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.features
 }
 
 // condition reads one condition. What the runtime does not report is not ready.
