@@ -1,0 +1,169 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// slowFactsAge is how old the facts may be that cost something to learn.
+const slowFactsAge = 30 * time.Second
+
+// maxImageNames is how many names of an image go into the status.
+const maxImageNames = 5
+
+// slowFacts are the facts that cost a call to learn.
+type slowFacts struct {
+	at        time.Time
+	images    []v1.ContainerImage
+	addresses []v1.NodeAddress
+	problem   string // with the addresses, as last said
+}
+
+// facts are what is true of the node now.
+type facts struct {
+	now                   metav1.Time
+	capacity, allocatable v1.ResourceList
+	info                  v1.NodeSystemInfo
+	addresses             []v1.NodeAddress // nil leaves those that there are
+	images                []v1.ContainerImage
+	runtime               Runtime
+	port                  int32
+	declared              []string
+	pressure              Pressure
+	notReady              []error
+	volumes               []v1.UniqueVolumeName
+	volumesKnown          bool
+}
+
+// told is an event to record once the status that it is about is written.
+type told struct{ eventType, reason, message string }
+
+// apply asks for the facts and gives node their status.
+func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
+	c := &n.cfg
+	n.refresh(ctx, node)
+	f := facts{
+		now: metav1.Now(), info: c.Info, addresses: n.slow.addresses, images: n.slow.images, runtime: c.Runtime(), port: c.Port, declared: c.Declared,
+		pressure: c.Pressure(), notReady: c.NotReady(),
+	}
+	f.capacity, f.allocatable = c.Resources()
+	f.volumes, f.volumesKnown = c.VolumesInUse()
+	if c.ExternalCloud {
+		setProvidedIPs(node, c.IPs)
+	}
+	var out []told
+	if was := node.Status.NodeInfo.BootID; was != "" && was != f.info.BootID && !n.rebooted {
+		n.rebooted = true
+		out = append(out, told{v1.EventTypeWarning, "Rebooted", fmt.Sprintf("Node %s has been rebooted, boot id: %s", c.Name, f.info.BootID)})
+	}
+	for _, reason := range setStatus(node, f) {
+		out = append(out, told{v1.EventTypeNormal, reason, fmt.Sprintf("Node %s status is now: %s", c.Name, reason)})
+	}
+	return out
+}
+
+// refresh asks for the facts that cost a call, when they are old.
+func (n *Node) refresh(ctx context.Context, node *v1.Node) {
+	now := time.Now()
+	if !n.slow.at.IsZero() && now.Sub(n.slow.at) < slowFactsAge {
+		return
+	}
+	n.slow.at = now
+	images, err := n.cfg.Images(ctx)
+	if err == nil {
+		n.slow.images = imageList(images, n.cfg.MaxImages)
+	} else {
+		n.log(ctx, "warn", "the images are not known for the node's status", trace.KV{K: "error", V: err.Error()})
+	}
+	addresses, err := n.where.addresses(ctx, node)
+	if err == nil {
+		n.slow.addresses, n.slow.problem = addresses, ""
+		return
+	}
+	if n.slow.problem != err.Error() {
+		n.slow.problem = err.Error()
+		n.log(ctx, "error", "the node's addresses are not known", trace.KV{K: "error", V: err.Error()})
+	}
+}
+
+// setStatus gives node the status that the facts make and returns the reasons of the events to record. It is pure.
+//
+// Upstream: pkg/kubelet/nodestatus/setters.go.
+func setStatus(node *v1.Node, f facts) (reasons []string) {
+	s := &node.Status
+	if f.addresses != nil {
+		s.Addresses = f.addresses
+	}
+	setResources(s, f.capacity, f.allocatable)
+	s.NodeInfo = f.info
+	version := "Unknown"
+	if f.runtime.Version != "" {
+		version = strings.TrimPrefix(f.runtime.Version, "v")
+	}
+	s.NodeInfo.ContainerRuntimeVersion = f.runtime.Name + "://" + version
+	s.DaemonEndpoints = v1.NodeDaemonEndpoints{KubeletEndpoint: v1.DaemonEndpoint{Port: f.port}}
+	s.Images = f.images
+	s.RuntimeHandlers = f.runtime.Handlers
+	if f.runtime.Features != nil {
+		s.Features = f.runtime.Features
+	}
+	s.DeclaredFeatures = f.declared
+	if f.volumesKnown {
+		s.VolumesInUse = f.volumes
+	}
+	return setConditions(s, f)
+}
+
+// setResources takes over what the machine has. Extended resources of others stay.
+func setResources(s *v1.NodeStatus, capacity, allocatable v1.ResourceList) {
+	was := s.Capacity
+	s.Capacity = capacity.DeepCopy()
+	if s.Capacity == nil {
+		s.Capacity = v1.ResourceList{}
+	}
+	for name, q := range was {
+		if _, ok := s.Capacity[name]; !ok {
+			s.Capacity[name] = q
+		}
+	}
+	s.Allocatable = v1.ResourceList{}
+	for name, q := range s.Capacity {
+		if a, ok := allocatable[name]; ok {
+			q = a.DeepCopy()
+		}
+		s.Allocatable[name] = q
+	}
+}
+
+// imageList is the largest images first, with a few names each.
+//
+// Upstream: pkg/kubelet/nodestatus/setters.go, Images.
+func imageList(images []Image, limit int32) []v1.ContainerImage {
+	images = slices.Clone(images)
+	slices.SortStableFunc(images, func(a, b Image) int {
+		switch {
+		case a.Size > b.Size:
+			return -1
+		case a.Size < b.Size:
+			return 1
+		}
+		return slices.Compare(append(slices.Clone(a.Digests), a.Tags...), append(slices.Clone(b.Digests), b.Tags...))
+	})
+	if limit >= 0 && int(limit) < len(images) {
+		images = images[:limit]
+	}
+	out := make([]v1.ContainerImage, 0, len(images))
+	for _, i := range images {
+		names := slices.Concat(i.Digests, i.Tags)
+		out = append(out, v1.ContainerImage{Names: names[:min(len(names), maxImageNames)], SizeBytes: i.Size})
+	}
+	return out
+}

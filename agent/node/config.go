@@ -1,0 +1,143 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Events records Kubernetes Events about the node.
+type Events interface {
+	Node(ctx context.Context, eventType, reason, message string)
+}
+
+// Config says who the node is and where the facts about it come from. Callbacks that are nil say nothing; they are called from one
+// goroutine at a time, and must not block for long.
+type Config struct {
+	Name     string
+	Hostname string // Empty is Name.
+	// Client registers and watches; Heartbeat, not throttled, writes the status and the lease.
+	Client, Heartbeat kubernetes.Interface
+	// NoRegister is registerNode: false: somebody else makes the object.
+	NoRegister bool
+	// Labels, Taints, ProviderID and AttachDetach (enableControllerAttachDetach) go into the object when it is made.
+	Labels       map[string]string
+	Taints       []v1.Taint
+	ProviderID   string
+	AttachDetach bool
+	// ExternalCloud is --cloud-provider=external.
+	ExternalCloud bool
+	// IPs is --node-ip: none, one, or one of each family.
+	IPs []net.IP
+	// Info is what does not change while the agent runs: see ReadInfo. The runtime's version is Runtime's to tell.
+	Info v1.NodeSystemInfo
+	// Port is that of the HTTPS server.
+	Port int32
+	// Declared is declaredFeatures: see DeclaredFeatures.
+	Declared []string
+	// MaxImages is nodeStatusMaxImages; -1 is no limit.
+	MaxImages int32
+
+	// Resources returns capacity and allocatable, as allocatable.Compute and the device plugins have them. It may be
+	// called from several goroutines.
+	Resources func() (capacity, allocatable v1.ResourceList)
+	// Images lists the images; it is asked every half a minute at most.
+	Images func(context.Context) ([]Image, error)
+	// Runtime returns what the runtime says of itself.
+	Runtime func() Runtime
+	// NotReady returns why the node is not ready: runtime, network, PLEG, storage, shutdown. No error is Ready.
+	NotReady func() []error
+	// Pressure returns what the node is short of.
+	Pressure func() Pressure
+	// VolumesInUse returns the attachable volumes in use; false while that is not known yet.
+	VolumesInUse func() ([]v1.UniqueVolumeName, bool)
+	// Seen is told the object after each change, so that volumes that are reported in use may be mounted.
+	Seen func(*v1.Node)
+	// HeartbeatFailed is called when writing failed again; connections may be stale.
+	HeartbeatFailed func()
+
+	// StatusFrequency is nodeStatusUpdateFrequency, ReportFrequency nodeStatusReportFrequency, LeaseDuration
+	// nodeLeaseDurationSeconds. Zero is 10 s, 5 min, 40 s.
+	StatusFrequency, ReportFrequency, LeaseDuration time.Duration
+
+	Events Events // nil records none
+	Bus    *trace.Bus
+}
+
+// Image is one image that the runtime has.
+type Image struct {
+	Digests, Tags []string // Names with digest, and with tag.
+	Size          int64    // Bytes.
+}
+
+// Runtime is what the CRI's Version and Status calls tell.
+type Runtime struct {
+	Name, Version string // As containerd, 2.4.2.
+	Handlers      []v1.NodeRuntimeHandler
+	Features      *v1.NodeFeatures // nil when the runtime says nothing
+}
+
+// Pressure is what a node is short of.
+type Pressure struct{ Memory, Disk, PID bool }
+
+func (c *Config) check() error {
+	var errs []error
+	for _, f := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Name", c.Name == ""},
+		{"Client", c.Client == nil},
+		{"Resources", c.Resources == nil},
+		{"NotReady", c.NotReady == nil},
+	} {
+		if f.missing {
+			errs = append(errs, errors.New("node: Config."+f.name+" is missing"))
+		}
+	}
+	if len(c.IPs) > 2 || (len(c.IPs) == 2 && (c.IPs[0].To4() == nil) == (c.IPs[1].To4() == nil)) {
+		errs = append(errs, errors.New("node: --node-ip takes one address, or one IPv4 and one IPv6 address"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) fill() {
+	if c.Hostname == "" {
+		c.Hostname = c.Name
+	}
+	if c.Heartbeat == nil {
+		c.Heartbeat = c.Client
+	}
+	for _, d := range []struct {
+		d *time.Duration
+		v time.Duration
+	}{{&c.StatusFrequency, 10 * time.Second}, {&c.ReportFrequency, 5 * time.Minute}, {&c.LeaseDuration, 40 * time.Second}} {
+		if *d.d <= 0 {
+			*d.d = d.v
+		}
+	}
+	if c.Images == nil {
+		c.Images = func(context.Context) ([]Image, error) { return nil, nil }
+	}
+	if c.Runtime == nil {
+		c.Runtime = func() Runtime { return Runtime{} }
+	}
+	if c.Pressure == nil {
+		c.Pressure = func() Pressure { return Pressure{} }
+	}
+	if c.VolumesInUse == nil {
+		c.VolumesInUse = func() ([]v1.UniqueVolumeName, bool) { return nil, false }
+	}
+	if c.Seen == nil {
+		c.Seen = func(*v1.Node) {}
+	}
+	if c.HeartbeatFailed == nil {
+		c.HeartbeatFailed = func() {}
+	}
+}

@@ -1,0 +1,89 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	v1 "k8s.io/api/core/v1"
+)
+
+// kubernetesVersion is the release whose behaviour this is.
+const kubernetesVersion = "v1.37.1"
+
+// KubeletVersion is the version in the node's status: that of the Kubernetes release that this follows, which controllers and tools
+// read, with kubeloupe's own as build metadata, which they skip: v1.37.1+kubeloupe.0.3.0.
+func KubeletVersion(own string) string {
+	own = strings.TrimPrefix(own, "v")
+	own = strings.Map(func(r rune) rune {
+		switch {
+		case r >= '0' && r <= '9', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r == '-', r == '.':
+			return r
+		}
+		return '-'
+	}, own)
+	own = strings.Trim(own, ".")
+	for strings.Contains(own, "..") {
+		own = strings.ReplaceAll(own, "..", ".")
+	}
+	if own == "" {
+		return kubernetesVersion + "+kubeloupe"
+	}
+	return kubernetesVersion + "+kubeloupe." + own
+}
+
+// ReadInfo reads who the machine is from /proc, /sys and /etc below root ("/" in earnest). What cannot be read is empty. swap
+// is in bytes.
+func ReadInfo(root, version string, swap int64) v1.NodeSystemInfo {
+	info := v1.NodeSystemInfo{
+		MachineID:       first(root, "etc/machine-id", "var/lib/dbus/machine-id"),
+		SystemUUID:      first(root, "sys/class/dmi/id/product_uuid", "proc/device-tree/system-id", "proc/device-tree/vm,uuid", "etc/machine-id"),
+		BootID:          first(root, "proc/sys/kernel/random/boot_id"),
+		KernelVersion:   release(),
+		OSImage:         osImage(root),
+		KubeletVersion:  KubeletVersion(version),
+		OperatingSystem: runtime.GOOS,
+		Architecture:    runtime.GOARCH,
+	}
+	if swap > 0 {
+		info.Swap = &v1.NodeSwapStatus{Capacity: new(swap)}
+	}
+	return info
+}
+
+// first is the text of the first file that has any.
+func first(root string, paths ...string) string {
+	for _, path := range paths {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if s := strings.Trim(string(text), " \n\x00"); err == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func release() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+// osImage is the distribution's name for people.
+func osImage(root string) string {
+	for _, path := range []string{"etc/os-release", "usr/lib/os-release"} {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if name, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
+				return strings.Trim(name, `"'`)
+			}
+		}
+	}
+	return "Unknown"
+}

@@ -1,0 +1,480 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// world is a node with an API of its own.
+type world struct {
+	*Node
+	t      *testing.T
+	api    *fake.Clientset
+	rec    *tracetest.Recorder
+	ready  atomic.Bool
+	fail   atomic.Pointer[error] // of every call
+	mu     sync.Mutex
+	events []string
+	calls  []string
+}
+
+func (w *world) Node_(reason string) { //nolint:revive // not exported: a helper of recorder
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, reason)
+}
+
+type recorder struct{ w *world }
+
+func (r recorder) Node(_ context.Context, _, reason, _ string) { r.w.Node_(reason) }
+
+func newWorld(t *testing.T, change func(*Config), objects ...runtime.Object) *world {
+	t.Helper()
+	w := &world{t: t, api: fake.NewClientset(objects...), rec: tracetest.New(t)}
+	w.ready.Store(true)
+	uid := 0
+	w.api.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if a.GetVerb() != "watch" && a.GetVerb() != "list" {
+			w.calls = append(w.calls, a.GetVerb()+" "+a.GetResource().Resource)
+		}
+		if err := w.fail.Load(); err != nil && *err != nil {
+			return true, nil, *err
+		}
+		if c, ok := a.(clienttesting.CreateAction); ok {
+			if n, ok := c.GetObject().(*v1.Node); ok {
+				uid++
+				n.UID = types.UID("uid-" + string(rune('0'+uid)))
+			}
+		}
+		return false, nil, nil
+	})
+	resources := v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse("2"), v1.ResourceMemory: resource.MustParse("4Gi"),
+		v1.ResourcePods: resource.MustParse("110"), v1.ResourceEphemeralStorage: resource.MustParse("10Gi"),
+	}
+	cfg := Config{
+		Name: "lab-1", Client: w.api, Bus: w.rec.Bus(), Events: recorder{w}, Port: 10250, MaxImages: 50, AttachDetach: true,
+		Info:      v1.NodeSystemInfo{MachineID: "m1", BootID: "b1", KubeletVersion: KubeletVersion("0.1")},
+		Resources: func() (v1.ResourceList, v1.ResourceList) { return resources, resources },
+		Runtime:   func() Runtime { return Runtime{Name: "containerd", Version: "v2.4.2"} },
+		NotReady: func() []error {
+			if w.ready.Load() {
+				return nil
+			}
+			return []error{errors.New("container runtime is down"), errors.New("PLEG is not healthy")}
+		},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	n, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.where.lookup = func(context.Context, string) ([]net.IP, error) { return nil, errors.New("no DNS") }
+	n.where.route = func(net.IP) (net.IP, error) { return net.IPv4(10, 0, 0, 5), nil }
+	w.Node = n
+	return w
+}
+
+// run runs the node in the bubble until the test ends.
+func (w *world) run() {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	w.t.Cleanup(func() {
+		cancel()
+		synctest.Wait()
+		if err := <-done; err != nil {
+			w.t.Error(err)
+		}
+	})
+	synctest.Wait()
+}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // the bubble's
+	synctest.Wait()
+}
+
+func (w *world) break_(err error) { w.fail.Store(&err) } //nolint:revive // break is a word of Go
+
+func (w *world) stored() *v1.Node {
+	w.t.Helper()
+	o, err := w.api.Tracker().Get(v1.SchemeGroupVersion.WithResource("nodes"), "", "lab-1")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return o.(*v1.Node)
+}
+
+func (w *world) lease() *coordinationv1.Lease {
+	w.t.Helper()
+	o, err := w.api.Tracker().Get(coordinationv1.SchemeGroupVersion.WithResource("leases"), "kube-node-lease", "lab-1")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return o.(*coordinationv1.Lease)
+}
+
+func (w *world) did() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.calls
+	w.calls = nil
+	return out
+}
+
+func (w *world) told() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.events
+	w.events = nil
+	return out
+}
+
+func (w *world) waits() (out []string) {
+	for _, r := range w.rec.OfKind("pod.wait") {
+		if r.Edge == trace.EdgeBegin {
+			out = append(out, r.Event.(*trace.Wait).Detail)
+		}
+	}
+	return out
+}
+
+// A ready node is made in one call, complete.
+func TestRegister(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(c *Config) {
+			c.Labels = map[string]string{"pool": "a"}
+			c.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
+		})
+		if w.Ready() || w.Object().Labels["pool"] != "a" || w.Object().Status.Capacity.Cpu().Value() != 2 {
+			t.Error("before the API knows the node it is as it would be made")
+		}
+		w.run()
+		if got := w.did(); !slices.Equal(got, []string{"create nodes", "get leases", "create leases"}) {
+			t.Errorf("calls %v", got)
+		}
+		n := w.stored()
+		if !isReady(n) || n.Labels[v1.LabelHostname] != "lab-1" || n.Spec.Taints[0].Key != "k" || n.Annotations[attachDetachAnnotation] != "true" ||
+			n.Status.NodeInfo.ContainerRuntimeVersion != "containerd://2.4.2" || n.Status.NodeInfo.KubeletVersion != "v1.37.1+kubeloupe.0.1" ||
+			n.Status.DaemonEndpoints.KubeletEndpoint.Port != 10250 || n.Status.Addresses[0].Address != "10.0.0.5" || n.Status.Conditions[3].Type != v1.NodeReady {
+			t.Errorf("node %+v", n)
+		}
+		if l := w.lease(); *l.Spec.HolderIdentity != "lab-1" || *l.Spec.LeaseDurationSeconds != 40 || l.OwnerReferences[0].UID != n.UID {
+			t.Errorf("lease %+v", l)
+		}
+		if got := w.told(); !slices.Equal(got, []string{"Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID", "NodeReady"}) {
+			t.Errorf("events %v", got)
+		}
+		if !w.Ready() {
+			t.Error("not ready")
+		}
+	})
+}
+
+// An idle node renews its lease and reports every five minutes, no more.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.did()
+		w.pass(time.Hour)
+		count := map[string]int{}
+		for _, c := range w.did() {
+			count[c]++
+		}
+		if n := count["update leases"]; n < 345 || n > 361 {
+			t.Errorf("%d renewals in an hour", n)
+		}
+		if n := count["patch nodes"]; n < 11 || n > 13 || len(count) != 2 {
+			t.Errorf("calls %v", count)
+		}
+		if s := w.lease().Spec.RenewTime; time.Since(s.Time) > 11*time.Second {
+			t.Errorf("renewed %s", s)
+		}
+	})
+}
+
+func TestChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.ready.Store(false)
+		w.run()
+		first := condition(&w.stored().Status, v1.NodeReady)
+		if first.Status != v1.ConditionFalse || first.Message != "[container runtime is down, PLEG is not healthy]" || first.Reason != "KubeletNotReady" {
+			t.Errorf("%+v", first)
+		}
+		w.told()
+		w.pass(3 * time.Second)
+		w.ready.Store(true)
+		w.Changed()
+		synctest.Wait()
+		c := condition(&w.stored().Status, v1.NodeReady)
+		if c.Status != v1.ConditionTrue || !c.LastTransitionTime.After(first.LastTransitionTime.Time) || !w.Ready() {
+			t.Errorf("%+v", c)
+		}
+		if mem := condition(&w.stored().Status, v1.NodeMemoryPressure); mem.LastTransitionTime != first.LastTransitionTime {
+			t.Error("what did not turn has a new transition time")
+		}
+		if got := w.told(); !slices.Equal(got, []string{"NodeReady"}) {
+			t.Errorf("events %v", got)
+		}
+		writes := tracetest.Events[trace.NodeStatus](w.rec)
+		if last := writes[len(writes)-1]; last.Op != "patch" || last.Cause != "change" || !slices.Equal(last.Changed, []string{"Ready False → True (KubeletReady)"}) {
+			t.Errorf("%+v", last)
+		}
+	})
+}
+
+// Labels and taints of others stay, what the agent answers for is set right, and the boot is told.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "lab-1", UID: "old", Labels: map[string]string{"mine": "x", v1.LabelHostname: "wrong"}},
+			Spec:       v1.NodeSpec{Taints: []v1.Taint{{Key: "theirs"}}, Unschedulable: true},
+			Status: v1.NodeStatus{
+				NodeInfo:        v1.NodeSystemInfo{MachineID: "m1", BootID: "b0"},
+				Capacity:        v1.ResourceList{"hugepages-2Mi": resource.MustParse("0"), "example.com/gpu": resource.MustParse("1")},
+				Addresses:       []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "1.2.3.4"}},
+				VolumesAttached: []v1.AttachedVolume{{Name: "v"}},
+			},
+		}
+		w := newWorld(t, nil, old)
+		w.run()
+		if got := w.did(); !slices.Equal(got[:3], []string{"create nodes", "get nodes", "patch nodes"}) {
+			t.Errorf("calls %v", got)
+		}
+		n := w.stored()
+		_, huge := n.Status.Capacity["hugepages-2Mi"]
+		_, gpu := n.Status.Allocatable["example.com/gpu"]
+		if n.UID != "old" || n.Labels["mine"] != "x" || n.Labels[v1.LabelHostname] != "lab-1" || n.Spec.Taints[0].Key != "theirs" || huge || !gpu ||
+			!isReady(n) || len(n.Status.Addresses) != 2 || len(n.Status.VolumesAttached) != 1 {
+			t.Errorf("%+v", n)
+		}
+		if got := w.told(); got[1] != "Rebooted" {
+			t.Errorf("events %v", got)
+		}
+	})
+}
+
+// While the API is gone each try is seen; when it is back all is as it was.
+func TestAPIGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.break_(errors.New("connection refused"))
+		w.run()
+		w.pass(10 * time.Minute)
+		if n := len(w.waits()); n < 60 || n > 110 {
+			t.Errorf("%d waits in ten minutes", n)
+		}
+		w.break_(nil)
+		w.pass(9 * time.Second)
+		if !w.Ready() {
+			t.Fatal("not ready")
+		}
+		w.break_(apierrors.NewTooManyRequests("busy", 1))
+		w.ready.Store(false)
+		w.Changed()
+		w.pass(10 * time.Minute)
+		w.break_(nil)
+		w.pass(9 * time.Second)
+		if isReady(w.stored()) || time.Since(w.lease().Spec.RenewTime.Time) > 12*time.Second {
+			t.Error("status or lease did not catch up")
+		}
+	})
+}
+
+func TestForbidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.api.PrependReactor("create", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(v1.Resource("nodes"), "lab-1", errors.New("no"))
+		})
+		w.run()
+		w.pass(time.Second)
+		if got := strings.Join(w.waits(), "\n"); !strings.Contains(got, "CN=system:node:lab-1, O=system:nodes") {
+			t.Error(got)
+		}
+		// Somebody else may make it.
+		if err := w.api.Tracker().Add(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1", UID: "theirs"}}); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(10 * time.Second)
+		if !w.Ready() {
+			t.Error("not ready")
+		}
+	})
+}
+
+func TestNameTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil,
+			&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1"}, Status: v1.NodeStatus{NodeInfo: v1.NodeSystemInfo{MachineID: "other"}}},
+			&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "lab-1", Namespace: "kube-node-lease"}, Spec: coordinationv1.LeaseSpec{
+				RenewTime: new(metav1.NewMicroTime(time.Now())), LeaseDurationSeconds: new(int32(40)),
+			}})
+		w.run()
+		w.pass(20 * time.Second)
+		if w.Ready() || !strings.Contains(strings.Join(w.waits(), "\n"), "the name is taken: machine other renewed its lease") {
+			t.Errorf("ready %t, waits %v", w.Ready(), w.waits())
+		}
+		w.pass(30 * time.Second) // the other renews no more
+		if !w.Ready() || w.stored().Status.NodeInfo.MachineID != "m1" {
+			t.Error("not taken over")
+		}
+	})
+}
+
+// A node whose object is deleted is registered again, with a lease of the new object.
+func TestDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		was := w.stored().UID
+		if err := w.api.Tracker().Delete(v1.SchemeGroupVersion.WithResource("nodes"), "", "lab-1"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if w.Ready() {
+			t.Error("ready without an object")
+		}
+		w.pass(25 * time.Second)
+		n := w.stored()
+		if n.UID == was || !w.Ready() || w.lease().OwnerReferences[0].UID != n.UID {
+			t.Errorf("uid %s, ready %t", n.UID, w.Ready())
+		}
+	})
+}
+
+// What others change is seen.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.told()
+		n := w.stored().DeepCopy()
+		n.Spec.Unschedulable, n.Labels["new"] = true, "x"
+		if err := w.api.Tracker().Update(v1.SchemeGroupVersion.WithResource("nodes"), n, ""); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if w.Object().Labels["new"] != "x" || !slices.Equal(w.told(), []string{"NodeNotSchedulable"}) {
+			t.Error("not seen")
+		}
+	})
+}
+
+func TestPatchOfAddresses(t *testing.T) {
+	old := &v1.Node{Status: v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}, {Type: v1.NodeInternalIP, Address: "fd00::1"}}}}
+	node := old.DeepCopy()
+	node.Status.Addresses[1].Address = "fd00::2"
+	node.Spec.Unschedulable = true
+	data, err := patch(old, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"status":{"addresses":[{"type":"InternalIP","address":"10.0.0.1"},{"type":"InternalIP","address":"fd00::2"},{"$patch":"replace"}]}}`
+	if string(data) != want || !json.Valid(data) {
+		t.Errorf("%s", data)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	own := func() ([]net.Addr, error) {
+		return []net.Addr{&net.IPNet{IP: net.ParseIP("10.0.0.1")}, &net.IPNet{IP: net.ParseIP("fd00::1")}}, nil
+	}
+	ips := func(s ...string) (out []net.IP) {
+		for _, s := range s {
+			out = append(out, net.ParseIP(s))
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		w    whereabouts
+		want string
+	}{
+		"given":      {whereabouts{ips: ips("10.0.0.1")}, "10.0.0.1 h"},
+		"dual":       {whereabouts{ips: ips("10.0.0.1", "fd00::1")}, "10.0.0.1 fd00::1 h"},
+		"not ours":   {whereabouts{ips: ips("10.9.9.9")}, "--node-ip 10.9.9.9: no interface of this machine has it"},
+		"loopback":   {whereabouts{ips: ips("127.0.0.1")}, "--node-ip 127.0.0.1: is a loopback address"},
+		"by name":    {whereabouts{lookup: answer(ips("fd00::1", "10.0.0.1"))}, "10.0.0.1 h"},
+		"by name, 6": {whereabouts{ips: ips("::"), lookup: answer(ips("10.0.0.1", "fd00::1"))}, "fd00::1 h"},
+		"route":      {whereabouts{lookup: answer(ips("127.0.1.1"))}, "10.0.0.7 h"},
+		"cloud":      {whereabouts{external: true}, "h"},
+	} {
+		c.w.own, c.w.hostname = own, "h"
+		c.w.route = func(net.IP) (net.IP, error) { return net.ParseIP("10.0.0.7"), nil }
+		if c.w.lookup == nil {
+			c.w.lookup = answer(nil)
+		}
+		list, err := c.w.addresses(t.Context(), &v1.Node{})
+		var got []string
+		for _, a := range list {
+			got = append(got, a.Address)
+		}
+		if err != nil {
+			got = []string{err.Error()}
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: %s, want %s", name, s, c.want)
+		}
+	}
+}
+
+func answer(ips []net.IP) func(context.Context, string) ([]net.IP, error) {
+	return func(context.Context, string) ([]net.IP, error) { return ips, nil }
+}
+
+func TestImages(t *testing.T) {
+	got := imageList([]Image{{Tags: []string{"small"}, Size: 1}, {Digests: []string{"d1", "d2", "d3"}, Tags: []string{"t1", "t2", "t3"}, Size: 9}, {Size: 0}}, 2)
+	if len(got) != 2 || strings.Join(got[0].Names, " ") != "d1 d2 d3 t1 t2" || got[1].Names[0] != "small" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestKubeletVersion(t *testing.T) {
+	for own, want := range map[string]string{
+		"v0.3.0": "v1.37.1+kubeloupe.0.3.0", "": "v1.37.1+kubeloupe", "(devel)": "v1.37.1+kubeloupe.-devel-", "0.1.0-dirty+x": "v1.37.1+kubeloupe.0.1.0-dirty-x",
+	} {
+		if got := KubeletVersion(own); got != want {
+			t.Errorf("%q: %s, want %s", own, got, want)
+		}
+	}
+}
+
+type gates map[string]bool
+
+func (g gates) Enabled(name string) bool { return g[name] }
+
+func TestDeclaredFeatures(t *testing.T) {
+	if got := DeclaredFeatures(gates{"RestartAllContainersOnContainerExits": true}); !slices.Equal(got, []string{"RestartAllContainersOnContainerExits"}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,112 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// register makes the object, with the status of now, or takes over the one that is there. It tries until it succeeds or ctx ends.
+//
+// Upstream: pkg/kubelet/kubelet_node_status.go, registerWithAPIServer.
+func (n *Node) register(ctx context.Context, cause string) error {
+	var again backoff
+	for {
+		err := n.tryRegister(ctx, cause)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := again.wait(ctx, n.cfg.Bus, "registration of the node", err, nil); err != nil {
+			return err
+		}
+	}
+}
+
+func (n *Node) tryRegister(ctx context.Context, cause string) error {
+	if n.cfg.NoRegister {
+		return n.adopt(ctx, cause)
+	}
+	node := n.initial()
+	told := n.apply(ctx, node)
+	ev := trace.NodeStatus{Op: "register", Cause: cause, Ready: isReady(node), Changed: describe(&v1.Node{}, node)}
+	span := trace.Begin(n.cfg.Bus, trace.FromContext(ctx), ev)
+	ctx = trace.ContextWith(ctx, span)
+	made, err := n.cfg.Client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		trace.End(n.cfg.Bus, span, ev)
+		n.reported(ctx, made, told, true)
+		return nil
+	case apierrors.IsAlreadyExists(err), apierrors.IsForbidden(err):
+		// The API server may forbid making nodes, and somebody else have made this one.
+		ev.Changed = []string{"the API server says: " + string(apierrors.ReasonForError(err))}
+		if other := n.adopt(ctx, cause); other == nil || apierrors.IsAlreadyExists(err) || !apierrors.IsNotFound(other) {
+			err = other
+		}
+	}
+	if err != nil {
+		err = n.explain(err)
+		ev.Err = err.Error()
+	}
+	trace.End(n.cfg.Bus, span, ev)
+	return err
+}
+
+// adopt takes over an object that is there already.
+func (n *Node) adopt(ctx context.Context, cause string) error {
+	existing, err := n.cfg.Heartbeat.CoreV1().Nodes().Get(ctx, n.cfg.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if err := n.taken(ctx, existing); err != nil {
+		return err
+	}
+	node := existing
+	if !n.cfg.NoRegister {
+		node = n.reconcile(existing)
+	}
+	node = node.DeepCopy()
+	told := n.apply(ctx, node)
+	return n.write(ctx, "reconcile", cause, existing, node, told, true)
+}
+
+// taken returns an error when another machine of this name is at work: the object tells of another machine, and its lease is
+// being renewed.
+func (n *Node) taken(ctx context.Context, o *v1.Node) error {
+	theirs, ours := o.Status.NodeInfo.MachineID, n.cfg.Info.MachineID
+	if theirs == "" || ours == "" || theirs == ours {
+		return nil
+	}
+	decision := trace.Decision{By: "node", Subject: n.cfg.Name, Inputs: []trace.KV{{K: "machine in the API", V: theirs}, {K: "this machine", V: ours}}}
+	lease, err := n.cfg.Heartbeat.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, n.cfg.Name, metav1.GetOptions{})
+	if err == nil && lease.Spec.RenewTime != nil && lease.Spec.LeaseDurationSeconds != nil {
+		age := time.Since(lease.Spec.RenewTime.Time)
+		if age < time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second {
+			decision.Verdict = "wait"
+			decision.Reason = fmt.Sprintf("the name is taken: machine %s renewed its lease %s ago; give this node another with --hostname-override, or stop that one",
+				theirs, age.Round(time.Second))
+			trace.Point(n.cfg.Bus, trace.FromContext(ctx), decision)
+			return fmt.Errorf("node name %s: %s", n.cfg.Name, decision.Reason)
+		}
+	}
+	decision.Verdict, decision.Reason = "adopt", "the object is of another machine, whose lease ran out"
+	trace.Point(n.cfg.Bus, trace.FromContext(ctx), decision)
+	return nil
+}
+
+// explain adds what a person can do.
+func (n *Node) explain(err error) error {
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("register node %s: the API server forbids it: the client certificate must be of CN=system:node:%s, O=system:nodes: %w", n.cfg.Name, n.cfg.Name, err)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("register node %s: the API server does not know who this is: is the client certificate expired or of another cluster? %w", n.cfg.Name, err)
+	}
+	return fmt.Errorf("register node %s: %w", n.cfg.Name, err)
+}

@@ -1,0 +1,153 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// keepStatus registers the node, then writes its status: what changed at once, what did not every ReportFrequency. When the object
+// was deleted it is made again after StatusFrequency, so that who replaces a node by hand may be first. (Upstream's kubelet does not
+// make it again until it is restarted.)
+func (n *Node) keepStatus(ctx context.Context) error {
+	if err := n.register(ctx, "start"); err != nil {
+		return ended(ctx, err)
+	}
+	var again backoff
+	for {
+		err := n.sync(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case apierrors.IsNotFound(err):
+			err = n.registerAgain(ctx)
+		case err != nil:
+			n.cfg.HeartbeatFailed()
+			err = again.wait(ctx, n.cfg.Bus, "status of the node", err, n.wake)
+		default:
+			again.reset()
+			err = n.idle(ctx)
+		}
+		if err != nil {
+			return ended(ctx, err)
+		}
+	}
+}
+
+// ended is no error when ctx ended.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// idle waits until the status is to be looked at.
+func (n *Node) idle(ctx context.Context) error {
+	timer := time.NewTimer(jitter(n.cfg.StatusFrequency))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-n.wake:
+	case <-n.gone:
+		if n.latest() == nil {
+			return n.registerAgain(ctx)
+		}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (n *Node) registerAgain(ctx context.Context) error {
+	n.forget()
+	n.log(ctx, "warn", "the node's object was deleted from the API: it is registered again in "+n.cfg.StatusFrequency.String(), trace.KV{K: "node", V: n.cfg.Name})
+	w := trace.Wait{For: trace.WaitBackoff, On: "registration of the node", Detail: "its object was deleted"}
+	span := trace.Begin(n.cfg.Bus, trace.FromContext(ctx), w)
+	err := sleep(ctx, n.cfg.StatusFrequency, nil)
+	trace.End(n.cfg.Bus, span, w)
+	if err != nil {
+		return err
+	}
+	return n.register(ctx, "deleted")
+}
+
+// sync writes the status if it changed or is due.
+//
+// Upstream: pkg/kubelet/kubelet_node_status.go, tryUpdateNodeStatus.
+func (n *Node) sync(ctx context.Context) error {
+	base := n.latest()
+	if base == nil {
+		return apierrors.NewNotFound(v1.Resource("nodes"), n.cfg.Name)
+	}
+	err := n.try(ctx, base)
+	if err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
+		return err
+	}
+	// The object at hand may be too old: the API server's is not.
+	fresh, getErr := n.cfg.Heartbeat.CoreV1().Nodes().Get(ctx, n.cfg.Name, metav1.GetOptions{})
+	if getErr != nil {
+		if apierrors.IsNotFound(getErr) {
+			return getErr
+		}
+		return err
+	}
+	n.see(fresh)
+	return n.try(ctx, fresh)
+}
+
+func (n *Node) try(ctx context.Context, base *v1.Node) error {
+	node := base.DeepCopy()
+	told := n.apply(ctx, node)
+	changed := len(describe(base, node)) > 0
+	if !changed && time.Since(n.lastReport) < n.cfg.ReportFrequency+n.delay {
+		return nil
+	}
+	cause := "change"
+	if !changed {
+		cause = "period"
+	}
+	return n.write(ctx, "patch", cause, base, node, told, changed)
+}
+
+// write patches the status subresource, which takes labels and annotations too, from base to node.
+func (n *Node) write(ctx context.Context, op, cause string, base, node *v1.Node, events []told, changed bool) error {
+	ev := trace.NodeStatus{Op: op, Cause: cause, Ready: isReady(node), Changed: describe(base, node)}
+	span := trace.Begin(n.cfg.Bus, trace.FromContext(ctx), ev)
+	ctx = trace.ContextWith(ctx, span)
+	data, err := patch(base, node)
+	var after *v1.Node
+	if err == nil {
+		after, err = n.cfg.Heartbeat.CoreV1().Nodes().Patch(ctx, n.cfg.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
+	}
+	if err != nil {
+		ev.Err = err.Error()
+		trace.End(n.cfg.Bus, span, ev)
+		return fmt.Errorf("write the status of node %s: %w", n.cfg.Name, err)
+	}
+	trace.End(n.cfg.Bus, span, ev)
+	n.reported(ctx, after, events, changed)
+	return nil
+}
+
+// reported notes what the API server has now.
+func (n *Node) reported(ctx context.Context, after *v1.Node, events []told, changed bool) {
+	if changed || n.lastReport.IsZero() {
+		n.delay = time.Duration(float64(n.cfg.ReportFrequency) * (rand.Float64() - 0.5)) //nolint:gosec // spreads reports
+	} else {
+		n.delay = 0
+	}
+	n.lastReport = time.Now()
+	n.see(after)
+	for _, e := range events {
+		n.event(ctx, e.eventType, e.reason, e.message)
+	}
+}

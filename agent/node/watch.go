@@ -1,0 +1,69 @@
+package node
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	informers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// watch follows the node's object. The informer does the first list, and again with back-off when the watch ends.
+func (n *Node) watch(ctx context.Context) error {
+	select {
+	case <-n.registered: // before, there is nothing to see, and the server may not be reached
+	case <-ctx.Done():
+		return nil
+	}
+	informer := informers.NewFilteredNodeInformer(n.cfg.Client, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, n.cfg.Name).String()
+	})
+	if err := informer.SetTransform(lean); err != nil {
+		return err
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { n.told(ctx, o) },
+		UpdateFunc: func(_, o any) { n.told(ctx, o) },
+		DeleteFunc: func(any) { n.deleted() },
+	})
+	if err != nil {
+		return err
+	}
+	informer.RunWithContext(ctx)
+	return nil
+}
+
+// lean drops what nobody reads.
+func lean(o any) (any, error) {
+	if node, ok := o.(*v1.Node); ok {
+		node.ManagedFields = nil
+	}
+	return o, nil
+}
+
+func (n *Node) told(ctx context.Context, o any) {
+	node, ok := o.(*v1.Node)
+	if !ok || node.Name != n.cfg.Name {
+		return
+	}
+	old := n.latest()
+	n.see(node)
+	if old == nil || old.Spec.Unschedulable == node.Spec.Unschedulable {
+		return
+	}
+	reason := "NodeSchedulable"
+	if node.Spec.Unschedulable {
+		reason = "NodeNotSchedulable"
+	}
+	n.event(ctx, v1.EventTypeNormal, reason, "Node "+n.cfg.Name+" status is now: "+reason)
+}
+
+func (n *Node) deleted() {
+	n.forget()
+	select {
+	case n.gone <- struct{}{}:
+	default:
+	}
+}
