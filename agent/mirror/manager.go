@@ -1,0 +1,201 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Config is what a Manager needs.
+type Config struct {
+	// Client creates and deletes pods.
+	Client corev1.PodsGetter
+	// Node is the node's name.
+	Node string
+	// NodeUID returns the UID of the node's API object; "" while the node is not registered, or on its way
+	// out: no mirror is made then. Call Wake when that changes.
+	NodeUID func() types.UID
+	// Changed is called with a static pod's UID and its mirror whenever the mirror is new or changed: its
+	// status is to be compared. It is called without locks held; may be nil.
+	Changed func(ctx context.Context, uid types.UID, mirror *v1.Pod)
+	// Bus may be nil.
+	Bus *trace.Bus
+}
+
+// Manager keeps the mirrors of static pods. All methods are safe for concurrent use; pods given to it
+// must not change afterwards, nor those it returns.
+type Manager struct {
+	cfg  Config
+	wake chan struct{}
+
+	mu sync.Mutex
+	// statics are the static pods by full name: the first is the one that runs, or is to; those behind
+	// it take its place when nothing of it is left.
+	statics map[string][]*v1.Pod
+	// mirrors are the API's, by full name.
+	mirrors map[string]*v1.Pod
+	// made are mirrors that the watch has yet to show, ended those that it has yet to show gone.
+	made  map[string]made
+	ended map[types.UID]bool
+	// listed says that the API's mirrors are known, complete that all static pods are.
+	listed, complete bool
+}
+
+// made is a mirror as the API server answered, and when.
+type made struct {
+	mirror *v1.Pod
+	at     time.Time
+}
+
+// lag is how long the watch may take to show what was made; then it was deleted unseen.
+const lag = 5 * time.Second
+
+// New returns a manager that knows no pods.
+func New(c Config) (*Manager, error) {
+	if c.Client == nil || c.Node == "" || c.NodeUID == nil {
+		return nil, errors.New("mirror: Config needs Client, Node and NodeUID")
+	}
+	return &Manager{
+		cfg: c, wake: make(chan struct{}, 1),
+		statics: map[string][]*v1.Pod{}, mirrors: map[string]*v1.Pod{}, made: map[string]made{}, ended: map[types.UID]bool{},
+	}, nil
+}
+
+// Wake makes Run look at everything again.
+func (m *Manager) Wake() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Add tells that a static pod is desired. While an earlier one of its full name is there, that keeps
+// the mirror. Adding it again is harmless.
+func (m *Manager) Add(p *v1.Pod) {
+	defer m.Wake()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := pod.FullName(p)
+	list := m.statics[name]
+	if i := slices.IndexFunc(list, func(q *v1.Pod) bool { return q.UID == p.UID }); i >= 0 {
+		list[i] = p
+		return
+	}
+	m.statics[name] = append(list, p)
+}
+
+// Remove tells that nothing of a static pod is left, and that it is not desired.
+func (m *Manager) Remove(uid types.UID) {
+	defer m.Wake()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, list := range m.statics {
+		list = slices.DeleteFunc(list, func(q *v1.Pod) bool { return q.UID == uid })
+		if m.statics[name] = list; len(list) == 0 {
+			delete(m.statics, name)
+		}
+	}
+}
+
+// Complete tells that every source has reported and what it has was added: mirrors of which there is no
+// static pod may go.
+func (m *Manager) Complete() {
+	defer m.Wake()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.complete = true
+}
+
+// Set takes all mirror pods that the API server has. It does not wait.
+func (m *Manager) Set(ctx context.Context, pods []*v1.Pod) {
+	type change struct {
+		uid    types.UID
+		mirror *v1.Pod
+	}
+	var changed []change
+	m.mu.Lock()
+	next := make(map[string]*v1.Pod, len(pods))
+	stale := make(map[types.UID]bool, len(m.ended))
+	for _, p := range pods {
+		name := pod.FullName(p)
+		if m.ended[p.UID] {
+			stale[p.UID] = true
+			continue
+		}
+		next[name] = p
+		delete(m.made, name)
+		if s := m.holder(name); s != nil && m.mirrors[name] != p && shows(p, s) {
+			changed = append(changed, change{s.UID, p})
+		}
+	}
+	for name, x := range m.made {
+		if time.Since(x.at) > lag {
+			delete(m.made, name)
+			continue
+		}
+		next[name] = x.mirror
+	}
+	m.mirrors, m.ended, m.listed = next, stale, true
+	m.mu.Unlock()
+	if m.cfg.Changed != nil {
+		for _, c := range changed {
+			m.cfg.Changed(ctx, c.uid, c.mirror)
+		}
+	}
+	m.Wake()
+}
+
+// Mirror returns the API's object that mirrors this version of a static pod; nil when there is none.
+func (m *Manager) Mirror(uid types.UID) *v1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, list := range m.statics {
+		if list[0].UID == uid {
+			if p := m.mirrors[name]; p != nil && shows(p, list[0]) {
+				return p
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// Static returns the UID of the static pod whose mirror has that UID; the UID itself when it is no
+// mirror's.
+// Upstream: pkg/kubelet/pod/pod_manager.go, TranslatePodUID.
+func (m *Manager) Static(uid types.UID) types.UID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, p := range m.mirrors {
+		if p.UID == uid {
+			if s := m.holder(name); s != nil {
+				return s.UID
+			}
+		}
+	}
+	return uid
+}
+
+// holder is the static pod to which the mirror of that name belongs.
+func (m *Manager) holder(name string) *v1.Pod {
+	if list := m.statics[name]; len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+// shows reports whether a mirror is of this version of a static pod.
+// Upstream: pkg/kubelet/pod/pod_manager.go, IsMirrorPodOf.
+func shows(mirror, static *v1.Pod) bool {
+	hash, ok := mirror.Annotations[pod.AnnotationMirror]
+	return ok && hash == static.Annotations[pod.AnnotationHash]
+}

@@ -1,0 +1,206 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// The back-off after a failure doubles from the first to the last of these.
+const (
+	firstRetry = 250 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// step is one thing to do: delete a mirror, or make one.
+type step struct {
+	remove *v1.Pod
+	create *v1.Pod // the static pod
+}
+
+// Run keeps the mirrors until ctx ends, and returns nil then.
+func (m *Manager) Run(ctx context.Context) error {
+	for tries := 0; ; {
+		var retry <-chan time.Time
+		var end func()
+		if err := m.pass(ctx); err != nil && ctx.Err() == nil {
+			delay := min(firstRetry<<min(tries, 16), lastRetry)
+			delay = delay/2 + rand.N(delay/2+1)
+			tries++
+			retry = time.After(delay)
+			end = m.wait(delay, tries, err)
+		} else {
+			tries = 0
+		}
+		done := false
+		select {
+		case <-ctx.Done():
+			done = true
+		case <-m.wake:
+		case <-retry:
+		}
+		if end != nil {
+			end()
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+func (m *Manager) wait(delay time.Duration, tries int, err error) func() {
+	w := trace.Wait{
+		For: trace.WaitBackoff, On: "the API server, to take mirror pods",
+		Detail: fmt.Sprintf("next try in %s after %d failed: %v", delay.Round(time.Millisecond), tries, err),
+	}
+	span := trace.Begin(m.cfg.Bus, trace.Span{}, w)
+	return func() { trace.End(m.cfg.Bus, span, w) }
+}
+
+// plan is what to do now.
+func (m *Manager) plan() []step {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.listed {
+		return nil // what is there is not known yet
+	}
+	var steps []step
+	for _, name := range slices.Sorted(maps.Keys(m.statics)) {
+		static, mirror := m.holder(name), m.mirrors[name]
+		switch {
+		case mirror == nil:
+			steps = append(steps, step{create: static})
+		case mirror.DeletionTimestamp != nil, !shows(mirror, static):
+			steps = append(steps, step{remove: mirror, create: static})
+		}
+	}
+	if !m.complete {
+		return steps
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.mirrors)) {
+		if m.holder(name) == nil {
+			steps = append(steps, step{remove: m.mirrors[name]})
+		}
+	}
+	return steps
+}
+
+// pass does what is to be done. A mirror that was made or deleted is noted at once; the watch tells
+// the same later.
+func (m *Manager) pass(ctx context.Context) error {
+	var errs []error
+	for _, s := range m.plan() {
+		if s.remove != nil {
+			if err := m.delete(ctx, s.remove); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		if s.create != nil && m.cfg.NodeUID() != "" {
+			errs = append(errs, m.create(ctx, s.create))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// delete ends a mirror at once.
+// Upstream: pkg/kubelet/pod/mirror_client.go, DeleteMirrorPod.
+func (m *Manager) delete(ctx context.Context, p *v1.Pod) error {
+	err := m.traced(ctx, "delete-mirror", p, func(ctx context.Context) error {
+		err := m.cfg.Client.Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{
+			GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(p.UID)),
+		})
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return nil // gone already, or another has its name
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete mirror pod %s/%s: %w", p.Namespace, p.Name, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if name := pod.FullName(p); m.mirrors[name] == p {
+		delete(m.mirrors, name)
+		delete(m.made, name)
+		m.ended[p.UID] = true
+	}
+	return nil
+}
+
+// create makes the mirror of a static pod. It is owned by the node, as the API server demands.
+// Upstream: pkg/kubelet/pod/mirror_client.go, CreateMirrorPod.
+func (m *Manager) create(ctx context.Context, static *v1.Pod) error {
+	p := static.DeepCopy()
+	p.UID = "" // the API server gives it one; the hash tells whose it is
+	if p.Annotations == nil {
+		p.Annotations = map[string]string{}
+	}
+	p.Annotations[pod.AnnotationMirror] = static.Annotations[pod.AnnotationHash]
+	p.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "v1", Kind: "Node", Name: m.cfg.Node, UID: m.cfg.NodeUID(), Controller: new(true),
+	}}
+	var mirror *v1.Pod
+	err := m.traced(ctx, "create-mirror", static, func(ctx context.Context) error {
+		var err error
+		mirror, err = m.cfg.Client.Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
+		return err
+	})
+	if apierrors.IsAlreadyExists(err) {
+		// It was made a moment ago, or something else has the name: the watch tells of a mirror, and the
+		// next try finds out.
+		var e error
+		mirror, e = m.cfg.Client.Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+		switch {
+		case e == nil && !pod.IsMirror(mirror):
+			return fmt.Errorf("create mirror pod %s/%s: another pod has the name", p.Namespace, p.Name)
+		case e == nil:
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("create mirror pod %s/%s: %w", p.Namespace, p.Name, err)
+	}
+	m.keep(ctx, static, mirror)
+	return nil
+}
+
+// keep notes a mirror before the watch tells of it, so that its status follows at once.
+func (m *Manager) keep(ctx context.Context, static, mirror *v1.Pod) {
+	name := pod.FullName(static)
+	m.mu.Lock()
+	known := m.mirrors[name] != nil
+	if !known {
+		m.mirrors[name], m.made[name] = mirror, made{mirror, time.Now()}
+	}
+	m.mu.Unlock()
+	if !known && shows(mirror, static) && m.cfg.Changed != nil {
+		m.cfg.Changed(ctx, static.UID, mirror)
+	}
+	if !shows(mirror, static) {
+		m.Wake()
+	}
+}
+
+func (m *Manager) traced(ctx context.Context, op string, p *v1.Pod, f func(context.Context) error) error {
+	event := trace.StatusPatch{Op: op, Mirror: true, Changed: []string{"hash " + cmp.Or(p.Annotations[pod.AnnotationMirror], p.Annotations[pod.AnnotationHash])}}
+	span := trace.Begin(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), pod.Ref(p)), event)
+	err := f(trace.ContextWith(ctx, span))
+	if err != nil {
+		event.Err = err.Error()
+	}
+	trace.End(m.cfg.Bus, span, event)
+	return err
+}

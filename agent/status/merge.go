@@ -1,0 +1,145 @@
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// ours reports whether the agent alone sets conditions of that type.
+// Upstream: pkg/kubelet/types/pod_status.go, PodConditionByKubelet.
+func ours(kind v1.PodConditionType) bool {
+	switch kind {
+	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
+		v1.PodResizeInProgress, v1.PodResizePending, v1.AllContainersRestarting:
+		return true
+	}
+	return false
+}
+
+// shared reports whether the agent and others set conditions of that type.
+func shared(kind v1.PodConditionType) bool { return kind == v1.DisruptionTarget }
+
+func condition(s *v1.PodStatus, kind v1.PodConditionType) *v1.PodCondition {
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == kind {
+			return &s.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// same reports whether two normalised statuses agree in what the agent sets.
+// Upstream: pkg/kubelet/status/status_manager.go, isPodStatusByKubeletEqual.
+func same(a, b *v1.PodStatus) bool {
+	count := 0
+	for i := range a.Conditions {
+		x := &a.Conditions[i]
+		if !ours(x.Type) && !shared(x.Type) {
+			continue
+		}
+		count++
+		y := condition(b, x.Type)
+		if y == nil || x.Status != y.Status || x.Reason != y.Reason || x.Message != y.Message {
+			return false
+		}
+	}
+	for i := range b.Conditions {
+		if ours(b.Conditions[i].Type) || shared(b.Conditions[i].Type) {
+			count--
+		}
+	}
+	if count != 0 {
+		return false
+	}
+	x := *a
+	x.Conditions = b.Conditions
+	foreign(&x, b)
+	return equality.Semantic.DeepEqual(&x, b)
+}
+
+// foreign takes over what others than a node agent set.
+func foreign(to, from *v1.PodStatus) {
+	to.ResourceClaimStatuses = from.ResourceClaimStatuses
+	to.ExtendedResourceClaimStatus = from.ExtendedResourceClaimStatus
+	to.NodeAllocatableResourceClaimStatuses = from.NodeAllocatableResourceClaimStatuses
+}
+
+// merge is what the API should have, given what it has and what the agent wants. A terminal phase is
+// held back while containers may run, and so is what belongs to it. Neither status is changed.
+// Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus.
+func merge(p *v1.Pod, api, want *v1.PodStatus, running bool, now time.Time) (merged *v1.PodStatus, held bool) {
+	s := *want
+	foreign(&s, api)
+	s.Conditions = nil
+	for _, c := range api.Conditions {
+		// A condition that only says where the pod is stays, also when the agent does not mention it.
+		if !ours(c.Type) || (c.Type == v1.PodScheduled && condition(want, c.Type) == nil) {
+			s.Conditions = append(s.Conditions, c)
+		}
+	}
+	ending := !terminal(api.Phase) && terminal(want.Phase)
+	held = ending && running
+	for _, c := range want.Conditions {
+		switch {
+		case ours(c.Type):
+			s.Conditions = append(s.Conditions, c)
+		case shared(c.Type) && ending && !running:
+			if old := condition(api, c.Type); old == nil || old.Status != c.Status {
+				c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
+			}
+			s.Conditions = append(slices.DeleteFunc(s.Conditions, func(o v1.PodCondition) bool { return o.Type == c.Type }), c)
+		}
+	}
+	if held {
+		s.Phase, s.Reason, s.Message = api.Phase, api.Reason, api.Message
+	}
+	if terminal(s.Phase) {
+		neverReady(p, api, &s, now)
+	}
+	return &s, held
+}
+
+// neverReady makes sure that a pod that is over is not ready.
+func neverReady(p *v1.Pod, api, s *v1.PodStatus, now time.Time) {
+	reason := "PodCompleted"
+	if s.Phase == v1.PodFailed {
+		reason = "PodFailed"
+	}
+	for i := range s.Conditions {
+		c := &s.Conditions[i]
+		if (c.Type != v1.PodReady && c.Type != v1.ContainersReady) || c.Status != v1.ConditionTrue {
+			continue
+		}
+		*c = v1.PodCondition{
+			Type: c.Type, Status: v1.ConditionFalse, Reason: reason, ObservedGeneration: p.Generation,
+			LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
+		}
+		if old := condition(api, c.Type); old != nil && old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+	}
+}
+
+// patchOf is what makes the API's status this one, bound to the object's UID; "" when it is already.
+func patchOf(api *object, status *v1.PodStatus) (string, error) {
+	before, err := json.Marshal(v1.Pod{Status: api.status})
+	if err != nil {
+		return "", err
+	}
+	after, err := json.Marshal(v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: api.uid}, Status: *status})
+	if err != nil {
+		return "", err
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, v1.Pod{})
+	if err != nil || string(patch) == fmt.Sprintf(`{"metadata":{"uid":%q}}`, api.uid) {
+		return "", err
+	}
+	return string(patch), nil
+}

@@ -1,0 +1,195 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// The back-off doubles from the first to the last of these: of all while nobody answers, of one pod
+// while its writes are refused.
+const (
+	firstRetry  = 200 * time.Millisecond
+	lastRetry   = 10 * time.Second
+	lastRefused = time.Minute
+)
+
+func backoff(tries int, last time.Duration) time.Duration {
+	d := min(firstRetry<<min(tries, 16), last)
+	return d/2 + rand.N(d/2+1)
+}
+
+// Run writes until ctx ends, and returns nil then.
+func (m *Manager) Run(ctx context.Context) error {
+	if m.cfg.Client == nil {
+		<-ctx.Done()
+		return nil
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		start, due := m.pick(time.Now())
+		for _, e := range start {
+			wg.Go(func() { m.work(ctx, e) })
+		}
+		timer.Stop()
+		if !due.IsZero() {
+			timer.Reset(time.Until(due))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-m.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// note puts a pod into the queue.
+func (m *Manager) note(ctx context.Context, e *entry) {
+	if m.cfg.Client == nil || e.deleted {
+		return
+	}
+	now := time.Now()
+	if e.since.IsZero() {
+		e.since = now
+	}
+	e.span = trace.ForPod(trace.FromContext(ctx), pod.Ref(e.pod))
+	switch {
+	case e.busy:
+		e.again = true
+		return
+	case e.queued || e.api == nil:
+		return
+	}
+	m.enqueue(e, now)
+}
+
+func (m *Manager) enqueue(e *entry, now time.Time) {
+	e.queued = true
+	m.queue = append(m.queue, e)
+	switch {
+	case m.fails > 0:
+		m.hold(e, trace.Wait{
+			For: trace.WaitBackoff, On: "the API server, to take statuses",
+			Detail: fmt.Sprintf("%d tries failed, next in %s", m.fails, max(m.resume.Sub(now), 0).Round(time.Millisecond)),
+		})
+	case e.next.After(now):
+		m.hold(e, trace.Wait{
+			For: trace.WaitBackoff, On: "the API server, to take the pod's status",
+			Detail: fmt.Sprintf("%d tries failed, next in %s", e.tries, e.next.Sub(now).Round(time.Millisecond)),
+		})
+	case m.busy >= m.cfg.Writers:
+		m.hold(e, trace.Wait{For: trace.WaitQueue, On: "writes of other pods' statuses", Detail: fmt.Sprintf("%d at a time", m.cfg.Writers)})
+	}
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// hold begins the pod's wait, ready ends it.
+func (m *Manager) hold(e *entry, w trace.Wait) {
+	e.wait, e.waits = w, trace.Begin(m.cfg.Bus, e.span, w)
+}
+
+func (m *Manager) ready(e *entry) {
+	if e.wait.On != "" {
+		trace.End(m.cfg.Bus, e.waits, e.wait)
+		e.wait = trace.Wait{}
+	}
+}
+
+// pick takes from the queue what may be written now, and tells when to come again; zero is not before
+// something happens.
+func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	writers := m.cfg.Writers
+	if m.fails > 0 {
+		writers = 1 // one finds out whether the API server is back
+		if m.resume.After(now) {
+			return nil, m.resume
+		}
+	}
+	m.queue = slices.DeleteFunc(m.queue, func(e *entry) bool {
+		switch {
+		case e.deleted:
+			return true
+		case e.next.After(now):
+			if due.IsZero() || e.next.Before(due) {
+				due = e.next
+			}
+			return false
+		case m.busy >= writers:
+			return false
+		}
+		m.ready(e)
+		e.queued, e.busy = false, true
+		m.busy++
+		start = append(start, e)
+		return true
+	})
+	return start, due
+}
+
+// done ends the work on a pod, with what came of it.
+func (m *Manager) done(e *entry, r result) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy--
+	e.busy = false
+	now := time.Now()
+	again := e.again
+	e.again = false
+	switch r {
+	case written:
+		m.answered()
+		e.tries, e.next = 0, time.Time{}
+		if e.version == e.sent {
+			e.since = time.Time{}
+		} else {
+			again = true
+		}
+	case refused:
+		m.answered()
+		e.next = now.Add(backoff(e.tries, lastRefused))
+		e.tries++
+		again = true
+	case unreachable:
+		m.resume = now.Add(backoff(m.fails, lastRetry))
+		m.fails++
+		e.next = now.Add(backoff(e.tries, lastRetry))
+		e.tries++
+		again = true
+	case over:
+		m.answered()
+	}
+	if again && !e.deleted && e.api != nil {
+		m.enqueue(e, now)
+		return
+	}
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// answered notes that the API server is there. After a time without it nobody has to wait any more;
+// after a single failure that may be one pod's own.
+func (m *Manager) answered() {
+	if m.fails > 3 {
+		for _, e := range m.queue {
+			e.next, e.tries = time.Time{}, 0
+		}
+	}
+	m.fails = 0
+}

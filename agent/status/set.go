@@ -1,0 +1,100 @@
+package status
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Set takes a pod's latest status. Its cause is the span of ctx. p is the pod as its source gave it, of
+// the API server with the status that that has. A status that would go backward is refused.
+// Upstream: pkg/kubelet/status/status_manager.go, SetPodStatus.
+func (m *Manager) Set(ctx context.Context, p *v1.Pod, s v1.PodStatus) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(ctx, m.entry(p), s.DeepCopy())
+}
+
+// Gone tells that nothing of a pod that ended is left on the node: no container, volume or cgroup. What
+// became of its containers, if nobody knows, counts as failure. If the API server's object is to be
+// deleted, now or later, it is.
+// Upstream: pkg/kubelet/status/status_manager.go, TerminatePod.
+func (m *Manager) Gone(ctx context.Context, p *v1.Pod) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entry(p)
+	e.gone = true
+	m.set(ctx, e, terminated(p, e.last(), e.static))
+	m.note(ctx, e)
+}
+
+// Observe takes what the API server has of a pod, as the watch shows it: p may be a static pod's mirror,
+// uid is always what the agent calls the pod. If the API has another status than the agent, the
+// agent's is written again.
+func (m *Manager) Observe(ctx context.Context, uid types.UID, p *v1.Pod) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entries[uid]
+	if e == nil {
+		return
+	}
+	e.learn(objectOf(p))
+	if !e.static {
+		e.pod = p
+	}
+	switch {
+	case e.deleted:
+	case e.removable(), e.version > e.sent, e.version > 0 && !same(normalised(e.pod, e.api.status), &e.want):
+		m.note(ctx, e)
+	}
+}
+
+// Forget drops what is known of a pod: no source has it and nothing of it is left.
+func (m *Manager) Forget(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget(uid)
+}
+
+func (m *Manager) forget(uid types.UID) {
+	if e := m.entries[uid]; e != nil {
+		e.deleted = true
+		m.ready(e)
+		delete(m.entries, uid)
+	}
+}
+
+// set makes s, which it owns, the pod's status.
+func (m *Manager) set(ctx context.Context, e *entry, s *v1.PodStatus) {
+	old := e.last()
+	if why := backward(&e.pod.Spec, old, s); why != "" {
+		trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), pod.Ref(e.pod)), trace.Decision{
+			By: "status", Subject: pod.Ref(e.pod).String(), Verdict: "reject", Reason: why,
+		})
+		return
+	}
+	complete(e.pod, old, s, e.static, time.Now())
+	if e.version > 0 && same(old, s) {
+		if e.held {
+			m.note(ctx, e)
+		}
+		return
+	}
+	e.want = *s
+	e.version++
+	e.tries, e.next, e.futile = 0, time.Time{}, ""
+	m.note(ctx, e)
+}
+
+// removable reports whether the API's object may go.
+// Upstream: pkg/kubelet/status/status_manager.go, canBeDeleted.
+func (e *entry) removable() bool {
+	return e.gone && !e.deleted && !e.static && e.api != nil && e.api.deleting && terminal(e.api.status.Phase)
+}
+
+func terminal(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceeded }

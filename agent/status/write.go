@@ -1,0 +1,176 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// result is what came of a look at a pod.
+type result uint8
+
+const (
+	// written: the API has what it should have.
+	written result = iota
+	// refused: the API server answers, and does not take it.
+	refused
+	// unreachable: there is no answer, or one that asks to come later.
+	unreachable
+	// over: the API has no such pod any more.
+	over
+)
+
+// job is what is written, as it was when the work began.
+type job struct {
+	uid            types.UID // the agent's
+	namespace      string
+	name           string
+	pod            *v1.Pod
+	api            *object
+	want           v1.PodStatus
+	version        uint64
+	since          time.Time
+	attempt        int
+	static, gone   bool
+	futile         string
+}
+
+// work writes a pod's status, and then deletes the pod if it may go.
+// Upstream: pkg/kubelet/status/status_manager.go, syncPod.
+func (m *Manager) work(ctx context.Context, e *entry) {
+	m.mu.Lock()
+	j := job{
+		uid: e.pod.UID, namespace: e.pod.Namespace, name: e.pod.Name, pod: e.pod, api: e.api, want: e.want,
+		version: e.version, since: e.since, attempt: e.tries + 1, static: e.static, gone: e.gone, futile: e.futile,
+	}
+	ctx = trace.ContextWith(ctx, e.span)
+	m.mu.Unlock()
+	if j.api == nil {
+		m.done(e, over)
+		return
+	}
+	r := m.write(ctx, e, &j)
+	if r == written && m.remove(e) {
+		r = m.delete(ctx, e, &j)
+	}
+	if r == over {
+		m.lose(e, &j)
+	}
+	m.done(e, r)
+}
+
+// write patches the differences, if there are any.
+func (m *Manager) write(ctx context.Context, e *entry, j *job) result {
+	if j.version == 0 {
+		return written
+	}
+	running := !j.gone && m.cfg.Running != nil && m.cfg.Running(j.uid)
+	merged, held := merge(j.pod, &j.api.status, &j.want, running, time.Now())
+	patch, err := patchOf(j.api, merged)
+	if err != nil || patch == "" || patch == j.futile {
+		m.wrote(e, j, j.api, held, j.futile)
+		return written // what cannot be put as JSON never can
+	}
+	event := trace.StatusPatch{
+		Op: "patch", Version: j.version, Changed: changes(&j.api.status, merged), Patch: cut(patch), Bytes: len(patch),
+		Age: time.Since(j.since), Mirror: j.static,
+	}
+	if j.attempt > 1 {
+		event.Attempt = j.attempt
+	}
+	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), event)
+	p, err := m.cfg.Client.Pods(j.namespace).Patch(trace.ContextWith(ctx, span), j.name, types.StrategicMergePatchType,
+		[]byte(patch), metav1.PatchOptions{}, "status")
+	event.Age = time.Since(j.since)
+	if err != nil {
+		event.Err = err.Error()
+	}
+	trace.End(m.cfg.Bus, span, event)
+	if err != nil {
+		return judge(err)
+	}
+	now := objectOf(p)
+	futile := ""
+	if now.version != "" && now.version == j.api.version {
+		futile = patch // the API server does not know what it is to change
+	}
+	m.wrote(e, j, now, held, futile)
+	return written
+}
+
+// wrote notes what the API has now.
+func (m *Manager) wrote(e *entry, j *job, o *object, held bool, futile string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.learn(o)
+	e.sent, e.held = max(e.sent, j.version), held
+	if e.version == j.version {
+		e.futile = futile
+	}
+}
+
+// remove reports whether the pod is to be deleted now.
+func (m *Manager) remove(e *entry) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return e.removable() && e.sent == e.version
+}
+
+// delete ends the API's object of a pod that has been ending there and is gone here.
+func (m *Manager) delete(ctx context.Context, e *entry, j *job) result {
+	event := trace.StatusPatch{Op: "delete", Version: j.version, Age: time.Since(j.since)}
+	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), event)
+	err := m.cfg.Client.Pods(j.namespace).Delete(trace.ContextWith(ctx, span), j.name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(j.api.uid)),
+	})
+	event.Age = time.Since(j.since)
+	if err != nil {
+		event.Err = err.Error()
+	}
+	trace.End(m.cfg.Bus, span, event)
+	switch {
+	case apierrors.IsConflict(err):
+		return over // another pod has the name
+	case err != nil:
+		return judge(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.deleted = true
+	return written
+}
+
+// lose forgets a pod that the API has no more. A static pod may get a mirror again.
+func (m *Manager) lose(e *entry, j *job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !e.static:
+		if m.entries[j.uid] == e {
+			m.forget(j.uid)
+		}
+	case e.api == j.api:
+		e.api, e.sent = nil, 0
+	}
+}
+
+// judge says what an error means.
+func judge(err error) result {
+	status := apierrors.APIStatus(nil)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err) && strings.Contains(err.Error(), "recondition failed"):
+		return over
+	case !errors.As(err, &status), status.Status().Code == http.StatusTooManyRequests, status.Status().Code >= http.StatusInternalServerError:
+		return unreachable
+	}
+	return refused
+}
