@@ -49,6 +49,9 @@ func (f *fakeStatuses) Gone(_ context.Context, pod *v1.Pod) {
 	f.note(fmt.Sprintf("%s: gone, deleted=%t", pod.Name, pod.DeletionTimestamp != nil))
 }
 
+func (f *fakeStatuses) Observe(context.Context, types.UID, *v1.Pod) {}
+func (f *fakeStatuses) Forget(types.UID)                            {}
+
 func fromAPI(p *v1.Pod) { p.Annotations[podid.AnnotationSource] = "api" }
 
 func apiBench(t *testing.T) (*bench, *fakeStatuses) {

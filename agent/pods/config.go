@@ -24,7 +24,7 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 		case podsource.OpAdd:
 			m.add(ctx, pod)
 		case podsource.OpUpdate:
-			m.update(span, pod)
+			m.update(ctx, pod)
 		case podsource.OpReconcile:
 			m.reconcile(ctx, pod)
 		case podsource.OpDelete:
@@ -35,6 +35,9 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 	}
 	if u.AllSources && !m.sources.Load() {
 		m.sources.Store(true)
+		if m.cfg.Mirrors != nil {
+			m.cfg.Mirrors.Complete()
+		}
 		m.tidy()
 	}
 }
@@ -59,6 +62,9 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	case over(pod):
 		m.finish(span, pod)
 		return
+	}
+	if m.cfg.Mirrors != nil && podid.IsStatic(pod) {
+		m.cfg.Mirrors.Add(pod)
 	}
 	// What it refers to is fetched while it is admitted and its sandbox made.
 	m.register(pod)
@@ -119,17 +125,23 @@ func (m *Manager) register(pod *v1.Pod) {
 // Upstream: pkg/kubelet/kubelet.go, HandlePodReconcile.
 func (m *Manager) reconcile(ctx context.Context, pod *v1.Pod) {
 	m.cfg.Store.put(pod, time.Now())
-	if m.cfg.Reconcile != nil {
-		m.cfg.Reconcile(ctx, pod)
-	}
+	m.observe(ctx, pod)
 	if len(pod.Spec.ReadinessGates) > 0 && !m.rejected[pod.UID] {
 		m.cfg.Workers.Wake(pod.UID, worker.Cause{Text: "RECONCILE", Span: trace.FromContext(ctx)})
+	}
+}
+
+// observe tells what the API has, which may not be what this agent wrote.
+func (m *Manager) observe(ctx context.Context, pod *v1.Pod) {
+	if m.cfg.Statuses != nil && !podid.IsStatic(pod) {
+		m.cfg.Statuses.Observe(ctx, pod.UID, pod)
 	}
 }
 
 // delete ends a pod that the API wants gone. Of a rejected one nothing is left to end.
 func (m *Manager) delete(ctx context.Context, pod *v1.Pod) {
 	m.cfg.Store.put(pod, time.Now())
+	m.observe(ctx, pod)
 	if m.rejected[pod.UID] {
 		if m.cfg.Statuses != nil {
 			m.cfg.Statuses.Gone(ctx, pod)
@@ -182,19 +194,23 @@ func (m *Manager) event(ctx context.Context, pod *v1.Pod, kind, reason, message 
 	trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
 }
 
-func (m *Manager) update(span trace.Span, pod *v1.Pod) {
+func (m *Manager) update(ctx context.Context, pod *v1.Pod) {
+	m.observe(ctx, pod)
 	if m.rejected[pod.UID] {
 		return
 	}
 	m.cfg.Store.put(pod, time.Now())
 	m.register(pod)
-	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "UPDATE", Span: span}})
+	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "UPDATE", Span: trace.FromContext(ctx)}})
 }
 
 func (m *Manager) end(span trace.Span, pod *v1.Pod, why string, grace *int64, remove bool) {
 	if m.rejected[pod.UID] {
 		if remove {
 			m.unregister(pod)
+			if m.cfg.Statuses != nil {
+				m.cfg.Statuses.Forget(pod.UID)
+			}
 			delete(m.rejected, pod.UID)
 			m.cfg.Store.drop(pod.UID)
 			trace.Point(m.cfg.Bus, trace.ForPod(span, podid.Ref(pod)), trace.Milestone{Name: "gone"})

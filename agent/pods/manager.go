@@ -58,8 +58,8 @@ type Config struct {
 	MaxPods int
 	// Node adds to an admission's inputs what is known of the node; may be nil.
 	Node func(*admit.Inputs)
-	// Reconcile is told of each pod whose status in the API is another than before; may be nil.
-	Reconcile func(ctx context.Context, pod *v1.Pod)
+	// Mirrors may be nil: static pods are not shown in an API.
+	Mirrors Mirrors
 	// Objects may be nil: nothing is fetched ahead.
 	Objects Objects
 	// Statuses may be nil: nobody but this agent sees them.

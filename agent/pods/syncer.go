@@ -52,6 +52,18 @@ type Statuses interface {
 	Set(ctx context.Context, pod *v1.Pod, st v1.PodStatus)
 	// Gone says that nothing is left of a pod on this node, so that its object may go.
 	Gone(ctx context.Context, pod *v1.Pod)
+	// Observe takes what the API server has.
+	Observe(ctx context.Context, uid types.UID, pod *v1.Pod)
+	// Forget drops what is known of a pod that no source has.
+	Forget(uid types.UID)
+}
+
+// Mirrors shows static pods in the API.
+type Mirrors interface {
+	Add(pod *v1.Pod)
+	// Complete says that every static pod was added.
+	Complete()
+	Remove(uid types.UID)
 }
 
 // SyncerConfig is what a Syncer needs.
@@ -62,11 +74,12 @@ type SyncerConfig struct {
 	Status  StatusFunc
 	// Victim reports whether a pod that gives way still holds what it has.
 	Victim func(uid types.UID) bool
-	// Probes, Statuses, Objects and Events may be nil.
+	// Probes, Statuses, Objects, Events and Mirrors may be nil.
 	Probes   Probes
 	Statuses Statuses
 	Objects  Objects
 	Events   Events
+	Mirrors  Mirrors
 	Bus      *trace.Bus
 }
 
@@ -191,6 +204,12 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 		return nil
 	}
 	s.cfg.Runtime.Forget(pod.UID)
+	if s.cfg.Statuses != nil {
+		s.cfg.Statuses.Forget(pod.UID)
+	}
+	if s.cfg.Mirrors != nil {
+		s.cfg.Mirrors.Remove(pod.UID)
+	}
 	s.cfg.Store.retire(pod.UID, func(old, next *entry) {
 		gone := trace.Milestone{Name: "gone"}
 		if old != nil && !old.ended.IsZero() {
@@ -198,10 +217,17 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 		}
 		trace.Point(s.cfg.Bus, trace.FromContext(ctx), gone)
 		if next != nil {
+			s.mirror(next.pod)
 			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: "seen", Source: podid.Source(next.pod), Spec: describe(next.pod)})
 		}
 	})
 	return nil
+}
+
+func (s *Syncer) mirror(pod *v1.Pod) {
+	if s.cfg.Mirrors != nil && podid.IsStatic(pod) {
+		s.cfg.Mirrors.Add(pod)
+	}
 }
 
 // release lets go of what was held for a pod of which nothing runs.
