@@ -210,3 +210,15 @@ func (m *Manager) Refresh(uid types.UID, volumes ...string) {
 	}
 	m.kick()
 }
+
+// Retry has failed operations of a plugin tried again now, for when the cause may be gone.
+func (m *Manager) Retry(plugin string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, s := range m.states {
+		if k.plugin == plugin && !s.busy && s.err != nil {
+			s.fresh()
+		}
+	}
+	m.kick()
+}

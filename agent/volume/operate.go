@@ -71,7 +71,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
 	w := j.want
 	spec := w.spec
-	spec.Adopt = j.adopt
+	spec.Adopt, spec.Refresh = j.adopt, j.quiet
 	if err := m.allowed(j); err != nil {
 		return out, err
 	}

@@ -81,8 +81,9 @@ type Spec struct {
 	ReadOnly bool
 	// Block is set where the pod wants a device.
 	Block bool
-	// Adopt is set for a volume that was found on disk: a running container may use it.
-	Adopt bool
+	// Adopt is set for a volume that was found on disk, Refresh for one that is mounted and is to be
+	// brought up to date: in both cases a running container may use it.
+	Adopt, Refresh bool
 	Place
 }
 

@@ -1,0 +1,116 @@
+// Package blockdev maps block devices into the directories of pods.
+//
+// It owns the two marks that a device which a pod uses has: a bind mount below the plugin's global
+// directory, and a link in the pod's directory. Both are upstream's, so that either agent finds the
+// other's. Upstream also holds each device open through a loop device; here the bind mount does that,
+// and a loop device that upstream left is let go.
+//
+// It runs no goroutine and publishes nothing.
+//
+// Upstream: pkg/volume/util/volumepathhandler, pkg/volume/util, MapBlockVolume.
+package blockdev
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+// Mounter is the part of k8s.io/mount-utils that is needed here.
+type Mounter interface {
+	MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error
+	Unmount(target string) error
+}
+
+// Map makes a device known in the global directory as name, and at link. Again it changes nothing.
+func Map(m Mounter, device, globalDir, name, link string) error {
+	if err := bind(m, device, globalDir, filepath.Join(globalDir, name)); err != nil {
+		return err
+	}
+	if to, err := os.Readlink(link); err == nil && to == device {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(link), 0o750); err != nil {
+		return err
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Symlink(device, link)
+}
+
+func bind(m Mounter, device, dir, path string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	if mounted, err := mounted(path); err != nil || mounted {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o640)
+	if err != nil {
+		return err
+	}
+	_ = f.Close()
+	if err := m.MountSensitiveWithoutSystemd(device, path, "", []string{"bind"}, nil); err != nil {
+		return fmt.Errorf("bind device %s: %w", device, err)
+	}
+	return nil
+}
+
+// Unmap undoes Map. What is not there is no error.
+func Unmap(m Mounter, globalDir, name, link string) error {
+	if err := Unbind(m, globalDir, name); err != nil {
+		return err
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Unbind is Unmap but for the link, by which the volume is known to be there.
+func Unbind(m Mounter, globalDir, name string) error {
+	path := filepath.Join(globalDir, name)
+	if err := freeLoop(path); err != nil {
+		return fmt.Errorf("let the loop device of %s go: %w", path, err)
+	}
+	is, err := mounted(path)
+	if err != nil {
+		return err
+	}
+	if is {
+		if err := m.Unmount(path); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Others reports whether the global directory has marks other than name's.
+func Others(globalDir, name string) (bool, error) {
+	entries, err := os.ReadDir(globalDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	for _, e := range entries {
+		if e.Name() != name {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func mounted(path string) (bool, error) {
+	is, err := mountinfo.Mounted(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return is, err
+}

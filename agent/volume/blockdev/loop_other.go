@@ -1,0 +1,5 @@
+//go:build !linux
+
+package blockdev
+
+func freeLoop(string) error { return nil }

@@ -1,0 +1,46 @@
+package csi
+
+import (
+	"context"
+	"path"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// traceUnary publishes begin and end of each call of a driver and sends its span on. What is in a
+// request, secrets among it, is not published.
+func traceUnary(bus *trace.Bus, driver string) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		call := trace.CSICall{Driver: driver, Method: path.Base(method)}
+		if r, ok := req.(interface{ GetVolumeId() string }); ok {
+			call.Volume = r.GetVolumeId()
+		}
+		span := trace.Begin(bus, trace.FromContext(ctx), call)
+		if tp := span.Traceparent(); tp != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", tp)
+		}
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		call.Code = status.Code(err).String()
+		if err != nil {
+			call.Err = status.Convert(err).Message()
+		}
+		trace.End(bus, span, call)
+		return err
+	}
+}
+
+// final reports whether a failed call has certainly ended, so that what it made can be removed.
+//
+// Upstream: pkg/volume/csi/csi_client.go, isFinalError.
+func final(err error) bool {
+	switch status.Code(err) {
+	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable, codes.ResourceExhausted, codes.Aborted:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,142 @@
+package csi
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	csipb "github.com/container-storage-interface/spec/lib/go/csi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// driver is a registered driver.
+type driver struct {
+	name, endpoint string
+	version        *utilversion.Version
+	conn           *grpc.ClientConn
+	node           csipb.NodeClient
+
+	mu   sync.Mutex
+	caps map[csipb.NodeServiceCapability_RPC_Type]bool // nil until asked
+}
+
+// Register implements pluginwatch.Handler: it asks the driver about the node and tells the API.
+//
+// Upstream: pkg/volume/csi/csi_plugin.go, ValidatePlugin, RegisterPlugin.
+func (p *Plugin) Register(ctx context.Context, name, endpoint string, versions []string) error {
+	version, err := p.validate(name, endpoint, versions)
+	if err != nil {
+		return err
+	}
+	d, err := p.dial(name, endpoint, version)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	resp, err := d.node.NodeGetInfo(ctx, &csipb.NodeGetInfoRequest{}, grpc.WaitForReady(true))
+	if err == nil {
+		err = p.install(ctx, name, resp)
+	}
+	if err != nil {
+		_ = d.conn.Close()
+		return err
+	}
+	p.mu.Lock()
+	old := p.drivers[name]
+	p.drivers[name] = d
+	p.mu.Unlock()
+	if old != nil {
+		_ = old.conn.Close()
+	}
+	if p.cfg.Registered != nil {
+		p.cfg.Registered(name)
+	}
+	return nil
+}
+
+// Deregister implements pluginwatch.Handler.
+func (p *Plugin) Deregister(ctx context.Context, name, endpoint string) {
+	p.mu.Lock()
+	d := p.drivers[name]
+	if d == nil || d.endpoint != endpoint {
+		p.mu.Unlock()
+		return // it is another one's now
+	}
+	delete(p.drivers, name)
+	p.mu.Unlock()
+	_ = d.conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := p.uninstall(ctx, name); err != nil {
+		trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: "warn", Message: "CSI driver " + name + " could not be taken out of the CSINode object: " + err.Error()})
+	}
+}
+
+// Upstream: pkg/volume/csi/csi_plugin.go, validateVersions.
+func (p *Plugin) validate(name, endpoint string, versions []string) (*utilversion.Version, error) {
+	if name == "" || strings.ContainsAny(name, "/^\x00") {
+		return nil, fmt.Errorf("CSI driver name %q at %s: want a DNS subdomain", name, endpoint)
+	}
+	if len(versions) == 0 {
+		return nil, fmt.Errorf("CSI driver %q returned an empty list for supported versions", name)
+	}
+	version, err := utilversion.HighestSupportedVersion(versions)
+	if err != nil {
+		return nil, fmt.Errorf("CSI driver %q: none of the versions %q is supported: %w", name, versions, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if had := p.drivers[name]; had != nil && had.endpoint != endpoint && !had.version.LessThan(version) {
+		return nil, fmt.Errorf("another CSI driver with the name %q is already registered at %s with a higher supported version: %s", name, had.endpoint, had.version)
+	}
+	return version, nil
+}
+
+func (p *Plugin) dial(name, endpoint string, version *utilversion.Version) (*driver, error) {
+	conn, err := grpc.NewClient("unix://"+endpoint,
+		grpc.WithAuthority("localhost"), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		// A driver that restarts is back in a moment, and nobody else suffers from many attempts.
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: 2 * time.Second}}),
+		grpc.WithChainUnaryInterceptor(traceUnary(p.cfg.Bus, name)))
+	if err != nil {
+		return nil, fmt.Errorf("CSI driver %s at %s: %w", name, endpoint, err)
+	}
+	return &driver{name: name, endpoint: endpoint, version: version, conn: conn, node: csipb.NewNodeClient(conn)}, nil
+}
+
+// driver returns a registered driver.
+func (p *Plugin) driver(name string) (*driver, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := p.drivers[name]
+	if d == nil {
+		return nil, fmt.Errorf("driver name %s not found in the list of registered CSI drivers", name)
+	}
+	return d, nil
+}
+
+// can reports what the driver says that it can do on a node.
+func (d *driver) can(ctx context.Context, what csipb.NodeServiceCapability_RPC_Type) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.caps == nil {
+		resp, err := d.node.NodeGetCapabilities(ctx, &csipb.NodeGetCapabilitiesRequest{})
+		if err != nil {
+			return false, fmt.Errorf("ask CSI driver %s for its capabilities: %w", d.name, err)
+		}
+		caps := map[csipb.NodeServiceCapability_RPC_Type]bool{}
+		for _, c := range resp.GetCapabilities() {
+			caps[c.GetRpc().GetType()] = true
+		}
+		d.caps = caps
+	}
+	return d.caps[what], nil
+}

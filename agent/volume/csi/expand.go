@@ -1,0 +1,58 @@
+package csi
+
+import (
+	"context"
+	"path/filepath"
+
+	csipb "github.com/container-storage-interface/spec/lib/go/csi"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+)
+
+// Expand implements volume.Expander.
+//
+// Upstream: pkg/volume/csi/expander.go, NodeExpand.
+func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quantity) (bool, error) {
+	v, err := volOf(s)
+	if err != nil || v.ephemeral {
+		return false, err
+	}
+	d, err := p.driver(v.driver)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if can, err := d.can(ctx, canExpand); err != nil || !can {
+		return false, err
+	}
+	secrets, err := p.secret(ctx, "NodeExpandSecretRef", v.expandSecret)
+	if err != nil {
+		return false, err
+	}
+	access, err := d.access(ctx, v, s.Block, nil)
+	if err != nil {
+		return false, err
+	}
+	req := &csipb.NodeExpandVolumeRequest{
+		VolumeId: v.handle, VolumePath: filepath.Join(s.Dir, target), CapacityRange: &csipb.CapacityRange{RequiredBytes: size.Value()},
+		VolumeCapability: access, Secrets: secrets,
+	}
+	staging := p.staging(v.driver, v.handle)
+	if s.Block {
+		req.VolumePath, staging = filepath.Join(p.blockPublish(v.name), string(s.PodUID)), p.blockStaging(v.name)
+	}
+	if can, err := d.can(ctx, canStage); err != nil {
+		return false, err
+	} else if can {
+		req.StagingTargetPath = staging
+	}
+	give, err := p.take(ctx, v.id())
+	if err != nil {
+		return false, err
+	}
+	defer give()
+	_, err = d.node.NodeExpandVolume(ctx, req)
+	return err == nil, err
+}

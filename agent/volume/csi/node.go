@@ -1,0 +1,239 @@
+package csi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	csipb "github.com/container-storage-interface/spec/lib/go/csi"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// nodeIDs is the node's annotation with its ids for drivers.
+const nodeIDs = "csi.volume.kubernetes.io/nodeid"
+
+// tries are the delays between attempts to change objects that others change too.
+var tries = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
+
+// Run makes the CSINode object, once the node is there, and returns when it did or ctx ends. Without
+// it, schedulers do not know that there are no drivers yet.
+//
+// Upstream: pkg/volume/csi/csi_plugin.go, initializeCSINode.
+func (p *Plugin) Run(ctx context.Context) error {
+	for delay := time.Second; ; delay = min(2*delay, time.Minute) {
+		p.nodeMu.Lock()
+		_, err := p.csiNode(ctx)
+		p.nodeMu.Unlock()
+		if err == nil {
+			return nil
+		}
+		t := time.NewTimer(delay)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+// install tells the API of a driver: labels and annotation of the node, then the CSINode object.
+//
+// Upstream: pkg/volume/csi/nodeinfomanager, InstallCSIDriver.
+func (p *Plugin) install(ctx context.Context, name string, resp *csipb.NodeGetInfoResponse) error {
+	if resp.GetNodeId() == "" {
+		return fmt.Errorf("CSI driver %s gives the node no id", name)
+	}
+	topology := resp.GetAccessibleTopology().GetSegments()
+	err := p.again(ctx, func() error {
+		return p.patchNode(ctx, topology, func(ids map[string]string) { ids[name] = resp.GetNodeId() })
+	})
+	if err != nil {
+		return fmt.Errorf("error updating Node object with CSI driver node info: %w", err)
+	}
+	entry := storagev1.CSINodeDriver{Name: name, NodeID: resp.GetNodeId(), TopologyKeys: slices.Sorted(maps.Keys(topology))}
+	if n := resp.GetMaxVolumesPerNode(); n > 0 {
+		entry.Allocatable = &storagev1.VolumeNodeResources{Count: new(int32(min(n, math.MaxInt32)))} //nolint:gosec // bounded
+	}
+	err = p.again(ctx, func() error {
+		return p.updateCSINode(ctx, func(all []storagev1.CSINodeDriver) []storagev1.CSINodeDriver { return withDriver(all, entry) })
+	})
+	if err != nil {
+		return fmt.Errorf("error updating CSINode object with CSI driver node info: %w", err)
+	}
+	return nil
+}
+
+// uninstall is the other way round.
+func (p *Plugin) uninstall(ctx context.Context, name string) error {
+	err := p.again(ctx, func() error {
+		return p.updateCSINode(ctx, func(all []storagev1.CSINodeDriver) []storagev1.CSINodeDriver { return withoutDriver(all, name) })
+	})
+	if err != nil {
+		return err
+	}
+	return p.again(ctx, func() error {
+		return p.patchNode(ctx, nil, func(ids map[string]string) { delete(ids, name) })
+	})
+}
+
+func (p *Plugin) again(ctx context.Context, do func() error) error {
+	p.nodeMu.Lock()
+	defer p.nodeMu.Unlock()
+	for i := 0; ; i++ {
+		err := do()
+		if err == nil || i == len(tries) {
+			return err
+		}
+		t := time.NewTimer(tries[i])
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return err
+		case <-t.C:
+		}
+	}
+}
+
+// patchNode changes the ids in the node's annotation and adds labels. A label that has another value is an error.
+//
+// Upstream: pkg/volume/csi/nodeinfomanager, updateNodeIDInNode, updateTopologyLabels.
+func (p *Plugin) patchNode(ctx context.Context, labels map[string]string, change func(ids map[string]string)) error {
+	node, err := p.cfg.API.CoreV1().Nodes().Get(ctx, p.cfg.NodeName, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	patch, err := nodePatch(node, labels, change)
+	if err != nil || patch == nil {
+		return err
+	}
+	_, err = p.cfg.API.CoreV1().Nodes().Patch(ctx, p.cfg.NodeName, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
+
+// nodePatch is nil when there is nothing to change.
+func nodePatch(node *v1.Node, labels map[string]string, change func(ids map[string]string)) ([]byte, error) {
+	ids := map[string]string{}
+	had := node.Annotations[nodeIDs]
+	if had != "" {
+		if err := json.Unmarshal([]byte(had), &ids); err != nil {
+			return nil, fmt.Errorf("failed to parse node's %q annotation value (%q): %w", nodeIDs, had, err)
+		}
+	}
+	before := maps.Clone(ids)
+	change(ids)
+	meta := map[string]any{"resourceVersion": node.ResourceVersion}
+	if !maps.Equal(before, ids) {
+		var value any // null removes it
+		if len(ids) > 0 {
+			text, err := json.Marshal(ids)
+			if err != nil {
+				return nil, err
+			}
+			value = string(text)
+		}
+		meta["annotations"] = map[string]any{nodeIDs: value}
+	}
+	news := map[string]string{}
+	for k, v := range labels {
+		now, ok := node.Labels[k]
+		if ok && now != v {
+			return nil, fmt.Errorf("detected topology value collision: driver reported %q:%q but existing label is %q:%q", k, v, k, now)
+		}
+		if !ok {
+			news[k] = v
+		}
+	}
+	if len(news) > 0 {
+		meta["labels"] = news
+	}
+	if len(meta) == 1 {
+		return nil, nil
+	}
+	return json.Marshal(map[string]any{"metadata": meta})
+}
+
+func (p *Plugin) updateCSINode(ctx context.Context, change func([]storagev1.CSINodeDriver) []storagev1.CSINodeDriver) error {
+	obj, err := p.csiNode(ctx)
+	if err != nil {
+		return err
+	}
+	drivers := change(slices.Clone(obj.Spec.Drivers))
+	if drivers == nil {
+		return nil
+	}
+	obj = obj.DeepCopy()
+	obj.Spec.Drivers = drivers
+	_, err = p.cfg.API.StorageV1().CSINodes().Update(ctx, obj, metav1.UpdateOptions{})
+	return err
+}
+
+// csiNode returns the node's CSINode object, made if need be. One that belongs to an earlier node of
+// the name is replaced.
+//
+// Upstream: pkg/volume/csi/nodeinfomanager, tryInitializeCSINodeWithAnnotation, ensureNodeOwnsCSINode.
+func (p *Plugin) csiNode(ctx context.Context) (*storagev1.CSINode, error) {
+	node, err := p.cfg.API.CoreV1().Nodes().Get(ctx, p.cfg.NodeName, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	nodes := p.cfg.API.StorageV1().CSINodes()
+	obj, err := nodes.Get(ctx, p.cfg.NodeName, metav1.GetOptions{})
+	owned := func(o metav1.OwnerReference) bool {
+		return o.Kind == "Node" && o.Name == node.Name && o.UID == node.UID
+	}
+	switch {
+	case err == nil && slices.ContainsFunc(obj.OwnerReferences, owned):
+		return obj, nil
+	case err == nil:
+		if err := nodes.Delete(ctx, p.cfg.NodeName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("replace CSINode of an earlier node: %w", err)
+		}
+	case !apierrors.IsNotFound(err):
+		return nil, err
+	}
+	return nodes.Create(ctx, &storagev1.CSINode{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            node.Name,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}},
+		},
+		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{}},
+	}, metav1.CreateOptions{})
+}
+
+// withDriver returns the list with an entry; nil if it is in there as it is.
+func withDriver(all []storagev1.CSINodeDriver, entry storagev1.CSINodeDriver) []storagev1.CSINodeDriver {
+	same := func(d storagev1.CSINodeDriver) bool {
+		return d.Name == entry.Name && d.NodeID == entry.NodeID && slices.Equal(slices.Sorted(slices.Values(d.TopologyKeys)), entry.TopologyKeys) &&
+			count(d) == count(entry)
+	}
+	if slices.ContainsFunc(all, same) {
+		return nil
+	}
+	return append(slices.DeleteFunc(all, func(d storagev1.CSINodeDriver) bool { return d.Name == entry.Name }), entry)
+}
+
+// withoutDriver returns the list without a driver; nil if it is not in there.
+func withoutDriver(all []storagev1.CSINodeDriver, name string) []storagev1.CSINodeDriver {
+	n := len(all)
+	left := slices.DeleteFunc(all, func(d storagev1.CSINodeDriver) bool { return d.Name == name })
+	if len(left) == n {
+		return nil
+	}
+	return append([]storagev1.CSINodeDriver{}, left...)
+}
+
+func count(d storagev1.CSINodeDriver) int32 {
+	if d.Allocatable == nil || d.Allocatable.Count == nil {
+		return 0
+	}
+	return *d.Allocatable.Count
+}

@@ -1,0 +1,149 @@
+package csi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	storagev1 "k8s.io/client-go/kubernetes/typed/storage/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Name is the plugin's name.
+const Name = "kubernetes.io/csi"
+
+// timeout bounds each operation's calls of a driver, as upstream's.
+const timeout = 2 * time.Minute
+
+// API is the part of a client that is needed here: a kubernetes.Interface is one.
+type API interface {
+	CoreV1() corev1.CoreV1Interface
+	StorageV1() storagev1.StorageV1Interface
+}
+
+// Tokens makes service account tokens for drivers that ask for them.
+type Tokens interface {
+	Token(ctx context.Context, namespace, serviceAccount string, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
+}
+
+// Events are Kubernetes Events about pods.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
+}
+
+// Mounter is the part of k8s.io/mount-utils that block volumes need.
+type Mounter interface {
+	MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error
+	Unmount(target string) error
+}
+
+// Config is what a Plugin needs.
+type Config struct {
+	// RootDir is the kubelet's root directory, absolute.
+	RootDir  string
+	NodeName string
+	API      API
+	Mounter  Mounter
+	// Tokens may be nil: then drivers that ask for tokens are refused.
+	Tokens Tokens
+	// Events may be nil.
+	Events Events
+	// Registered, if set, is called after a driver registered: volumes that waited for it can go on.
+	Registered func(driver string)
+	Bus        *trace.Bus
+}
+
+// Plugin is the plugin. It is a pluginwatch.Handler too, for type CSIPlugin.
+type Plugin struct {
+	cfg   Config
+	infos infos
+	locks locks
+	// nodeMu serialises changes to the CSINode object and the node's annotation.
+	nodeMu sync.Mutex
+
+	mu      sync.Mutex
+	drivers map[string]*driver
+	// staged are the volumes, by id, that this agent staged. Others are staged again: it is idempotent.
+	staged map[string]bool
+}
+
+// New returns the plugin.
+func New(cfg Config) (*Plugin, error) {
+	switch {
+	case !filepath.IsAbs(cfg.RootDir):
+		return nil, fmt.Errorf("csi: Config.RootDir %q: want an absolute path", cfg.RootDir)
+	case cfg.NodeName == "":
+		return nil, errors.New("csi: Config.NodeName is empty")
+	case cfg.API == nil:
+		return nil, errors.New("csi: Config.API is missing")
+	case cfg.Mounter == nil:
+		return nil, errors.New("csi: Config.Mounter is missing")
+	}
+	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, staged: map[string]bool{}}, nil
+}
+
+// Name implements volume.Plugin.
+func (*Plugin) Name() string { return Name }
+
+// CanSupport implements volume.Plugin.
+func (*Plugin) CanSupport(v *v1.Volume) bool { return v.CSI != nil }
+
+// CanSupportPV implements volume.PersistentPlugin.
+func (*Plugin) CanSupportPV(pv *v1.PersistentVolume) bool { return pv.Spec.CSI != nil }
+
+// Version implements volume.Plugin: a volume of a driver never changes.
+func (*Plugin) Version(s volume.Spec) (string, error) {
+	v, err := volOf(s)
+	return v.id(), err
+}
+
+// AttachName implements volume.Attachable.
+//
+// Upstream: pkg/volume/csi/csi_plugin.go, CanAttach, GetVolumeName.
+func (p *Plugin) AttachName(ctx context.Context, s volume.Spec) (v1.UniqueVolumeName, error) {
+	v, err := volOf(s)
+	if err != nil || v.ephemeral {
+		return "", err
+	}
+	info, err := p.info(ctx, v.driver)
+	if err != nil || !info.attached() {
+		return "", err
+	}
+	return v.unique(), nil
+}
+
+// FoundName implements volume.Attachable.
+func (p *Plugin) FoundName(at volume.Place) v1.UniqueVolumeName {
+	data, err := loadData(at.Dir)
+	if err != nil {
+		data, err = loadData(p.blockData(at.Name))
+	}
+	if err != nil || data.Mode == ephemeralMode {
+		return ""
+	}
+	return vol{driver: data.Driver, handle: data.Handle}.unique()
+}
+
+// RefreshAt implements volume.Refresher: some drivers want to publish again and again.
+//
+// Upstream: pkg/volume/csi/csi_plugin.go, RequiresRemount.
+func (p *Plugin) RefreshAt(s volume.Spec) time.Time {
+	v, err := volOf(s)
+	if err != nil || s.Block {
+		return time.Time{}
+	}
+	// From the cache: SetUp has asked just now.
+	info, err := p.info(context.Background(), v.driver)
+	if err != nil || info == nil || info.Spec.RequiresRepublish == nil || !*info.Spec.RequiresRepublish {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Minute)
+}

@@ -1,0 +1,125 @@
+package csi
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
+)
+
+// work is one operation on one volume.
+type work struct {
+	p    *Plugin
+	spec volume.Spec
+	v    vol
+	d    *driver
+	info *csiDriver
+	// attached is what the attacher says to the driver.
+	attached map[string]string
+	// staged is where the volume is staged, "" if the driver does not stage.
+	staged string
+}
+
+// begin looks up all that a set-up needs, and waits for the volume to be attached.
+func (p *Plugin) begin(ctx context.Context, s volume.Spec) (*work, error) {
+	v, err := volOf(s)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{p: p, spec: s, v: v}
+	if w.d, err = p.driver(v.driver); err != nil {
+		return nil, stage(mountDevice(s), v.ephemeral, err)
+	}
+	if w.info, err = p.info(ctx, v.driver); err != nil {
+		return nil, err
+	}
+	if err := w.info.supports(v); err != nil {
+		return nil, err
+	}
+	if v.ephemeral || !w.info.attached() {
+		return w, nil
+	}
+	if w.attached, err = p.attachWait(ctx, v); err != nil {
+		at := "MountVolume.WaitForAttach"
+		if s.Block {
+			at = "MapVolume.WaitForAttach"
+		}
+		return nil, &volume.StageError{Stage: at, Err: err}
+	}
+	return w, nil
+}
+
+func mountDevice(s volume.Spec) string {
+	if s.Block {
+		return "MapVolume.SetUpDevice"
+	}
+	return "MountVolume.MountDevice"
+}
+
+// stage names the stage of an error, for volumes that have the stage.
+func stage(name string, without bool, err error) error {
+	if without || err == nil {
+		return err
+	}
+	return &volume.StageError{Stage: name, Err: err}
+}
+
+// SetUp implements volume.Plugin.
+//
+// Upstream: pkg/volume/csi/csi_attacher.go, MountDevice; csi_mounter.go, SetUpAt.
+func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
+	w, err := p.begin(ctx, s)
+	if err != nil {
+		return criconfig.Volume{}, err
+	}
+	give, err := p.take(ctx, w.v.id())
+	if err != nil {
+		return criconfig.Volume{}, err
+	}
+	defer give()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	// The note comes first: whatever happens from here on, somebody can take the volume down.
+	if err := saveData(s.Dir, w.note()); err != nil {
+		return criconfig.Volume{}, err
+	}
+	if !w.v.ephemeral {
+		if err := w.stage(ctx); err != nil {
+			return criconfig.Volume{}, stage(mountDevice(s), false, err)
+		}
+	}
+	path := filepath.Join(s.Dir, target)
+	if err := w.publish(ctx, path); err != nil {
+		return criconfig.Volume{}, err
+	}
+	if err := w.own(ctx, path); err != nil {
+		return criconfig.Volume{}, fmt.Errorf("applyFSGroup failed for vol %s: %w", w.v.handle, err)
+	}
+	return criconfig.Volume{HostPath: path, ReadOnly: w.v.readOnly, SELinuxRelabel: labelled(path)}, nil
+}
+
+func (w *work) note() volData {
+	return volData{
+		Name: w.v.name, Handle: w.v.handle, Driver: w.v.driver, Node: w.p.cfg.NodeName,
+		Attachment: w.v.attachment(w.p.cfg.NodeName), Mode: w.v.lifecycle(),
+	}
+}
+
+// own gives the files to the pod's group, unless that is the driver's business.
+//
+// Upstream: pkg/volume/csi/csi_mounter.go, supportsFSGroup.
+func (w *work) own(ctx context.Context, path string) error {
+	group := fsgroup.Of(w.spec.Pod)
+	if group == nil || w.spec.Refresh || !w.info.groups(w.v) {
+		return nil
+	}
+	if delegated, err := w.d.can(ctx, canGroup); err != nil || delegated {
+		return err
+	}
+	// Big trees take longer than a driver may.
+	ctx = context.WithoutCancel(ctx)
+	return fsgroup.Change{Dir: path, Pod: w.spec.Pod, ReadOnly: w.v.readOnly, Bus: w.p.cfg.Bus, Events: w.p.cfg.Events}.Apply(ctx)
+}

@@ -1,0 +1,106 @@
+package csi
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	csipb "github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
+)
+
+// stage has the driver stage the volume on the node, once for all pods.
+//
+// Upstream: pkg/volume/csi/csi_attacher.go, MountDevice.
+func (w *work) stage(ctx context.Context) error {
+	if can, err := w.d.can(ctx, canStage); err != nil || !can {
+		return err
+	}
+	path := w.p.staging(w.v.driver, w.v.handle)
+	w.staged = path
+	if w.p.isStaged(w.v.id()) {
+		return nil
+	}
+	secrets, err := w.p.secret(ctx, "NodeStageSecretRef", w.v.stageSecret)
+	if err != nil {
+		return err
+	}
+	access, err := w.d.access(ctx, w.v, false, w.delegated(ctx))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(path, 0o750); err != nil {
+		return err
+	}
+	if err := saveData(filepath.Dir(path), volData{Handle: w.v.handle, Driver: w.v.driver}); err != nil {
+		return err
+	}
+	_, err = w.d.node.NodeStageVolume(ctx, &csipb.NodeStageVolumeRequest{
+		VolumeId: w.v.handle, PublishContext: w.attached, StagingTargetPath: path, VolumeCapability: access,
+		Secrets: secrets, VolumeContext: w.v.attributes,
+	})
+	if err != nil {
+		if others, _ := w.p.users(w.v.id(), w.spec.Dir); final(err) && !w.spec.Adopt && len(others) == 0 {
+			_ = w.p.removeStaging(path)
+		}
+		return err
+	}
+	w.p.setStaged(w.v.id(), true)
+	return nil
+}
+
+// unstage has the driver undo stage, if nobody uses the volume any more.
+//
+// Upstream: pkg/volume/csi/csi_attacher.go, UnmountDevice.
+func (p *Plugin) unstage(ctx context.Context, d *driver, data volData, but string) error {
+	path := p.staging(data.Driver, data.Handle)
+	if _, err := loadData(filepath.Dir(path)); os.IsNotExist(err) {
+		return nil
+	}
+	if users, err := p.users(data.id(), but); err != nil || len(users) > 0 {
+		return err
+	}
+	can, err := d.can(ctx, canStage)
+	if err != nil {
+		return err
+	}
+	if can {
+		p.setStaged(data.id(), false)
+		req := &csipb.NodeUnstageVolumeRequest{VolumeId: data.Handle, StagingTargetPath: path}
+		if _, err := d.node.NodeUnstageVolume(ctx, req); err != nil {
+			return err
+		}
+	}
+	return p.removeStaging(path)
+}
+
+func (p *Plugin) removeStaging(path string) error {
+	if err := removeTarget(path); err != nil {
+		return err
+	}
+	return removeNote(filepath.Dir(path))
+}
+
+// delegated is the pod's group if the driver wants to see to it itself.
+func (w *work) delegated(ctx context.Context) *int64 {
+	if can, err := w.d.can(ctx, canGroup); err != nil || !can {
+		return nil
+	}
+	return fsgroup.Of(w.spec.Pod)
+}
+
+func (p *Plugin) isStaged(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.staged[id]
+}
+
+func (p *Plugin) setStaged(id string, staged bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.staged, id)
+	if staged {
+		p.staged[id] = true
+	}
+}

@@ -1,0 +1,89 @@
+package csi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	csipb "github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+)
+
+// TearDown implements volume.Plugin. The note goes last: until then the volume is known to be there.
+//
+// Upstream: pkg/volume/csi/csi_mounter.go, TearDownAt.
+func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
+	path := filepath.Join(at.Dir, target)
+	data, err := loadData(at.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		// It never came to a call of the driver, or all is done but for directories.
+		if err := removeTarget(path); err != nil {
+			return fmt.Errorf("nothing says which driver's volume this is: %w", err)
+		}
+		return removeNote(at.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	d, err := p.driver(data.Driver)
+	if err != nil {
+		return err
+	}
+	give, err := p.take(ctx, data.id())
+	if err != nil {
+		return err
+	}
+	defer give()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := d.node.NodeUnpublishVolume(ctx, &csipb.NodeUnpublishVolumeRequest{VolumeId: data.Handle, TargetPath: path}); err != nil {
+		return err
+	}
+	if err := removeTarget(path); err != nil {
+		return err
+	}
+	if data.Mode != ephemeralMode {
+		if err := p.unstage(ctx, d, data, at.Dir); err != nil {
+			return fmt.Errorf("unstage volume %s: %w", data.Handle, err)
+		}
+	}
+	return removeNote(at.Dir)
+}
+
+// Clean implements volume.Cleaner: what is staged and no pod's any more, as after a crash between
+// the two steps of a TearDown, is unstaged.
+func (p *Plugin) Clean(ctx context.Context) error {
+	paths, err := filepath.Glob(filepath.Join(escape(p.dir()), "*", "*", dataFile))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, path := range paths {
+		data, err := loadData(filepath.Dir(path))
+		if err != nil {
+			continue
+		}
+		d, err := p.driver(data.Driver)
+		if err != nil {
+			continue // the driver will come back, or is gone with its volumes
+		}
+		if err := p.cleanOne(ctx, d, data); err != nil {
+			errs = append(errs, fmt.Errorf("unstage volume %s of %s: %w", data.Handle, data.Driver, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Plugin) cleanOne(ctx context.Context, d *driver, data volData) error {
+	give, busy := p.locks.try(data.id())
+	if busy != nil {
+		return nil // somebody sees to it
+	}
+	defer give()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return p.unstage(ctx, d, data, "")
+}
