@@ -94,7 +94,7 @@ type Puller struct {
 	providers Providers
 	records   Records
 	events    Events
-	flights  flights
+	flights   flights
 }
 
 // New returns a Puller, or every reason why it cannot be built.

@@ -36,12 +36,10 @@ func secretLogins(secrets []v1.Secret) (Logins, error) {
 	logins := Logins{}
 	for i := range secrets {
 		s := &secrets[i]
-		key, old := v1.DockerConfigJsonKey, false
-		switch s.Type {
-		case v1.SecretTypeDockerConfigJson:
-		case v1.SecretTypeDockercfg:
-			key, old = v1.DockerConfigKey, true
-		default:
+		key, old := v1.DockerConfigJsonKey, s.Type == v1.SecretTypeDockercfg
+		if old {
+			key = v1.DockerConfigKey
+		} else if s.Type != v1.SecretTypeDockerConfigJson {
 			continue
 		}
 		if len(s.Data[key]) == 0 {

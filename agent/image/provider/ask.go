@@ -1,0 +1,92 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeletv1 "k8s.io/kubelet/config/v1"
+	credentialv1 "k8s.io/kubelet/pkg/apis/credentialprovider/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/image"
+)
+
+// limit is how long a provider may take.
+const limit = time.Minute
+
+// ask calls the provider, checks its answer and caches it as it says.
+func (p *provider) ask(ctx context.Context, repository string, who account) (map[string]image.Login, error) {
+	resp, err := p.call(ctx, repository, who)
+	if err != nil {
+		return nil, err
+	}
+	entries := make(map[string]image.Login, len(resp.Auth))
+	for place, a := range resp.Auth {
+		if who.token != "" && a.Password == who.token && p.spec.TokenAttributes.CacheType != kubeletv1.TokenServiceAccountTokenCacheType {
+			return nil, errors.New("it returned the service account token as the password, which needs tokenAttributes.cacheType Token")
+		}
+		entries[place] = image.Login{Username: a.Username, Password: a.Password}
+	}
+	scope := ""
+	switch resp.CacheKeyType {
+	case credentialv1.ImagePluginCacheKeyType:
+		scope = repository
+	case credentialv1.RegistryPluginCacheKeyType:
+		scope = registry(repository)
+	case credentialv1.GlobalPluginCacheKeyType:
+		scope = everywhere
+	default:
+		return nil, fmt.Errorf("cacheKeyType %q in its answer must be Image, Registry or Global", resp.CacheKeyType)
+	}
+	hold := p.spec.DefaultCacheDuration.Duration
+	if resp.CacheDuration != nil {
+		hold = resp.CacheDuration.Duration
+	}
+	if hold > 0 {
+		p.cache.put(scope, who.key(p.spec.TokenAttributes), entries, hold)
+	}
+	return entries, nil
+}
+
+// call runs the binary: the request on its stdin, the answer on its stdout.
+//
+// Upstream: pkg/credentialprovider/plugin/plugin.go, ExecPlugin.
+func (p *provider) call(ctx context.Context, repository string, who account) (*credentialv1.CredentialProviderResponse, error) {
+	request, err := json.Marshal(credentialv1.CredentialProviderRequest{
+		TypeMeta: metav1.TypeMeta{Kind: "CredentialProviderRequest", APIVersion: p.spec.APIVersion},
+		Image:    repository, ServiceAccountToken: who.token, ServiceAccountAnnotations: who.annotations,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.bin, p.spec.Args...)
+	cmd.Env = os.Environ()
+	for _, e := range p.spec.Env {
+		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(request), &stdout, &stderr
+	cmd.WaitDelay = time.Second // for a child of its own that holds stdout
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("no answer within %v: %w", limit, ctx.Err())
+		}
+		return nil, fmt.Errorf("run for image %s: %w: %s", repository, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	var resp credentialv1.CredentialProviderResponse
+	if json.Unmarshal(stdout.Bytes(), &resp) != nil { // the error may quote a login
+		return nil, errors.New("its answer on stdout is not the JSON expected")
+	}
+	if resp.Kind != "CredentialProviderResponse" || resp.APIVersion != p.spec.APIVersion {
+		return nil, fmt.Errorf("it answered with a %q of %q, want a CredentialProviderResponse of %s", resp.Kind, resp.APIVersion, p.spec.APIVersion)
+	}
+	return &resp, nil
+}

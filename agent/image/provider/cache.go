@@ -1,0 +1,60 @@
+package provider
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/agent/image"
+)
+
+// everywhere is the scope of answers that are for all images. No image has that name.
+const everywhere = "<global>"
+
+// cache is what a provider answered, while it holds.
+type cache struct {
+	mu  sync.Mutex
+	all map[cacheKey]cached
+}
+
+type cacheKey struct{ scope, account string }
+
+type cached struct {
+	entries map[string]image.Login
+	until   time.Time
+}
+
+// get returns what holds for a repository: an answer for itself, for its registry, or for all.
+func (c *cache) get(repository, account string) (map[string]image.Login, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for _, scope := range []string{repository, registry(repository), everywhere} {
+		if e, ok := c.all[cacheKey{scope, account}]; ok && !now.After(e.until) {
+			return e.entries, true
+		}
+	}
+	return nil, false
+}
+
+// put keeps an answer for a time, and drops those that hold no more.
+func (c *cache) put(scope, account string, entries map[string]image.Login, hold time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for k, e := range c.all {
+		if now.After(e.until) {
+			delete(c.all, k)
+		}
+	}
+	if c.all == nil {
+		c.all = map[cacheKey]cached{}
+	}
+	c.all[cacheKey{scope, account}] = cached{entries: entries, until: now.Add(hold)}
+}
+
+// registry is the host of a repository, with its port.
+func registry(repository string) string {
+	host, _, _ := strings.Cut(repository, "/")
+	return host
+}

@@ -1,0 +1,130 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	kubeletv1 "k8s.io/kubelet/config/v1"
+	credentialv1 "k8s.io/kubelet/pkg/apis/credentialprovider/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// credentialVersions are the versions a provider may speak: the same, but for service
+// accounts, which only v1 has.
+func credentialVersions() []string {
+	group := credentialv1.GroupName
+	return []string{group + "/v1", group + "/v1alpha1", group + "/v1beta1"}
+}
+
+// readConfig reads a CredentialProviderConfig from a file, or from all *.json, *.yaml and
+// *.yml of a directory in the order of their names.
+//
+// Upstream: pkg/credentialprovider/plugin/config.go, readCredentialProviderConfig.
+func readConfig(path string) ([]kubeletv1.CredentialProvider, error) {
+	files := []string{path}
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("credential provider config: %w", err)
+	} else if info.IsDir() {
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, fmt.Errorf("credential provider config: %w", err)
+		}
+		files = nil
+		for _, e := range entries {
+			if !e.IsDir() && slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(e.Name())) {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
+		if len(files) == 0 {
+			return nil, fmt.Errorf("credential provider config: no *.json, *.yaml or *.yml in directory %s", path)
+		}
+	}
+	var all []kubeletv1.CredentialProvider
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			return nil, fmt.Errorf("credential provider config: %w", err)
+		}
+		var c kubeletv1.CredentialProviderConfig
+		if err := yaml.UnmarshalStrict(raw, &c); err != nil {
+			return nil, fmt.Errorf("credential provider config %s: %w", f, err)
+		}
+		group, _, _ := strings.Cut(c.APIVersion, "/")
+		if c.Kind != "CredentialProviderConfig" || group != kubeletv1.GroupName {
+			return nil, fmt.Errorf("credential provider config %s: is a %q of %q, want a CredentialProviderConfig of %s", f, c.Kind, c.APIVersion, kubeletv1.SchemeGroupVersion)
+		}
+		all = append(all, c.Providers...)
+	}
+	return all, validate(all)
+}
+
+// validate returns everything that is wrong.
+//
+// Upstream: pkg/credentialprovider/plugin/config.go, validateCredentialProviderConfig.
+func validate(all []kubeletv1.CredentialProvider) error {
+	var errs []error
+	if len(all) == 0 {
+		errs = append(errs, errors.New("providers: at least one is required"))
+	}
+	seen := map[string]bool{}
+	for i := range all {
+		p := &all[i]
+		add := func(field, format string, args ...any) {
+			errs = append(errs, fmt.Errorf("providers[%d] (%s).%s: %s", i, p.Name, field, fmt.Sprintf(format, args...)))
+		}
+		if p.Name == "" || p.Name == "." || p.Name == ".." || strings.ContainsAny(p.Name, "/ ") {
+			add("name", "%q must be the name of a file in the directory of binaries", p.Name)
+		}
+		if seen[p.Name] {
+			add("name", "%q is there twice", p.Name)
+		}
+		seen[p.Name] = true
+		if !slices.Contains(credentialVersions(), p.APIVersion) {
+			add("apiVersion", "%q must be one of %s", p.APIVersion, strings.Join(credentialVersions(), ", "))
+		}
+		if len(p.MatchImages) == 0 {
+			add("matchImages", "at least one is required")
+		}
+		if p.DefaultCacheDuration == nil || p.DefaultCacheDuration.Duration < 0 {
+			add("defaultCacheDuration", "is required, and 0 or more")
+		}
+		validateTokens(p, add)
+	}
+	return errors.Join(errs...)
+}
+
+func validateTokens(p *kubeletv1.CredentialProvider, add func(field, format string, args ...any)) {
+	a := p.TokenAttributes
+	if a == nil {
+		return
+	}
+	if a.ServiceAccountTokenAudience == "" {
+		add("tokenAttributes.serviceAccountTokenAudience", "is required")
+	}
+	if a.RequireServiceAccount == nil {
+		add("tokenAttributes.requireServiceAccount", "is required")
+	} else if !*a.RequireServiceAccount && len(a.RequiredServiceAccountAnnotationKeys) > 0 {
+		add("tokenAttributes.requiredServiceAccountAnnotationKeys", "needs requireServiceAccount to be true")
+	}
+	if p.APIVersion != credentialv1.SchemeGroupVersion.String() {
+		add("tokenAttributes", "needs apiVersion %s", credentialv1.SchemeGroupVersion)
+	}
+	if t := a.CacheType; t != kubeletv1.ServiceAccountServiceAccountTokenCacheType && t != kubeletv1.TokenServiceAccountTokenCacheType {
+		add("tokenAttributes.cacheType", "%q must be ServiceAccount or Token", t)
+	}
+	seen := map[string]bool{}
+	for _, key := range slices.Concat(a.RequiredServiceAccountAnnotationKeys, a.OptionalServiceAccountAnnotationKeys) {
+		for _, wrong := range validation.IsQualifiedName(strings.ToLower(key)) {
+			add("tokenAttributes", "annotation key %q: %s", key, wrong)
+		}
+		if seen[key] {
+			add("tokenAttributes", "annotation key %q is there twice", key)
+		}
+		seen[key] = true
+	}
+}

@@ -1,0 +1,81 @@
+package pulled
+
+import (
+	"path/filepath"
+	"slices"
+
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+
+	"github.com/kubeloupe/kubeloupe/agent/image"
+)
+
+// maxNoted is how many secrets a record has before matching ones are no longer added.
+const maxNoted = 100
+
+// MustPull implements image.Records.
+//
+// Upstream: pkg/kubelet/images/pullmanager/image_pull_manager.go, MustAttemptImagePull.
+func (s *Store) MustPull(name, ref string, lookup func() ([]image.Credential, error)) (bool, error) {
+	r, pulled, err := s.known(name, ref)
+	if err != nil {
+		s.complain(err)
+		return true, nil
+	}
+	if !s.policy(name, pulled) {
+		return false, nil
+	}
+	repo, err := repository(name)
+	if r == nil || err != nil {
+		return true, nil
+	}
+	have, ok := r.CredentialMapping[repo]
+	switch {
+	case !ok:
+		return true, nil
+	case have.NodePodsAccessible:
+		return false, nil
+	case len(have.KubernetesSecrets) == 0 && len(have.KubernetesServiceAccounts) == 0:
+		return true, nil
+	}
+	offered, err := lookup()
+	if err != nil {
+		return true, err
+	}
+	i := slices.IndexFunc(offered, func(c image.Credential) bool { return c.Secret != nil && matches(have.KubernetesSecrets, secretOf(&c)) })
+	if i >= 0 {
+		// The object or its login is new: the next pod may have only that.
+		if !slices.Contains(have.KubernetesSecrets, secretOf(&offered[i])) && len(have.KubernetesSecrets) < maxNoted {
+			s.mu.Lock()
+			s.complain(s.merge(name, ref, recorded(&offered[i])))
+			s.mu.Unlock()
+		}
+		return false, nil
+	}
+	// Only the first service account that is offered counts: a pod has one.
+	i = slices.IndexFunc(offered, func(c image.Credential) bool { return c.Secret == nil && c.ServiceAccount != nil })
+	return i < 0 || !slices.Contains(have.KubernetesServiceAccounts, accountOf(&offered[i])), nil
+}
+
+// matches reports whether a secret is one of those that were good: the same login, or the
+// same object though its login was changed.
+func matches(good []kubeletv1beta1.ImagePullSecret, secret kubeletv1beta1.ImagePullSecret) bool {
+	return slices.ContainsFunc(good, func(g kubeletv1beta1.ImagePullSecret) bool {
+		return g.CredentialHash != "" && g.CredentialHash == secret.CredentialHash || sameSecret(g, secret)
+	})
+}
+
+// known returns an image's record, nil for none, and whether it is known to have been pulled.
+func (s *Store) known(name, ref string) (*record, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, err := s.get(ref)
+	if err != nil || r != nil {
+		return r, r != nil, err
+	}
+	if s.pulls[name] > 0 {
+		return nil, true, nil
+	}
+	var in intent
+	ok, err := read(filepath.Join(s.pulling, filename(name)), "ImagePullIntent", &in, &in.TypeMeta)
+	return nil, ok && in.Image == name, err
+}
