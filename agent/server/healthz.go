@@ -16,8 +16,13 @@ func (s *Server) health() http.Handler {
 	return mux
 }
 
+func (s *Server) checks() []Check {
+	well := func() error { return nil }
+	return append([]Check{{Name: "ping", Check: well}, {Name: "log", Check: well}}, s.cfg.Checks...)
+}
+
 func (s *Server) installHealth(mux *http.ServeMux) {
-	checks := append([]Check{{Name: "ping", Check: func() error { return nil }}}, s.cfg.Checks...)
+	checks := s.checks()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, r *http.Request) { answer(w, r, checks) })
 	for _, c := range checks {
 		mux.HandleFunc("/healthz/"+c.Name, func(w http.ResponseWriter, _ *http.Request) {

@@ -2,15 +2,17 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	v1 "k8s.io/api/core/v1"
 )
 
 // Limits on slow clients. Upstream: pkg/kubelet/server/server.go.
@@ -20,29 +22,11 @@ const (
 	shutdownTimeout   = 2 * time.Second
 )
 
-// Check is one health check; nil means healthy.
-type Check struct {
-	Name  string
-	Check func() error
-}
-
-// Config says what is served where. A port of 0 is off.
-type Config struct {
-	HealthzAddress string
-	HealthzPort    int32
-	Address        string
-	ReadOnlyPort   int32
-	// Pods are the node's pods with their statuses.
-	Pods func() []v1.Pod
-	// Metrics answers /metrics; nil leaves it out.
-	Metrics http.Handler
-	// Checks are asked besides ping.
-	Checks []Check
-}
-
 // Server is the agent's HTTP servers.
 type Server struct {
 	cfg    Config
+	tls    *tls.Config
+	began  time.Time
 	serves []serve
 }
 
@@ -51,12 +35,31 @@ type serve struct {
 	server   *http.Server
 }
 
+// secureName is the authenticated port in records.
+const secureName = "https"
+
+func (v serve) serve() error {
+	if v.server.TLSConfig != nil {
+		return v.server.ServeTLS(v.listener, "", "")
+	}
+	return v.server.Serve(v.listener)
+}
+
 // New returns a server that does not listen yet.
 func New(cfg Config) (*Server, error) {
 	if cfg.Pods == nil {
 		return nil, errors.New("server: Config.Pods is missing")
 	}
-	return &Server{cfg: cfg}, nil
+	s := &Server{cfg: cfg, began: time.Now()}
+	if cfg.Port == 0 {
+		return s, nil
+	}
+	if cfg.Auth == nil || cfg.Observed == nil || cfg.Runtime == nil {
+		return nil, errors.New("server: Config.Auth, Observed or Runtime is missing, which Port needs")
+	}
+	var err error
+	s.tls, err = cfg.TLS.config()
+	return s, err
 }
 
 // Listen binds the configured ports.
@@ -64,10 +67,12 @@ func (s *Server) Listen(ctx context.Context) error {
 	for _, l := range []struct {
 		flag, address string
 		port          int32
-		handler       http.Handler
+		name          string
+		handler       func() http.Handler
 	}{
-		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, s.health()},
-		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, s.readOnly()},
+		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, "healthz", func() http.Handler { return readOnlyMethods(s.health()) }},
+		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, "read-only", func() http.Handler { return readOnlyMethods(s.readOnly()) }},
+		{"--port", s.cfg.Address, s.cfg.Port, secureName, s.secure},
 	} {
 		if l.port == 0 {
 			continue
@@ -78,9 +83,14 @@ func (s *Server) Listen(ctx context.Context) error {
 			s.Close()
 			return fmt.Errorf("%s: %w\n  remedy: end what listens there (another kubelet?), choose another port, or turn it off with %s=0", l.flag, err, l.flag)
 		}
-		s.serves = append(s.serves, serve{listener, &http.Server{
-			Handler: readOnlyMethods(l.handler), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
-		}})
+		server := &http.Server{
+			Handler: s.traced(l.name, l.handler()), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+			ErrorLog: log.New(io.Discard, "", 0), // of handshakes that scanners and probes break off
+		}
+		if l.name == secureName {
+			server.TLSConfig = s.tls
+		}
+		s.serves = append(s.serves, serve{listener, server})
 	}
 	return nil
 }
@@ -98,8 +108,9 @@ func (s *Server) Addresses() []string {
 func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
 	for _, v := range s.serves {
+		v.server.BaseContext = func(net.Listener) context.Context { return ctx } // who follows a log ends with it
 		group.Go(func() error {
-			if err := v.server.Serve(v.listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := v.serve(); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
 			return nil

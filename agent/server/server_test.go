@@ -37,8 +37,8 @@ func TestHealth(t *testing.T) {
 		body       string
 	}{
 		{"all well", "/healthz", nil, 200, "ok"},
-		{"verbose", "/healthz?verbose", nil, 200, "[+]ping ok\n[+]syncloop ok\nhealthz check passed\n"},
-		{"one fails", "/healthz", stuck, 500, "[+]ping ok\n[-]syncloop failed: stuck for 3m\nhealthz check failed\n"},
+		{"verbose", "/healthz?verbose", nil, 200, "[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n"},
+		{"one fails", "/healthz", stuck, 500, "[+]ping ok\n[+]log ok\n[-]syncloop failed: stuck for 3m\nhealthz check failed\n"},
 		{"excluded", "/healthz?exclude=syncloop", stuck, 200, "ok"},
 		{"by name", "/healthz/syncloop", stuck, 500, "internal server error: stuck for 3m\n"},
 		{"ping", "/healthz/ping", stuck, 200, "ok"},

@@ -1,0 +1,269 @@
+package auth
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+type tokens struct {
+	n   int
+	err error
+}
+
+func (t *tokens) Create(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+	t.n++
+	if t.err != nil {
+		return nil, t.err
+	}
+	out := r.DeepCopy()
+	switch r.Spec.Token {
+	case "good":
+		out.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "ann", Groups: []string{"dev"}}}
+	case "odd":
+		out.Status.Error = "it is odd"
+	}
+	return out, nil
+}
+
+type access struct {
+	n    int
+	last authorizationv1.SubjectAccessReviewSpec
+	err  error
+}
+
+func (a *access) Create(_ context.Context, r *authorizationv1.SubjectAccessReview, _ metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error) {
+	a.n++
+	a.last = r.Spec
+	if a.err != nil && a.n < 3 {
+		return nil, a.err
+	}
+	out := r.DeepCopy()
+	out.Status.Allowed = r.Spec.User == "ann"
+	return out, nil
+}
+
+func request(header, value string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/pods", nil)
+	if header != "" {
+		r.Header.Set(header, value)
+	}
+	return r
+}
+
+func TestTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reviews := &tokens{}
+		a, err := New(Config{Tokens: reviews, TokenTTL: 2 * time.Minute, AlwaysAllow: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := request("Authorization", "Bearer good")
+		u, err := a.Authenticate(r)
+		if err != nil || u == nil || u.Name != "ann" || u.How != "token" || !slices.Equal(u.Groups, []string{"dev", "system:authenticated"}) {
+			t.Fatalf("%+v, %v", u, err)
+		}
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the token goes on")
+		}
+		time.Sleep(time.Minute)
+		_, _ = a.Authenticate(request("Authorization", "Bearer good"))
+		if reviews.n != 1 {
+			t.Errorf("%d reviews within the TTL", reviews.n)
+		}
+		time.Sleep(time.Minute)
+		_, _ = a.Authenticate(request("Authorization", "Bearer good"))
+		if reviews.n != 2 {
+			t.Errorf("%d reviews after the TTL", reviews.n)
+		}
+		if u, err := a.Authenticate(request("Authorization", "Bearer bad")); u != nil || err != nil {
+			t.Errorf("%+v, %v", u, err)
+		}
+		if u, err := a.Authenticate(request("Authorization", "Bearer odd")); u != nil || err == nil {
+			t.Errorf("%+v, %v", u, err)
+		}
+		if u, err := a.Authenticate(request("", "")); u != nil || err != nil {
+			t.Errorf("anonymous: %+v, %v", u, err)
+		}
+		ws := request("Upgrade", "websocket")
+		ws.Header.Set("Sec-WebSocket-Protocol", "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io."+base64.RawURLEncoding.EncodeToString([]byte("good")))
+		if u, err := a.Authenticate(ws); err != nil || u == nil || ws.Header.Get("Sec-WebSocket-Protocol") != "v5.channel.k8s.io" {
+			t.Errorf("%+v, %v, %v", u, err, ws.Header)
+		}
+	})
+}
+
+func TestAnonymous(t *testing.T) {
+	reviews := &tokens{err: errors.New("no")}
+	a, err := New(Config{Tokens: reviews, Anonymous: true, AlwaysAllow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err := a.Authenticate(request("", "")); err != nil || u == nil || u.Name != "system:anonymous" {
+		t.Errorf("%+v, %v", u, err)
+	}
+	if u, err := a.Authenticate(request("Authorization", "Bearer x")); u != nil || err == nil {
+		t.Errorf("who shows what cannot be reviewed is %+v, %v", u, err)
+	}
+}
+
+func TestAccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reviews := &access{err: apierrors.NewInternalError(errors.New("later"))}
+		a, err := New(Config{Node: "n1", Access: reviews, AllowedTTL: 5 * time.Minute, DeniedTTL: 30 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(name string, want bool, n int) {
+			t.Helper()
+			ok, _, err := a.Authorize(t.Context(), &User{Name: name, Groups: []string{"g"}}, "get", "proxy")
+			if err != nil || ok != want || reviews.n != n {
+				t.Errorf("%s: %v, %v after %d reviews, want %v after %d", name, ok, err, reviews.n, want, n)
+			}
+		}
+		ask("ann", true, 3) // the third attempt answers
+		at := reviews.last.ResourceAttributes
+		if at.Verb != "get" || at.Resource != "nodes" || at.Subresource != "proxy" || at.Name != "n1" || at.Version != "v1" {
+			t.Errorf("asked for %+v", at)
+		}
+		ask("bob", false, 4)
+		time.Sleep(time.Minute)
+		ask("ann", true, 4)
+		ask("bob", false, 5)
+		time.Sleep(5 * time.Minute)
+		ask("ann", true, 6)
+	})
+	if _, err := New(Config{}); err == nil {
+		t.Error("authorization without anybody to ask is accepted")
+	}
+}
+
+func TestSubresources(t *testing.T) {
+	for path, want := range map[string]string{
+		"/stats/summary": "stats", "/metrics": "metrics", "/metrics/cadvisor": "metrics", "/logs/": "log", "/logs/x": "log",
+		"/checkpoint/a/b/c": "checkpoint", "/statusz": "statusz", "/flagz": "configz", "/pods": "pods proxy", "/pods/": "pods proxy",
+		"/runningpods/": "pods proxy", "/healthz": "healthz proxy", "/healthz/ping": "healthz proxy", "/configz": "configz proxy",
+		"/exec/a/b/c": "proxy", "/podsx": "proxy", "/metricsx": "proxy", "/": "proxy",
+	} {
+		if got := strings.Join(Subresources(path), " "); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	one, two := newCA(t), newCA(t)
+	one.write(t, file)
+	a, err := New(Config{ClientCAFile: file, AlwaysAllow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(c *x509.Certificate) *http.Request {
+		r := request("", "")
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}
+		return r
+	}
+	u, err := a.Authenticate(with(one.issue(t, "kube-apiserver", x509.ExtKeyUsageClientAuth)))
+	if err != nil || u == nil || u.Name != "kube-apiserver" || !slices.Equal(u.Groups, []string{"admins", "system:authenticated"}) || u.Extra[credentialID] == nil {
+		t.Errorf("%+v, %v", u, err)
+	}
+	if u, err := a.Authenticate(with(one.issue(t, "", x509.ExtKeyUsageClientAuth))); u != nil || err != nil {
+		t.Errorf("without a name: %+v, %v", u, err)
+	}
+	if u, err := a.Authenticate(with(one.issue(t, "x", x509.ExtKeyUsageServerAuth))); u != nil || err == nil {
+		t.Errorf("a server's: %+v, %v", u, err)
+	}
+	other := two.issue(t, "x", x509.ExtKeyUsageClientAuth)
+	if u, err := a.Authenticate(with(other)); u != nil || err == nil {
+		t.Errorf("of another CA: %+v, %v", u, err)
+	}
+	if err := os.WriteFile(file, []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := a.Authenticate(with(one.issue(t, "x", x509.ExtKeyUsageClientAuth))); u == nil || err != nil {
+		t.Errorf("the last good CA is not kept: %+v, %v", u, err)
+	}
+	two.write(t, file)
+	if u, err := a.Authenticate(with(other)); u == nil || err != nil {
+		t.Errorf("after the CA changed: %+v, %v", u, err)
+	}
+	if _, err := New(Config{ClientCAFile: file + ".not", AlwaysAllow: true}); err == nil {
+		t.Error("a missing CA file is accepted")
+	}
+}
+
+type ca struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newCA(t *testing.T) ca {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ca{cert, key}
+}
+
+func (c ca) write(t *testing.T, file string) {
+	t.Helper()
+	if err := os.WriteFile(file+".new", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.cert.Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c ca) issue(t *testing.T, name string, usage x509.ExtKeyUsage) *x509.Certificate {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name, Organization: []string{"admins"}},
+		NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{usage},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, c.cert, &c.key.PublicKey, c.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/auth"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Check is one health check; nil means healthy.
+type Check struct {
+	Name  string
+	Check func() error
+}
+
+// Config says what is served where. A port of 0 is off.
+type Config struct {
+	HealthzAddress string
+	HealthzPort    int32
+	Address        string
+	ReadOnlyPort   int32
+	// Port is the authenticated one. It needs TLS and Auth.
+	Port int32
+	TLS  TLS
+	Auth Auth
+	// Pods are the node's pods with their statuses.
+	Pods func() []v1.Pod
+	// UID returns the pod's own UID for one that the API may know it by, as that of its mirror pod; nil is the same.
+	UID func(types.UID) types.UID
+	// Observed is what the runtime has.
+	Observed Observed
+	// Runtime runs commands in containers.
+	Runtime Runtime
+	// Stats answers /stats/summary.
+	Stats Stats
+	// Metrics answers /metrics; nil leaves it out, here and below.
+	Metrics http.Handler
+	// ResourceMetrics, ContainerMetrics and ProbeMetrics answer /metrics/resource, cadvisor and probes.
+	ResourceMetrics, ContainerMetrics, ProbeMetrics http.Handler
+	// Checks are asked besides ping.
+	Checks []Check
+	// Configz returns the KubeletConfiguration in force.
+	Configz func() any
+	// Flags returns the command line's flags with their values.
+	Flags func() map[string]string
+	// Debug is what of the authenticated port may be used.
+	Debug Debug
+	// Checkpoints is the directory for /checkpoint; "" turns that off.
+	Checkpoints string
+	// LogDir is what /logs/ shows; /var/log if empty.
+	LogDir string
+	// Version is the Kubernetes version that /statusz shows.
+	Version string
+	Bus     *trace.Bus
+}
+
+// Debug are the enable... settings of KubeletConfiguration. All need Handlers.
+type Debug struct {
+	// Handlers is enableDebuggingHandlers: containerLogs, exec and the like too.
+	Handlers bool
+	// SystemLogs is enableSystemLogHandler, Profiling enableProfilingHandler, Contention
+	// enableContentionProfiling and FlagsV enableDebugFlagsHandler.
+	SystemLogs, Profiling, Contention, FlagsV bool
+}
+
+// Auth says who asks and whether they may. *auth.Auth is one.
+type Auth interface {
+	Authenticate(*http.Request) (*auth.User, error)
+	Authorize(ctx context.Context, u *auth.User, verb, subresource string) (allowed bool, reason string, err error)
+}
+
+// Observed is what the runtime has. *pleg.Cache is one.
+type Observed interface {
+	Get(types.UID) *observe.Pod
+	All() map[types.UID]*observe.Pod
+}
+
+// Stats says what the node and its pods use. *stats.Stats is one.
+type Stats interface {
+	Summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.Summary, error)
+}
+
+// Runtime is the part of the CRI that requests need.
+type Runtime interface {
+	Exec(context.Context, *runtimeapi.ExecRequest, ...grpc.CallOption) (*runtimeapi.ExecResponse, error)
+	Attach(context.Context, *runtimeapi.AttachRequest, ...grpc.CallOption) (*runtimeapi.AttachResponse, error)
+	PortForward(context.Context, *runtimeapi.PortForwardRequest, ...grpc.CallOption) (*runtimeapi.PortForwardResponse, error)
+	ExecSync(context.Context, *runtimeapi.ExecSyncRequest, ...grpc.CallOption) (*runtimeapi.ExecSyncResponse, error)
+	ContainerStatus(context.Context, *runtimeapi.ContainerStatusRequest, ...grpc.CallOption) (*runtimeapi.ContainerStatusResponse, error)
+	ListContainers(context.Context, *runtimeapi.ListContainersRequest, ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error)
+	CheckpointContainer(context.Context, *runtimeapi.CheckpointContainerRequest, ...grpc.CallOption) (*runtimeapi.CheckpointContainerResponse, error)
+}

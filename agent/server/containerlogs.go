@@ -1,0 +1,125 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/logs"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// containerLogs answers kubectl logs.
+//
+// Upstream: pkg/kubelet/server/server.go, getContainerLogs.
+func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
+	opts, err := logOptions(r.URL.Query())
+	if err != nil {
+		fail(w, http.StatusBadRequest, `{"message": "Unable to decode query."}`)
+		return
+	}
+	if !validLogOptions(opts) {
+		fail(w, http.StatusUnprocessableEntity, `{"message": "Invalid request."}`)
+		return
+	}
+	name := r.PathValue("container")
+	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	if pod == nil {
+		fail(w, http.StatusNotFound, fmt.Sprintf("pod %q does not exist", r.PathValue("pod")))
+		return
+	}
+	if spec(pod, name) == nil {
+		fail(w, http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", name, pod.Name))
+		return
+	}
+	id, err := loggedContainer(pod, name, opts.Previous)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	path, err := s.logPath(r.Context(), pod, id)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	log, err := logs.Open(path, logs.OptionsOf(opts, time.Now()))
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	defer log.Close()
+	s.copyLog(w, r, log, opts, pod, id)
+}
+
+func (s *Server) copyLog(w http.ResponseWriter, r *http.Request, log *logs.Log, opts *v1.PodLogOptions, pod *v1.Pod, id string) {
+	out := bufio.NewWriterSize(w, 32<<10)
+	var stdout, stderr io.Writer = out, out
+	if opts.Stream != nil {
+		switch *opts.Stream {
+		case v1.LogStreamStdout:
+			stderr = nil
+		case v1.LogStreamStderr:
+			stdout = nil
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	begun := false
+	flush := func() {
+		if out.Buffered() == 0 && !opts.Follow {
+			return
+		}
+		begun = true
+		_ = out.Flush() // the next write fails with the same error
+		_ = http.NewResponseController(w).Flush()
+	}
+	alive := func(ctx context.Context) (bool, error) { return s.alive(ctx, pod, id) }
+	err := log.Copy(r.Context(), alive, flush, stdout, stderr)
+	if err == nil || r.Context().Err() != nil {
+		return
+	}
+	requestOf(r.Context()).Reason = err.Error()
+	if !begun {
+		fail(w, http.StatusBadRequest, err.Error())
+	}
+}
+
+// alive reports whether the container may still log.
+func (s *Server) alive(ctx context.Context, pod *v1.Pod, id string) (bool, error) {
+	if c := s.cfg.Observed.Get(pod.UID).Container(id); c != nil {
+		return c.State == observe.Running, nil
+	}
+	// Not seen yet, or not any more.
+	st, err := s.cfg.Runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
+	switch grpcstatus.Code(err) {
+	case codes.OK:
+		return st.GetStatus().GetState() == runtimeapi.ContainerState_CONTAINER_RUNNING, nil
+	case codes.NotFound:
+		return false, nil
+	case codes.Unavailable: // containers go on without the runtime
+		return true, nil
+	}
+	return false, err
+}
+
+// logPath returns where the container logs.
+func (s *Server) logPath(ctx context.Context, pod *v1.Pod, id string) (string, error) {
+	if c := s.cfg.Observed.Get(pod.UID).Container(id); c != nil && c.LogPath != "" {
+		return c.LogPath, nil
+	}
+	st, err := s.cfg.Runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
+	if err != nil {
+		return "", fmt.Errorf("unable to retrieve container logs for %s: %w", id, err)
+	}
+	if st.GetStatus().GetLogPath() == "" {
+		return "", fmt.Errorf("unable to retrieve container logs for %s: the runtime names no log", id)
+	}
+	return st.Status.LogPath, nil
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// logOptions decodes the query. The tail of old clients is tailLines.
+//
+// Upstream: the conversion that is generated for v1.PodLogOptions.
+func logOptions(q url.Values) (*v1.PodLogOptions, error) {
+	if tail := q.Get("tail"); tail == "all" {
+		q.Del("tailLines")
+	} else if tail != "" {
+		q.Set("tailLines", tail)
+	}
+	o := &v1.PodLogOptions{Follow: queryBool(q, "follow"), Previous: queryBool(q, "previous"), Timestamps: queryBool(q, "timestamps")}
+	for name, to := range map[string]**int64{"tailLines": &o.TailLines, "limitBytes": &o.LimitBytes, "sinceSeconds": &o.SinceSeconds} {
+		if v := q.Get(name); v != "" {
+			n, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			*to = &n
+		}
+	}
+	if v := q.Get("sinceTime"); v != "" {
+		at, err := time.Parse(time.RFC3339, v)
+		if err != nil {
+			return nil, fmt.Errorf("sinceTime: %w", err)
+		}
+		o.SinceTime = new(metav1.NewTime(at))
+	}
+	if v := q.Get("stream"); v != "" {
+		o.Stream = &v
+	}
+	return o, nil
+}
+
+// queryBool: a name without a value is true.
+func queryBool(q url.Values, name string) bool {
+	return q.Has(name) && q.Get(name) != "0" && !strings.EqualFold(q.Get(name), "false")
+}
+
+// Upstream: pkg/apis/core/v1/validation, ValidatePodLogOptions.
+func validLogOptions(o *v1.PodLogOptions) bool {
+	stream := v1.LogStreamAll
+	if o.Stream != nil {
+		stream = *o.Stream
+	}
+	switch {
+	case o.TailLines != nil && *o.TailLines < 0,
+		o.LimitBytes != nil && *o.LimitBytes < 1,
+		o.SinceSeconds != nil && (*o.SinceSeconds < 1 || o.SinceTime != nil),
+		stream != v1.LogStreamAll && stream != v1.LogStreamStdout && stream != v1.LogStreamStderr,
+		stream != v1.LogStreamAll && o.TailLines != nil:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// pod returns the pod of that name, or nil. Of two, that which has not ended is meant.
+func (s *Server) pod(namespace, name string) *v1.Pod {
+	var found *v1.Pod
+	for _, p := range s.cfg.Pods() {
+		if p.Namespace != namespace || p.Name != name {
+			continue
+		}
+		if found == nil || p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed {
+			found = &p
+		}
+	}
+	return found
+}
+
+// meant reports whether a UID that the client gave, if it gave one, is the pod's.
+func (s *Server) meant(pod *v1.Pod, uid types.UID) bool {
+	if uid != "" && s.cfg.UID != nil {
+		uid = s.cfg.UID(uid)
+	}
+	return uid == "" || uid == pod.UID
+}
+
+// running returns the id of the running container, "" when there is none. The runtime is asked only about
+// one that was not seen to run: it may have begun just now.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, findContainer.
+func (s *Server) running(ctx context.Context, pod *v1.Pod, uid types.UID, name string) (string, error) {
+	if !s.meant(pod, uid) {
+		return "", nil
+	}
+	if c := s.cfg.Observed.Get(pod.UID).Newest(name); c != nil && c.State == observe.Running {
+		return c.ID, nil
+	}
+	list, err := s.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{
+		State: &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_RUNNING},
+		LabelSelector: map[string]string{
+			kubelettypes.KubernetesPodUIDLabel: string(pod.UID), kubelettypes.KubernetesContainerNameLabel: name,
+		},
+	}})
+	if err != nil || len(list.Containers) == 0 {
+		return "", err
+	}
+	return list.Containers[0].Id, nil
+}
+
+// spec returns the container's or init or ephemeral container's spec, or nil.
+func spec(pod *v1.Pod, name string) *v1.Container {
+	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		if i := slices.IndexFunc(list, func(c v1.Container) bool { return c.Name == name }); i >= 0 {
+			return &list[i]
+		}
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		if c.Name == name {
+			return new(v1.Container(c.EphemeralContainerCommon))
+		}
+	}
+	return nil
+}
+
+// status returns the container's status, or nil.
+func status(pod *v1.Pod, name string) *v1.ContainerStatus {
+	for _, list := range [][]v1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses, pod.Status.EphemeralContainerStatuses} {
+		if i := slices.IndexFunc(list, func(c v1.ContainerStatus) bool { return c.Name == name }); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// fullName is how upstream names a pod in messages.
+func fullName(pod *v1.Pod) string { return fmt.Sprintf("%s_%s", pod.Name, pod.Namespace) }

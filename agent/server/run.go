@@ -1,0 +1,39 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// run runs a command in a container and answers with what it wrote.
+//
+// Upstream: pkg/kubelet/server/server.go, getRun.
+func (s *Server) run(w http.ResponseWriter, r *http.Request) {
+	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	if pod == nil {
+		fail(w, http.StatusNotFound, "pod does not exist")
+		return
+	}
+	name := r.PathValue("container")
+	id, err := s.running(r.Context(), pod, types.UID(r.PathValue("uid")), name)
+	if err == nil && id == "" {
+		err = fmt.Errorf("container not found (%q)", name)
+	}
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	answer, err := s.cfg.Runtime.ExecSync(r.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: strings.Split(r.FormValue("cmd"), " ")})
+	if err == nil && answer.ExitCode != 0 {
+		err = fmt.Errorf("command '%s' exited with %d: %s", r.FormValue("cmd"), answer.ExitCode, answer.Stderr)
+	}
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	writeJSON(w, append(answer.Stdout, answer.Stderr...)) // it is none, but that is what clients of /run get
+}

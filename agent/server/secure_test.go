@@ -1,0 +1,489 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/client-go/transport/spdy"
+	utilexec "k8s.io/client-go/util/exec"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/cri-streaming/pkg/streaming"
+	criremote "k8s.io/cri-streaming/pkg/streaming/remotecommand"
+
+	"github.com/kubeloupe/kubeloupe/agent/auth"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// streamed is a runtime with a streaming server, which echoes.
+type streamed struct {
+	Runtime // what is not used
+	server  streaming.Server
+	err     error
+}
+
+type exitError struct{ code int }
+
+func (e exitError) Error() string   { return fmt.Sprintf("command terminated with exit code %d", e.code) }
+func (e exitError) String() string  { return e.Error() }
+func (e exitError) Exited() bool    { return true }
+func (e exitError) ExitStatus() int { return e.code }
+
+type echo struct{}
+
+func (echo) Exec(_ context.Context, id string, cmd []string, in io.Reader, out, stderr io.WriteCloser, _ bool, _ <-chan criremote.TerminalSize) error {
+	if len(cmd) == 2 && cmd[0] == "exit" {
+		fmt.Fprint(stderr, "oh no")
+		return exitError{int(cmd[1][0] - '0')}
+	}
+	fmt.Fprintf(out, "%s %v ", id, cmd)
+	_, err := io.Copy(out, in)
+	return err
+}
+
+func (echo) Attach(_ context.Context, id string, in io.Reader, out, _ io.WriteCloser, _ bool, _ <-chan criremote.TerminalSize) error {
+	fmt.Fprintf(out, "attached to %s ", id)
+	_, err := io.Copy(out, in)
+	return err
+}
+
+func (echo) PortForward(_ context.Context, sandbox string, port int32, stream io.ReadWriteCloser) error {
+	defer stream.Close()
+	p := make([]byte, 4)
+	if _, err := io.ReadFull(stream, p); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(stream, "%s:%d says %s", sandbox, port, p)
+	return err
+}
+
+func (s *streamed) Exec(_ context.Context, r *runtimeapi.ExecRequest, _ ...grpc.CallOption) (*runtimeapi.ExecResponse, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.server.GetExec(r)
+}
+
+func (s *streamed) Attach(_ context.Context, r *runtimeapi.AttachRequest, _ ...grpc.CallOption) (*runtimeapi.AttachResponse, error) {
+	return s.server.GetAttach(r)
+}
+
+func (s *streamed) PortForward(_ context.Context, r *runtimeapi.PortForwardRequest, _ ...grpc.CallOption) (*runtimeapi.PortForwardResponse, error) {
+	return s.server.GetPortForward(r)
+}
+
+func (s *streamed) ExecSync(_ context.Context, r *runtimeapi.ExecSyncRequest, _ ...grpc.CallOption) (*runtimeapi.ExecSyncResponse, error) {
+	if r.Cmd[0] == "false" {
+		return &runtimeapi.ExecSyncResponse{ExitCode: 1}, nil
+	}
+	return &runtimeapi.ExecSyncResponse{Stdout: []byte(strings.Join(r.Cmd, "+"))}, nil
+}
+
+func (s *streamed) ListContainers(context.Context, *runtimeapi.ListContainersRequest, ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error) {
+	return &runtimeapi.ListContainersResponse{}, nil
+}
+
+func (s *streamed) CheckpointContainer(context.Context, *runtimeapi.CheckpointContainerRequest, ...grpc.CallOption) (*runtimeapi.CheckpointContainerResponse, error) {
+	return nil, grpcstatus.Error(codes.Unimplemented, "unknown method")
+}
+
+type observed map[types.UID]*observe.Pod
+
+func (o observed) Get(uid types.UID) *observe.Pod  { return o[uid] }
+func (o observed) All() map[types.UID]*observe.Pod { return o }
+
+// fakeAuth knows the token "root", and "reader", who may only get stats and pods.
+type fakeAuth struct{}
+
+func (fakeAuth) Authenticate(r *http.Request) (*auth.User, error) {
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch token {
+	case "root", "reader", "broken":
+		return &auth.User{Name: token, How: "token"}, nil
+	case "":
+		return nil, nil
+	}
+	return nil, errors.New("unknown token")
+}
+
+func (a fakeAuth) Authorize(_ context.Context, u *auth.User, verb, sub string) (bool, string, error) {
+	if u.Name == "broken" {
+		return false, "", errors.New("no answer")
+	}
+	return u.Name == "root" || sub == "pods" && verb == "get", "by test", nil
+}
+
+type world struct {
+	cfg     Config
+	runtime *streamed
+	url     string
+	bus     *trace.Bus
+	pod     *v1.Pod
+}
+
+// start serves a pod shop/web with the containers web, which runs, and new, which waits.
+func start(t *testing.T, change func(*Config)) *world {
+	t.Helper()
+	backend := httptest.NewUnstartedServer(nil)
+	cfg := streaming.DefaultConfig
+	cfg.BaseURL = &url.URL{Scheme: "http", Host: backend.Listener.Addr().String()}
+	stream, err := streaming.NewServer(cfg, echo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend.Config.Handler = stream
+	backend.Start()
+	t.Cleanup(backend.CloseClientConnections)
+
+	logPath := filepath.Join(t.TempDir(), "0.log")
+	if err := os.WriteFile(logPath, []byte("2026-01-02T03:04:05Z stdout F one\n2026-01-02T03:04:06Z stderr F two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{runtime: &streamed{server: stream}, bus: trace.NewBus(1024), pod: &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "web"}, {Name: "new"}}},
+		Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{
+			{Name: "web", ContainerID: "containerd://c1", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}},
+			{Name: "new", State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "ContainerCreating"}}},
+		}},
+	}}
+	w.cfg = Config{
+		Address: "127.0.0.1", Port: freePort(t), Auth: fakeAuth{}, Runtime: w.runtime, Bus: w.bus,
+		TLS:  TLS{GetCertificate: certificate(t)},
+		Pods: func() []v1.Pod { return []v1.Pod{*w.pod} },
+		Observed: observed{"u1": {
+			UID: "u1", Name: "web", Namespace: "shop",
+			Sandboxes:  []observe.Sandbox{{ID: "s1", Ready: true}},
+			Containers: []observe.Container{{ID: "c1", Name: "web", Image: "web:1", State: observe.Running, LogPath: logPath}},
+		}},
+		Debug:   Debug{Handlers: true, SystemLogs: true, Profiling: true, FlagsV: true},
+		LogDir:  t.TempDir(),
+		Configz: func() any { return map[string]int{"maxPods": 110} },
+	}
+	if change != nil {
+		change(&w.cfg)
+	}
+	s, err := New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	w.url = "https://" + s.Addresses()[0]
+	return w
+}
+
+func certificate(t *testing.T) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	t.Helper()
+	ts := httptest.NewTLSServer(nil)
+	defer ts.Close()
+	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &ts.TLS.Certificates[0], nil }
+}
+
+func (w *world) client() *rest.Config {
+	return &rest.Config{Host: w.url, BearerToken: "root", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+}
+
+func (w *world) ask(t *testing.T, method, path, token, body string) (int, string) {
+	t.Helper()
+	c := w.client()
+	c.BearerToken = token
+	rt, err := rest.TransportFor(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := rt.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	p, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(p)
+}
+
+func TestEndpoints(t *testing.T) {
+	w := start(t, func(c *Config) { c.Checkpoints = t.TempDir() })
+	for _, c := range []struct {
+		method, path, token string
+		code                int
+		body                string // of which the answer has this
+	}{
+		{"GET", "/healthz", "", 401, "Unauthorized"},
+		{"GET", "/healthz", "who", 401, "Unauthorized"},
+		{"GET", "/healthz", "broken", 500, "Authorization error (user=broken, verb=get, resource=nodes, subresource=healthz)"},
+		{"GET", "/healthz", "root", 200, "ok"},
+		{"GET", "/healthz/log", "root", 200, "ok"},
+		{"GET", "/configz", "reader", 403, "Forbidden (user=reader, verb=get, resource=nodes, subresource(s)=[configz proxy])\n"},
+		{"POST", "/exec/shop/web/web?output=1", "reader", 403, "Forbidden (user=reader, verb=create, resource=nodes, subresource(s)=[proxy])\n"},
+		{"GET", "/pods", "reader", 200, `"kind":"PodList"`},
+		{"POST", "/pods", "root", 405, ""},
+		{"GET", "/runningpods/", "root", 200, `"containers":[{"name":"web","image":"web:1"`},
+		{"GET", "/configz", "root", 200, `{"kubeletconfig":{"maxPods":110}}`},
+		{"GET", "/metrics/slis", "root", 200, `kubernetes_healthcheck{name="ping",type="healthz"} 1`},
+		{"GET", "/statusz", "root", 200, "kubelet statusz"},
+		{"GET", "/flagz", "root", 200, "kubelet flagz"},
+		{"GET", "/logs/", "root", 200, "<pre>"},
+		{"GET", "/debug/pprof/cmdline", "root", 200, "server.test"},
+		{"PUT", "/debug/flags/v", "root", 400, "failed set klog.logging.verbosity"},
+		{"GET", "/nothing", "root", 404, ""},
+
+		{"GET", "/containerLogs/shop/web/web", "root", 200, "one\ntwo\n"},
+		{"GET", "/containerLogs/shop/web/web?tailLines=1", "root", 200, "two\n"},
+		{"GET", "/containerLogs/shop/web/web?tail=1", "root", 200, "two\n"},
+		{"GET", "/containerLogs/shop/web/web?limitBytes=2&timestamps=true", "root", 200, "20"},
+		{"GET", "/containerLogs/shop/web/web?stream=Stderr", "root", 200, "two\n"},
+		{"GET", "/containerLogs/shop/web/web?sinceTime=2026-01-02T03:04:06Z", "root", 200, "two\n"},
+		{"GET", "/containerLogs/shop/web/web?tailLines=x", "root", 400, "Unable to decode query"},
+		{"GET", "/containerLogs/shop/web/web?limitBytes=0", "root", 422, "Invalid request"},
+		{"GET", "/containerLogs/shop/web/web?previous=true", "root", 400, `previous terminated container "web" in pod "web" not found`},
+		{"GET", "/containerLogs/shop/web/new", "root", 400, `container "new" in pod "web" is waiting to start: ContainerCreating`},
+		{"GET", "/containerLogs/shop/web/none", "root", 404, `container "none" not found in pod "web"`},
+		{"GET", "/containerLogs/shop/none/web", "root", 404, `pod "none" does not exist`},
+
+		{"POST", "/run/shop/web/web?cmd=ls+-l", "root", 200, "ls+-l"},
+		{"POST", "/run/shop/web/u1/web?cmd=ls", "root", 200, "ls"},
+		{"POST", "/run/shop/web/u2/web?cmd=ls", "root", 500, "container not found"},
+		{"POST", "/run/shop/web/web?cmd=false", "root", 500, "exited with 1"},
+		{"POST", "/exec/shop/none/web?output=1", "root", 404, "pod does not exist"},
+		{"POST", "/exec/shop/web/web", "root", 400, "you must specify at least 1 of stdin, stdout, stderr"},
+		{"POST", "/exec/shop/web/new?output=1", "root", 500, `container not found ("new")`},
+		{"POST", "/attach/shop/web/new?output=1", "root", 500, "container new not found in pod web_shop"},
+		{"POST", "/portForward/shop/none", "root", 404, "pod does not exist"},
+		{"POST", "/portForward/shop/web/u2", "root", 404, "pod not found"},
+		{"POST", "/exec/shop/web/web?output=1", "root", 500, "Upgrade request required"},
+		{"POST", "/checkpoint/shop/web/web", "root", 404, "checkpointing of shop/web/web failed"},
+	} {
+		code, body := w.ask(t, c.method, c.path, c.token, "")
+		if code != c.code || !strings.Contains(body, c.body) {
+			t.Errorf("%s %s by %q: %d %q, want %d and %q", c.method, c.path, c.token, code, body, c.code, c.body)
+		}
+	}
+}
+
+func TestDisabled(t *testing.T) {
+	off := start(t, func(c *Config) { c.Debug = Debug{} })
+	for _, p := range []string{"/exec/shop/web/web", "/containerLogs/shop/web/web", "/runningpods/", "/logs/", "/debug/pprof/"} {
+		if code, body := off.ask(t, "GET", p, "root", ""); code != 405 || body != "Debug endpoints are disabled.\n" {
+			t.Errorf("%s: %d %q", p, code, body)
+		}
+	}
+	some := start(t, func(c *Config) { c.Debug = Debug{Handlers: true} })
+	for p, want := range map[string]string{"/logs/": "logs endpoint is disabled.\n", "/debug/pprof/": "profiling endpoint is disabled.\n", "/debug/flags/v": "flags endpoint is disabled.\n"} {
+		if code, body := some.ask(t, "GET", p, "root", ""); code != 405 || body != want {
+			t.Errorf("%s: %d %q", p, code, body)
+		}
+	}
+}
+
+func executors(t *testing.T, w *world, path string) map[string]remotecommand.Executor {
+	t.Helper()
+	u, err := url.Parse(w.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overSPDY, err := remotecommand.NewSPDYExecutor(w.client(), "POST", u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overWS, err := remotecommand.NewWebSocketExecutor(w.client(), "GET", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What runtimes know themselves is passed on as it is.
+	v4, err := remotecommand.NewWebSocketExecutorForProtocols(w.client(), "GET", u.String(), "v4.channel.k8s.io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]remotecommand.Executor{"spdy": overSPDY, "websocket": overWS, "websocket v4": v4}
+}
+
+func TestExecAndAttach(t *testing.T) {
+	w := start(t, nil)
+	for path, want := range map[string]string{
+		"/exec/shop/web/web?command=cat&command=-&input=1&output=1": "c1 [cat -] hello",
+		"/attach/shop/web/u1/web?input=1&output=1":                  "attached to c1 hello",
+	} {
+		for name, e := range executors(t, w, path) {
+			if name == "websocket v4" { // it cannot tell the end of its input, so that cat would not end
+				continue
+			}
+			t.Run(name+path[:5], func(t *testing.T) {
+				var out bytes.Buffer
+				err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("hello"), Stdout: &out})
+				if err != nil || out.String() != want {
+					t.Errorf("%q, %v, want %q", out.String(), err, want)
+				}
+			})
+		}
+	}
+	for name, e := range executors(t, w, "/exec/shop/web/web?command=exit&command=3&output=1&error=1") {
+		t.Run(name+" exit code", func(t *testing.T) {
+			var out, stderr bytes.Buffer
+			err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: &out, Stderr: &stderr})
+			var exit utilexec.CodeExitError
+			if !errors.As(err, &exit) || exit.Code != 3 || stderr.String() != "oh no" {
+				t.Errorf("error %v, stderr %q", err, stderr.String())
+			}
+		})
+	}
+}
+
+func TestRuntimeWithoutStreaming(t *testing.T) {
+	w := start(t, nil)
+	w.runtime.err = grpcstatus.Error(codes.Unimplemented, "method Exec not implemented")
+	code, body := w.ask(t, "POST", "/exec/shop/web/web?output=1", "root", "")
+	if code != http.StatusNotImplemented || !strings.Contains(body, "no streaming server") {
+		t.Errorf("%d %q", code, body)
+	}
+}
+
+func TestPortForward(t *testing.T) {
+	w := start(t, nil)
+	u, err := url.Parse(w.url + "/portForward/shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, upgrader, err := spdy.RoundTripperFor(w.client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnel, err := portforward.NewSPDYOverWebsocketDialer(u, w.client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, dialer := range map[string]httpstream.Dialer{
+		"spdy": spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, u), "websocket": tunnel,
+	} {
+		t.Run(name, func(t *testing.T) {
+			stop, ready := make(chan struct{}), make(chan struct{})
+			f, err := portforward.New(dialer, []string{"0:8080"}, stop, ready, io.Discard, io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- f.ForwardPorts() }()
+			select {
+			case <-ready:
+			case err := <-done:
+				t.Fatal(err)
+			}
+			ports, err := f.GetPorts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fmt.Fprint(conn, "ping")
+			if p, err := io.ReadAll(conn); err != nil || string(p) != "s1:8080 says ping" {
+				t.Errorf("%q, %v", p, err)
+			}
+			close(stop)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A followed log comes as it is written, and ends with the container.
+func TestFollowLogs(t *testing.T) {
+	w := start(t, nil)
+	rt, err := rest.TransportFor(w.client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/containerLogs/shop/web/web?follow=true&tailLines=0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := rt.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	path := w.cfg.Observed.Get("u1").Newest("web").LogPath
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fmt.Fprintln(f, "2026-01-02T03:04:07Z stdout F three")
+	p := make([]byte, 6)
+	if _, err := io.ReadFull(res.Body, p); err != nil || string(p) != "three\n" {
+		t.Fatalf("%q, %v", p, err)
+	}
+}
+
+// What is published of a request says who asked, about which pod, and what became of it.
+func TestRequestsArePublished(t *testing.T) {
+	w := start(t, nil)
+	cur := w.bus.Subscribe(trace.FromNow)
+	w.ask(t, "GET", "/containerLogs/shop/web/web", "root", "")
+	w.ask(t, "GET", "/configz", "reader", "")
+	var got []string
+	for len(got) < 4 {
+		recs, _, err := cur.Next(t.Context(), make([]trace.Record, 0, 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range recs {
+			if e, ok := r.Event.(*trace.ServerRequest); ok {
+				got = append(got, fmt.Sprintf("%s %s %s %q %q %d %d", r.Edge, r.Pod, e.Path, e.User, e.Verdict, e.Code, e.Bytes))
+			}
+		}
+	}
+	want := []string{
+		`begin shop/web /containerLogs/shop/web/web "" "" 0 0`,
+		`end shop/web /containerLogs/shop/web/web "root" "allowed" 200 8`,
+		`begin  /configz "" "" 0 0`,
+		`end  /configz "reader" "forbidden" 403 82`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -1,0 +1,140 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/proxy"
+	translate "k8s.io/apiserver/pkg/util/proxy"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
+)
+
+// exec runs a command in a container and connects the client with it.
+//
+// Upstream: pkg/kubelet/server/server.go, getExec.
+func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
+	opts, err := remotecommand.NewOptions(r)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	if pod == nil {
+		fail(w, http.StatusNotFound, "pod does not exist")
+		return
+	}
+	name := r.PathValue("container")
+	id, err := s.running(r.Context(), pod, types.UID(r.PathValue("uid")), name)
+	if err == nil && id == "" {
+		err = fmt.Errorf("container not found (%q)", name)
+	}
+	if err != nil {
+		failRuntime(w, err)
+		return
+	}
+	answer, err := s.cfg.Runtime.Exec(r.Context(), &runtimeapi.ExecRequest{
+		ContainerId: id, Cmd: r.URL.Query()["command"],
+		Stdin: opts.Stdin, Stdout: opts.Stdout, Stderr: opts.Stderr, Tty: opts.TTY,
+	})
+	s.proxy(w, r, answer.GetUrl(), err, opts)
+}
+
+// attach connects the client with a container's main process.
+//
+// Upstream: getAttach; pkg/kubelet/kubelet_pods.go, GetAttach.
+func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
+	opts, err := remotecommand.NewOptions(r)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	if pod == nil {
+		fail(w, http.StatusNotFound, "pod does not exist")
+		return
+	}
+	name := r.PathValue("container")
+	c := spec(pod, name)
+	id, err := s.running(r.Context(), pod, types.UID(r.PathValue("uid")), name)
+	if err == nil && (id == "" || c == nil) {
+		err = fmt.Errorf("container %s not found in pod %s", name, fullName(pod))
+	}
+	if err != nil {
+		failRuntime(w, err)
+		return
+	}
+	// Whether it has a terminal was decided when it was made; the client only says what it would like.
+	answer, err := s.cfg.Runtime.Attach(r.Context(), &runtimeapi.AttachRequest{
+		ContainerId: id, Stdin: opts.Stdin, Stdout: opts.Stdout, Stderr: opts.Stderr && !c.TTY, Tty: c.TTY,
+	})
+	s.proxy(w, r, answer.GetUrl(), err, opts)
+}
+
+// proxy connects the client with the runtime's streaming server. WebSocket clients that tell the
+// end of single streams (version 5) are served here, since runtimes do not know that: it is SPDY from here on.
+func (s *Server) proxy(w http.ResponseWriter, r *http.Request, location string, err error, opts *remotecommand.Options) {
+	where, err := streamingURL(location, err)
+	if err != nil {
+		failRuntime(w, err)
+		return
+	}
+	if wsstream.IsWebSocketRequestWithStreamCloseProtocol(r) {
+		translate.NewStreamTranslatorHandler(where, nil, 0, translate.Options{
+			Stdin: opts.Stdin, Stdout: opts.Stdout, Stderr: opts.Stderr, Tty: opts.TTY,
+		}).ServeHTTP(w, r)
+		return
+	}
+	s.upgrade(where).ServeHTTP(w, r)
+}
+
+// upgrade returns a handler that passes an upgraded connection on as it is.
+func (s *Server) upgrade(where *url.URL) http.Handler {
+	return proxy.NewUpgradeAwareHandler(where, nil, false, true, responder{})
+}
+
+type responder struct{}
+
+// Error implements proxy.ErrorResponder.
+func (responder) Error(w http.ResponseWriter, r *http.Request, err error) {
+	requestOf(r.Context()).Reason = err.Error()
+	http.Error(w, err.Error(), http.StatusInternalServerError)
+}
+
+func streamingURL(location string, err error) (*url.URL, error) {
+	if err != nil {
+		return nil, err
+	}
+	where, err := url.Parse(location)
+	if err != nil || where.Host == "" {
+		return nil, fmt.Errorf("the container runtime's streaming URL %q is of no use", location)
+	}
+	return where, nil
+}
+
+// retryAfter is how long a runtime keeps a streaming request that nobody came for, in seconds.
+const retryAfter = 60
+
+// failRuntime answers with what the runtime said.
+//
+// Upstream: k8s.io/cri-streaming/pkg/streaming/errors.go, WriteError.
+func failRuntime(w http.ResponseWriter, err error) {
+	code := http.StatusInternalServerError
+	switch grpcstatus.Code(err) {
+	case codes.NotFound:
+		code = http.StatusNotFound
+	case codes.ResourceExhausted:
+		code = http.StatusTooManyRequests
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	case codes.Unimplemented:
+		code = http.StatusNotImplemented
+		err = fmt.Errorf("the container runtime has no streaming server: %w", err)
+	}
+	fail(w, code, err.Error())
+}

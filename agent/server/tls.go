@@ -1,0 +1,47 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// TLS is how the authenticated port is secured.
+type TLS struct {
+	// GetCertificate returns the serving certificate in force.
+	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// MinVersion is tlsMinVersion, as VersionTLS12, which is what "" means.
+	MinVersion string
+	// CipherSuites are tlsCipherSuites; none is Go's own choice.
+	CipherSuites []string
+}
+
+// config builds the TLS configuration. Clients' certificates are asked for and verified per
+// request, so that a client may come without, or with a token.
+func (t TLS) config() (*tls.Config, error) {
+	if t.GetCertificate == nil {
+		return nil, errors.New("server: Config.TLS.GetCertificate is missing")
+	}
+	c := &tls.Config{GetCertificate: t.GetCertificate, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
+	switch t.MinVersion {
+	case "", "VersionTLS12":
+	case "VersionTLS10":
+		c.MinVersion = tls.VersionTLS10
+	case "VersionTLS11":
+		c.MinVersion = tls.VersionTLS11
+	case "VersionTLS13":
+		c.MinVersion = tls.VersionTLS13
+	default:
+		return nil, fmt.Errorf("tlsMinVersion: %q is not known; VersionTLS10 to VersionTLS13 are", t.MinVersion)
+	}
+	known := append(tls.CipherSuites(), tls.InsecureCipherSuites()...)
+	for _, name := range t.CipherSuites {
+		i := slices.IndexFunc(known, func(s *tls.CipherSuite) bool { return s.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("tlsCipherSuites: %q is not known; crypto/tls has the names, as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", name)
+		}
+		c.CipherSuites = append(c.CipherSuites, known[i].ID)
+	}
+	return c, nil
+}
