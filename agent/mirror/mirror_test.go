@@ -88,7 +88,9 @@ func TestMirror(t *testing.T) {
 		node := types.UID("")
 		m, err := New(Config{
 			Client: api, Node: "n1", NodeUID: func() types.UID { return node }, Bus: rec.Bus(),
-			Changed: func(_ context.Context, uid types.UID, p *v1.Pod) { changed = append(changed, fmt.Sprintf("%s=%s", uid, p.UID)) },
+			Changed: func(_ context.Context, uid types.UID, p *v1.Pod) {
+				changed = append(changed, fmt.Sprintf("%s=%s", uid, p.UID))
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -73,7 +73,7 @@ func NewHTTP(c HTTPConfig) (*HTTP, error) {
 	case err != nil:
 		return nil, fmt.Errorf("http source: staticPodURL: %w", err)
 	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-		return nil, fmt.Errorf("http source: staticPodURL is %q: want http://... or https://...", c.URL)
+		return nil, fmt.Errorf("http source: staticPodURL is %q: want an http or https URL with a host", c.URL)
 	case c.Node == "":
 		return nil, errors.New("http source: the node's name is empty")
 	case c.Period < 0:

@@ -15,12 +15,9 @@ import (
 // ours reports whether the agent alone sets conditions of that type.
 // Upstream: pkg/kubelet/types/pod_status.go, PodConditionByKubelet.
 func ours(kind v1.PodConditionType) bool {
-	switch kind {
-	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
-		v1.PodResizeInProgress, v1.PodResizePending, v1.AllContainersRestarting:
-		return true
-	}
-	return false
+	return kind == v1.PodReady || kind == v1.ContainersReady || kind == v1.PodInitialized ||
+		kind == v1.PodReadyToStartContainers || kind == v1.PodScheduled ||
+		kind == v1.PodResizeInProgress || kind == v1.PodResizePending || kind == v1.AllContainersRestarting
 }
 
 // shared reports whether the agent and others set conditions of that type.

@@ -58,9 +58,8 @@ func (m *Manager) note(ctx context.Context, e *entry) {
 	if m.cfg.Client == nil || e.deleted {
 		return
 	}
-	now := time.Now()
 	if e.since.IsZero() {
-		e.since = now
+		e.since = time.Now()
 	}
 	e.span = trace.ForPod(trace.FromContext(ctx), pod.Ref(e.pod))
 	switch {
@@ -70,26 +69,16 @@ func (m *Manager) note(ctx context.Context, e *entry) {
 	case e.queued || e.api == nil:
 		return
 	}
-	m.enqueue(e, now)
+	m.enqueue(e)
 }
 
-func (m *Manager) enqueue(e *entry, now time.Time) {
+func (m *Manager) enqueue(e *entry) {
 	e.queued = true
 	m.queue = append(m.queue, e)
-	switch {
-	case m.fails > 0:
-		m.hold(e, trace.Wait{
-			For: trace.WaitBackoff, On: "the API server, to take statuses",
-			Detail: fmt.Sprintf("%d tries failed, next in %s", m.fails, max(m.resume.Sub(now), 0).Round(time.Millisecond)),
-		})
-	case e.next.After(now):
-		m.hold(e, trace.Wait{
-			For: trace.WaitBackoff, On: "the API server, to take the pod's status",
-			Detail: fmt.Sprintf("%d tries failed, next in %s", e.tries, e.next.Sub(now).Round(time.Millisecond)),
-		})
-	case m.busy >= m.cfg.Writers:
-		m.hold(e, trace.Wait{For: trace.WaitQueue, On: "writes of other pods' statuses", Detail: fmt.Sprintf("%d at a time", m.cfg.Writers)})
-	}
+	m.poke()
+}
+
+func (m *Manager) poke() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -98,7 +87,9 @@ func (m *Manager) enqueue(e *entry, now time.Time) {
 
 // hold begins the pod's wait, ready ends it.
 func (m *Manager) hold(e *entry, w trace.Wait) {
-	e.wait, e.waits = w, trace.Begin(m.cfg.Bus, e.span, w)
+	if e.wait.On == "" {
+		e.wait, e.waits = w, trace.Begin(m.cfg.Bus, e.span, w)
+	}
 }
 
 func (m *Manager) ready(e *entry) {
@@ -109,27 +100,39 @@ func (m *Manager) ready(e *entry) {
 }
 
 // pick takes from the queue what may be written now, and tells when to come again; zero is not before
-// something happens.
+// something happens. Who has to wait gets a wait.
 func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	writers := m.cfg.Writers
 	if m.fails > 0 {
 		writers = 1 // one finds out whether the API server is back
-		if m.resume.After(now) {
-			return nil, m.resume
+	}
+	later := func(t time.Time) {
+		if due.IsZero() || t.Before(due) {
+			due = t
 		}
 	}
 	m.queue = slices.DeleteFunc(m.queue, func(e *entry) bool {
 		switch {
 		case e.deleted:
 			return true
+		case m.fails > 0 && m.resume.After(now):
+			later(m.resume)
+			m.hold(e, trace.Wait{
+				For: trace.WaitBackoff, On: "the API server, to take statuses",
+				Detail: fmt.Sprintf("%d tries failed, next in %s", m.fails, m.resume.Sub(now).Round(time.Millisecond)),
+			})
+			return false
 		case e.next.After(now):
-			if due.IsZero() || e.next.Before(due) {
-				due = e.next
-			}
+			later(e.next)
+			m.hold(e, trace.Wait{
+				For: trace.WaitBackoff, On: "the API server, to take the pod's status",
+				Detail: fmt.Sprintf("%d tries failed, next in %s", e.tries, e.next.Sub(now).Round(time.Millisecond)),
+			})
 			return false
 		case m.busy >= writers:
+			m.hold(e, trace.Wait{For: trace.WaitQueue, On: "writes of other pods' statuses", Detail: fmt.Sprintf("%d at a time", writers)})
 			return false
 		}
 		m.ready(e)
@@ -174,13 +177,10 @@ func (m *Manager) done(e *entry, r result) {
 		m.answered()
 	}
 	if again && !e.deleted && e.api != nil {
-		m.enqueue(e, now)
+		m.enqueue(e)
 		return
 	}
-	select {
-	case m.wake <- struct{}{}:
-	default:
-	}
+	m.poke()
 }
 
 // answered notes that the API server is there. After a time without it nobody has to wait any more;

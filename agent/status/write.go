@@ -31,17 +31,17 @@ const (
 
 // job is what is written, as it was when the work began.
 type job struct {
-	uid            types.UID // the agent's
-	namespace      string
-	name           string
-	pod            *v1.Pod
-	api            *object
-	want           v1.PodStatus
-	version        uint64
-	since          time.Time
-	attempt        int
-	static, gone   bool
-	futile         string
+	uid          types.UID // the agent's
+	namespace    string
+	name         string
+	pod          *v1.Pod
+	api          *object
+	want         v1.PodStatus
+	version      uint64
+	since        time.Time
+	attempt      int
+	static, gone bool
+	futile       string
 }
 
 // work writes a pod's status, and then deletes the pod if it may go.
