@@ -63,7 +63,11 @@ func (*Plugin) Version(volume.Spec) (string, error) { return "", nil }
 func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
 	src := s.Volume.ConfigMap
 	optional := src.Optional != nil && *src.Optional
-	obj, err := p.cfg.Objects.ConfigMap(ctx, s.Pod.Namespace, src.Name)
+	var obj *v1.ConfigMap
+	err := volume.Idle(ctx, func() (err error) {
+		obj, err = p.cfg.Objects.ConfigMap(ctx, s.Pod.Namespace, src.Name)
+		return err
+	})
 	switch {
 	case apierrors.IsNotFound(err) && optional:
 		obj = &v1.ConfigMap{}

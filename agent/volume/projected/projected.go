@@ -120,7 +120,11 @@ func fields(src *v1.ProjectedVolumeSource) (items []v1.DownwardAPIVolumeFile) {
 
 // SetUp implements volume.Plugin.
 func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
-	set, err := p.collect(ctx, s)
+	var set files.Set
+	err := volume.Idle(ctx, func() (err error) {
+		set, err = p.collect(ctx, s)
+		return err
+	})
 	if err != nil {
 		return criconfig.Volume{}, err
 	}

@@ -1,0 +1,76 @@
+package subpath
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// clean removes the mounts in root, of all volumes: of one container, or of all if container is
+// "". Directories go when they are empty.
+//
+// Upstream: pkg/volume/util/subpath/subpath_linux.go, doCleanSubPaths.
+func clean(root, container string) error {
+	volumes, err := names(root)
+	if err != nil || volumes == nil {
+		return err
+	}
+	var errs []error
+	for _, v := range volumes {
+		containers := []string{container}
+		if container == "" {
+			if containers, err = names(filepath.Join(root, v)); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		for _, c := range containers {
+			errs = append(errs, cleanContainer(filepath.Join(root, v, c)))
+		}
+		errs = append(errs, removeEmpty(filepath.Join(root, v)))
+	}
+	return errors.Join(append(errs, removeEmpty(root))...)
+}
+
+func cleanContainer(dir string) error {
+	mounts, err := names(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range mounts {
+		at := filepath.Join(dir, name)
+		if err := unmountAll(at, 0); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		// Never more than an empty directory or the file that was mounted on.
+		if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, removeEmpty(dir))...)
+}
+
+// names lists a directory, without looking at what is mounted there; nil if it is not there.
+func names(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	return f.Readdirnames(-1)
+}
+
+// removeEmpty removes a directory, unless something is in it.
+func removeEmpty(dir string) error {
+	err := os.Remove(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package subpath
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// openBeneath opens what rel is below base, for its place only. Links are followed as long as
+// they stay beneath base; other mounts below it are entered.
+func openBeneath(base *os.File, rel string) (*os.File, error) {
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, // which has an automount happen
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	fd, err := retry(base, rel, &how)
+	if errors.Is(err, unix.ENOTDIR) {
+		how.Flags &^= unix.O_DIRECTORY
+		fd, err = retry(base, rel, &how)
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open beneath the volume", Path: rel, Err: err}
+	}
+	return os.NewFile(uintptr(fd), rel), nil
+}
+
+// retry repeats what the kernel gives up because something was renamed meanwhile.
+func retry(base *os.File, rel string, how *unix.OpenHow) (fd int, err error) {
+	for range 64 {
+		fd, err = unix.Openat2(int(base.Fd()), rel, how)
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	return fd, err
+}
+
+// makeBeneath makes the directories of rel that are missing, with a mode.
+//
+// Upstream: pkg/volume/util/subpath/subpath_linux.go, doSafeMakeDir.
+func makeBeneath(base *os.File, rel string, mode os.FileMode) error {
+	elements := strings.Split(rel, "/")
+	for i := range elements {
+		below := path.Join(elements[:i+1]...)
+		f, err := openBeneath(base, below)
+		if err == nil {
+			_ = f.Close()
+			continue
+		}
+		if !errors.Is(err, unix.ENOENT) {
+			return err
+		}
+		parent, err := openBeneath(base, path.Join(".", path.Join(elements[:i]...)))
+		if err != nil {
+			return err
+		}
+		err = makeIn(parent, elements[i], mode)
+		_ = parent.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeIn makes one directory. What somebody else makes there at the same time is left as it is.
+func makeIn(parent *os.File, name string, mode os.FileMode) error {
+	bits := uint32(mode.Perm())
+	if mode&os.ModeSetgid != 0 {
+		bits |= unix.S_ISGID
+	}
+	if err := unix.Mkdirat(int(parent.Fd()), name, uint32(mode.Perm())); err != nil {
+		return &os.PathError{Op: "mkdir", Path: name, Err: err}
+	}
+	fd, err := unix.Openat(int(parent.Fd()), name, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open the new directory", Path: name, Err: err}
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	if err := unix.Fchmod(fd, bits); err != nil {
+		return &os.PathError{Op: "chmod", Path: name, Err: err} // the umask may have taken bits away
+	}
+	return nil
+}
+
+// openVolume opens the volume itself, which the agent vouches for.
+func openVolume(dir string) (*os.File, os.FileMode, error) {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, 0, &os.PathError{Op: "open volume", Path: dir, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, 0, err
+	}
+	return f, info.Mode(), nil
+}
+
+// local checks a subPath's form and gives it its one spelling.
+func local(sub string) (string, error) {
+	clean := filepath.Clean(sub)
+	if !filepath.IsLocal(sub) || strings.Contains("/"+sub+"/", "/../") {
+		return "", fmt.Errorf("subPath %q must be relative and must not contain '..'", sub)
+	}
+	return clean, nil
+}
