@@ -170,18 +170,18 @@ func TestReadyAtOnce(t *testing.T) {
 		w.p.Changed("u")
 		w.p.Changed("u")
 		time.Sleep(350 * time.Millisecond)
-		w.expect("early ones", "0s readiness, 100ms readiness, 300ms readiness")
+		w.expect("early ones", "0s readiness, 25ms readiness, 75ms readiness, 175ms readiness")
 		if w.p.Ready(pod, c, "1") {
 			t.Error("ready while its probe fails")
 		}
 		w.answer(Readiness, success(""))
 		time.Sleep(15 * time.Second)
-		w.expect("then each period", "700ms readiness, 10.7s readiness")
+		w.expect("then each period", "375ms readiness, 10.375s readiness")
 		if !w.p.Ready(pod, c, "containerd://1") {
 			t.Error("not ready while its probe succeeds")
 		}
 		updates, events := w.told()
-		if d := cmp.Diff([]string{"700ms readiness success of web 1"}, updates); d != "" {
+		if d := cmp.Diff([]string{"375ms readiness success of web 1"}, updates); d != "" {
 			t.Error(d)
 		}
 		if events != nil {
@@ -271,7 +271,7 @@ func TestStartupGates(t *testing.T) {
 		w.p.Began("u", "web", "containerd://1")
 		w.p.Changed("u") // the runtime's news is late
 		time.Sleep(1500 * time.Millisecond)
-		w.expect("startup alone", "0s startup, 100ms startup, 300ms startup, 700ms startup, 1s startup")
+		w.expect("startup alone", "0s startup, 25ms startup, 75ms startup, 175ms startup, 375ms startup, 775ms startup, 1s startup")
 		if w.p.Started(pod, c, "1") || w.p.Ready(pod, c, "1") {
 			t.Error("started, or ready, before its startup probe succeeded")
 		}

@@ -12,7 +12,7 @@ import (
 // The distance of early attempts from the one before doubles from these. Commands cost the
 // node more than connections.
 const (
-	lookSoon     = 100 * time.Millisecond
+	lookSoon     = 25 * time.Millisecond
 	lookSoonExec = 500 * time.Millisecond
 )
 

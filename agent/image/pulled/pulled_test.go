@@ -1,6 +1,7 @@
 package pulled
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
@@ -142,6 +144,12 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+type present []*runtimeapi.Image
+
+func (p present) ListImages(context.Context, *runtimeapi.ListImagesRequest, ...grpc.CallOption) (*runtimeapi.ListImagesResponse, error) {
+	return &runtimeapi.ListImagesResponse{Images: p}, nil
+}
+
 func TestSettleAndPrune(t *testing.T) {
 	root := t.TempDir()
 	s := open(t, root, "")
@@ -153,7 +161,9 @@ func TestSettleAndPrune(t *testing.T) {
 	s.Failed(app)
 	s = open(t, root, "") // the agent was killed meanwhile
 	must(t, s, "perhaps pulled", app, true)
-	s.Settle([]*runtimeapi.Image{{Id: "sha256:2"}, {Id: id, RepoTags: []string{app}}})
+	if err := s.Settle(t.Context(), present{{Id: "sha256:2"}, {Id: id, RepoTags: []string{app}}}); err != nil {
+		t.Fatal(err)
+	}
 	must(t, s, "pulled by nobody knows whom", app, true)
 	if left, err := list(s.pulling); err != nil || len(left) != 0 {
 		t.Errorf("left %v, %v", left, err)

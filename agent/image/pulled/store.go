@@ -1,6 +1,7 @@
 package pulled
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,12 +9,18 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
+
+// Images tells which images there are. runtimeapi.ImageServiceClient satisfies it.
+type Images interface {
+	ListImages(context.Context, *runtimeapi.ListImagesRequest, ...grpc.CallOption) (*runtimeapi.ListImagesResponse, error)
+}
 
 // Store is the records of one root directory. It is safe for concurrent use; no other
 // process may write there.
@@ -44,21 +51,28 @@ func Open(rootDir string, policy Policy, bus *trace.Bus) (*Store, error) {
 
 // Settle makes records of the pulls that were under way when an earlier agent ended and
 // whose images are there. With what credentials is not known, so the next pod that wants one
-// shows its own. Call it once, before pulls begin.
+// shows its own. Call it once, before pulls begin. Images are asked for only if need be.
 //
 // Upstream: pkg/kubelet/images/pullmanager/image_pull_manager.go, initialize.
-func (s *Store) Settle(images []*runtimeapi.Image) {
+func (s *Store) Settle(ctx context.Context, service Images) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	paths, err := list(s.pulling)
 	s.complain(err)
+	if len(paths) == 0 {
+		return nil
+	}
+	resp, err := service.ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	if err != nil {
+		return fmt.Errorf("images that were being pulled: %w", err)
+	}
 	for _, path := range paths {
 		var in intent
 		if ok, err := read(path, "ImagePullIntent", &in, &in.TypeMeta); err != nil || !ok {
 			s.complain(err)
 			continue
 		}
-		for _, img := range images {
+		for _, img := range resp.GetImages() {
 			if !slices.Contains(img.GetRepoTags(), in.Image) && !slices.Contains(img.GetRepoDigests(), in.Image) {
 				continue
 			}
@@ -69,6 +83,7 @@ func (s *Store) Settle(images []*runtimeapi.Image) {
 			s.complain(remove(path))
 		}
 	}
+	return nil
 }
 
 // Begin implements image.Records.
