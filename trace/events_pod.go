@@ -119,6 +119,7 @@ const (
 	WaitPod       WaitKind = "pod"        // an earlier pod of the same full name to be gone
 	WaitAttach    WaitKind = "attach"     // a volume to be attached to the node
 	WaitObject    WaitKind = "object"     // an object of the API server to be fetched
+	WaitApproval  WaitKind = "approval"   // a certificate signing request to be approved
 )
 
 // Gate is what a stepping client told the gate before an action.
