@@ -1,0 +1,169 @@
+package certs
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha512"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/certificate"
+	"k8s.io/client-go/util/keyutil"
+	"k8s.io/klog/v2"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
+)
+
+const (
+	clientPair = "kubelet-client"         // kubelet-client-current.pem
+	pendingKey = "kubelet-client.key.tmp" // the key of a request that is not signed yet
+)
+
+// unusable says why a kubeconfig gives no identity; nil when it does.
+//
+// Upstream: pkg/kubelet/certificate/bootstrap/bootstrap.go, isClientConfigStillValid.
+func unusable(path string) error {
+	cfg, err := kubeclient.Load(path)
+	if err != nil {
+		return err
+	}
+	if cfg.CertFile == "" && len(cfg.CertData) == 0 {
+		return fmt.Errorf("kubeconfig %s names no client certificate", path)
+	}
+	return kubeclient.Expired(cfg, time.Now())
+}
+
+// bootstrap asks for a client certificate with the bootstrap kubeconfig's identity, stores it and writes the kubeconfig. What may
+// pass is tried again until ctx ends; what will not, as a token that is not accepted, is an error.
+//
+// Upstream: pkg/kubelet/certificate/bootstrap/bootstrap.go, LoadClientCert.
+func bootstrap(ctx context.Context, cfg ClientConfig) error {
+	restCfg, err := kubeclient.Load(cfg.BootstrapKubeconfig)
+	if err != nil {
+		return fmt.Errorf("bootstrap: %w", err)
+	}
+	store, err := certificate.NewFileStoreWithLogger(klog.Logger{}, clientPair, cfg.Dir, cfg.Dir, "", "")
+	if err != nil {
+		return fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)
+	}
+	keyPath := filepath.Join(cfg.Dir, pendingKey)
+	keyPEM, _, err := keyutil.LoadOrGenerateKeyFile(keyPath) // the same over restarts: so is the request
+	if err != nil {
+		return fmt.Errorf("key of the signing request: %w", err)
+	}
+	client, done, err := cfg.client(restCfg, nil)
+	if err != nil {
+		return fmt.Errorf("bootstrap: %w", err)
+	}
+	defer done()
+	again := &rotator{what: "client", bus: cfg.Bus}
+	var certPEM []byte
+	for pause := firstBackoff / 4; ; pause = min(2*pause, maxBackoff) {
+		if certPEM, err = request(ctx, cfg, client, keyPEM); err == nil {
+			break
+		}
+		if err := final(err, cfg.BootstrapKubeconfig); err != nil {
+			return err
+		}
+		if ctx.Err() != nil || !again.waitAgain(ctx, pause, err) {
+			return fmt.Errorf("bootstrap: %w", err)
+		}
+	}
+	if _, err := store.Update(certPEM, keyPEM); err != nil {
+		return fmt.Errorf("store the client certificate: %w", err)
+	}
+	if err := os.Remove(keyPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("key of the signing request: %w", err)
+	}
+	return writeKubeconfig(restCfg, cfg.Kubeconfig, store.CurrentPath())
+}
+
+// final returns an error that trying again does not mend.
+func final(err error, path string) error {
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("bootstrap: the API server does not accept the token in %s: it may be expired; make a new one: %w", path, err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("bootstrap: the token in %s may not ask for certificates: bind its group to system:node-bootstrapper: %w", path, err)
+	}
+	return nil
+}
+
+// request has the node's client certificate signed.
+func request(ctx context.Context, cfg ClientConfig, client kubernetes.Interface, keyPEM []byte) ([]byte, error) {
+	key, err := keyutil.ParsePrivateKeyPEM(keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("key of the signing request: %w", err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, errors.New("key of the signing request: it cannot sign")
+	}
+	name := subject(cfg.NodeName)
+	csrPEM, err := cert.MakeCSR(key, &name, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make the signing request: %w", err)
+	}
+	usages := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
+	if _, ok := key.(*rsa.PrivateKey); ok {
+		usages = append(usages, certificatesv1.UsageKeyEncipherment)
+	}
+	called, err := requestName(signer.Public(), name, usages)
+	if err != nil {
+		return nil, err
+	}
+	return signed(ctx, cfg.Bus, client, csrPEM, called, certificatesv1.KubeAPIServerClientKubeletSignerName, usages, key)
+}
+
+// requestName is the same for the same key, so that a request is found again after a restart.
+func requestName(public crypto.PublicKey, name pkix.Name, usages []certificatesv1.KeyUsage) (string, error) {
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return "", fmt.Errorf("encode the public key: %w", err)
+	}
+	parts := [][]byte{der, []byte(name.CommonName)}
+	for _, o := range name.Organization {
+		parts = append(parts, []byte(o))
+	}
+	for _, u := range usages {
+		parts = append(parts, []byte(u))
+	}
+	hash := sha512.New512_256()
+	for _, p := range parts {
+		fmt.Fprint(hash, base64.RawURLEncoding.EncodeToString(p), "|")
+	}
+	return "node-csr-" + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)), nil
+}
+
+// writeKubeconfig writes a kubeconfig of the bootstrap's server whose certificate is the pair in pemPath.
+func writeKubeconfig(boot *rest.Config, path, pemPath string) error {
+	cluster := &clientcmdapi.Cluster{Server: boot.Host, InsecureSkipTLSVerify: boot.Insecure, CertificateAuthority: boot.CAFile, TLSServerName: boot.ServerName}
+	if boot.CAFile == "" {
+		cluster.CertificateAuthorityData = boot.CAData
+	}
+	err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"default-cluster": cluster},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"default-auth": {ClientCertificate: pemPath, ClientKey: pemPath}},
+		Contexts:       map[string]*clientcmdapi.Context{"default-context": {Cluster: "default-cluster", AuthInfo: "default-auth", Namespace: "default"}},
+		CurrentContext: "default-context",
+	}, path)
+	if err != nil {
+		return fmt.Errorf("write kubeconfig %s: %w", path, err)
+	}
+	return nil
+}

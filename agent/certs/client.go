@@ -1,0 +1,149 @@
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/certificate"
+	"k8s.io/klog/v2"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// ClientConfig says where a client certificate is or comes from.
+type ClientConfig struct {
+	Kubeconfig          string // --kubeconfig: read, or written after a bootstrap.
+	BootstrapKubeconfig string // --bootstrap-kubeconfig; empty is none.
+	Dir                 string // --cert-dir.
+	NodeName            string
+	Rotate              bool // rotateCertificates
+	UserAgent           string
+	Bus                 *trace.Bus
+
+	// dial makes the client of signing requests; nil is a real one.
+	dial func(kubeclient.Config) (kubernetes.Interface, func(), error)
+}
+
+func (c *ClientConfig) client(restCfg *rest.Config, current func() *tls.Certificate) (kubernetes.Interface, func(), error) {
+	cfg := kubeclient.Config{REST: restCfg, Certificate: current, UserAgent: c.UserAgent, Bus: c.Bus}
+	if c.dial != nil {
+		return c.dial(cfg)
+	}
+	return kubeclient.One(cfg, "certs")
+}
+
+// ClientCerts is who the node is to the API server.
+type ClientCerts struct {
+	// REST is for kubeclient.Config.REST.
+	REST *rest.Config
+	rot  *rotator // nil when nothing is renewed
+}
+
+// Client returns the identity that the kubeconfig names. When there is none, or its certificate is expired, and a bootstrap kubeconfig is
+// given, a certificate is asked for with that; this waits until it is approved, or ctx ends. Errors say what to do.
+//
+// Upstream: cmd/kubelet/app/server.go, buildKubeletClientConfig.
+func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
+	if cfg.Kubeconfig == "" {
+		return nil, errors.New("no kubeconfig: give --kubeconfig")
+	}
+	if cfg.BootstrapKubeconfig != "" {
+		if why := unusable(cfg.Kubeconfig); why != nil {
+			trace.Point(cfg.Bus, trace.FromContext(ctx), trace.Decision{
+				By: "certs", Subject: "client certificate", Verdict: "bootstrap", Reason: why.Error(),
+				Inputs: []trace.KV{{K: "bootstrap-kubeconfig", V: cfg.BootstrapKubeconfig}},
+			})
+			if err := bootstrap(ctx, cfg); err != nil {
+				return nil, err
+			}
+		}
+	}
+	restCfg, err := kubeclient.Load(cfg.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	hasCert := restCfg.CertFile != "" || len(restCfg.CertData) > 0
+	if !cfg.Rotate || !hasCert {
+		if err := kubeclient.Expired(restCfg, time.Now()); err != nil {
+			return nil, fmt.Errorf("kubeconfig %s: %w", cfg.Kubeconfig, err)
+		}
+		return &ClientCerts{REST: restCfg}, nil
+	}
+	return rotating(cfg, restCfg)
+}
+
+// rotating takes the certificate over from the store, or from the kubeconfig, whose own is replaced soon.
+func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
+	store, err := certificate.NewFileStoreWithLogger(klog.Logger{}, clientPair, cfg.Dir, cfg.Dir, restCfg.CertFile, restCfg.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)
+	}
+	c := &ClientCerts{REST: rest.AnonymousClientConfig(restCfg)}
+	c.rot = &rotator{
+		what: "client", signer: certificatesv1.KubeAPIServerClientKubeletSignerName, store: store, bus: cfg.Bus,
+		usages:   []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		template: func() *x509.CertificateRequest { return &x509.CertificateRequest{Subject: subject(cfg.NodeName)} },
+		client: func() (kubernetes.Interface, func(), error) {
+			return cfg.client(c.REST, c.Current)
+		},
+	}
+	if cfg.BootstrapKubeconfig != "" {
+		c.rot.revive = func(ctx context.Context) error { return bootstrap(ctx, cfg) }
+	}
+	if err := c.rot.load(); err != nil {
+		if _, none := errors.AsType[*certificate.NoCertKeyError](err); !none && len(restCfg.CertData) == 0 {
+			return nil, fmt.Errorf("client certificate in %s: %w", cfg.Dir, err)
+		}
+		pair, err := tls.X509KeyPair(restCfg.CertData, restCfg.KeyData)
+		if err != nil {
+			return nil, fmt.Errorf("kubeconfig %s: client certificate: %w", cfg.Kubeconfig, err)
+		}
+		c.rot.current.Store(&pair)
+		c.rot.borrowed.Store(true)
+	}
+	leaf := c.rot.current.Load().Leaf
+	if now := time.Now(); now.After(leaf.NotAfter) {
+		return nil, fmt.Errorf("client certificate of %s was valid until %s: give --bootstrap-kubeconfig with a valid token to get a new one",
+			leaf.Subject.CommonName, leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return c, nil
+}
+
+// Certificate is for kubeclient.Config.Certificate: nil when the kubeconfig's is used as it is.
+func (c *ClientCerts) Certificate() func() *tls.Certificate {
+	if c.rot == nil {
+		return nil
+	}
+	return c.Current
+}
+
+// Current is the certificate to show now; nil when it is not kept here.
+func (c *ClientCerts) Current() *tls.Certificate {
+	if c.rot == nil {
+		return nil
+	}
+	return c.rot.current.Load()
+}
+
+// Run renews the certificate until ctx ends. rotated is called after each renewal, to open new connections.
+func (c *ClientCerts) Run(ctx context.Context, rotated func()) error {
+	if c.rot == nil {
+		<-ctx.Done()
+		return nil
+	}
+	c.rot.rotated = rotated
+	return c.rot.run(ctx)
+}
+
+func subject(node string) pkix.Name {
+	return pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
+}

@@ -1,0 +1,63 @@
+package certs
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// files is a pair in files that somebody else renews. It is read again when a handshake finds the files changed; while the new pair is no
+// good, as between the writing of the two, the old one stays.
+type files struct {
+	certFile, keyFile string
+	bus               *trace.Bus
+
+	mu      sync.Mutex
+	pair    *tls.Certificate
+	stamp   string // of the files that pair is of
+	refused string // stamp of the files that were no good
+}
+
+func (f *files) get() (*tls.Certificate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	stamp, err := f.look()
+	if err == nil && f.pair != nil && (stamp == f.stamp || stamp == f.refused) {
+		return f.pair, nil
+	}
+	if err == nil {
+		var pair tls.Certificate
+		if pair, err = tls.LoadX509KeyPair(f.certFile, f.keyFile); err == nil {
+			f.pair, f.stamp, f.refused = &pair, stamp, ""
+			return f.pair, nil
+		}
+		err = fmt.Errorf("%s, %s: %w", f.certFile, f.keyFile, err)
+	}
+	if f.pair == nil {
+		return nil, err
+	}
+	if stamp == "" {
+		stamp = "missing"
+	}
+	if f.refused != stamp {
+		f.refused = stamp
+		trace.Point(f.bus, trace.Span{}, trace.Log{Level: "warn", Message: "the new serving certificate is no good; the old one stays", Attrs: []trace.KV{{K: "error", V: err.Error()}}})
+	}
+	return f.pair, nil
+}
+
+// look is when the files changed last, and their sizes.
+func (f *files) look() (string, error) {
+	var stamp string
+	for _, path := range []string{f.certFile, f.keyFile} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		stamp += fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size(), " ")
+	}
+	return stamp, nil
+}

@@ -1,0 +1,257 @@
+package certs
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math"
+	mathrand "math/rand/v2"
+	"net"
+	"sync/atomic"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/certificate"
+	"k8s.io/client-go/util/certificate/csr"
+	"k8s.io/client-go/util/keyutil"
+	"k8s.io/klog/v2"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// approvalTimeout is how long a signing request may wait before a new one is made.
+const approvalTimeout = 15 * time.Minute
+
+const (
+	firstBackoff = 2 * time.Second
+	maxBackoff   = 32 * time.Second
+)
+
+// rotator keeps one certificate current.
+//
+// Upstream: client-go/util/certificate/certificate_manager.go. Its manager looks every second; this one sleeps.
+type rotator struct {
+	what     string // "client" or "serving", for people
+	signer   string
+	usages   []certificatesv1.KeyUsage
+	template func() *x509.CertificateRequest // nil while nothing can be asked for
+	store    certificate.Store
+	client   func() (c kubernetes.Interface, done func(), err error)
+	revive   func(context.Context) error // gets another when this one is expired and cannot renew itself; nil where nothing can
+	rotated  func()
+	bus      *trace.Bus
+
+	current  atomic.Pointer[tls.Certificate] // nil before the first
+	borrowed atomic.Bool                     // current is not of the store: it is to be replaced at once
+	changed  chan struct{}                   // the template may be another
+}
+
+// load takes what the store has, if anything.
+func (r *rotator) load() error {
+	cert, err := r.store.Current()
+	if err != nil {
+		return err
+	}
+	r.current.Store(cert)
+	return nil
+}
+
+// run renews the certificate when it is due, until ctx ends.
+func (r *rotator) run(ctx context.Context) error {
+	var (
+		pause time.Duration
+		of    *tls.Certificate // whose deadline it is
+		when  time.Time
+	)
+	for {
+		now, current := time.Now(), r.current.Load()
+		if current != of || when.IsZero() {
+			of, when = current, deadline(current, now)
+		}
+		template := r.template()
+		reason := r.due(template, current, when, now)
+		if reason == "" || template == nil {
+			d := time.Duration(math.MaxInt64)
+			if template != nil {
+				d = when.Sub(now)
+			}
+			if !r.sleep(ctx, d) {
+				return nil
+			}
+			continue
+		}
+		r.decide(ctx, reason)
+		err := r.obtain(ctx, template)
+		if err != nil && current != nil && now.After(current.Leaf.NotAfter) && ctx.Err() == nil {
+			err = r.recover(ctx, current, err)
+		}
+		if err == nil {
+			pause = 0
+			r.rotated()
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		pause = min(max(2*pause, firstBackoff), maxBackoff)
+		if !r.waitAgain(ctx, pause, err) {
+			return nil
+		}
+	}
+}
+
+// recover gets another certificate in another way than by the expired one.
+func (r *rotator) recover(ctx context.Context, expired *tls.Certificate, err error) error {
+	err = fmt.Errorf("it is expired since %s: %w", expired.Leaf.NotAfter.UTC().Format(time.RFC3339), err)
+	if r.revive == nil {
+		return err
+	}
+	r.decide(ctx, err.Error())
+	if again := r.revive(ctx); again != nil {
+		return errors.Join(err, again)
+	}
+	return r.load()
+}
+
+// due says why the certificate must be replaced; "" when it need not.
+func (r *rotator) due(template *x509.CertificateRequest, current *tls.Certificate, when, now time.Time) string {
+	switch {
+	case template == nil:
+		return ""
+	case current == nil:
+		return "there is none"
+	case r.borrowed.Load():
+		return "the one in the kubeconfig is not the node's own"
+	case !covers(current.Leaf, template):
+		return "the node's names or addresses are others"
+	case !now.Before(when):
+		return fmt.Sprintf("it is valid until %s", current.Leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return ""
+}
+
+func (r *rotator) decide(ctx context.Context, reason string) {
+	d := trace.Decision{By: "certs", Subject: r.what + " certificate", Verdict: "renew", Reason: reason}
+	trace.Point(r.bus, trace.FromContext(ctx), d)
+}
+
+// waitAgain pauses after err; false when ctx ended.
+func (r *rotator) waitAgain(ctx context.Context, d time.Duration, err error) bool {
+	d += mathrand.N(d/10 + 1) //nolint:gosec // spreads tries
+	w := trace.Wait{For: trace.WaitBackoff, On: r.what + " certificate", Detail: "again in " + d.Round(time.Millisecond).String() + ": " + err.Error()}
+	span := trace.Begin(r.bus, trace.FromContext(ctx), w)
+	defer trace.End(r.bus, span, w)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sleep waits for d or a changed template; false when ctx ended.
+func (r *rotator) sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(max(d, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.changed:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// obtain makes a key, has its certificate signed and stores both.
+func (r *rotator) obtain(ctx context.Context, template *x509.CertificateRequest) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("make a key: %w", err)
+	}
+	request, err := cert.MakeCSRFromTemplate(key, template)
+	if err != nil {
+		return fmt.Errorf("make the signing request: %w", err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("encode the key: %w", err)
+	}
+	keyPEM := pem.EncodeToMemory(&pem.Block{Type: keyutil.ECPrivateKeyBlockType, Bytes: der})
+	client, done, err := r.client()
+	if err != nil {
+		return err
+	}
+	defer done()
+	certPEM, err := signed(ctx, r.bus, client, request, "", r.signer, r.usages, key)
+	if err != nil {
+		return fmt.Errorf("%s certificate: %w", r.what, err)
+	}
+	return r.take(certPEM, keyPEM)
+}
+
+func (r *rotator) take(certPEM, keyPEM []byte) error {
+	cert, err := r.store.Update(certPEM, keyPEM)
+	if err != nil {
+		return fmt.Errorf("store the %s certificate: %w", r.what, err)
+	}
+	r.borrowed.Store(false)
+	r.current.Store(cert)
+	return nil
+}
+
+// signed has a request signed: it is made, or the one of that name taken up again, and waited for.
+func signed(ctx context.Context, bus *trace.Bus, client kubernetes.Interface, request []byte, name, signer string, usages []certificatesv1.KeyUsage, key any) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, approvalTimeout, fmt.Errorf("nobody approved the signing request within %s", approvalTimeout))
+	defer cancel()
+	ctx = klog.NewContext(ctx, klog.Logger{}) // what happens is published here
+	name, uid, err := csr.RequestCertificateWithContext(ctx, client, request, name, signer, nil, usages, key)
+	if err != nil {
+		return nil, fmt.Errorf("make the signing request: %w", err)
+	}
+	w := trace.Wait{For: trace.WaitApproval, On: "signing request " + name, Detail: "kubectl certificate approve " + name}
+	span := trace.Begin(bus, trace.FromContext(ctx), w)
+	defer trace.End(bus, span, w)
+	certPEM, err := csr.WaitForCertificate(trace.ContextWith(ctx, span), client, name, uid)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, fmt.Errorf("signing request %s: %w", name, err)
+	}
+	return certPEM, nil
+}
+
+// deadline is when a certificate is to be renewed: after 70 to 90 per cent of its life.
+func deadline(c *tls.Certificate, now time.Time) time.Time {
+	if c == nil || c.Leaf == nil {
+		return now
+	}
+	life := c.Leaf.NotAfter.Sub(c.Leaf.NotBefore)
+	return c.Leaf.NotBefore.Add(time.Duration(float64(life) * (0.7 + 0.2*mathrand.Float64()))) //nolint:gosec // spreads renewals
+}
+
+// covers says whether a certificate is for all that the template asks for.
+func covers(leaf *x509.Certificate, template *x509.CertificateRequest) bool {
+	if leaf.Subject.CommonName != template.Subject.CommonName || !hasAll(leaf.DNSNames, template.DNSNames) || !hasAll(leaf.Subject.Organization, template.Subject.Organization) {
+		return false
+	}
+	return hasAll(texts(leaf.IPAddresses), texts(template.IPAddresses))
+}
+
+func texts(ips []net.IP) []string {
+	out := make([]string, 0, len(ips))
+	for _, ip := range ips {
+		out = append(out, ip.String())
+	}
+	return out
+}
