@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +25,7 @@ import (
 // fakeAPI has mirror pods. It shows them to the manager when told to.
 type fakeAPI struct {
 	corev1.PodInterface
+	mu    sync.Mutex
 	pods  map[string]*v1.Pod
 	calls []string
 	fail  error
@@ -33,11 +35,15 @@ type fakeAPI struct {
 func (f *fakeAPI) Pods(string) corev1.PodInterface { return f }
 
 func (f *fakeAPI) Get(_ context.Context, name string, _ metav1.GetOptions) (*v1.Pod, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.calls = append(f.calls, "get "+name)
 	return f.pods[name].DeepCopy(), nil
 }
 
 func (f *fakeAPI) Create(_ context.Context, p *v1.Pod, _ metav1.CreateOptions) (*v1.Pod, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	o := p.OwnerReferences[0]
 	f.calls = append(f.calls, fmt.Sprintf("create %s %s by %s %s %s", p.Name, p.Annotations[pod.AnnotationMirror], o.Kind, o.Name, o.UID))
 	if f.fail != nil {
@@ -54,6 +60,8 @@ func (f *fakeAPI) Create(_ context.Context, p *v1.Pod, _ metav1.CreateOptions) (
 }
 
 func (f *fakeAPI) Delete(_ context.Context, name string, o metav1.DeleteOptions) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.calls = append(f.calls, fmt.Sprintf("delete %s %s grace=%d", name, *o.Preconditions.UID, *o.GracePeriodSeconds))
 	switch p := f.pods[name]; {
 	case p == nil:
@@ -102,6 +110,8 @@ func TestMirror(t *testing.T) {
 			t.Helper()
 			do()
 			synctest.Wait()
+			api.mu.Lock()
+			defer api.mu.Unlock()
 			got := slices.Concat(api.calls, changed)
 			api.calls, changed = nil, nil
 			if d := cmp.Diff(want, got, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); d != "" {
@@ -137,10 +147,13 @@ func TestMirror(t *testing.T) {
 		step("an orphan", m.Complete, "delete a m4 grace=0")
 		step("API gone", func() { api.fail = errors.New("refused"); m.Add(static("b", "h3")) }, "create b h3 by Node n1 nu")
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		api.mu.Lock()
 		if n := len(api.calls); n < 20 || n > 50 {
 			t.Errorf("%d tries in 10 minutes, want one in 15 to 30 s", n)
 		}
 		api.fail, api.calls = nil, nil
+		api.mu.Unlock()
 		step("API back", func() { time.Sleep(time.Minute) }, "create b h3 by Node n1 nu", "h3=m5")
 		cancel()
 		if err := <-done; err != nil {

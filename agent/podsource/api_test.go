@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +25,7 @@ import (
 // fakeAPI answers lists and watches as scripted, and notes what was asked.
 type fakeAPI struct {
 	corev1.PodInterface
+	mu     sync.Mutex
 	asked  []string
 	list   func() (*v1.PodList, error)
 	errs   []error // what the next watches fail with; nil opens one
@@ -33,11 +35,15 @@ type fakeAPI struct {
 func (f *fakeAPI) Pods(string) corev1.PodInterface { return f }
 
 func (f *fakeAPI) List(_ context.Context, o metav1.ListOptions) (*v1.PodList, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.asked = append(f.asked, fmt.Sprintf("list %s rv=%s", o.FieldSelector, o.ResourceVersion))
 	return f.list()
 }
 
 func (f *fakeAPI) Watch(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.asked = append(f.asked, fmt.Sprintf("watch %s rv=%s", o.FieldSelector, o.ResourceVersion))
 	if len(f.errs) > 0 {
 		err := f.errs[0]
@@ -50,9 +56,17 @@ func (f *fakeAPI) Watch(_ context.Context, o metav1.ListOptions) (watch.Interfac
 }
 
 func (f *fakeAPI) took() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	asked := f.asked
 	f.asked = nil
 	return asked
+}
+
+func (f *fakeAPI) change(edit func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	edit()
 }
 
 func at(rv string) func(*v1.Pod) { return func(p *v1.Pod) { p.ResourceVersion = rv } }
@@ -72,7 +86,10 @@ func podList(rv string, pods ...*v1.Pod) func() (*v1.PodList, error) {
 }
 
 // sets notes what the source delivers.
-type sets struct{ got []string }
+type sets struct {
+	mu  sync.Mutex
+	got []string
+}
 
 func versions(pods []*v1.Pod) string {
 	var out []string
@@ -89,6 +106,8 @@ func (s *sets) Set(_ context.Context, pods []*v1.Pod) {
 }
 
 func (s *sets) took() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	got := s.got
 	s.got = nil
 	return got
@@ -167,14 +186,16 @@ func TestAPIUnreachable(t *testing.T) {
 			t.Errorf("%d requests in 10 minutes without an answer, want one in 7.5 to 15 s", n)
 		}
 		expect(t, "sets before the first list", s.took())
-		api.list = podList("5", aPod("a", "1"))
+		api.change(func() { api.list = podList("5", aPod("a", "1")) })
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		expect(t, "sets", s.took(), "mirrors: ", "pods: a@")
 
-		api.errs = []error{refused, apierrors.NewTooManyRequests("busy", 1), nil}
+		api.change(func() { api.errs = []error{refused, apierrors.NewTooManyRequests("busy", 1), nil} })
 		api.took()
 		api.stream.Stop()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		expect(t, "asked", api.took(), "watch spec.nodeName=n1 rv=5", "watch spec.nodeName=n1 rv=5", "watch spec.nodeName=n1 rv=5")
 		expect(t, "sets: nothing goes because nobody answers", s.took())
 		api.stream.Modify(aPod("a", "1", at("6")))

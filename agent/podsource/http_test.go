@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 // site is a server that answers as told, without a network.
 type site struct {
+	mu    sync.Mutex
 	code  int
 	body  string
 	etag  string
@@ -24,6 +26,8 @@ type site struct {
 }
 
 func (w *site) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.asked = append(w.asked, strings.TrimSpace(r.Header.Get("X-Key")+" "+r.Header.Get("If-None-Match")))
 	if w.err != nil {
 		return nil, w.err
@@ -55,7 +59,9 @@ func TestHTTP(t *testing.T) {
 		go func() { done <- h.Run(ctx, s.set) }()
 		step := func(what string, change func(), want ...string) {
 			t.Helper()
+			w.mu.Lock()
 			change()
+			w.mu.Unlock()
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			expect(t, what, s.took(), want...)
@@ -63,8 +69,7 @@ func TestHTTP(t *testing.T) {
 		step("no answer yet", func() {})
 		step("empty", func() { w.code = 200 }, "pods: ")
 		step("a pod", func() { w.etag, w.body = "v1", fmt.Sprintf(webPod, "a") }, "pods: a-n1@")
-		w.asked = nil
-		step("unchanged", func() {})
+		step("unchanged", func() { w.asked = nil })
 		for _, a := range w.asked {
 			if a != "k v1" {
 				t.Errorf("asked with header %q, want the key and the ETag", a)

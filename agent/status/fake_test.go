@@ -42,8 +42,9 @@ func (f *fakeAPI) call(what string) error {
 	f.calls = append(f.calls, what)
 	f.busy++
 	f.most = max(f.most, f.busy)
+	takes := f.takes
 	f.mu.Unlock()
-	time.Sleep(f.takes)
+	time.Sleep(takes)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.busy--
@@ -113,6 +114,13 @@ func (f *fakeAPI) Delete(_ context.Context, name string, o metav1.DeleteOptions)
 	}
 	delete(f.pods, name)
 	return nil
+}
+
+// behave changes what the fake does.
+func (f *fakeAPI) behave(edit func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	edit()
 }
 
 func (f *fakeAPI) took() []string {

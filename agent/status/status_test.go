@@ -242,8 +242,9 @@ func TestUnreachable(t *testing.T) {
 			b.Set(ctx, b.pod(fmt.Sprint("p", i)), start())
 		}
 		b.calls()
-		b.api.takes = time.Millisecond
-		b.api.fail = func() error { return errors.New("connection refused") }
+		b.api.behave(func() {
+			b.api.takes, b.api.fail = time.Millisecond, func() error { return errors.New("connection refused") }
+		})
 		for i := range 100 {
 			b.Set(ctx, b.now(fmt.Sprint("p", i)), run())
 		}
@@ -251,7 +252,7 @@ func TestUnreachable(t *testing.T) {
 		if n := len(b.calls()); n < 50 || n > 140 {
 			t.Errorf("%d tries in 10 minutes, want one in 5 to 10 s", n)
 		}
-		b.api.fail, b.api.most = nil, 0
+		b.api.behave(func() { b.api.fail, b.api.most = nil, 0 })
 		time.Sleep(11 * time.Second)
 		if n := len(b.calls()); n != 100 || b.api.most > defaultWriters {
 			t.Errorf("%d writes, %d at a time, want each of the 100 pods once", n, b.api.most)
@@ -281,13 +282,15 @@ func TestRefused(t *testing.T) {
 	running(t, nil, func(b *bench) {
 		ctx := b.t.Context()
 		p := b.pod("a")
-		b.api.fail = func() error { return apierrors.NewForbidden(v1.Resource("pods"), "a", errors.New("no")) }
+		b.api.behave(func() {
+			b.api.fail = func() error { return apierrors.NewForbidden(v1.Resource("pods"), "a", errors.New("no")) }
+		})
 		b.Set(ctx, p, run())
 		time.Sleep(time.Hour)
 		if n := len(b.calls()); n < 60 || n > 130 {
 			t.Errorf("%d tries in an hour, want one in 30 to 60 s", n)
 		}
-		b.api.fail = nil
+		b.api.behave(func() { b.api.fail = nil })
 		b.Set(ctx, b.pod("b"), run())
 		expect(t, "another pod", b.calls(), "patch b")
 	})
