@@ -16,7 +16,7 @@ type Policy func(image string, pulled bool) bool
 // the patterns of preloadedImagesVerificationAllowlist.
 //
 // Upstream: pkg/kubelet/images/pullmanager/image_pull_policies.go.
-func NewPolicy(name string, allow []string) (Policy, error) {
+func NewPolicy[S ~string](name S, allow []string) (Policy, error) {
 	switch kubeletv1beta1.ImagePullCredentialsVerificationPolicy(name) {
 	case kubeletv1beta1.NeverVerify:
 		return func(string, bool) bool { return false }, nil
