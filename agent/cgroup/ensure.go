@@ -66,6 +66,21 @@ func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
 	})
 }
 
+// ResizePod gives the cgroup of a pod that runs other limits. A field that is nil stays as it is.
+//
+// Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, SetPodCgroupConfig.
+func (m *Manager) ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) error {
+	if m == nil {
+		return nil
+	}
+	if err := checkUID(pod.UID); err != nil {
+		return err
+	}
+	return m.traced(ctx, "update", m.PodParent(pod), func(*trace.CgroupOp) error {
+		return m.ensure(m.PodParent(pod), limits{Resources: r, pids: m.cfg.PodPidsLimit, pageSizes: m.cfg.HugePageSizes})
+	})
+}
+
 // UpdateTiers gives the burstable tier the CPU weight of its pods' requests. It writes and
 // publishes only when that has changed.
 //

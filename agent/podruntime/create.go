@@ -24,6 +24,10 @@ func (r *run) create(ctx context.Context, s *Step) error {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return err
 	}
+	if err := r.actuated(s.Container); err != nil {
+		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
+		return err
+	}
 	res, err := r.cfg.Containers.CreateContainer(ctx, req)
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)

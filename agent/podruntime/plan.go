@@ -25,6 +25,8 @@ type Inputs struct {
 	Failed func(id string) (probe string, failed bool)
 	// Started reports whether a running container is through its startup probe; nil says yes.
 	Started func(c *v1.Container, id string) bool
+	// Given are the resources that a container was last given, "" being the pod; nil for no resizes.
+	Given func(container string) (v1.ResourceRequirements, bool)
 	// Attempt counts the attempts before of a container that the runtime has nothing of; nil says 0.
 	Attempt func(container string) uint32
 }
@@ -38,6 +40,9 @@ type planner struct {
 	lastStart string           // app containers start in the order of the spec
 	running   int
 	pending   int // containers that will start, now or later
+
+	grow    []string // the step that makes room in the pod's cgroup, if any
+	resized []string // the steps that give running containers other resources
 }
 
 // Make plans what brings the pod from what was seen to what is wanted.
@@ -60,6 +65,7 @@ func Make(in Inputs) Plan {
 		p.Why = why
 		p.newSandbox(why)
 	} else {
+		p.growFirst()
 		p.ephemeralContainers()
 	}
 	if p.initContainers() {
@@ -69,6 +75,7 @@ func Make(in Inputs) Plan {
 	if p.running == 0 && p.pending == 0 {
 		return finished(p.Decisions)
 	}
+	p.settleLast()
 	return p.Plan
 }
 

@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -62,6 +63,9 @@ func (p *planner) initDone(c *v1.Container, cur *observe.Container) bool {
 		p.startCreated(c, cur)
 	case cur.State == observe.Running:
 		p.running++
+		if p.resizeOf(c) != resizeNone {
+			p.update(c, cur)
+		}
 	case cur.State == observe.Unknown && policyOf(p.Pod, c) == string(v1.RestartPolicyNever):
 		p.fail(c, cur, "its state is unknown")
 	case cur.State == observe.Unknown:
@@ -204,7 +208,7 @@ func (p *planner) start(c *v1.Container, why string, before ...string) {
 	}
 	needs := append(append([]string(nil), p.base...), image)
 	create := p.add(Step{
-		ID: "create " + c.Name, Verb: VerbCreate, Needs: append(needs, before...),
+		ID: "create " + c.Name, Verb: VerbCreate, Needs: append(needs, before...), After: slices.Clone(p.grow),
 		Container: c.Name, Attempt: attempt, Reason: why,
 	})
 	p.addStart(c, Step{ID: "start " + c.Name, Verb: VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})

@@ -29,14 +29,24 @@ func (p *planner) keep(c *v1.Container, cur *observe.Container, kind string) boo
 		if last := lastExited(p.Seen, c.Name); last != nil {
 			notBefore = p.NotBefore(c, last)
 		}
+	} else if kind := p.resizeOf(c); kind == resizeRestart {
+		kill.Reason = "its new resources need a restart"
+		kill.Message = fmt.Sprintf("Container %s resize requires restart", c.Name)
+		again = true
 	} else {
+		if kind == resizeUpdate {
+			p.update(c, cur)
+		}
 		return true
 	}
-	if again && kind == "Container" {
+	if again && kind == "Container" && kill.Reason != "its new resources need a restart" {
 		kill.Message += ", will be restarted"
 	}
 	p.Why = "container " + c.Name + ": " + kill.Reason
 	killed := p.kill(cur, kill)
+	if p.grow != nil {
+		p.resized = append(p.resized, killed)
+	}
 	switch {
 	case !again:
 		p.running++ // until it is seen to have ended

@@ -34,6 +34,10 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 		return "runtime.v1.StartContainerRequest", cri.Readable(&runtimeapi.StartContainerRequest{ContainerId: id})
 	case VerbKill:
 		return "runtime.v1.StopContainerRequest", cri.Readable(&runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: r.graceLeft(s.Grace, r.began)})
+	case VerbResize:
+		return "runtime.v1.UpdateContainerResourcesRequest", cri.Readable(r.updateRequest(s))
+	case VerbResizePod:
+		return "limits of the pod cgroup", note{"path": r.cfg.Cgroups.PodParent(r.pod), "limits": r.podLimits()}
 	case VerbPostStart:
 		return "postStart hook", note{"container": r.targetOf(s), "hook": container(r.pod, s.Container).Lifecycle.PostStart}
 	case VerbPreStop:

@@ -263,6 +263,10 @@ func (r *run) act(ctx context.Context, s *Step) error {
 		return r.postStart(ctx, s)
 	case VerbPreStop:
 		return r.preStop(ctx, s)
+	case VerbResize:
+		return r.resize(ctx, s)
+	case VerbResizePod:
+		return r.resizePod(ctx, s)
 	case VerbKill:
 		return r.kill(ctx, s)
 	case VerbStopSandbox:
@@ -287,7 +291,7 @@ func (r *run) act(ctx context.Context, s *Step) error {
 // waits.
 func (v Verb) runtimeWork() bool {
 	switch v {
-	case VerbCgroup, VerbDirs, VerbSandbox, VerbCreate, VerbStart, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
+	case VerbCgroup, VerbDirs, VerbSandbox, VerbCreate, VerbStart, VerbResize, VerbResizePod, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
 		return true
 	case VerbVolumes, VerbImage, VerbPostStart, VerbPreStop, VerbKill, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
 	}
@@ -309,6 +313,9 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 			}
 		}
 		r.retryAt = earlier(r.retryAt, retry)
+	}
+	if !ours && (s.Verb == VerbResize || s.Verb == VerbResizePod) {
+		r.cfg.Resizes.Failed(ctx, r.pod, message(err))
 	}
 	return fmt.Errorf("%s: %w", s.ID, err)
 }

@@ -65,6 +65,10 @@ type Seams struct {
 	RuntimeHandler func(ctx context.Context, pod *v1.Pod) (string, error)
 	// ExtraGroups are the supplemental groups that the pod's volumes bring.
 	ExtraGroups func(pod *v1.Pod) []int64
+	// Resizes, Updates and PodLimits: without any of them the resources of running pods do not change.
+	Resizes   Resizes
+	Updates   Updates
+	PodLimits PodLimits
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string
 }

@@ -20,6 +20,8 @@ const (
 	VerbStart         Verb = "start"
 	VerbPostStart     Verb = "post-start"
 	VerbPreStop       Verb = "pre-stop"
+	VerbResize        Verb = "resize"
+	VerbResizePod     Verb = "resize-pod"
 	VerbKill          Verb = "kill"
 	VerbStopSandbox   Verb = "stop-sandbox"
 	VerbRemove        Verb = "remove"

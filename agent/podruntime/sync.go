@@ -73,6 +73,9 @@ func (r *Runtime) inputs(pod *v1.Pod, seen *observe.Pod) Inputs {
 		},
 		Attempt: func(name string) uint32 { return attemptsLogged(r.cfg.Node.LogRoot, pod, name) },
 	}
+	if r.resizes() {
+		in.Given = func(name string) (v1.ResourceRequirements, bool) { return r.cfg.Resizes.Actuated(pod.UID, name) }
+	}
 	if p := r.cfg.Probes; p != nil {
 		in.Failed = func(id string) (string, bool) {
 			probe, _, failed := p.Failed(id)

@@ -1,0 +1,132 @@
+package podruntime
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// The steps around the resize of containers.
+const (
+	stepGrow   = "grow-cgroup"
+	stepSettle = "settle-cgroup"
+)
+
+// amounts are the resources of a container, or a pod, that can change while it runs.
+type amounts struct{ memoryLimit, memoryRequest, cpuLimit, cpuRequest int64 }
+
+// amountsOf are those of a container in a pod with those pod-level resources, whose limits hold where the
+// container has none.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, containerResourcesFromRequirements.
+func amountsOf(pod *v1.ResourceRequirements, c v1.ResourceRequirements) amounts {
+	a := amounts{
+		memoryLimit: c.Limits.Memory().Value(), memoryRequest: c.Requests.Memory().Value(),
+		cpuLimit: c.Limits.Cpu().MilliValue(), cpuRequest: c.Requests.Cpu().MilliValue(),
+	}
+	if pod != nil && a.memoryLimit == 0 {
+		a.memoryLimit = pod.Limits.Memory().Value()
+	}
+	if pod != nil && a.cpuLimit == 0 {
+		a.cpuLimit = pod.Limits.Cpu().MilliValue()
+	}
+	return a
+}
+
+// resize is what a container's new resources ask for.
+type resize uint8
+
+const (
+	resizeNone resize = iota
+	resizeUpdate
+	resizeRestart
+)
+
+// resizeOf compares what a running container has been given with what it should have.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodResizeAction.
+func (p *planner) resizeOf(c *v1.Container) resize {
+	if p.Given == nil {
+		return resizeNone
+	}
+	given, known := p.Given(c.Name)
+	if !known {
+		return resizeNone
+	}
+	before, _ := p.Given("")
+	has, wants := amountsOf(&before, given), amountsOf(p.Pod.Spec.Resources, c.Resources)
+	if has == wants {
+		return resizeNone
+	}
+	cpu := has.cpuLimit != wants.cpuLimit || has.cpuRequest != wants.cpuRequest
+	memory := has.memoryLimit != wants.memoryLimit || has.memoryRequest != wants.memoryRequest
+	for _, policy := range c.ResizePolicy {
+		changes := cpu && policy.ResourceName == v1.ResourceCPU || memory && policy.ResourceName == v1.ResourceMemory
+		if changes && policy.RestartPolicy == v1.RestartContainer {
+			return resizeRestart
+		}
+	}
+	return resizeUpdate
+}
+
+// growFirst plans that the pod's cgroup has room for both what its containers have and what they will
+// have, when any of that differs.
+func (p *planner) growFirst() {
+	if p.Given == nil {
+		return
+	}
+	before, _ := p.Given("")
+	var now v1.ResourceRequirements
+	if p.Pod.Spec.Resources != nil {
+		now = *p.Pod.Spec.Resources
+	}
+	differs := amountsOf(nil, before) != amountsOf(nil, now)
+	for _, list := range [][]v1.Container{p.Pod.Spec.InitContainers, p.Pod.Spec.Containers} {
+		for i := range list {
+			differs = differs || p.resizeOf(&list[i]) != resizeNone
+		}
+	}
+	if differs {
+		p.grow = []string{p.add(Step{ID: stepGrow, Verb: VerbResizePod, Reason: "its resources change"})}
+	}
+}
+
+// update plans new resources for a container that goes on running.
+func (p *planner) update(c *v1.Container, cur *observe.Container) {
+	p.resized = append(p.resized, p.add(Step{
+		ID: "resize " + c.Name, Verb: VerbResize, Container: c.Name, Target: cur.ID, Needs: slices.Clone(p.grow), Reason: "its resources change",
+	}))
+}
+
+// settleLast plans that the pod's cgroup gets what the pod has in the end.
+func (p *planner) settleLast() {
+	if p.grow == nil {
+		return
+	}
+	p.add(Step{ID: stepSettle, Verb: VerbResizePod, Needs: append(slices.Clone(p.grow), p.resized...), Reason: "its resources change"})
+	if p.Why == "" {
+		p.Why = "its resources change"
+	}
+}
+
+// withGiven is the pod with the resources that its containers have been given.
+func withGiven(pod *v1.Pod, given func(container string) (v1.ResourceRequirements, bool)) *v1.Pod {
+	out := pod.DeepCopy()
+	if r, ok := given(""); ok {
+		out.Spec.Resources = nil
+		if len(r.Requests) > 0 || len(r.Limits) > 0 {
+			out.Spec.Resources = &r
+		}
+	}
+	for _, list := range [][]v1.Container{out.Spec.InitContainers, out.Spec.Containers} {
+		for i := range list {
+			if r, ok := given(list[i].Name); ok {
+				list[i].Resources = v1.ResourceRequirements{Requests: maps.Clone(r.Requests), Limits: maps.Clone(r.Limits), Claims: r.Claims}
+			}
+		}
+	}
+	return out
+}

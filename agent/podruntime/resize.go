@@ -1,0 +1,144 @@
+package podruntime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
+)
+
+// Resizes keeps what containers have been given. Container "" is the pod itself.
+type Resizes interface {
+	Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool)
+	Actuate(pod *v1.Pod, container string) error
+	// Done says that all of the pod has what it should have, Failed why it could not be given it.
+	Done(ctx context.Context, pod *v1.Pod)
+	Failed(ctx context.Context, pod *v1.Pod, message string)
+}
+
+// Updates is the part of the CRI by which a running container gets other limits.
+type Updates interface {
+	UpdateContainerResources(context.Context, *runtimeapi.UpdateContainerResourcesRequest, ...grpc.CallOption) (*runtimeapi.UpdateContainerResourcesResponse, error)
+	ContainerStats(context.Context, *runtimeapi.ContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ContainerStatsResponse, error)
+}
+
+// PodLimits sets the limits of a pod's cgroup.
+type PodLimits interface {
+	ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) error
+}
+
+func (r *Runtime) resizes() bool {
+	return r.cfg.Resizes != nil && r.cfg.Updates != nil && r.cfg.PodLimits != nil
+}
+
+func (r *run) given(container string) (v1.ResourceRequirements, bool) {
+	return r.cfg.Resizes.Actuated(r.pod.UID, container)
+}
+
+// resizePod gives the pod's cgroup room for old and new limits, and in the end the new ones.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doPodResizeAction.
+func (r *run) resizePod(ctx context.Context, s *Step) error {
+	limits := r.podLimits()
+	if s.ID == stepGrow {
+		if err := r.checkMemory(ctx); err != nil {
+			return err
+		}
+		limits = most(limits, qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.CFSQuota, r.cfsPeriod()))
+	}
+	if err := r.cfg.PodLimits.ResizePod(ctx, r.pod, limits); err != nil {
+		return err
+	}
+	if s.ID == stepGrow {
+		return nil
+	}
+	if err := r.cfg.Resizes.Actuate(r.pod, ""); err != nil {
+		return err
+	}
+	// The status tells what the kernel has now.
+	if _, err := r.cfg.Observer.Refresh(ctx, r.pod.UID); err != nil {
+		return err
+	}
+	r.cfg.Resizes.Done(ctx, r.pod)
+	return nil
+}
+
+func (r *run) cfsPeriod() time.Duration { return cmp.Or(r.cfg.Node.CFSPeriod, qos.DefaultPeriod) }
+
+func (r *run) podLimits() qos.Resources {
+	return qos.PodResources(r.pod, r.cfg.Node.CFSQuota, r.cfsPeriod())
+}
+
+// most has of each limit the larger one.
+func most(a, b qos.Resources) qos.Resources {
+	a.CPUShares = max(a.CPUShares, b.CPUShares)
+	larger := func(x, y *int64) *int64 {
+		if x == nil || y == nil || *x <= 0 || *y <= 0 { // no limit is the largest
+			return nil
+		}
+		return new(max(*x, *y))
+	}
+	a.CPUQuota, a.Memory = larger(a.CPUQuota, b.CPUQuota), larger(a.Memory, b.Memory)
+	return a
+}
+
+// resize gives a running container its new limits.
+func (r *run) resize(ctx context.Context, s *Step) error {
+	if _, err := r.cfg.Updates.UpdateContainerResources(ctx, r.updateRequest(s)); err != nil {
+		return fmt.Errorf("resize container %s: %w", s.Container, err)
+	}
+	return r.cfg.Resizes.Actuate(r.pod, s.Container)
+}
+
+func (r *run) updateRequest(s *Step) *runtimeapi.UpdateContainerResourcesRequest {
+	return &runtimeapi.UpdateContainerResourcesRequest{
+		ContainerId: s.Target, Linux: criconfig.Resources(r.pod, container(r.pod, s.Container), r.cfg.Node, false),
+	}
+}
+
+// checkMemory refuses limits below what is in use: the kernel would kill.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction.
+func (r *run) checkMemory(ctx context.Context) error {
+	var errs []error
+	before, _ := r.given("")
+	for _, s := range r.plan.Steps {
+		if s.Verb != VerbResize {
+			continue
+		}
+		c := container(r.pod, s.Container)
+		was, _ := r.given(c.Name)
+		has, wants := amountsOf(&before, was).memoryLimit, amountsOf(r.pod.Spec.Resources, c.Resources).memoryLimit
+		if wants == 0 || has > 0 && wants >= has {
+			continue
+		}
+		stats, err := r.cfg.Updates.ContainerStats(ctx, &runtimeapi.ContainerStatsRequest{ContainerId: s.Target})
+		if err != nil {
+			return fmt.Errorf("unable to read memory usage for pod %q: %w", formatPod(r.pod), err)
+		}
+		if used := stats.GetStats().GetMemory().GetUsageBytes().GetValue(); used >= uint64(wants) {
+			errs = append(errs, fmt.Errorf("attempting to set container %q memory limit (%d) below current usage (%d)", c.Name, wants, used))
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("cannot decrease memory limits: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// actuated notes that a new container was made with what the pod's spec says.
+func (r *run) actuated(container string) error {
+	if !r.resizes() {
+		return nil
+	}
+	return r.cfg.Resizes.Actuate(r.pod, container)
+}

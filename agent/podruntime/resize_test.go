@@ -1,0 +1,124 @@
+package podruntime
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/qos"
+)
+
+func sized(c v1.Container, cpu, memory string, restart ...v1.ResourceName) v1.Container {
+	list := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse(memory)}
+	c.Resources = v1.ResourceRequirements{Requests: list, Limits: list}
+	for _, name := range restart {
+		c.ResizePolicy = append(c.ResizePolicy, v1.ContainerResizePolicy{ResourceName: name, RestartPolicy: v1.RestartContainer})
+	}
+	return c
+}
+
+// fakeResizes remembers what containers were given.
+type fakeResizes struct {
+	*world
+	given  map[string]v1.ResourceRequirements
+	used   uint64
+	failed string
+}
+
+func (f *fakeResizes) Actuated(_ types.UID, container string) (v1.ResourceRequirements, bool) {
+	r, ok := f.given[container]
+	return r, ok
+}
+
+func (f *fakeResizes) Actuate(pod *v1.Pod, name string) error {
+	if c := container(pod, name); c != nil {
+		f.given[name] = c.Resources
+	}
+	return nil
+}
+func (f *fakeResizes) Done(ctx context.Context, _ *v1.Pod)                 { _ = f.do(ctx, "done") }
+func (f *fakeResizes) Failed(_ context.Context, _ *v1.Pod, message string) { f.failed = message }
+
+func (f *fakeResizes) UpdateContainerResources(ctx context.Context, r *runtimeapi.UpdateContainerResourcesRequest, _ ...grpc.CallOption) (*runtimeapi.UpdateContainerResourcesResponse, error) {
+	return &runtimeapi.UpdateContainerResourcesResponse{}, f.do(ctx, "update "+r.GetContainerId()+" "+resource.NewQuantity(r.GetLinux().GetMemoryLimitInBytes(), resource.BinarySI).String())
+}
+
+func (f *fakeResizes) ContainerStats(context.Context, *runtimeapi.ContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ContainerStatsResponse, error) {
+	return &runtimeapi.ContainerStatsResponse{Stats: &runtimeapi.ContainerStats{
+		Memory: &runtimeapi.MemoryUsage{UsageBytes: &runtimeapi.UInt64Value{Value: f.used}},
+	}}, nil
+}
+
+func (f *fakeResizes) ResizePod(ctx context.Context, _ *v1.Pod, r qos.Resources) error {
+	return f.do(ctx, "pod "+resource.NewQuantity(*r.Memory, resource.BinarySI).String())
+}
+
+func TestResize(t *testing.T) {
+	mb := func(n int) uint64 { return uint64(n) << 20 }
+	for _, tc := range []struct {
+		name     string
+		was, now v1.Container
+		used     uint64
+		want     []string
+		failed   string
+	}{
+		{name: "nothing changed", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1000m", "64Mi")},
+		{
+			name: "larger", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "2", "128Mi"),
+			want: []string{"pod 128Mi", "update web-0 128Mi", "pod 128Mi", "done"},
+		},
+		{
+			name: "smaller", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(10),
+			want: []string{"pod 64Mi", "update web-0 32Mi", "pod 32Mi", "done"},
+		},
+		{
+			name: "smaller than what is in use", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(40),
+			failed: `cannot decrease memory limits: attempting to set container "web" memory limit (33554432) below current usage (41943040)`,
+		},
+		{
+			name: "with a restart", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "128Mi", v1.ResourceMemory),
+			want: []string{"create web", "done", "image web:1", "mount", "pod 128Mi", "pod 128Mi", "start web", "stop web-0"},
+		},
+		{
+			name: "of the other kind, without", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "2", "64Mi", v1.ResourceMemory),
+			want: []string{"pod 64Mi", "update web-0 64Mi", "pod 64Mi", "done"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": tc.was.Resources, "": {}}, used: tc.used}
+				w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+				w.show(seen("sandbox:0", "web=running"))
+				pod := podOf(v1.RestartPolicyAlways, tc.now)
+				w.rt.learn(pod.UID, func(k *knowledge) { k.prepared = true })
+				if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+					t.Fatal(err)
+				}
+				_, err := w.rt.Sync(t.Context(), pod, 1)
+				if (err != nil) != (tc.failed != "") || f.failed != tc.failed {
+					t.Errorf("error %v, said %q, want %q", err, f.failed, tc.failed)
+				}
+				did := w.did()
+				if slices.Contains(did, "create web") {
+					if i, j := slices.Index(did, "pod 128Mi"), slices.Index(did, "create web"); i > j {
+						t.Errorf("did %v: no room yet", did)
+					}
+					slices.Sort(did)
+				}
+				equal(t, "did", strings.Join(tc.want, ", "), strings.Join(did, ", "))
+				if given := f.given["web"]; tc.failed == "" && !given.Limits.Memory().Equal(*tc.now.Resources.Limits.Memory()) {
+					t.Errorf("given %v", given)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package resize
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Actuated returns the resources that a container was last given, and false for one that has not been
+// resized: it has what it was allocated when it was made. Container "" is the pod itself.
+func (m *Manager) Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, known := m.actuated[uid]
+	if !known {
+		i, known = m.allocated[uid]
+	}
+	if container == "" {
+		if !known || i.PodLevelResources == nil {
+			return v1.ResourceRequirements{}, known
+		}
+		return *i.PodLevelResources.DeepCopy(), true
+	}
+	r, ok := i.ContainerResources[container]
+	return *r.DeepCopy(), known && ok
+}
+
+// Actuate notes that a container has been given what the pod's spec says; container "" is the pod
+// itself.
+func (m *Manager) Actuate(pod *v1.Pod, container string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, known := m.actuated[pod.UID]
+	if !known {
+		return nil // never resized
+	}
+	want := infoOf(pod)
+	if container == "" {
+		i.PodLevelResources = want.PodLevelResources
+	} else if r, ok := want.ContainerResources[container]; ok {
+		i.ContainerResources[container] = r
+	}
+	m.actuated[pod.UID] = i
+	return m.store()
+}
+
+// Done says that all of the pod has what it has been allocated.
+func (m *Manager) Done(ctx context.Context, pod *v1.Pod) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.conditions[pod.UID].progress == nil {
+		return
+	}
+	m.clearProgress(pod.UID)
+	m.tell(ctx, pod, v1.EventTypeNormal, "ResizeCompleted", summary(pod, "", "Pod resize completed"))
+}
+
+// Failed says why the pod could not be given what it has been allocated. It is tried again.
+func (m *Manager) Failed(ctx context.Context, pod *v1.Pod, message string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.setProgress(pod, v1.PodReasonError, message) {
+		m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, message, "Pod resize error"))
+	}
+}

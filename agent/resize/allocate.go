@@ -1,0 +1,133 @@
+package resize
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Add takes a pod that was admitted, and returns it with the resources that it has been allocated:
+// the spec's, or those from before a restart of the agent. Such a pod may have a resize to decide:
+// call Update next when the two differ.
+func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.allocated[pod.UID]; !known {
+		m.allocated[pod.UID] = infoOf(pod)
+	}
+	return as(pod, m.allocated[pod.UID])
+}
+
+// Pod returns the pod with the resources that it has been allocated. It is what workers are given,
+// and what counts when others are admitted.
+//
+// Upstream: pkg/kubelet/allocation/allocation_manager.go, UpdatePodFromAllocation.
+func (m *Manager) Pod(pod *v1.Pod) *v1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, known := m.allocated[pod.UID]
+	if !known {
+		return pod
+	}
+	return as(pod, i)
+}
+
+// Update takes a pod whose spec may ask for other resources than before, or one that waits for
+// room, and returns it as it is allocated now. others are the node's other pods, as allocated.
+//
+// Upstream: pkg/kubelet/allocation/allocation_manager.go, handlePodResourcesResize.
+func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, known := m.allocated[pod.UID]
+	if !known {
+		return pod
+	}
+	allocated := as(pod, was)
+	if allocated == pod { // nothing asked for, or taken back
+		m.setPending(pod, "", "")
+		return pod
+	}
+	fits, infeasible, message := m.cfg.Admit(pod, others)
+	d := trace.Decision{By: "resize", Subject: pod.Namespace + "/" + pod.Name, Verdict: "resize", Reason: "the node has room for it"}
+	if fits {
+		before := m.allocated[pod.UID]
+		m.allocated[pod.UID], m.resized[pod.UID] = infoOf(pod), true
+		if _, known := m.actuated[pod.UID]; !known {
+			m.actuated[pod.UID] = before
+		}
+		if err := m.store(); err != nil {
+			m.allocated[pod.UID] = before
+			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, err.Error(), "Pod resize error"))
+			return allocated
+		}
+		m.setPending(pod, "", "")
+		m.clearProgress(pod.UID)
+		m.setProgress(pod, "", "")
+		m.tell(ctx, pod, v1.EventTypeNormal, "ResizeStarted", summary(pod, "", "Pod resize started"))
+		trace.Point(m.cfg.Bus, trace.FromContext(ctx), d)
+		return pod
+	}
+	reason, event := v1.PodReasonDeferred, "ResizeDeferred"
+	if infeasible {
+		reason, event = v1.PodReasonInfeasible, "ResizeInfeasible"
+	}
+	if m.setPending(pod, reason, message) {
+		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, message, "Pod resize "+reason))
+		d.Verdict, d.Reason = reason, message
+		trace.Point(m.cfg.Bus, trace.FromContext(ctx), d)
+	}
+	return allocated
+}
+
+// Pending reports whether the pod waits for room, so that Update is worth calling again when there
+// may be some.
+func (m *Manager) Pending(pod *v1.Pod) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.conditions[pod.UID].pending
+	return c != nil && c.Reason == v1.PodReasonDeferred
+}
+
+// infoOf is what a pod's spec asks for.
+//
+// Upstream: pkg/kubelet/allocation/allocation_manager.go, ResourceInfoForPod.
+func infoOf(pod *v1.Pod) info {
+	i := info{ContainerResources: map[string]v1.ResourceRequirements{}, PodLevelResources: pod.Spec.Resources.DeepCopy()}
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for j := range list {
+			i.ContainerResources[list[j].Name] = *list[j].Resources.DeepCopy()
+		}
+	}
+	return i
+}
+
+// as is the pod with those resources; the pod itself when it has them.
+func as(pod *v1.Pod, i info) *v1.Pod {
+	out := pod
+	own := func() *v1.Pod {
+		if out == pod {
+			out = pod.DeepCopy()
+		}
+		return out
+	}
+	if !apiequality.Semantic.DeepEqual(pod.Spec.Resources, i.PodLevelResources) {
+		own().Spec.Resources = i.PodLevelResources.DeepCopy()
+	}
+	for j := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[j]
+		if r, ok := i.ContainerResources[c.Name]; ok && !apiequality.Semantic.DeepEqual(c.Resources, r) {
+			own().Spec.InitContainers[j].Resources = *r.DeepCopy()
+		}
+	}
+	for j := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[j]
+		if r, ok := i.ContainerResources[c.Name]; ok && !apiequality.Semantic.DeepEqual(c.Resources, r) {
+			own().Spec.Containers[j].Resources = *r.DeepCopy()
+		}
+	}
+	return out
+}

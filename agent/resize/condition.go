@@ -1,0 +1,110 @@
+package resize
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Conditions are those of the pod's resize, for its status.
+func (m *Manager) Conditions(uid types.UID) []v1.PodCondition {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []v1.PodCondition
+	for _, c := range []*v1.PodCondition{m.conditions[uid].pending, m.conditions[uid].progress} {
+		if c != nil {
+			out = append(out, *c)
+		}
+	}
+	return out
+}
+
+// setPending sets the condition, clears it without a reason, and reports whether it is news. Called
+// with mu.
+// Upstream: pkg/kubelet/status/status_manager.go, SetPodResizePendingCondition.
+func (m *Manager) setPending(pod *v1.Pod, reason, message string) bool {
+	all := m.conditions[pod.UID]
+	old := all.pending
+	if all.pending = nil; reason != "" {
+		all.pending = condition(v1.PodResizePending, old, reason, message, pod.Generation)
+	}
+	m.conditions[pod.UID] = all
+	return all.pending != nil && (old == nil || old.Reason != reason || old.ObservedGeneration != pod.Generation)
+}
+
+// setProgress says that a resize is under way, or how it failed. What was said before stays until it
+// is cleared. Called with mu.
+func (m *Manager) setProgress(pod *v1.Pod, reason, message string) (news bool) {
+	all := m.conditions[pod.UID]
+	old, generation := all.progress, pod.Generation
+	if old != nil {
+		generation = old.ObservedGeneration
+		if reason == "" {
+			reason, message = old.Reason, old.Message
+		}
+	}
+	all.progress = condition(v1.PodResizeInProgress, old, reason, message, generation)
+	m.conditions[pod.UID] = all
+	return old == nil || old.Reason != reason || old.Message != message
+}
+
+// clearProgress is called with mu.
+func (m *Manager) clearProgress(uid types.UID) {
+	all := m.conditions[uid]
+	all.progress = nil
+	m.conditions[uid] = all
+}
+
+func condition(kind v1.PodConditionType, old *v1.PodCondition, reason, message string, generation int64) *v1.PodCondition {
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	c := &v1.PodCondition{
+		Type: kind, Status: v1.ConditionTrue, Reason: reason, Message: message,
+		LastProbeTime: now, LastTransitionTime: now, ObservedGeneration: generation,
+	}
+	if old != nil && old.Reason == reason {
+		c.LastTransitionTime = old.LastTransitionTime
+	}
+	return c
+}
+
+func (m *Manager) tell(ctx context.Context, pod *v1.Pod, kind, reason, message string) {
+	if m.cfg.Events != nil {
+		m.cfg.Events.Pod(ctx, pod, "", kind, reason, message)
+		return
+	}
+	trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
+}
+
+// summary is an event's message, which tools read: what every container has.
+// Upstream: pkg/kubelet/events/resize.go.
+func summary(pod *v1.Pod, failure, words string) string {
+	type container struct {
+		Name      string                  `json:"name"`
+		Resources v1.ResourceRequirements `json:"resources"`
+	}
+	var s struct {
+		InitContainers []container `json:"initContainers,omitempty"`
+		Containers     []container `json:"containers,omitempty"`
+		Generation     int64       `json:"generation"`
+		Error          string      `json:"error,omitempty"`
+	}
+	s.Generation, s.Error = pod.Generation, failure
+	for i := range pod.Spec.InitContainers {
+		s.InitContainers = append(s.InitContainers, container{pod.Spec.InitContainers[i].Name, pod.Spec.InitContainers[i].Resources})
+	}
+	for i := range pod.Spec.Containers {
+		s.Containers = append(s.Containers, container{pod.Spec.Containers[i].Name, pod.Spec.Containers[i].Resources})
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return words
+	}
+	return words + ": " + string(text)
+}

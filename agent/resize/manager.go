@@ -1,0 +1,96 @@
+package resize
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// The checkpoints' names below the root directory.
+const (
+	allocatedFile = "allocated_pods_state"
+	actuatedFile  = "actuated_pods_state"
+)
+
+// Events makes Kubernetes Events, and publishes them.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
+}
+
+// Config is what a Manager needs.
+type Config struct {
+	// Dir is the kubelet's root directory.
+	Dir string
+	// Admit reports whether the pod, as it asks to be, fits the node besides the others; if not, it says
+	// why. Infeasible says that it never will.
+	Admit func(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string)
+	// Events may be nil.
+	Events Events
+	Bus    *trace.Bus
+}
+
+// Manager keeps the resources of the node's pods. Safe for concurrent use.
+type Manager struct {
+	cfg Config
+
+	mu         sync.Mutex
+	allocated  map[types.UID]info
+	actuated   map[types.UID]info
+	resized    map[types.UID]bool // whose entries are worth keeping
+	conditions map[types.UID]conditions
+}
+
+// conditions of one pod; nil for none.
+type conditions struct{ pending, progress *v1.PodCondition }
+
+// New reads the checkpoints.
+func New(cfg Config) (*Manager, error) {
+	if cfg.Dir == "" || cfg.Admit == nil {
+		return nil, errors.New("resize: Config needs Dir and Admit")
+	}
+	m := &Manager{cfg: cfg, resized: map[types.UID]bool{}, conditions: map[types.UID]conditions{}}
+	var err error
+	if m.allocated, err = load(filepath.Join(cfg.Dir, allocatedFile)); err != nil {
+		return nil, err
+	}
+	if m.actuated, err = load(filepath.Join(cfg.Dir, actuatedFile)); err != nil {
+		return nil, err
+	}
+	for uid := range m.allocated {
+		m.resized[uid] = true
+	}
+	return m, nil
+}
+
+// Forget drops a pod that is gone.
+func (m *Manager) Forget(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.allocated, uid)
+	delete(m.actuated, uid)
+	delete(m.conditions, uid)
+	delete(m.resized, uid)
+}
+
+// store writes the checkpoints. Called with mu.
+func (m *Manager) store() error {
+	keep := func(all map[types.UID]info) map[types.UID]info {
+		out := map[types.UID]info{}
+		for uid, i := range all {
+			if m.resized[uid] {
+				out[uid] = i
+			}
+		}
+		return out
+	}
+	return errors.Join(
+		save(filepath.Join(m.cfg.Dir, allocatedFile), keep(m.allocated)),
+		save(filepath.Join(m.cfg.Dir, actuatedFile), keep(m.actuated)),
+	)
+}

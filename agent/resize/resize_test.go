@@ -1,0 +1,132 @@
+package resize
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+type told struct{ reasons []string }
+
+func (e *told) Pod(_ context.Context, _ *v1.Pod, _, kind, reason, message string) {
+	words, _, _ := strings.Cut(message, ":")
+	e.reasons = append(e.reasons, kind+" "+reason+" "+words)
+}
+
+func podWith(cpu string, generation int64) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "n", UID: "u", Generation: generation}}
+	p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}}}}
+	return p
+}
+
+func cpu(p *v1.Pod) string { return p.Spec.Containers[0].Resources.Requests.Cpu().String() }
+
+func TestResize(t *testing.T) {
+	dir, events := t.TempDir(), &told{}
+	room := true
+	cfg := Config{Dir: dir, Events: events, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) {
+		return room, false, "Node didn't have enough resource: cpu"
+	}}
+	m, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what, allocated, actuated, conditions string) {
+		t.Helper()
+		r, _ := m.Actuated("u", "c")
+		if got := r.Requests.Cpu().String(); got != actuated {
+			t.Errorf("%s: the container has %s, want %s", what, got, actuated)
+		}
+		if got := cpu(m.Pod(podWith("9", 9))); got != allocated {
+			t.Errorf("%s: allocated %s, want %s", what, got, allocated)
+		}
+		var all []string
+		for _, c := range m.Conditions("u") {
+			all = append(all, string(c.Type)+" "+c.Reason)
+		}
+		if got := strings.Join(all, ","); got != conditions {
+			t.Errorf("%s: conditions %q, want %q", what, got, conditions)
+		}
+	}
+	one, two := podWith("1", 1), podWith("2", 2)
+	if got := m.Add(one); got != one {
+		t.Error("a new pod is not as its spec says")
+	}
+	check("new", "1", "1", "")
+	if _, err := os.Stat(filepath.Join(dir, allocatedFile)); err == nil {
+		t.Error("a pod that was never resized is written down")
+	}
+
+	room = false
+	if got := m.Update(t.Context(), two, nil); cpu(got) != "1" || !m.Pending(two) {
+		t.Errorf("no room: %s", cpu(got))
+	}
+	m.Update(t.Context(), two, nil)
+	check("no room", "1", "1", "PodResizePending Deferred")
+
+	room = true
+	if got := m.Update(t.Context(), two, nil); got != two || m.Pending(two) {
+		t.Errorf("room: %s", cpu(got))
+	}
+	check("room", "2", "1", "PodResizeInProgress ")
+	m.Failed(t.Context(), two, "too small")
+	check("failed", "2", "1", "PodResizeInProgress Error")
+
+	// Another agent reads it.
+	if m, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	check("after a restart", "2", "1", "")
+	if got := m.Add(podWith("3", 3)); cpu(got) != "2" {
+		t.Errorf("after a restart it is allocated %s", cpu(got))
+	}
+	m.Update(t.Context(), two, nil) // taken back
+	m.setProgress(two, "", "")
+	if err := m.Actuate(two, "c"); err != nil {
+		t.Error(err)
+	}
+	m.Done(t.Context(), two)
+	check("done", "2", "2", "")
+	want := "Warning ResizeDeferred Pod resize Deferred,Normal ResizeStarted Pod resize started,Warning ResizeError Pod resize error,Normal ResizeCompleted Pod resize completed"
+	if got := strings.Join(events.reasons, ","); got != want {
+		t.Errorf("told %s, want %s", got, want)
+	}
+	m.Forget("u")
+	check("gone", "9", "0", "")
+}
+
+// The file is upstream's: a checksum over the data as it is dumped.
+func TestCheckpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	const data = `{"entries":{"u":{"ContainerResources":{"c":{"requests":{"cpu":"1"}}},"PodLevelResources":null,"EmptyDirVolumeLimits":null}}}`
+	all, err := load(path)
+	if err != nil || len(all) != 0 {
+		t.Errorf("no file: %v, %v", all, err)
+	}
+	i := infoOf(podWith("1", 1))
+	all["u"] = i
+	if err := save(path, all); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(path)
+	var cp checkpoint
+	if err := json.Unmarshal(text, &cp); err != nil || cp.Data != data {
+		t.Errorf("written %s, %v", text, err)
+	}
+	if all, err = load(path); err != nil || len(all) != 1 {
+		t.Errorf("read back: %v, %v", all, err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "cpu", "gpu", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load(path); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("spoilt: %v", err)
+	}
+}
