@@ -145,7 +145,7 @@ func requestName(public crypto.PublicKey, name pkix.Name, usages []certificatesv
 	}
 	hash := sha512.New512_256()
 	for _, p := range parts {
-		fmt.Fprint(hash, base64.RawURLEncoding.EncodeToString(p), "|")
+		hash.Write([]byte(base64.RawURLEncoding.EncodeToString(p) + "|"))
 	}
 	return "node-csr-" + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)), nil
 }

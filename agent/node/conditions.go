@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -55,7 +56,7 @@ func setConditions(s *v1.NodeStatus, f facts) (reasons []string) {
 		}
 	}
 	if len(missing) > 0 {
-		errs = append(errs[:len(errs):len(errs)], errors.New("missing node capacity for resources: "+strings.Join(missing, ", ")))
+		errs = append(slices.Clip(errs), errors.New("missing node capacity for resources: "+strings.Join(missing, ", ")))
 	}
 	if err := utilerrors.NewAggregate(errs); err != nil {
 		ready.Status, ready.Reason, ready.Message, event = v1.ConditionFalse, "KubeletNotReady", err.Error(), "NodeNotReady"
