@@ -1,0 +1,236 @@
+// Package local is the volume plugin kubernetes.io/local-volume: a directory or disk of the node that
+// an administrator set aside as a persistent volume.
+//
+// It owns the mounts of it. It never removes what is on it; a disk gets a file system only if it has
+// none. It runs no goroutine of its own and publishes no event; the manager does.
+//
+// Upstream: pkg/volume/local/local.go.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/mount-utils"
+	utilexec "k8s.io/utils/exec"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/blockdev"
+	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Name is the plugin's name.
+const Name = "kubernetes.io/local-volume"
+
+const defaultFSType = "ext4"
+
+// Events are Kubernetes Events about pods.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
+}
+
+// Config is what the plugin needs.
+type Config struct {
+	// RootDir is the kubelet's root directory, absolute.
+	RootDir string
+	Mounter mount.Interface
+	// Events may be nil.
+	Events Events
+	Bus    *trace.Bus
+}
+
+// Plugin is the plugin.
+type Plugin struct{ cfg Config }
+
+// New returns the plugin.
+func New(cfg Config) (*Plugin, error) {
+	if !filepath.IsAbs(cfg.RootDir) {
+		return nil, fmt.Errorf("local: Config.RootDir %q: want an absolute path", cfg.RootDir)
+	}
+	if cfg.Mounter == nil {
+		return nil, errors.New("local: Config.Mounter is missing")
+	}
+	return &Plugin{cfg}, nil
+}
+
+// Name implements volume.Plugin.
+func (*Plugin) Name() string { return Name }
+
+// CanSupport implements volume.Plugin: there are only persistent ones.
+func (*Plugin) CanSupport(*v1.Volume) bool { return false }
+
+// CanSupportPV implements volume.PersistentPlugin.
+func (*Plugin) CanSupportPV(pv *v1.PersistentVolume) bool { return pv.Spec.Local != nil }
+
+// Version implements volume.Plugin.
+func (*Plugin) Version(s volume.Spec) (string, error) {
+	path := s.PV.Spec.Local.Path
+	if path == "" || slices.Contains(strings.Split(path, "/"), "..") {
+		return "", fmt.Errorf("persistent volume %s: spec.local.path %q: want a path without ..", s.PV.Name, path)
+	}
+	return path, nil
+}
+
+// SetUp implements volume.Plugin.
+func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
+	out := criconfig.Volume{HostPath: s.Dir, ReadOnly: s.ReadOnly, SELinuxRelabel: true}
+	source, err := p.source(s)
+	if err != nil {
+		return out, err
+	}
+	mounted, err := isMounted(p.cfg.Mounter, s.Dir)
+	if err != nil || mounted {
+		return out, err
+	}
+	others, err := p.otherPods(source)
+	if err != nil {
+		return out, err
+	}
+	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
+		return out, err
+	}
+	options := []string{"bind"}
+	if s.ReadOnly {
+		options = append(options, "ro")
+	}
+	for _, o := range s.PV.Spec.MountOptions {
+		if !slices.Contains(options, o) {
+			options = append(options, o)
+		}
+	}
+	if err := p.cfg.Mounter.MountSensitiveWithoutSystemd(source, s.Dir, "", options, nil); err != nil {
+		_ = mount.CleanupMountPoint(s.Dir, p.cfg.Mounter, true)
+		return out, err
+	}
+	return out, p.own(ctx, s, others)
+}
+
+// own gives the files to the pod's group, unless another pod has them.
+func (p *Plugin) own(ctx context.Context, s volume.Spec, others bool) error {
+	group := fsgroup.Of(s.Pod)
+	if group == nil || s.ReadOnly {
+		return nil
+	}
+	if !others {
+		return fsgroup.Change{Dir: s.Dir, Pod: s.Pod, Bus: p.cfg.Bus, Events: p.cfg.Events}.Apply(ctx)
+	}
+	info, err := os.Stat(s.Dir)
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int64(st.Gid) != *group && p.cfg.Events != nil {
+		p.cfg.Events.Pod(ctx, s.Pod, "", v1.EventTypeWarning, "AlreadyMountedVolume",
+			fmt.Sprintf("The requested fsGroup is %d, but the volume %s has GID %d. The volume may not be shareable.", *group, s.PV.Name, st.Gid))
+	}
+	return nil
+}
+
+// source is the directory to bind. A disk is mounted below the plugin's own directory first.
+func (p *Plugin) source(s volume.Spec) (string, error) {
+	src := s.PV.Spec.Local
+	info, err := os.Stat(src.Path)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case info.IsDir():
+		return src.Path, nil
+	case info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0:
+		return "", fmt.Errorf("%s: only directory and block device are supported", src.Path)
+	}
+	at := filepath.Join(p.disks(), s.PV.Name)
+	mounted, err := isMounted(p.cfg.Mounter, at)
+	if err != nil || mounted {
+		return at, err
+	}
+	if err := os.MkdirAll(at, 0o750); err != nil {
+		return "", err
+	}
+	fstype := defaultFSType
+	if src.FSType != nil && *src.FSType != "" {
+		fstype = *src.FSType
+	}
+	options := slices.Clone(s.PV.Spec.MountOptions)
+	if s.ReadOnly {
+		options = append(options, "ro")
+	}
+	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, utilexec.New()).FormatAndMount(src.Path, at, fstype, options); err != nil {
+		_ = os.Remove(at)
+		return "", &volume.StageError{Stage: "MountVolume.MountDevice", Err: fmt.Errorf("local: failed to mount device %s at %s (fstype: %s), error %w", src.Path, at, fstype, err)}
+	}
+	return at, nil
+}
+
+// disks is where disks are mounted.
+func (p *Plugin) disks() string { return filepath.Join(p.cfg.RootDir, "plugins", Name, "mounts") }
+
+func (p *Plugin) podsDir() string {
+	return filepath.Join(p.cfg.RootDir, "pods") + string(filepath.Separator)
+}
+
+// otherPods reports whether pods have the directory mounted.
+func (p *Plugin) otherPods(source string) (bool, error) {
+	refs, err := p.cfg.Mounter.GetMountRefs(source)
+	return slices.ContainsFunc(refs, func(r string) bool { return strings.HasPrefix(r, p.podsDir()) }), err
+}
+
+// TearDown implements volume.Plugin.
+func (p *Plugin) TearDown(_ context.Context, at volume.Place) error {
+	if err := mount.CleanupMountPoint(at.Dir, p.cfg.Mounter, true); err != nil {
+		return err
+	}
+	disk := filepath.Join(p.disks(), at.Name)
+	mounted, err := isMounted(p.cfg.Mounter, disk)
+	if err != nil || !mounted {
+		return err
+	}
+	if used, err := p.otherPods(disk); err != nil || used {
+		return err
+	}
+	return mount.CleanupMountPoint(disk, p.cfg.Mounter, false)
+}
+
+func (p *Plugin) global(name string) string {
+	return filepath.Join(p.cfg.RootDir, "plugins", Name, "volumeDevices", name)
+}
+
+// SetUpBlock implements volume.BlockPlugin.
+func (p *Plugin) SetUpBlock(_ context.Context, s volume.Spec) (criconfig.Volume, error) {
+	device, err := filepath.EvalSymlinks(s.PV.Spec.Local.Path)
+	if err != nil {
+		return criconfig.Volume{}, err
+	}
+	err = blockdev.Map(p.cfg.Mounter, device, p.global(s.PV.Name), string(s.PodUID), s.Dir)
+	return criconfig.Volume{HostPath: s.Dir, ReadOnly: s.ReadOnly}, err
+}
+
+// TearDownBlock implements volume.BlockPlugin.
+func (p *Plugin) TearDownBlock(_ context.Context, at volume.Place) error {
+	if err := blockdev.Unmap(p.cfg.Mounter, p.global(at.Name), string(at.PodUID), at.Dir); err != nil {
+		return err
+	}
+	if others, err := blockdev.Others(p.global(at.Name), ""); err != nil || others {
+		return err
+	}
+	if err := os.Remove(p.global(at.Name)); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return nil
+}
+
+func isMounted(m mount.Interface, dir string) (bool, error) {
+	mounted, err := m.IsMountPoint(dir)
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	return mounted, err
+}
