@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 
@@ -61,13 +62,17 @@ func New(cfg Config) (*Agent, error) {
 			errs = append(errs, errors.New("agent: Config."+field.name+" is missing"))
 		}
 	}
-	if cfg.Kubelet != nil && cfg.Kubelet.Sources.StaticPodPath == "" && len(cfg.Sources) == 0 {
-		errs = append(errs, errors.New("no pod source: give --pod-manifest-path (staticPodPath), a directory of manifests"))
+	if cfg.Kubelet != nil && len(cfg.Sources) == 0 && noSource(cfg.Kubelet) {
+		errs = append(errs, errors.New("no pod source: give --kubeconfig, --pod-manifest-path (staticPodPath), a directory of manifests, or --manifest-url (staticPodURL)"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return &Agent{cfg: cfg, ready: make(chan struct{})}, nil
+}
+
+func noSource(k *config.Config) bool {
+	return k.API.Kubeconfig == "" && k.Sources.StaticPodPath == "" && k.Sources.URL == ""
 }
 
 // Ready is closed when the syncLoop is about to run.
@@ -84,6 +89,12 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, locks.release()) }()
 
+	if !a.cfg.Simulated {
+		if err := checkHost(k); err != nil {
+			return err
+		}
+		protectOwn(a.cfg.Bus, k.Kubelet.OOMScoreAdj)
+	}
 	a.say(trace.Agent{State: "starting", Endpoint: a.cfg.Endpoint})
 	client, err := cri.Dial(ctx, cri.Config{
 		Endpoint: a.cfg.Endpoint, ImageEndpoint: k.Runtime.ImageEndpoint, Timeout: k.Runtime.RequestTimeout, Bus: a.cfg.Bus,
@@ -93,7 +104,11 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 
-	p, err := assemble(ctx, a.cfg, client)
+	id, err := identify(ctx, a.cfg)
+	if err != nil {
+		return err
+	}
+	p, err := assemble(ctx, a.cfg, client, id)
 	if err != nil {
 		return err
 	}
@@ -104,6 +119,8 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	a.parts.Store(p)
 	a.say(trace.Agent{State: "ready", Endpoint: a.cfg.Endpoint, Runtime: client.Info.GetRuntimeName(), RuntimeVersion: client.Info.GetRuntimeVersion()})
 	close(a.ready)
+	tellSystemd(a.cfg.Bus, daemon.SdNotifyReady)
+	defer tellSystemd(a.cfg.Bus, daemon.SdNotifyStopping)
 
 	rest := "pods go on"
 	if a.cfg.Simulated {

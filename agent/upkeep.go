@@ -16,7 +16,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
-	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -34,6 +33,8 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 		st := podstatus.Generate(pod, seen, podstatus.Inputs{
 			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: lastwords.Read,
 			Terminal: p.workers.State(pod.UID) == worker.Terminated,
+			Started:  func(c *v1.Container, id string) bool { return p.prober.Started(pod, c, id) },
+			Ready:    func(c *v1.Container, id string) bool { return p.prober.Ready(pod, c, id) },
 		})
 		return st, podstatus.Trace(pod, st, seen)
 	}
@@ -104,8 +105,11 @@ func (p *parts) addPressure(client *cri.Client, images *gc.Collector) error {
 }
 
 // orphans are those that clean up after pods that nobody knows.
-func (p *parts) orphans(volumes *volume.Manager) []pods.Orphans {
-	out := []pods.Orphans{cleaner(volumes.CleanOrphans)}
+func (p *parts) orphans() []pods.Orphans {
+	out := []pods.Orphans{cleaner(p.volumes.CleanOrphans)}
+	if p.userns != nil {
+		out = append(out, p.userns)
+	}
 	if p.cgroups != nil {
 		out = append(out, cleaner(p.orphanCgroups))
 	}

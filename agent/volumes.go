@@ -1,43 +1,130 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/mount-utils"
 
-	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/claim"
+	"github.com/kubeloupe/kubeloupe/agent/volume/configmap"
+	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/downwardapi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/hostpath"
+	imagevolume "github.com/kubeloupe/kubeloupe/agent/volume/image"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
+	"github.com/kubeloupe/kubeloupe/agent/volume/secret"
 )
 
 // newVolumes makes the volume manager with all plugins.
-func newVolumes(cfg Config, node criconfig.Node, hostIPs []string) (*volume.Manager, error) {
+func (p *parts) newVolumes(images *image.Puller) error {
 	mem := memdir.Plain()
-	if !cfg.Simulated {
+	if !p.cfg.Simulated {
 		var err error
 		if mem, err = memdir.New(mount.New("")); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	c := volume.Config{
+		RootDir: filepath.Clean(p.cfg.Kubelet.Node.RootDir), Bus: p.cfg.Bus, Events: p.cluster.events,
+		InUseChanged: func() {
+			if p.cluster.node != nil {
+				p.cluster.node.Changed()
+			}
+		},
+	}
+	var err error
+	if c.Plugins, err = p.volumePlugins(mem, images); err != nil {
+		return err
+	}
+	if !p.cluster.alone() {
+		if err := p.persistent(&c); err != nil {
+			return err
+		}
+	}
+	p.volumes, err = volume.New(c)
+	return err
+}
+
+// volumePlugins are those that need no more than the agent itself.
+func (p *parts) volumePlugins(mem *memdir.Maker, images *image.Puller) ([]volume.Plugin, error) {
+	c, node := p.cluster, p.criNode()
+	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: hostIPs(p.cfg.Kubelet.Node.IPs)}
 	empty, err := emptydir.New(emptydir.Config{Memory: mem, Allocatable: node.Allocatable})
-	if err != nil {
+	down, err2 := downwardapi.New(fields)
+	fromImage, err3 := imagevolume.New(p.ensureVolumeImage(images))
+	project := projected.Config{Fields: fields}
+	if !c.alone() {
+		project.Objects, project.Tokens = c.objects, c.tokens
+	}
+	all, err4 := projected.New(project)
+	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: hostIPs}
-	down, err := downwardapi.New(fields)
-	if err != nil {
-		return nil, err
+	plugins := []volume.Plugin{empty, hostpath.New(), down, all, fromImage}
+	if c.alone() {
+		return plugins, nil
 	}
-	proj, err := projected.New(projected.Config{Fields: fields})
-	if err != nil {
-		return nil, err
+	maps, err := configmap.New(configmap.Config{Memory: mem, Objects: c.objects})
+	secrets, err2 := secret.New(secret.Config{Memory: mem, Objects: c.objects})
+	return append(plugins, maps, secrets), errors.Join(err, err2)
+}
+
+// ensureVolumeImage pulls the images of image volumes as those of containers.
+func (p *parts) ensureVolumeImage(images *image.Puller) imagevolume.Ensure {
+	return func(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, error) {
+		req := image.Request{PodUID: string(pod.UID), Pod: pod, Image: src.Reference, Policy: src.PullPolicy, Annotations: pod.Annotations}
+		if !p.cluster.alone() {
+			secrets, err := p.cluster.pullSecrets(ctx, pod)
+			if err != nil {
+				return nil, err
+			}
+			req.PullSecrets = secrets
+		}
+		res, err := images.Ensure(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		return res.Spec, nil
 	}
-	return volume.New(volume.Config{
-		RootDir: filepath.Clean(cfg.Kubelet.Node.RootDir), Bus: cfg.Bus,
-		Plugins: []volume.Plugin{empty, hostpath.New(), down, proj},
+}
+
+// persistent adds what volumes of the cluster need: claims, and the drivers that register on this node.
+func (p *parts) persistent(c *volume.Config) error {
+	api := p.cluster.clients.Main
+	claims, err := claim.New(claim.Config{API: api.CoreV1(), Events: p.cluster.events})
+	if err != nil {
+		return err
+	}
+	c.Claims = claims
+	c.NodeLabels = func() map[string]string {
+		if p.cluster.node == nil {
+			return nil
+		}
+		return p.cluster.node.Object().Labels
+	}
+	drivers, err := csi.New(csi.Config{
+		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Mounter: mount.New(""), Tokens: p.cluster.tokens,
+		Events: p.cluster.events, Registered: func(string) { p.volumes.Retry(csi.Name) }, Bus: p.cfg.Bus,
 	})
+	if err != nil {
+		return err
+	}
+	c.Plugins = append(c.Plugins, drivers)
+	watcher, err := pluginwatch.New(pluginwatch.Config{
+		Dir: filepath.Join(c.RootDir, "plugins_registry"), Handlers: map[string]pluginwatch.Handler{"CSIPlugin": drivers}, Bus: p.cfg.Bus,
+	})
+	if err != nil {
+		return err
+	}
+	p.add("plugins", watcher.Run)
+	return nil
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -34,6 +35,8 @@ type Handler interface {
 	Lifecycle(ctx context.Context, e pleg.Event)
 	// Sync looks at a pod whose time has come.
 	Sync(ctx context.Context, uid types.UID)
+	// Probed takes what a probe says anew.
+	Probed(ctx context.Context, u probe.Update)
 	// Housekeep looks for what nobody owns any more. It returns what it found, for people.
 	Housekeep(ctx context.Context) string
 }
@@ -53,6 +56,8 @@ type Config struct {
 	Updates   <-chan podsource.Update
 	Lifecycle <-chan pleg.Event
 	Due       <-chan types.UID
+	// Probes tells what probes say anew; may be nil.
+	Probes <-chan probe.Update
 	// Tidy asks for housekeeping now.
 	Tidy <-chan struct{}
 	// Period is housekeeping's safety net; zero means 1 minute.
@@ -108,6 +113,9 @@ func (l *Loop) Run(ctx context.Context) error {
 		case uid := <-l.cfg.Due:
 			l.iterate(ctx, trace.Span{}, trace.Loop{Case: "sync", Pods: 1}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Sync(ctx, uid) })
+		case u := <-l.cfg.Probes:
+			l.iterate(ctx, trace.Span{}, trace.Loop{Case: "probe", Op: u.Probe.String(), Pods: 1, Detail: u.Container + " " + u.Result.String()}, idle,
+				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Probed(ctx, u) })
 		case <-l.cfg.Tidy:
 			l.housekeep(ctx, "asked", idle)
 		case <-tick.C:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -53,6 +54,7 @@ func (h *handler) Config(ctx context.Context, u podsource.Update) {
 
 func (h *handler) Lifecycle(ctx context.Context, e pleg.Event) { h.note(ctx, "pleg "+string(e.Type)) }
 func (h *handler) Sync(ctx context.Context, uid types.UID)     { h.note(ctx, "sync "+string(uid)) }
+func (h *handler) Probed(ctx context.Context, u probe.Update)  { h.note(ctx, "probe "+string(u.UID)) }
 func (h *handler) Housekeep(ctx context.Context) string {
 	h.note(ctx, "housekeeping")
 	return "swept"

@@ -6,12 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Lifecycle takes what the runtime changed.
 func (m *Manager) Lifecycle(ctx context.Context, e pleg.Event) {
+	if m.cfg.Probes != nil {
+		m.cfg.Probes.Changed(e.UID)
+	}
 	if m.cfg.Workers.Wake(e.UID, worker.Cause{Text: string(e.Type), Span: trace.FromContext(ctx)}) {
 		return
 	}
@@ -24,4 +28,17 @@ func (m *Manager) Lifecycle(ctx context.Context, e pleg.Event) {
 // Sync looks at a pod whose time has come.
 func (m *Manager) Sync(ctx context.Context, uid types.UID) {
 	m.cfg.Workers.Wake(uid, worker.Cause{Text: "due", Span: trace.FromContext(ctx), Retry: true})
+}
+
+// Probed takes what a probe says anew: a container that is up or not ready is told at once, and what failed is replaced.
+//
+// Upstream: pkg/kubelet/kubelet.go, syncLoopIteration, handleProbeSync.
+func (m *Manager) Probed(ctx context.Context, u probe.Update) {
+	if m.cfg.PublishStatus != nil {
+		m.cfg.PublishStatus(ctx, u.UID)
+	}
+	if u.Probe == probe.Readiness {
+		return // nothing to do but to tell
+	}
+	m.cfg.Workers.Wake(u.UID, worker.Cause{Text: u.Probe.String() + " probe: " + u.Result.String(), Span: trace.FromContext(ctx)})
 }

@@ -60,6 +60,10 @@ type Config struct {
 	Node func(*admit.Inputs)
 	// Mirrors may be nil: static pods are not shown in an API.
 	Mirrors Mirrors
+	// Probes are told when containers of a pod change; may be nil.
+	Probes interface{ Changed(uid types.UID) }
+	// PublishStatus makes a pod's status anew (Syncer.PublishStatus); may be nil.
+	PublishStatus func(ctx context.Context, uid types.UID)
 	// Objects may be nil: nothing is fetched ahead.
 	Objects Objects
 	// Statuses may be nil: nobody but this agent sees them.

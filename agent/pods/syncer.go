@@ -38,8 +38,8 @@ type Network interface {
 
 // Probes watches over running containers.
 type Probes interface {
-	// Add watches over the pod from now on; again for an update.
-	Add(pod *v1.Pod)
+	// Add watches over the pod from now on; again for an update. Previous is its last status.
+	Add(pod *v1.Pod, previous *v1.PodStatus)
 	// StopLiveness ends what could restart a container.
 	StopLiveness(uid types.UID)
 	// Remove ends all.
@@ -120,7 +120,9 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		return deadline.bound(res), nil
 	}
 	if s.cfg.Probes != nil {
-		s.cfg.Probes.Add(pod)
+		var previous *v1.PodStatus
+		s.cfg.Store.with(pod.UID, func(e *entry) { previous = e.status.DeepCopy() })
+		s.cfg.Probes.Add(pod, previous)
 	}
 	s.initWait(ctx, pod, "")
 	out, err := s.cfg.Runtime.Sync(ctx, pod, order)
@@ -345,15 +347,13 @@ func waitFor(reasons map[string]podruntime.Reason) trace.Wait {
 	return wait
 }
 
-// PublishStatus makes the status of a pod anew, as when a probe has a result. It says whether the pod is known.
-func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) bool {
+// PublishStatus makes the status of a pod anew, as when a probe has a result.
+func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) {
 	var pod *v1.Pod
 	s.cfg.Store.with(uid, func(e *entry) { pod = e.pod })
-	if pod == nil {
-		return false
+	if pod != nil {
+		s.publishStatus(ctx, pod)
 	}
-	s.publishStatus(ctx, pod)
-	return true
 }
 
 // publishStatus makes the pod's status anew, publishes it if views would show a change and hands it on. It

@@ -109,8 +109,8 @@ func (r *Ranges) read(uid types.UID) (*mappings, error) {
 	return m, nil
 }
 
-// For returns the pod's namespace: nil when it uses the host's users. The first call chooses the range.
-func (r *Ranges) For(ctx context.Context, pod *v1.Pod) (*runtimeapi.UserNamespace, error) {
+// Of returns the pod's namespace: nil when it uses the host's users. The first call chooses the range.
+func (r *Ranges) Of(pod *v1.Pod) (*runtimeapi.UserNamespace, error) {
 	if pod.Spec.HostUsers == nil || *pod.Spec.HostUsers {
 		return nil, nil //nolint:nilnil // none is what the host's users mean
 	}
@@ -118,7 +118,7 @@ func (r *Ranges) For(ctx context.Context, pod *v1.Pod) (*runtimeapi.UserNamespac
 	defer r.mu.Unlock()
 	m, err := r.read(pod.UID)
 	if errors.Is(err, fs.ErrNotExist) {
-		m, err = r.choose(ctx, pod)
+		m, err = r.choose(pod)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("user namespace: %w", err)
@@ -129,7 +129,7 @@ func (r *Ranges) For(ctx context.Context, pod *v1.Pod) (*runtimeapi.UserNamespac
 	}, nil
 }
 
-func (r *Ranges) choose(ctx context.Context, pod *v1.Pod) (*mappings, error) {
+func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
 	length := uint32(r.cfg.PerPod)         //nolint:gosec // New has checked
 	for i := range uint32(r.cfg.MaxPods) { //nolint:gosec // New has checked
 		first := length * (i + 1)
@@ -142,7 +142,7 @@ func (r *Ranges) choose(ctx context.Context, pod *v1.Pod) (*mappings, error) {
 			return nil, err
 		}
 		r.used[first] = pod.UID
-		trace.Point(r.cfg.Bus, trace.FromContext(ctx), trace.Decision{
+		trace.Point(r.cfg.Bus, trace.ForPod(trace.Span{}, podid.Ref(pod)), trace.Decision{
 			By: "userns", Subject: podid.Ref(pod).String(), Verdict: "map", Reason: fmt.Sprintf("its ids are %d to %d of the host", first, first+length-1),
 		})
 		return m, nil

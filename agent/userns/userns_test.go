@@ -21,7 +21,7 @@ func TestRanges(t *testing.T) {
 	root := t.TempDir()
 	first := func(r *Ranges, uid string) uint32 {
 		t.Helper()
-		ns, err := r.For(t.Context(), wants(uid))
+		ns, err := r.Of(wants(uid))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,21 +36,21 @@ func TestRanges(t *testing.T) {
 		return r
 	}
 	r := open()
-	if ns, err := r.For(t.Context(), &v1.Pod{}); ns != nil || err != nil {
+	if ns, err := r.Of(&v1.Pod{}); ns != nil || err != nil {
 		t.Errorf("a pod with the host's users got %v, %v", ns, err)
 	}
 	a, b := first(r, "a"), first(r, "b")
 	if a == b || a < DefaultPerPod || b < DefaultPerPod || a%DefaultPerPod != 0 {
 		t.Errorf("ranges begin at %d and %d", a, b)
 	}
-	if _, err := r.For(t.Context(), wants("c")); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := r.Of(wants("c")); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a third of two: %v", err)
 	}
 	r = open() // a restart
 	if got := first(r, "a"); got != a {
 		t.Errorf("after a restart a begins at %d, before %d", got, a)
 	}
-	if _, err := r.For(t.Context(), wants("c")); err == nil {
+	if _, err := r.Of(wants("c")); err == nil {
 		t.Error("a restart forgot what is in use")
 	}
 	if removed, err := r.Clean(t.Context(), func(uid types.UID) bool { return uid == "a" }); err != nil || len(removed) != 1 {

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
+	"github.com/kubeloupe/kubeloupe/agent/mirror"
+	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/agent/objcache"
+	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/runtimeclass"
+	"github.com/kubeloupe/kubeloupe/agent/status"
+	"github.com/kubeloupe/kubeloupe/agent/token"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+)
+
+// cluster is what an agent has of its API server. On a node that stands alone there are only events and
+// runtime classes, and both know nothing.
+type cluster struct {
+	clients  *kubeclient.Clients
+	events   *events.Recorder
+	classes  *runtimeclass.Classes
+	objects  *objcache.Objects
+	tokens   *token.Manager
+	statuses *status.Manager
+	mirrors  *mirror.Manager
+	node     *node.Node
+}
+
+// alone reports whether there is no API server.
+func (c *cluster) alone() bool { return c.clients == nil }
+
+// main returns the main client, nil where the node stands alone.
+func (c *cluster) main() kubernetes.Interface {
+	if c.alone() {
+		return nil
+	}
+	return c.clients.Main
+}
+
+// newCluster makes what rests on the clients alone. The server is not asked yet.
+func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
+	c := &cluster{clients: clients}
+	p.cluster = c
+	recorder := events.Config{Node: p.cfg.NodeName, Bus: p.cfg.Bus}
+	if clients != nil {
+		recorder.Client = clients.Events.CoreV1() // which has the limits
+	}
+	if c.events, err = events.New(recorder); err != nil {
+		return err
+	}
+	p.add("events", c.events.Run)
+	if clients == nil {
+		c.classes = runtimeclass.New(nil, p.cfg.Bus)
+		return nil
+	}
+	c.classes = runtimeclass.New(clients.Main.NodeV1().RuntimeClasses(), p.cfg.Bus)
+	return p.newAPIParts()
+}
+
+func (p *parts) newAPIParts() (err error) {
+	c, bus, api := p.cluster, p.cfg.Bus, p.cluster.clients.Main
+	c.objects, err = objcache.New(objcache.Config{
+		Client: api, Bus: bus, Strategy: objcache.Strategy(p.cfg.Kubelet.Kubelet.ConfigMapAndSecretChangeDetectionStrategy),
+		Changed: func(uid types.UID, volumes ...string) { p.volumes.Refresh(uid, volumes...) },
+	})
+	if err != nil {
+		return err
+	}
+	if c.tokens, err = token.New(token.Config{Accounts: api.CoreV1(), Bus: bus}); err != nil {
+		return err
+	}
+	c.mirrors, err = mirror.New(mirror.Config{
+		Client: api.CoreV1(), Node: p.cfg.NodeName, Bus: bus,
+		NodeUID: func() types.UID { return registeredUID(c.node) },
+		Changed: func(ctx context.Context, uid types.UID, m *v1.Pod) { c.statuses.Observe(ctx, uid, m) },
+	})
+	if err != nil {
+		return err
+	}
+	c.statuses, err = status.New(status.Config{
+		Client: api.CoreV1(), Mirrors: c.mirrors, Bus: bus,
+		Running: func(uid types.UID) bool {
+			state := p.workers.State(uid)
+			return state == worker.Syncing || state == worker.Terminating
+		},
+	})
+	if err != nil {
+		return err
+	}
+	p.add("objects", c.objects.Run)
+	p.add("mirror pods", c.mirrors.Run)
+	p.add("statuses", c.statuses.Run)
+	return nil
+}
+
+// registeredUID is "" until the node's object is in the API, and while it is on its way out.
+func registeredUID(n *node.Node) types.UID {
+	if n == nil || n.Object().DeletionTimestamp != nil {
+		return ""
+	}
+	return n.Object().UID
+}
+
+// joinManager gives the pods' manager what the API server adds. Interfaces stay nil where a node stands alone.
+func (c *cluster) joinManager(m *pods.Config) {
+	m.Events = c.events
+	if c.alone() {
+		return
+	}
+	m.Objects, m.Statuses, m.Mirrors = c.objects, c.statuses, c.mirrors
+}
+
+func (c *cluster) joinSyncer(s *pods.SyncerConfig) {
+	s.Events = c.events
+	if c.alone() {
+		return
+	}
+	s.Objects, s.Statuses, s.Mirrors = podObjects{c}, c.statuses, c.mirrors
+}
+
+// podObjects lets go of tokens with the objects.
+type podObjects struct{ c *cluster }
+
+// Register implements pods.Objects.
+func (o podObjects) Register(pod *v1.Pod) { o.c.objects.Register(pod) }
+
+// Unregister implements pods.Objects.
+func (o podObjects) Unregister(pod *v1.Pod) {
+	o.c.objects.Unregister(pod)
+	o.c.tokens.Forget(pod.UID)
+}

@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/auth"
+	"github.com/kubeloupe/kubeloupe/agent/certs"
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/loop"
+	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// newServer makes the HTTP servers: health, read-only, and the authenticated one.
+func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
+	s, kc := p.cfg.Kubelet.Server, p.cfg.Kubelet.Kubelet
+	c := server.Config{
+		HealthzAddress: s.HealthzAddress, HealthzPort: s.HealthzPort, Address: s.Address, ReadOnlyPort: s.ReadOnlyPort,
+		Pods: p.store.Pods, Observed: p.pleg.Cache(), Runtime: client.Runtime, Metrics: p.cfg.Metrics,
+		Checks:  []server.Check{{Name: "syncloop", Check: func() error { return l.Healthy(syncLoopLimit) }}},
+		Configz: func() any { return kc }, Version: node.KubeletVersion(p.cfg.Version), Bus: p.cfg.Bus,
+		Debug: server.Debug{
+			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler,
+			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,
+		},
+	}
+	if !p.cluster.alone() {
+		c.UID = p.cluster.mirrors.Static
+	}
+	if err := p.secure(&c); err != nil {
+		return err
+	}
+	if !s.Enabled {
+		c.ReadOnlyPort, c.Port = 0, 0
+	}
+	var err error
+	p.server, err = server.New(c)
+	return err
+}
+
+// secure adds the authenticated port. It is left out where nobody could be let in.
+func (p *parts) secure(c *server.Config) error {
+	kc := p.cfg.Kubelet.Kubelet
+	a := auth.Config{
+		Node: p.cfg.NodeName, ClientCAFile: kc.Authentication.X509.ClientCAFile,
+		TokenTTL: kc.Authentication.Webhook.CacheTTL.Duration, Anonymous: *kc.Authentication.Anonymous.Enabled,
+		AlwaysAllow: kc.Authorization.Mode == "AlwaysAllow",
+		AllowedTTL:  kc.Authorization.Webhook.CacheAuthorizedTTL.Duration, DeniedTTL: kc.Authorization.Webhook.CacheUnauthorizedTTL.Duration,
+	}
+	switch {
+	case !p.cluster.alone():
+		api := p.cluster.clients.Main
+		a.Access = api.AuthorizationV1().SubjectAccessReviews()
+		if *kc.Authentication.Webhook.Enabled {
+			a.Tokens = api.AuthenticationV1().TokenReviews()
+		}
+	case !a.AlwaysAllow || a.ClientCAFile == "" && !a.Anonymous:
+		trace.Point(p.cfg.Bus, trace.Span{}, trace.Log{
+			Level: "debug", Message: "the authenticated port is off: without an API server it needs authorization.mode AlwaysAllow, and a client CA or anonymous requests",
+		})
+		return nil
+	}
+	var err error
+	if c.Auth, err = auth.New(a); err != nil {
+		return err
+	}
+	serving, err := p.serving()
+	if err != nil {
+		return err
+	}
+	c.Port = kc.Port
+	c.TLS = server.TLS{GetCertificate: serving.GetCertificate, MinVersion: kc.TLSMinVersion, CipherSuites: kc.TLSCipherSuites}
+	p.add("serving certificate", serving.Run)
+	return nil
+}
+
+// serving is the certificate of the authenticated port.
+func (p *parts) serving() (*certs.Serving, error) {
+	kc := p.cfg.Kubelet.Kubelet
+	c := certs.ServingConfig{
+		Bootstrap: kc.ServerTLSBootstrap, CertFile: kc.TLSCertFile, KeyFile: kc.TLSPrivateKeyFile, Dir: p.cfg.Kubelet.API.CertDir,
+		Hostname: p.cfg.NodeName, NodeName: p.cfg.NodeName, Bus: p.cfg.Bus,
+	}
+	if c.Bootstrap && p.cluster.alone() {
+		return nil, errors.New("serverTLSBootstrap: it needs an API server: give --kubeconfig")
+	}
+	if c.Bootstrap {
+		c.Client = p.cluster.clients.Main
+		c.Addresses = func() []v1.NodeAddress { return p.cluster.node.Object().Status.Addresses }
+	}
+	return certs.NewServing(c)
+}
+
+func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/kubeloupe/kubeloupe/agent/certs"
+	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
+)
+
+// identity is who the agent is to the API server; its fields are nil on a node that stands alone.
+type identity struct {
+	certs   *certs.ClientCerts
+	clients *kubeclient.Clients
+}
+
+// identify gets the agent a certificate, which may have to be asked for first, and makes its clients.
+//
+// Upstream: cmd/kubelet/app/server.go, run.
+func identify(ctx context.Context, cfg Config) (*identity, error) {
+	k := cfg.Kubelet
+	if k.API.Kubeconfig == "" {
+		return &identity{}, nil
+	}
+	agentName := "kubelet/" + cfg.Version
+	own, err := certs.Client(ctx, certs.ClientConfig{
+		Kubeconfig: k.API.Kubeconfig, BootstrapKubeconfig: k.API.Bootstrap, Dir: k.API.CertDir, NodeName: cfg.NodeName,
+		Rotate: k.Kubelet.RotateCertificates, UserAgent: agentName, Bus: cfg.Bus,
+	})
+	if err != nil {
+		return nil, err
+	}
+	clients, err := kubeclient.New(kubeclient.Config{
+		REST: own.REST, Certificate: own.Certificate(), QPS: *k.Kubelet.KubeAPIQPS, Burst: k.Kubelet.KubeAPIBurst,
+		EventQPS: *k.Kubelet.EventRecordQPS, EventBurst: k.Kubelet.EventBurst, ContentType: k.Kubelet.ContentType,
+		LeaseDuration: seconds(k.Kubelet.NodeLeaseDurationSeconds), UserAgent: agentName, Bus: cfg.Bus,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &identity{certs: own, clients: clients}, nil
+}
+
+// rotate keeps the certificate fresh; connections with the old one are closed.
+func (id *identity) rotate(ctx context.Context) error {
+	return id.certs.Run(ctx, id.clients.CloseConnections)
+}

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/admit"
+	"github.com/kubeloupe/kubeloupe/agent/allocatable"
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/node"
+)
+
+// plegLimit is how old the last look at the runtime may be.
+//
+// Upstream: pkg/kubelet/kubelet.go, genericPlegRelistThreshold.
+const plegLimit = "3m"
+
+// machine reads what the node has, and what of it pods may request.
+func (p *parts) readMachine() (err error) {
+	k := p.cfg.Kubelet
+	if p.machine, err = allocatable.ReadMachine("/", k.Node.RootDir); err != nil {
+		return fmt.Errorf("read what the machine has: %w", err)
+	}
+	evict := k.Kubelet.EvictionHard
+	if k.API.IgnoreEviction {
+		evict = nil
+	}
+	p.resources, err = allocatable.Compute(p.machine, allocatable.Config{
+		MaxPods: k.Pods.Max, PodsPerCore: k.Kubelet.PodsPerCore,
+		KubeReserved: k.Kubelet.KubeReserved, SystemReserved: k.Kubelet.SystemReserved, EvictionHard: evict,
+	})
+	return err
+}
+
+// newNode makes the node's object in the API.
+func (p *parts) newNode(client *cri.Client) (err error) {
+	c, k := p.cluster, p.cfg.Kubelet
+	kc := k.Kubelet
+	c.node, err = node.New(node.Config{
+		Name: p.cfg.NodeName, Client: c.clients.Main, Heartbeat: c.clients.Heartbeat,
+		NoRegister: !*kc.RegisterNode, Labels: k.Node.Labels, Taints: kc.RegisterWithTaints, ProviderID: kc.ProviderID,
+		AttachDetach: *kc.EnableControllerAttachDetach, IPs: nodeIPs(k.Node.IPs),
+		Info: node.ReadInfo("/", p.cfg.Version, p.machine.Swap), Port: kc.Port,
+		Declared:  node.DeclaredFeatures(k.Gates),
+		MaxImages: *kc.NodeStatusMaxImages,
+		Resources: func() (capacity, allocatable v1.ResourceList) { return p.resources.Capacity, p.resources.Allocatable },
+		Images:    func(ctx context.Context) ([]node.Image, error) { return listImages(ctx, client.Image) },
+		Runtime:   func() node.Runtime { return p.runtime(client.Info) },
+		NotReady:  p.notReady, Pressure: func() node.Pressure { return node.Pressure{} },
+		VolumesInUse:    func() ([]v1.UniqueVolumeName, bool) { return p.volumes.InUse(), p.mux.SeenAllSources() },
+		Seen:            func(n *v1.Node) { p.volumes.MarkInUse(n.Status.VolumesInUse); c.mirrors.Wake() },
+		HeartbeatFailed: c.clients.CloseIdle,
+		StatusFrequency: kc.NodeStatusUpdateFrequency.Duration, ReportFrequency: kc.NodeStatusReportFrequency.Duration,
+		LeaseDuration: seconds(kc.NodeLeaseDurationSeconds), Events: c.events, Bus: p.cfg.Bus,
+	})
+	if err != nil {
+		return err
+	}
+	p.add("node", c.node.Run)
+	p.add("node readiness", p.watchReadiness)
+	return nil
+}
+
+// watchReadiness has the node's status written as soon as the runtime's state changes.
+func (p *parts) watchReadiness(ctx context.Context) error {
+	for {
+		changed := p.state.Changed()
+		p.cluster.node.Changed()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+// notReady is why the node is not: what it lacks, in upstream's words.
+func (p *parts) notReady() []error {
+	var errs []error
+	if ok, why := p.state.Ready(); !ok {
+		errs = append(errs, fmt.Errorf("container runtime is down: %s", why))
+	}
+	if ok, why := p.state.NetworkReady(); !ok {
+		errs = append(errs, errors.New("container runtime network not ready: "+why))
+	}
+	return errs
+}
+
+// runtime is what the runtime says of itself.
+func (p *parts) runtime(info *runtimeapi.VersionResponse) node.Runtime {
+	r := node.Runtime{Name: info.GetRuntimeName(), Version: strings.TrimPrefix(info.GetRuntimeVersion(), "v")}
+	for _, h := range p.state.Handlers() {
+		r.Handlers = append(r.Handlers, v1.NodeRuntimeHandler{Name: h.GetName(), Features: &v1.NodeRuntimeHandlerFeatures{
+			RecursiveReadOnlyMounts: new(h.GetFeatures().GetRecursiveReadOnlyMounts()),
+			UserNamespaces:          new(h.GetFeatures().GetUserNamespaces()),
+		}})
+	}
+	if f := p.state.Features(); f != nil {
+		r.Features = &v1.NodeFeatures{SupplementalGroupsPolicy: new(f.GetSupplementalGroupsPolicy())}
+	}
+	return r
+}
+
+func listImages(ctx context.Context, images runtimeapi.ImageServiceClient) ([]node.Image, error) {
+	res, err := images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var out []node.Image
+	for _, i := range res.GetImages() {
+		out = append(out, node.Image{Digests: i.GetRepoDigests(), Tags: i.GetRepoTags(), Size: int64(i.GetSize())}) //nolint:gosec // no image is that large
+	}
+	return out, nil
+}
+
+// admission adds to a pod's admission what is known of the node.
+func (p *parts) admission(in *admit.Inputs) {
+	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
+	if p.cluster.node == nil {
+		return // a node that stands alone takes what it is given
+	}
+	in.Node, in.Allocatable = p.cluster.node.Object(), p.resources.Allocatable
+}
+
+func nodeIPs(texts []string) []net.IP {
+	var out []net.IP
+	for _, s := range texts {
+		out = append(out, net.ParseIP(s)) // config has checked it
+	}
+	return out
+}

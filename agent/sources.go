@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+)
+
+// newMux makes all configured sources of pods. No pod is deleted before each of them has reported.
+func (p *parts) newMux() (*podsource.Mux, error) {
+	k, bus := p.cfg.Kubelet.Sources, p.cfg.Bus
+	sources := append([]podsource.Source(nil), p.cfg.Sources...)
+	if k.StaticPodPath != "" {
+		file, err := podsource.NewFile(podsource.FileConfig{
+			Path: k.StaticPodPath, Node: p.cfg.NodeName, Period: k.FileCheckFrequency, Bus: bus,
+		})
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, file)
+	}
+	if k.URL != "" {
+		web, err := podsource.NewHTTP(podsource.HTTPConfig{
+			URL: k.URL, Header: k.URLHeaders, Node: p.cfg.NodeName, Period: k.URLCheckFrequency, Bus: bus,
+		})
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, web)
+	}
+	if !p.cluster.alone() {
+		api, err := podsource.NewAPI(podsource.APIConfig{
+			Client: p.cluster.clients.Main.CoreV1(), Node: p.cfg.NodeName, Mirrors: p.cluster.mirrors, Bus: bus,
+		})
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, api)
+	}
+	return podsource.New(podsource.Config{Sources: sources, Bus: bus})
+}
