@@ -58,6 +58,27 @@ lab-up: ## start the lab
 lab-down: ## stop the lab and remove all of it
 	go run ./test/lab/labctl down
 
+##@ Cluster: a Kubernetes control plane in the lab, for one node
+
+.PHONY: cluster-up
+cluster-up: ## start the lab with a cluster
+	go run ./test/lab/labctl cluster-up
+
+.PHONY: cluster-down
+cluster-down: ## stop the cluster and the lab and remove all of it
+	go run ./test/lab/labctl cluster-down
+
+# kubeloupe, or upstream: Kubernetes' own kubelet.
+AGENT ?= kubeloupe
+
+.PHONY: run-in-cluster
+run-in-cluster: cluster-up ## an agent as the cluster's node (AGENT=upstream for the other)
+	go run ./test/lab/labctl run-agent --agent $(AGENT)
+
+.PHONY: conformance
+conformance: ## Kubernetes' node tests (AGENT=upstream, FOCUS=regexp, PROCS=8)
+	AGENT=$(AGENT) go run ./test/conformance
+
 ##@ Check
 
 # In order of what they cost, so that a mistake shows soon. The tests come last:

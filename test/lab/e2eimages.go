@@ -33,12 +33,11 @@ func mirrored() []string {
 }
 
 // agnhostPackages are Debian's, for what agnhost has beside busybox.
-var agnhostPackages = []string{"bash", "curl", "bind9-dnsutils", "netcat-openbsd", "iproute2", "util-linux", "hostname"}
+var agnhostPackages = []string{"bash-static", "curl", "bind9-dnsutils", "netcat-openbsd", "iproute2", "util-linux", "hostname"}
 
 // agnhostTools are the programs of these packages, by their place in the image.
 // They come before busybox's in the path.
 var agnhostTools = map[string]string{
-	"usr/bin/bash":     "bash",
 	"usr/bin/curl":     "curl",
 	"usr/bin/dig":      "dig",
 	"usr/bin/nslookup": "nslookup",
@@ -66,6 +65,13 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err := b.debian(ctx, agnhostPackages...); err != nil {
 			return err
 		}
+		bash, err := hostPrograms(ctx, map[string]string{"bin/bash": "bash-static"})
+		if err != nil {
+			return err
+		}
+		// busybox's shell keeps variables like "a-b" from what it starts, of
+		// which a test makes some.
+		bash["bin/sh"] = bash["bin/bash"]
 		tools, err := hostPrograms(ctx, agnhostTools)
 		if err != nil {
 			return err
@@ -74,16 +80,16 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err != nil {
 			return err
 		}
-		return writeE2EImages(tmp, e2eParts{busybox: busybox, tools: tools, pause: pause, programs: programs})
+		return writeE2EImages(tmp, e2eParts{busybox: busybox, bash: bash, tools: tools, pause: pause, programs: programs})
 	})
 }
 
 // e2eParts is what the images are made of.
 type e2eParts struct {
 	busybox busybox
-	// tools are files by their place in the image.
-	tools map[string][]byte
-	pause v1.Image
+	// bash and tools are files by their place in the image.
+	bash, tools map[string][]byte
+	pause       v1.Image
 	// programs is the directory of Kubernetes' programs.
 	programs string
 }
@@ -105,30 +111,31 @@ func writeE2EImages(dir string, parts e2eParts) error {
 		return err
 	}
 	var (
-		base  = parts.busybox.layer()
+		shell = []layerFunc{parts.busybox.layer(), filesLayer(parts.bash, 0o755)}
+		with  = func(layers ...layerFunc) []layerFunc { return slices.Concat(shell, layers) }
 		tools = filesLayer(parts.tools, 0o755)
-		agn   = []layerFunc{base, tools, agnhostLayer(files), filesLayer(registry, 0o644)}
+		agn   = with(tools, agnhostLayer(files), filesLayer(registry, 0o644))
 		serve = v1.Config{Entrypoint: []string{"/agnhost"}, Cmd: []string{"test-webserver"}}
 	)
 	recipes := map[string]struct {
 		layers []layerFunc
 		config v1.Config
 	}{
-		"busybox:1.36.1-1": {[]layerFunc{base}, v1.Config{Cmd: []string{"sh"}}},
-		"busybox:1.37.0-2": {[]layerFunc{base}, v1.Config{Cmd: []string{"sh"}}},
-		"nonroot:1.5":      {[]layerFunc{base}, v1.Config{Cmd: []string{"sh"}, User: "1234"}},
-		"ipc-utils:1.4":    {[]layerFunc{base, tools}, v1.Config{Cmd: []string{"sh"}}},
+		"busybox:1.36.1-1": {shell, v1.Config{Cmd: []string{"sh"}}},
+		"busybox:1.37.0-2": {shell, v1.Config{Cmd: []string{"sh"}}},
+		"nonroot:1.5":      {shell, v1.Config{Cmd: []string{"sh"}, User: "1234"}},
+		"ipc-utils:1.4":    {with(tools), v1.Config{Cmd: []string{"sh"}}},
 		"glibc-dns-testing:2.1.1": {
-			[]layerFunc{base, tools}, v1.Config{Cmd: []string{"bash"}},
+			with(tools), v1.Config{Cmd: []string{"bash"}},
 		},
 		"nonewprivs:1.4": {
-			[]layerFunc{base, func(t *tarWriter) {
+			with(func(t *tarWriter) {
 				t.dirs("usr/local/bin")
 				t.file("usr/local/bin/nnp", 0o6755, files["nonewprivs"])
-			}}, v1.Config{Cmd: []string{"nnp"}},
+			}), v1.Config{Cmd: []string{"nnp"}},
 		},
 		"regression-issue-74839:1.5": {
-			[]layerFunc{base, func(t *tarWriter) { t.file("regression-issue-74839", 0o755, files["regression-issue-74839"]) }},
+			with(func(t *tarWriter) { t.file("regression-issue-74839", 0o755, files["regression-issue-74839"]) }),
 			v1.Config{Entrypoint: []string{"/regression-issue-74839"}},
 		},
 		"agnhost:2.55":   {agn, v1.Config{Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}}},
@@ -137,10 +144,10 @@ func writeE2EImages(dir string, parts e2eParts) error {
 		"nginx:1.28.0-2": {agn, serve},
 		"httpd:2.4.38-4": {agn, serve},
 		"kitten:1.8": {
-			append(slices.Clone(agn), func(t *tarWriter) {
+			slices.Concat(agn, []layerFunc{func(t *tarWriter) {
 				t.file("kitten.jpg", 0o644, files["files/kitten.jpg"])
 				t.file("data.json", 0o644, files["files/data.json"])
-			}), serve,
+			}}), serve,
 		},
 	}
 	l, err := layout.Write(dir, empty.Index)
@@ -286,10 +293,8 @@ func hostPrograms(ctx context.Context, programs map[string]string) (map[string][
 		if out[place], err = os.ReadFile(file); err != nil {
 			return nil, err
 		}
-		list, err := exec.CommandContext(ctx, "ldd", file).Output()
-		if err != nil {
-			return nil, fmt.Errorf("ldd %s: %w", file, err)
-		}
+		// ldd fails for a static program, which needs none.
+		list, _ := exec.CommandContext(ctx, "ldd", file).Output()
 		for _, match := range libraries.FindAllStringSubmatch(string(list), -1) {
 			if out[strings.TrimPrefix(match[1], "/")], err = os.ReadFile(match[1]); err != nil {
 				return nil, err

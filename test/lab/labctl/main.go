@@ -40,7 +40,7 @@ func root() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:           "labctl",
-		Short:         "A private containerd and registry for tests and demonstrations",
+		Short:         "A private containerd, registry and Kubernetes cluster for tests and demonstrations",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
