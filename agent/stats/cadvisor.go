@@ -1,0 +1,141 @@
+package stats
+
+import (
+	"net/http"
+	"path"
+	"runtime"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+)
+
+// entity is something that cAdvisor has a line for: a container, a pod, the node.
+type entity struct {
+	labels []string
+	stats  statsapi.ContainerStats
+	net    *statsapi.NetworkStats
+}
+
+// ContainerMetrics answers /metrics/cadvisor with cAdvisor's names for what the summary knows.
+//
+// Upstream: github.com/google/cadvisor/lib/metrics/prometheus.go.
+func (s *Stats) ContainerMetrics() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sum, err := s.Summary(r.Context(), false)
+		var e exposition
+		e.family("container_scrape_error", "gauge", "1 if there was an error while getting container metrics, 0 otherwise")
+		failed := 0.0
+		if err != nil {
+			failed = 1
+		}
+		e.sample("container_scrape_error", failed, time.Time{})
+		cadvisorMetrics(&e, s.entities(sum))
+		e.family("machine_cpu_cores", "gauge", "Number of logical CPU cores.")
+		e.sample("machine_cpu_cores", float64(runtime.NumCPU()), time.Time{})
+		e.family("machine_memory_bytes", "gauge", "Amount of memory installed on the machine.")
+		e.sample("machine_memory_bytes", float64(s.fields("meminfo")["MemTotal:"]<<10), time.Time{})
+		e.answer(w)
+	})
+}
+
+func (s *Stats) entities(sum *statsapi.Summary) []entity {
+	labels := func(container, id, image, name, namespace, pod string) []string {
+		return []string{"container", container, "id", id, "image", image, "name", name, "namespace", namespace, "pod", pod}
+	}
+	n := sum.Node
+	out := []entity{{labels("", "/", "", "", "", ""), statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, Rootfs: n.Fs}, n.Network}}
+	cgroups := map[types.UID]string{}
+	if s.cfg.PodCgroup != nil {
+		for _, p := range s.cfg.Pods() {
+			cgroups[p.UID] = s.cfg.PodCgroup(&p)
+		}
+	}
+	for _, p := range sum.Pods {
+		uid := types.UID(p.PodRef.UID)
+		out = append(out, entity{labels("", cgroups[uid], "", "", p.PodRef.Namespace, p.PodRef.Name),
+			statsapi.ContainerStats{StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory}, p.Network})
+		for _, c := range p.Containers {
+			var id, image string
+			if o := s.cfg.Observed(uid).Newest(c.Name); o != nil {
+				id, image = o.ID, o.Image
+			}
+			out = append(out, entity{labels(c.Name, path.Join(cgroups[uid], id), image, id, p.PodRef.Namespace, p.PodRef.Name), c, nil})
+		}
+	}
+	return out
+}
+
+func cadvisorMetrics(e *exposition, all []entity) {
+	for _, m := range []struct {
+		name, kind, help string
+		value            func(statsapi.ContainerStats) (*uint64, float64, time.Time)
+		more             []string
+	}{
+		{"container_cpu_usage_seconds_total", "counter", "Cumulative cpu time consumed in seconds.", cpuOf, []string{"cpu", "total"}},
+		{"container_memory_usage_bytes", "gauge", "Current memory usage in bytes, including all memory regardless of when it was accessed", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.UsageBytes }), nil},
+		{"container_memory_working_set_bytes", "gauge", "Current working set in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.WorkingSetBytes }), nil},
+		{"container_memory_rss", "gauge", "Size of RSS in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.RSSBytes }), nil},
+		{"container_fs_usage_bytes", "gauge", "Number of bytes that are consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.UsedBytes }), []string{"device", ""}},
+		{"container_fs_limit_bytes", "gauge", "Number of bytes that can be consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.CapacityBytes }), []string{"device", ""}},
+	} {
+		e.family(m.name, m.kind, m.help)
+		for _, x := range all {
+			if v, scale, at := m.value(x.stats); v != nil {
+				e.sample(m.name, float64(*v)*scale, at, append(m.more[:len(m.more):len(m.more)], x.labels...)...)
+			}
+		}
+	}
+	e.family("container_start_time_seconds", "gauge", "Start time of the container since unix epoch in seconds.")
+	for _, x := range all {
+		if !x.stats.StartTime.IsZero() {
+			e.sample("container_start_time_seconds", float64(x.stats.StartTime.Unix()), time.Time{}, x.labels...)
+		}
+	}
+	for _, m := range []struct {
+		name, help string
+		value      func(statsapi.InterfaceStats) *uint64
+	}{
+		{"container_network_receive_bytes_total", "Cumulative count of bytes received", func(i statsapi.InterfaceStats) *uint64 { return i.RxBytes }},
+		{"container_network_receive_errors_total", "Cumulative count of errors encountered while receiving", func(i statsapi.InterfaceStats) *uint64 { return i.RxErrors }},
+		{"container_network_transmit_bytes_total", "Cumulative count of bytes transmitted", func(i statsapi.InterfaceStats) *uint64 { return i.TxBytes }},
+		{"container_network_transmit_errors_total", "Cumulative count of errors encountered while transmitting", func(i statsapi.InterfaceStats) *uint64 { return i.TxErrors }},
+	} {
+		e.family(m.name, "counter", m.help)
+		for _, x := range all {
+			if x.net == nil {
+				continue
+			}
+			for _, i := range x.net.Interfaces {
+				if v := m.value(i); v != nil {
+					e.sample(m.name, float64(*v), x.net.Time.Time, append([]string{"interface", i.Name}, x.labels...)...)
+				}
+			}
+		}
+	}
+}
+
+func cpuOf(c statsapi.ContainerStats) (*uint64, float64, time.Time) {
+	if c.CPU == nil {
+		return nil, 0, time.Time{}
+	}
+	return c.CPU.UsageCoreNanoSeconds, 1e-9, c.CPU.Time.Time
+}
+
+func memoryOf(f func(*statsapi.MemoryStats) *uint64) func(statsapi.ContainerStats) (*uint64, float64, time.Time) {
+	return func(c statsapi.ContainerStats) (*uint64, float64, time.Time) {
+		if c.Memory == nil {
+			return nil, 0, time.Time{}
+		}
+		return f(c.Memory), 1, c.Memory.Time.Time
+	}
+}
+
+func diskOf(f func(*statsapi.FsStats) *uint64) func(statsapi.ContainerStats) (*uint64, float64, time.Time) {
+	return func(c statsapi.ContainerStats) (*uint64, float64, time.Time) {
+		if c.Rootfs == nil {
+			return nil, 0, time.Time{}
+		}
+		return f(c.Rootfs), 1, c.Rootfs.Time.Time
+	}
+}

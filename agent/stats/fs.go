@@ -1,0 +1,138 @@
+package stats
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+)
+
+// fsOf returns how full the file system is that path is on; nil if that cannot be known.
+func (s *Stats) fsOf(path string, now time.Time) *statsapi.FsStats {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return nil
+	}
+	block := uint64(st.Bsize)
+	return &statsapi.FsStats{
+		Time:           metav1.NewTime(now),
+		CapacityBytes:  new(uint64(st.Blocks) * block),
+		AvailableBytes: new(uint64(st.Bavail) * block),
+		UsedBytes:      new(uint64(st.Blocks-st.Bfree) * block),
+		Inodes:         new(uint64(st.Files)),
+		InodesFree:     new(uint64(st.Ffree)),
+		InodesUsed:     new(uint64(st.Files - st.Ffree)),
+	}
+}
+
+// runtimeFS says how full the runtime's file systems are, and what of that is images and containers.
+//
+// Upstream: pkg/kubelet/stats/cri_stats_provider.go, ImageFsStats.
+func (s *Stats) runtimeFS(ctx context.Context, now time.Time) *statsapi.RuntimeStats {
+	out := &statsapi.RuntimeStats{}
+	info, err := s.cfg.Images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
+	if err != nil || len(info.ImageFilesystems) == 0 {
+		return out
+	}
+	out.ImageFs = s.usedOn(info.ImageFilesystems[0], now)
+	out.ContainerFs = out.ImageFs
+	if len(info.ContainerFilesystems) > 0 {
+		out.ContainerFs = s.usedOn(info.ContainerFilesystems[0], now)
+	}
+	return out
+}
+
+func (s *Stats) usedOn(u *runtimeapi.FilesystemUsage, now time.Time) *statsapi.FsStats {
+	out := s.fsOf(u.GetFsId().GetMountpoint(), now)
+	if out == nil {
+		out = &statsapi.FsStats{Time: metav1.NewTime(now)}
+	}
+	out.UsedBytes, out.InodesUsed = value(u.GetUsedBytes()), value(u.GetInodesUsed())
+	return out
+}
+
+// walkAgain is how long what a walk found is good for.
+const walkAgain = time.Minute
+
+// usage is what directories hold.
+type usage struct {
+	mu    sync.Mutex
+	found map[string]held
+}
+
+type held struct {
+	at            time.Time
+	bytes, inodes uint64
+}
+
+func newUsage() *usage { return &usage{found: map[string]held{}} }
+
+// of returns what lies below dir, on its own file system. What cannot be read, as it vanishes
+// meanwhile, is not counted.
+func (u *usage) of(dir string, now time.Time) held {
+	u.mu.Lock()
+	h, ok := u.found[dir]
+	u.mu.Unlock()
+	if ok && now.Sub(h.at) < walkAgain {
+		return h
+	}
+	h = walk(dir)
+	h.at = now
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for k, old := range u.found {
+		if now.Sub(old.at) > 2*walkAgain {
+			delete(u.found, k)
+		}
+	}
+	u.found[dir] = h
+	return h
+}
+
+func walk(dir string) (h held) {
+	top, ok := sysStat(os.Lstat(dir))
+	if !ok {
+		return h
+	}
+	links := map[uint64]bool{} // of files with several names
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		st, ok := sysStat(d.Info())
+		switch {
+		case !ok:
+			return nil
+		case st.Dev != top.Dev:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case st.Nlink > 1 && !d.IsDir():
+			if links[st.Ino] {
+				return nil
+			}
+			links[st.Ino] = true
+		}
+		h.bytes += uint64(st.Blocks) * 512
+		h.inodes++
+		return nil
+	})
+	return h
+}
+
+func sysStat(info fs.FileInfo, err error) (*syscall.Stat_t, bool) {
+	if err != nil {
+		return nil, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return st, ok
+}

@@ -1,0 +1,170 @@
+package stats
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+)
+
+// pods says what the pods use that the runtime has.
+//
+// Upstream: pkg/kubelet/stats/cri_stats_provider.go, listPodStatsStrictlyFromCRI.
+func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, now time.Time) ([]statsapi.PodStats, error) {
+	sandboxes, err := s.sandboxes(ctx)
+	if err != nil {
+		return []statsapi.PodStats{}, err
+	}
+	specs := map[types.UID]*v1.Pod{}
+	for _, p := range s.cfg.Pods() {
+		specs[p.UID] = &p
+	}
+	out := make([]statsapi.PodStats, 0, len(sandboxes))
+	for _, sb := range sandboxes {
+		p := s.pod(sb, now)
+		if !brief {
+			s.storage(&p, sb, specs[types.UID(p.PodRef.UID)], images, now)
+			p.Network = network(sb.GetLinux().GetNetwork())
+			if n := sb.GetLinux().GetProcess().GetProcessCount(); n != nil {
+				p.ProcessStats = &statsapi.ProcessStats{ProcessCount: value(n)}
+			}
+		}
+		out = append(out, p)
+	}
+	s.rates.forget(now)
+	slices.SortFunc(out, func(a, b statsapi.PodStats) int {
+		return cmp.Or(cmp.Compare(a.PodRef.Namespace, b.PodRef.Namespace), cmp.Compare(a.PodRef.Name, b.PodRef.Name), cmp.Compare(a.PodRef.UID, b.PodRef.UID))
+	})
+	return out, nil
+}
+
+// sandboxes returns the newest sandbox of each pod. A runtime that has no figures for sandboxes is
+// asked for its containers'.
+func (s *Stats) sandboxes(ctx context.Context) (map[string]*runtimeapi.PodSandboxStats, error) {
+	newest := map[string]*runtimeapi.PodSandboxStats{}
+	list, err := s.cfg.Runtime.ListPodSandboxStats(ctx, &runtimeapi.ListPodSandboxStatsRequest{})
+	switch grpcstatus.Code(err) {
+	case codes.OK:
+		for _, sb := range list.Stats {
+			m := sb.GetAttributes().GetMetadata()
+			if old := newest[m.GetUid()]; old == nil || old.Attributes.Metadata.Attempt < m.GetAttempt() {
+				newest[m.GetUid()] = sb
+			}
+		}
+		return newest, nil
+	case codes.Unimplemented:
+	default:
+		return nil, fmt.Errorf("statistics of pods: %w", err)
+	}
+	containers, err := s.cfg.Runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("statistics of containers: %w", err)
+	}
+	for _, c := range containers.Stats {
+		l := c.GetAttributes().GetLabels()
+		uid := l[kubelettypes.KubernetesPodUIDLabel]
+		sb := newest[uid]
+		if sb == nil {
+			sb = &runtimeapi.PodSandboxStats{
+				Attributes: &runtimeapi.PodSandboxAttributes{Metadata: &runtimeapi.PodSandboxMetadata{
+					Uid: uid, Name: l[kubelettypes.KubernetesPodNameLabel], Namespace: l[kubelettypes.KubernetesPodNamespaceLabel],
+				}},
+				Linux: &runtimeapi.LinuxPodSandboxStats{},
+			}
+			newest[uid] = sb
+		}
+		sb.Linux.Containers = append(sb.Linux.Containers, c)
+	}
+	return newest, nil
+}
+
+// pod translates CPU and memory of a pod and its containers.
+func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, now time.Time) statsapi.PodStats {
+	m := sb.GetAttributes().GetMetadata()
+	p := statsapi.PodStats{
+		PodRef:     statsapi.PodReference{Name: m.GetName(), Namespace: m.GetNamespace(), UID: m.GetUid()},
+		Containers: []statsapi.ContainerStats{},
+	}
+	seen := s.cfg.Observed(types.UID(m.GetUid()))
+	if box := seen.Sandbox(); box != nil {
+		p.StartTime = metav1.NewTime(box.CreatedAt)
+	}
+	newest := map[string]uint32{}
+	for _, c := range sb.GetLinux().GetContainers() {
+		if c.GetCpu() == nil && c.GetMemory() == nil {
+			continue // it has ended
+		}
+		meta := c.GetAttributes().GetMetadata()
+		out := statsapi.ContainerStats{Name: meta.GetName(), CPU: s.cpu("c/"+c.GetAttributes().GetId(), c.GetCpu(), now), Memory: memory(c.GetMemory(), now), Swap: swap(c.GetSwap(), now)}
+		if o := seen.Container(c.GetAttributes().GetId()); o != nil {
+			out.StartTime = metav1.NewTime(o.StartedAt)
+		}
+		if attempt, ok := newest[out.Name]; !ok {
+			p.Containers = append(p.Containers, out)
+		} else if meta.GetAttempt() > attempt {
+			p.Containers[slices.IndexFunc(p.Containers, func(c statsapi.ContainerStats) bool { return c.Name == out.Name })] = out
+		} else {
+			continue
+		}
+		newest[out.Name] = meta.GetAttempt()
+	}
+	p.CPU = s.cpu("p/"+m.GetUid(), sb.GetLinux().GetCpu(), now)
+	p.Memory = memory(sb.GetLinux().GetMemory(), now)
+	if p.CPU == nil && p.Memory == nil {
+		p.CPU, p.Memory = sum(p.Containers, now)
+	}
+	return p
+}
+
+// storage adds what the pod has on disks.
+func (s *Stats) storage(p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
+	var total held
+	seen := s.cfg.Observed(types.UID(p.PodRef.UID))
+	for i := range p.Containers {
+		c := &p.Containers[i]
+		for _, from := range sb.GetLinux().GetContainers() {
+			if w := from.GetWritableLayer(); from.GetAttributes().GetMetadata().GetName() == c.Name && w != nil {
+				c.Rootfs = on(images, value(w.UsedBytes), value(w.InodesUsed), now)
+			}
+		}
+		if o := seen.Newest(c.Name); o != nil && o.LogPath != "" {
+			dir := filepath.Dir(o.LogPath)
+			h := s.usage.of(dir, now)
+			c.Logs = on(s.fsOf(dir, now), &h.bytes, &h.inodes, now)
+		}
+		for _, fs := range []*statsapi.FsStats{c.Rootfs, c.Logs} {
+			if fs != nil {
+				total.bytes += or0(fs.UsedBytes)
+				total.inodes += or0(fs.InodesUsed)
+			}
+		}
+	}
+	if spec != nil {
+		var local held
+		p.VolumeStats, local = s.volumes(spec, now)
+		total.bytes += local.bytes
+		total.inodes += local.inodes
+	}
+	p.EphemeralStorage = on(s.fsOf(s.cfg.RootDir, now), &total.bytes, &total.inodes, now)
+}
+
+// on is a use of bytes and inodes on a file system.
+func on(fs *statsapi.FsStats, bytes, inodes *uint64, now time.Time) *statsapi.FsStats {
+	out := statsapi.FsStats{Time: metav1.NewTime(now)}
+	if fs != nil {
+		out = *fs
+	}
+	out.UsedBytes, out.InodesUsed = bytes, inodes
+	return &out
+}

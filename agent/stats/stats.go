@@ -1,0 +1,97 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+// Runtime is the part of the CRI's runtime service that is needed.
+type Runtime interface {
+	ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandboxStatsRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxStatsResponse, error)
+	ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ListContainerStatsResponse, error)
+}
+
+// Images is the part of the CRI's image service that is needed.
+type Images interface {
+	ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest, ...grpc.CallOption) (*runtimeapi.ImageFsInfoResponse, error)
+}
+
+// Config is what Stats needs.
+type Config struct {
+	Node    string
+	Runtime Runtime
+	Images  Images
+	Pods    func() []v1.Pod
+	// Observed is what the runtime has of a pod.
+	Observed func(types.UID) *observe.Pod
+	// RootDir is the agent's, whose file system is the node's.
+	RootDir string
+	// Volumes returns the directories of a pod's volumes by the volumes' names. Nil looks for those that are named as in the
+	// spec, which claims are not.
+	Volumes func(*v1.Pod) map[string]string
+	// PodCgroup is a pod's cgroup, as /kubepods/burstable/pod<uid>; nil is not known.
+	PodCgroup func(*v1.Pod) string
+	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" is these.
+	Proc, Cgroup string
+}
+
+// Stats answers. It may be used by many goroutines.
+type Stats struct {
+	cfg   Config
+	began time.Time
+	rates *rates
+	usage *usage
+
+	boot sync.Once
+	up   time.Time
+}
+
+// New checks the configuration and takes the first sample of the node's CPU time.
+func New(cfg Config) (*Stats, error) {
+	if cfg.Runtime == nil || cfg.Images == nil || cfg.Pods == nil || cfg.Observed == nil || cfg.RootDir == "" {
+		return nil, errors.New("stats: Config.Runtime, Images, Pods, Observed or RootDir is missing")
+	}
+	if cfg.Proc == "" {
+		cfg.Proc = "/proc"
+	}
+	if cfg.Cgroup == "" {
+		cfg.Cgroup = "/sys/fs/cgroup"
+	}
+	s := &Stats{cfg: cfg, began: time.Now(), rates: newRates(), usage: newUsage()}
+	s.nodeCPU(s.began)
+	s.selfCPU(s.began)
+	return s, nil
+}
+
+// Summary says what is used now. With onlyCPUAndMemory no file system is looked at.
+//
+// Upstream: pkg/kubelet/server/stats/summary.go, Get and GetCPUAndMemoryStats.
+func (s *Stats) Summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.Summary, error) {
+	now := time.Now()
+	out := &statsapi.Summary{Node: statsapi.NodeStats{
+		NodeName: s.cfg.Node, StartTime: metav1.NewTime(s.booted()),
+		CPU: s.nodeCPU(now), Memory: s.nodeMemory(now), Swap: s.nodeSwap(now), SystemContainers: s.systemContainers(now),
+	}}
+	var images *statsapi.FsStats
+	if !onlyCPUAndMemory {
+		out.Node.Network = s.nodeNetwork(now)
+		out.Node.Rlimit = s.rlimit(now)
+		out.Node.Fs = s.fsOf(s.cfg.RootDir, now)
+		out.Node.Runtime = s.runtimeFS(ctx, now)
+		images = out.Node.Runtime.ImageFs
+	}
+	pods, err := s.pods(ctx, images, onlyCPUAndMemory, now)
+	out.Pods = pods
+	return out, err
+}

@@ -1,0 +1,241 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+type fake struct {
+	pods       []*runtimeapi.PodSandboxStats
+	err        error
+	containers []*runtimeapi.ContainerStats
+	imageFS    string
+}
+
+func (f *fake) ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandboxStatsRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxStatsResponse, error) {
+	return &runtimeapi.ListPodSandboxStatsResponse{Stats: f.pods}, f.err
+}
+
+func (f *fake) ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ListContainerStatsResponse, error) {
+	return &runtimeapi.ListContainerStatsResponse{Stats: f.containers}, nil
+}
+
+func (f *fake) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest, ...grpc.CallOption) (*runtimeapi.ImageFsInfoResponse, error) {
+	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: []*runtimeapi.FilesystemUsage{{
+		FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: f.imageFS}, UsedBytes: u64(777),
+	}}}, nil
+}
+
+func u64(n uint64) *runtimeapi.UInt64Value { return &runtimeapi.UInt64Value{Value: n} }
+
+func containerStats(id string, attempt uint32) *runtimeapi.ContainerStats {
+	return &runtimeapi.ContainerStats{
+		Attributes: &runtimeapi.ContainerAttributes{
+			Id: id, Metadata: &runtimeapi.ContainerMetadata{Name: "web", Attempt: attempt},
+			Labels: map[string]string{"io.kubernetes.pod.uid": "u1", "io.kubernetes.pod.name": "web", "io.kubernetes.pod.namespace": "shop"},
+		},
+		Cpu:           &runtimeapi.CpuUsage{Timestamp: 5e9, UsageCoreNanoSeconds: u64(2e9 + uint64(attempt)), UsageNanoCores: u64(5e8)},
+		Memory:        &runtimeapi.MemoryUsage{Timestamp: 5e9, WorkingSetBytes: u64(1000), RssBytes: u64(600), UsageBytes: u64(1500)},
+		WritableLayer: &runtimeapi.FilesystemUsage{UsedBytes: u64(4096), InodesUsed: u64(3)},
+	}
+}
+
+// world is a node with one pod shop/web, whose container web runs for the second time and has a volume with a file.
+func world(t *testing.T) (*Stats, *fake) {
+	t.Helper()
+	root := t.TempDir()
+	put := func(path, text string) string {
+		t.Helper()
+		full := filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return full
+	}
+	put("proc/meminfo", "MemTotal:  1000 kB\nMemFree:  100 kB\nSwapTotal: 8 kB\nSwapFree: 6 kB\n")
+	put("proc/stat", "cpu 1 2\nbtime 1700000000\n")
+	put("proc/loadavg", "0.1 0.2 0.3 2/345 678\n")
+	put("proc/sys/kernel/pid_max", "4194304\n")
+	put("proc/sys/kernel/threads-max", "9999\n")
+	put("proc/net/dev", "Inter-|\n face |\n    lo: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n  eth0: 10 1 2 0 0 0 0 0 30 1 4 0 0 0 0 0\n veth1: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n")
+	put("proc/net/route", "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\neth0\t00000000\t0101\t3\t0\t0\t0\t00000000\n")
+	put("cg/cpu,cpuacct/cpuacct.usage", "7000000000\n")
+	put("cg/memory/memory.usage_in_bytes", "512000\n")
+	put("cg/memory/memory.stat", "total_inactive_file 12000\ntotal_rss 300000\n")
+	put("cg/memory/kubepods/memory.usage_in_bytes", "5000\n")
+	put("cg/cpu,cpuacct/kubepods/cpuacct.usage", "1000\n")
+	log := put("logs/shop_web_u1/web/1.log", strings.Repeat("x", 5000))
+	put("kubelet/pods/u1/volumes/kubernetes.io~empty-dir/data/file", strings.Repeat("x", 10000))
+	runtime := &fake{imageFS: root, pods: []*runtimeapi.PodSandboxStats{{
+		Attributes: &runtimeapi.PodSandboxAttributes{Id: "s1", Metadata: &runtimeapi.PodSandboxMetadata{Name: "web", Namespace: "shop", Uid: "u1"}},
+		Linux: &runtimeapi.LinuxPodSandboxStats{
+			Cpu:        &runtimeapi.CpuUsage{Timestamp: 5e9, UsageCoreNanoSeconds: u64(3e9)},
+			Memory:     &runtimeapi.MemoryUsage{WorkingSetBytes: u64(2000)},
+			Process:    &runtimeapi.ProcessUsage{ProcessCount: u64(2)},
+			Network:    &runtimeapi.NetworkUsage{DefaultInterface: &runtimeapi.NetworkInterfaceUsage{Name: "eth0", RxBytes: u64(9)}, Interfaces: []*runtimeapi.NetworkInterfaceUsage{{Name: "eth0", RxBytes: u64(9)}}},
+			Containers: []*runtimeapi.ContainerStats{containerStats("c1", 1), containerStats("c0", 0)},
+		},
+	}}}
+	seen := &observe.Pod{
+		Sandboxes:  []observe.Sandbox{{ID: "s1", Ready: true, CreatedAt: time.Unix(100, 0)}},
+		Containers: []observe.Container{{ID: "c1", Name: "web", Image: "web:1", State: observe.Running, StartedAt: time.Unix(101, 0), LogPath: log}},
+	}
+	s, err := New(Config{
+		Node: "n1", Runtime: runtime, Images: runtime, RootDir: filepath.Join(root, "kubelet"),
+		Proc: filepath.Join(root, "proc"), Cgroup: filepath.Join(root, "cg"),
+		Pods: func() []v1.Pod {
+			return []v1.Pod{{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"},
+				Spec:       v1.PodSpec{Volumes: []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}},
+			}}
+		},
+		Observed: func(uid types.UID) *observe.Pod {
+			if uid == "u1" {
+				return seen
+			}
+			return nil
+		},
+		PodCgroup: func(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, runtime
+}
+
+func TestSummary(t *testing.T) {
+	s, _ := world(t)
+	got, err := s.Summary(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := got.Node
+	if n.NodeName != "n1" || n.StartTime.Unix() != 1700000000 || *n.CPU.UsageCoreNanoSeconds != 7e9 ||
+		*n.Memory.WorkingSetBytes != 500000 || *n.Memory.AvailableBytes != 1000<<10-500000 || *n.Memory.RSSBytes != 300000 ||
+		*n.Swap.SwapUsageBytes != 2<<10 || *n.Rlimit.MaxPID != 9999 || *n.Rlimit.NumOfRunningProcesses != 345 {
+		t.Errorf("node %+v", n)
+	}
+	if n.Network.Name != "eth0" || *n.Network.RxBytes != 10 || *n.Network.TxErrors != 4 || len(n.Network.Interfaces) != 1 {
+		t.Errorf("network %+v", n.Network)
+	}
+	if *n.Fs.CapacityBytes == 0 || *n.Runtime.ImageFs.UsedBytes != 777 || *n.Runtime.ContainerFs.UsedBytes != 777 {
+		t.Errorf("fs %+v, runtime %+v", n.Fs, n.Runtime)
+	}
+	if len(n.SystemContainers) != 2 || *n.SystemContainers[1].Memory.UsageBytes != 5000 {
+		t.Errorf("system containers %+v", n.SystemContainers)
+	}
+	if len(got.Pods) != 1 || len(got.Pods[0].Containers) != 1 {
+		t.Fatalf("pods %+v", got.Pods)
+	}
+	p := got.Pods[0]
+	c := p.Containers[0]
+	if p.StartTime.Unix() != 100 || *p.CPU.UsageCoreNanoSeconds != 3e9 || *p.ProcessStats.ProcessCount != 2 || p.Network.Name != "eth0" {
+		t.Errorf("pod %+v", p)
+	}
+	if c.StartTime.Unix() != 101 || *c.CPU.UsageCoreNanoSeconds != 2e9+1 || *c.CPU.UsageNanoCores != 5e8 || *c.Rootfs.UsedBytes != 4096 || *c.Logs.UsedBytes < 5000 {
+		t.Errorf("container %+v", c)
+	}
+	if len(p.VolumeStats) != 1 || p.VolumeStats[0].Name != "data" || *p.VolumeStats[0].UsedBytes < 10000 {
+		t.Errorf("volumes %+v", p.VolumeStats)
+	}
+	if want := 4096 + *c.Logs.UsedBytes + *p.VolumeStats[0].UsedBytes; *p.EphemeralStorage.UsedBytes != want {
+		t.Errorf("ephemeral storage %d, want %d", *p.EphemeralStorage.UsedBytes, want)
+	}
+	brief, err := s.Summary(t.Context(), true)
+	if err != nil || brief.Node.Fs != nil || brief.Pods[0].VolumeStats != nil || brief.Pods[0].Containers[0].Logs != nil || brief.Pods[0].CPU == nil {
+		t.Errorf("brief %+v, %v", brief, err)
+	}
+}
+
+func TestRuntimeWithoutPodStats(t *testing.T) {
+	s, runtime := world(t)
+	runtime.err, runtime.containers = grpcstatus.Error(codes.Unimplemented, "no"), []*runtimeapi.ContainerStats{containerStats("c1", 1)}
+	got, err := s.Summary(t.Context(), true)
+	if err != nil || len(got.Pods) != 1 || got.Pods[0].PodRef.Name != "web" || *got.Pods[0].Memory.WorkingSetBytes != 1000 {
+		t.Errorf("%+v, %v", got.Pods, err)
+	}
+	runtime.err = errors.New("gone")
+	if _, err := s.Summary(t.Context(), true); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestRates(t *testing.T) {
+	r, at := newRates(), time.Unix(1000, 0)
+	if v := r.nanoCores("a", at, 100); v != nil {
+		t.Errorf("a rate of one reading: %d", *v)
+	}
+	if v := r.nanoCores("a", at.Add(2*time.Second), 100+1e9); v == nil || *v != 5e8 {
+		t.Errorf("rate %v", v)
+	}
+	if v := r.nanoCores("a", at.Add(2100*time.Millisecond), 900e9); v == nil || *v != 5e8 {
+		t.Errorf("rate over too short a time %v", v)
+	}
+	if v := r.nanoCores("a", at.Add(4*time.Second), 1); v != nil {
+		t.Errorf("rate of a counter that began anew %d", *v)
+	}
+	r.forget(at.Add(time.Hour))
+	if len(r.last) != 0 {
+		t.Errorf("remembers %v", r.last)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	s, runtime := world(t)
+	got := scrape(t, s.ResourceMetrics())
+	for name, want := range map[string]float64{
+		"node_cpu_usage_seconds_total": 7, "node_memory_working_set_bytes": 500000, "container_memory_working_set_bytes": 1000,
+		"pod_cpu_usage_seconds_total": 3, "container_start_time_seconds": 101, "resource_scrape_error": 0,
+	} {
+		f := got[name]
+		if f == nil || len(f.Metric) != 1 || f.Metric[0].GetCounter().GetValue()+f.Metric[0].GetGauge().GetValue() != want {
+			t.Errorf("%s is %v, want %g", name, f, want)
+		}
+	}
+	got = scrape(t, s.ContainerMetrics())
+	if f := got["container_cpu_usage_seconds_total"]; f == nil || len(f.Metric) != 3 {
+		t.Errorf("cpu %v", f)
+	}
+	if f := got["container_network_receive_bytes_total"]; f == nil || len(f.Metric) != 2 {
+		t.Errorf("network %v", f)
+	}
+	runtime.err = errors.New("gone")
+	if f := scrape(t, s.ResourceMetrics())["resource_scrape_error"]; f.Metric[0].GetGauge().GetValue() != 1 {
+		t.Errorf("error is not told: %v", f)
+	}
+}
+
+func scrape(t *testing.T, h http.Handler) map[string]*dto.MetricFamily {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	got, err := parser.TextToMetricFamilies(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

@@ -1,0 +1,107 @@
+package stats
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+)
+
+// systemContainers are the agent itself, and all pods together.
+//
+// Upstream: pkg/kubelet/server/stats/summary_sys_containers.go.
+func (s *Stats) systemContainers(now time.Time) []statsapi.ContainerStats {
+	out := []statsapi.ContainerStats{{
+		Name: statsapi.SystemContainerKubelet, StartTime: metav1.NewTime(s.began), CPU: s.selfCPU(now), Memory: s.selfMemory(now),
+	}}
+	top := "kubepods"
+	if s.cfg.PodCgroup != nil {
+		for _, p := range s.cfg.Pods() {
+			// The tier of guaranteed pods is the top itself, so the first kubepods element is it in any case.
+			if before, _, ok := strings.Cut(s.cfg.PodCgroup(&p), "kubepods"); ok {
+				top = before + "kubepods"
+				if _, ok := s.cpuTime(top); !ok {
+					top += ".slice"
+				}
+				break
+			}
+		}
+	}
+	if cpu, mem := s.cgroupCPU("pods", top, now), s.cgroupMemory(top, now); cpu != nil || mem != nil {
+		if all := s.fields("meminfo")["MemTotal:"] << 10; mem != nil && all > 0 {
+			mem.AvailableBytes = new(less(all, *mem.WorkingSetBytes))
+		}
+		out = append(out, statsapi.ContainerStats{Name: statsapi.SystemContainerPods, StartTime: metav1.NewTime(s.booted()), CPU: cpu, Memory: mem})
+	}
+	return out
+}
+
+func (s *Stats) selfCPU(now time.Time) *statsapi.CPUStats {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return nil
+	}
+	total := uint64(u.Utime.Nano() + u.Stime.Nano())
+	return &statsapi.CPUStats{Time: metav1.NewTime(now), UsageCoreNanoSeconds: &total, UsageNanoCores: s.rates.nanoCores(selfKey, now, total)}
+}
+
+func (s *Stats) selfMemory(now time.Time) *statsapi.MemoryStats {
+	st := fieldsOf(filepath.Join(s.cfg.Proc, "self/status"))
+	if len(st) == 0 {
+		return nil
+	}
+	rss := st["VmRSS:"] << 10
+	return &statsapi.MemoryStats{
+		Time: metav1.NewTime(now), UsageBytes: &rss, RSSBytes: new(st["RssAnon:"] << 10),
+		WorkingSetBytes: &rss, PageFaults: new(uint64), MajorPageFaults: new(uint64),
+	}
+}
+
+// nodeNetwork is what went over the node's own interfaces. The first is that of the default route.
+func (s *Stats) nodeNetwork(now time.Time) *statsapi.NetworkStats {
+	text, err := os.ReadFile(filepath.Join(s.cfg.Proc, "net/dev"))
+	if err != nil {
+		return nil
+	}
+	out := &statsapi.NetworkStats{Time: metav1.NewTime(now)}
+	standard := s.defaultInterface()
+	for line := range strings.Lines(string(text)) {
+		name, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
+		f := strings.Fields(rest)
+		if !ok || len(f) < 11 || name == "lo" || strings.HasPrefix(name, "veth") || strings.HasPrefix(name, "docker") || strings.HasPrefix(name, "cali") {
+			continue
+		}
+		i := statsapi.InterfaceStats{Name: name, RxBytes: parsed(f[0]), RxErrors: parsed(f[2]), TxBytes: parsed(f[8]), TxErrors: parsed(f[10])}
+		out.Interfaces = append(out.Interfaces, i)
+		if name == standard {
+			out.InterfaceStats = i
+		}
+	}
+	return out
+}
+
+func (s *Stats) defaultInterface() string {
+	text, err := os.ReadFile(filepath.Join(s.cfg.Proc, "net/route"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 7 && f[1] == "00000000" && f[7] == "00000000" {
+			return f[0]
+		}
+	}
+	return ""
+}
+
+func parsed(text string) *uint64 {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}

@@ -1,0 +1,83 @@
+package stats
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+)
+
+// volumes says how full the pod's volumes are, and what those that count as its ephemeral storage hold.
+//
+// Upstream: pkg/kubelet/server/stats/volume_stat_calculator.go.
+func (s *Stats) volumes(pod *v1.Pod, now time.Time) (list []statsapi.VolumeStats, ephemeral held) {
+	dirs := s.volumeDirs(pod)
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		dir, ok := dirs[v.Name]
+		if !ok {
+			continue
+		}
+		out := statsapi.VolumeStats{Name: v.Name}
+		fs := s.fsOf(dir, now)
+		if fs == nil {
+			continue
+		}
+		if !mounted(dir) {
+			h := s.usage.of(dir, now)
+			fs.UsedBytes, fs.InodesUsed = &h.bytes, &h.inodes
+			if local(v) {
+				ephemeral.bytes += h.bytes
+				ephemeral.inodes += h.inodes
+			}
+		}
+		out.FsStats = *fs
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			out.PVCRef = &statsapi.PVCReference{Name: v.PersistentVolumeClaim.ClaimName, Namespace: pod.Namespace}
+		case v.Ephemeral != nil:
+			out.PVCRef = &statsapi.PVCReference{Name: pod.Name + "-" + v.Name, Namespace: pod.Namespace}
+		}
+		list = append(list, out)
+	}
+	return list, ephemeral
+}
+
+// local reports whether what a volume holds counts as the pod's ephemeral storage.
+//
+// Upstream: pkg/volume/util, IsLocalEphemeralVolume.
+func local(v *v1.Volume) bool {
+	return v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumDefault ||
+		v.ConfigMap != nil || v.GitRepo != nil || v.DownwardAPI != nil || v.Projected != nil || v.Secret != nil
+}
+
+func (s *Stats) volumeDirs(pod *v1.Pod) map[string]string {
+	if s.cfg.Volumes != nil {
+		return s.cfg.Volumes(pod)
+	}
+	root := filepath.Join(s.cfg.RootDir, "pods", string(pod.UID), "volumes")
+	plugins, err := os.ReadDir(root)
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, p := range plugins {
+		names, err := os.ReadDir(filepath.Join(root, p.Name()))
+		if err != nil {
+			continue
+		}
+		for _, n := range names {
+			out[n.Name()] = filepath.Join(root, p.Name(), n.Name())
+		}
+	}
+	return out
+}
+
+// mounted reports whether another file system begins at dir.
+func mounted(dir string) bool {
+	at, ok := sysStat(os.Lstat(dir))
+	above, okAbove := sysStat(os.Lstat(filepath.Dir(dir)))
+	return ok && okAbove && at.Dev != above.Dev
+}
