@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -191,12 +192,14 @@ func TestAPIUnreachable(t *testing.T) {
 		synctest.Wait()
 		expect(t, "sets", s.took(), "mirrors: ", "pods: a@")
 
-		api.change(func() { api.errs = []error{refused, apierrors.NewTooManyRequests("busy", 1), nil} })
+		api.change(func() {
+			api.errs = []error{&url.Error{Op: "Get", URL: "?timeout=5", Err: refused}, &url.Error{Op: "Get", URL: "?timeout=6", Err: refused}, apierrors.NewTooManyRequests("busy", 1), nil}
+		})
 		api.took()
 		api.stream.Stop()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		expect(t, "asked", api.took(), "watch spec.nodeName=n1 rv=5", "watch spec.nodeName=n1 rv=5", "watch spec.nodeName=n1 rv=5")
+		expect(t, "asked", api.took(), "watch spec.nodeName=n1 rv=5", "watch spec.nodeName=n1 rv=5", "watch spec.nodeName=n1 rv=5", "watch spec.nodeName=n1 rv=5")
 		expect(t, "sets: nothing goes because nobody answers", s.took())
 		api.stream.Modify(aPod("a", "1", at("6")))
 		synctest.Wait()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"slices"
 	"time"
 
@@ -38,13 +39,21 @@ const shortWatch = time.Second
 func (a *API) follow(ctx context.Context, set func(Set)) error {
 	if a.version == "" {
 		if err := a.list(ctx, set); err != nil {
-			return fmt.Errorf("list pods of node %s: %w", a.cfg.Node, err)
+			return fmt.Errorf("list pods of node %s: %w", a.cfg.Node, bare(err))
 		}
 	}
 	if err := a.watch(ctx, set); err != nil {
-		return fmt.Errorf("watch pods of node %s: %w", a.cfg.Node, err)
+		return fmt.Errorf("watch pods of node %s: %w", a.cfg.Node, bare(err))
 	}
 	return nil
+}
+
+// bare leaves out the URL, which is another for each watch and says nothing more.
+func bare(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 func (a *API) options() metav1.ListOptions {

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -59,8 +60,9 @@ func (f *fakeAPI) find(name string, uid types.UID) (*v1.Pod, error) {
 	switch {
 	case p == nil:
 		return nil, apierrors.NewNotFound(v1.Resource("pods"), name)
-	case p.UID != uid:
-		return nil, apierrors.NewConflict(v1.Resource("pods"), name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, p.UID))
+	case p.UID != uid: // what an API server says to a patch
+		return nil, apierrors.NewInvalid(v1.SchemeGroupVersion.WithKind("Pod").GroupKind(), name,
+			field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
 	}
 	return p, nil
 }

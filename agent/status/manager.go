@@ -34,6 +34,9 @@ type Config struct {
 	Running func(uid types.UID) bool
 	// Writers is how many pods are written about at a time; 0 is 8.
 	Writers int
+	// Settle is how long a change may wait for the next one when it changes neither phase nor readiness
+	// and the pod is not ending; 0 is not at all. It saves a write of a pod that starts fast.
+	Settle time.Duration
 	// Bus may be nil.
 	Bus *trace.Bus
 }
@@ -72,7 +75,8 @@ type entry struct {
 	busy   bool
 	again  bool // look once more when it is not busy
 	tries  int
-	next   time.Time // not before
+	next   time.Time // not before, after a failure
+	settle time.Time // not before, in case that more changes
 	wait   trace.Wait
 	waits  trace.Span
 }

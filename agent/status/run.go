@@ -66,7 +66,10 @@ func (m *Manager) note(ctx context.Context, e *entry) {
 	case e.busy:
 		e.again = true
 		return
-	case e.queued || e.api == nil:
+	case e.queued:
+		m.poke() // it may be more urgent now
+		return
+	case e.api == nil:
 		return
 	}
 	m.enqueue(e)
@@ -130,6 +133,9 @@ func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 				For: trace.WaitBackoff, On: "the API server, to take the pod's status",
 				Detail: fmt.Sprintf("%d tries failed, next in %s", e.tries, e.next.Sub(now).Round(time.Millisecond)),
 			})
+			return false
+		case e.settle.After(now):
+			later(e.settle)
 			return false
 		case m.busy >= writers:
 			m.hold(e, trace.Wait{For: trace.WaitQueue, On: "writes of other pods' statuses", Detail: fmt.Sprintf("%d at a time", writers)})

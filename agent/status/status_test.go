@@ -87,6 +87,26 @@ func TestLatestWins(t *testing.T) {
 	})
 }
 
+func TestSettle(t *testing.T) {
+	running(t, func(c *Config) { c.Settle = 100 * time.Millisecond }, func(b *bench) {
+		p, ctx := b.pod("a"), b.t.Context()
+		b.Set(ctx, p, start())
+		expect(t, "first", b.calls(), "patch a")
+		s := start()
+		s.PodIP = "10.0.0.1"
+		b.Set(ctx, p, s)
+		expect(t, "nobody waits for it", b.calls())
+		b.Set(ctx, p, run())
+		expect(t, "ready: both", b.calls(), "patch a")
+		s = run()
+		s.Message = "x"
+		b.Set(ctx, p, s)
+		expect(t, "again nobody waits", b.calls())
+		time.Sleep(100 * time.Millisecond)
+		expect(t, "nothing more came", b.calls(), "patch a")
+	})
+}
+
 func TestManyAtOnce(t *testing.T) {
 	running(t, nil, func(b *bench) {
 		b.api.takes = time.Millisecond

@@ -3,9 +3,9 @@ package status
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 const (
@@ -27,6 +27,9 @@ func changes(a, b *v1.PodStatus) []string {
 	var w words
 	w.differ("phase", string(a.Phase), string(b.Phase))
 	w.differ("reason", a.Reason, b.Reason)
+	if a.Message != b.Message {
+		w = append(w, "message")
+	}
 	for i := range b.Conditions {
 		c, old := &b.Conditions[i], &v1.PodCondition{}
 		if o := condition(a, c.Type); o != nil {
@@ -82,7 +85,7 @@ func (w *words) containers(kind string, a, b []v1.ContainerStatus) {
 		w.differ(name, state(&old.State), state(&c.State))
 		w.differ(name+" ready", fmt.Sprint(old.Ready), fmt.Sprint(c.Ready))
 		w.differ(name+" restarts", fmt.Sprint(old.RestartCount), fmt.Sprint(c.RestartCount))
-		if len(*w) == before && !reflect.DeepEqual(old, c) {
+		if len(*w) == before && !equality.Semantic.DeepEqual(old, c) {
 			*w = append(*w, name+" details")
 		}
 	}

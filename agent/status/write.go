@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,10 +168,23 @@ func (m *Manager) lose(e *entry, j *job) {
 func judge(err error) result {
 	status := apierrors.APIStatus(nil)
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err) && strings.Contains(err.Error(), "recondition failed"):
+	case apierrors.IsNotFound(err), another(err):
 		return over
 	case !errors.As(err, &status), status.Status().Code == http.StatusTooManyRequests, status.Status().Code >= http.StatusInternalServerError:
 		return unreachable
 	}
 	return refused
+}
+
+// another reports whether the API server refuses because another pod has the name by now: it says that
+// a UID does not change, or that the precondition fails.
+func another(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
+	}
+	if details := status.Status().Details; apierrors.IsInvalid(err) && details != nil {
+		return slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+	}
+	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "Precondition failed")
 }
