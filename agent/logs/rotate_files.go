@@ -76,7 +76,7 @@ func compress(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }() // it was only read
 	st, err := in.Stat()
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // it was only read
 	s.copyLog(w, r, log, opts, pod, id)
 }
 

@@ -23,7 +23,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/tools/remotecommand"
@@ -32,6 +31,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming"
 	criremote "k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
@@ -387,16 +387,16 @@ func TestPortForward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tunnel, err := portforward.NewSPDYOverWebsocketDialer(u, w.client())
+	tunnel, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, w.client())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, dialer := range map[string]httpstream.Dialer{
-		"spdy": spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, u), "websocket": tunnel,
+		"spdy": spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, u), "websocket": tunnel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop, ready := make(chan struct{}), make(chan struct{})
-			f, err := portforward.New(dialer, []string{"0:8080"}, stop, ready, io.Discard, io.Discard)
+			f, err := portforward.NewForStreaming(dialer, []string{"0:8080"}, stop, ready, io.Discard, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"path"
 	"runtime"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -53,8 +54,11 @@ func (s *Stats) entities(sum *statsapi.Summary) []entity {
 	}
 	for _, p := range sum.Pods {
 		uid := types.UID(p.PodRef.UID)
-		out = append(out, entity{labels("", cgroups[uid], "", "", p.PodRef.Namespace, p.PodRef.Name),
-			statsapi.ContainerStats{StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory}, p.Network})
+		out = append(out, entity{
+			labels("", cgroups[uid], "", "", p.PodRef.Namespace, p.PodRef.Name),
+			statsapi.ContainerStats{StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory},
+			p.Network,
+		})
 		for _, c := range p.Containers {
 			var id, image string
 			if o := s.cfg.Observed(uid).Newest(c.Name); o != nil {
@@ -82,7 +86,7 @@ func cadvisorMetrics(e *exposition, all []entity) {
 		e.family(m.name, m.kind, m.help)
 		for _, x := range all {
 			if v, scale, at := m.value(x.stats); v != nil {
-				e.sample(m.name, float64(*v)*scale, at, append(m.more[:len(m.more):len(m.more)], x.labels...)...)
+				e.sample(m.name, float64(*v)*scale, at, append(slices.Clip(m.more), x.labels...)...)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,7 +11,7 @@ import (
 type exposition struct{ strings.Builder }
 
 func (e *exposition) family(name, kind, help string) {
-	fmt.Fprintf(e, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+	e.WriteString("# HELP " + name + " " + help + "\n# TYPE " + name + " " + kind + "\n")
 }
 
 // sample writes one value; labels are names and values by turns. A zero time is left out.
@@ -20,7 +19,7 @@ func (e *exposition) sample(name string, v float64, at time.Time, labels ...stri
 	e.WriteString(name)
 	for i := 0; i+1 < len(labels); i += 2 {
 		e.WriteByte("{,"[min(i, 1)])
-		fmt.Fprintf(e, `%s="%s"`, labels[i], strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(labels[i+1]))
+		e.WriteString(labels[i] + `="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(labels[i+1]) + `"`)
 	}
 	if len(labels) > 0 {
 		e.WriteByte('}')

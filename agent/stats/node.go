@@ -138,7 +138,9 @@ func number(file string) (uint64, bool) {
 	return n, err == nil
 }
 
-func (s *Stats) fields(name string) map[string]uint64 { return fieldsOf(filepath.Join(s.cfg.Proc, name)) }
+func (s *Stats) fields(name string) map[string]uint64 {
+	return fieldsOf(filepath.Join(s.cfg.Proc, name))
+}
 
 // fieldsOf reads a file of names and numbers.
 func fieldsOf(file string) map[string]uint64 {
