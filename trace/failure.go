@@ -1,6 +1,9 @@
 package trace
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Failure returns what went wrong in an event, "" when nothing did. A call that
 // failed without saying why is named by its code.
@@ -21,6 +24,11 @@ func Failure(e Event) string {
 			return "status " + strconv.Itoa(e.Code)
 		}
 		return e.Err
+	case *ServerRequest:
+		if e.Code >= 400 {
+			return strings.TrimSpace("status " + strconv.Itoa(e.Code) + " " + e.Reason)
+		}
+		return ""
 	case *NodeStatus:
 		return e.Err
 	case *StatusPatch:

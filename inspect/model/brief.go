@@ -71,6 +71,8 @@ func Brief(e trace.Event) string {
 		return words(e.Op, e.Path)
 	case *trace.StatusPatch:
 		return words(e.Op, strings.Join(e.Changed, ", "))
+	case *trace.ServerRequest:
+		return words(e.Method, e.Path, e.User)
 	case *trace.ProbeAttempt:
 		return words(e.Probe, e.Container, e.Result)
 	}

@@ -88,6 +88,11 @@ func failure(r *trace.Record) string {
 		return ifFailed("api "+e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
 	case *trace.StatusPatch:
 		return ifFailed("status "+e.Op, e.Err)
+	case *trace.ServerRequest:
+		if e.Verdict == "allowed" && e.Code < 500 { // what a client asked for wrongly is its own
+			return ""
+		}
+		return ifFailed("request "+e.Method+" "+e.Path, trace.Failure(e))
 	case *trace.PLEGRelist:
 		return ifFailed("PLEG relist", e.Err)
 	case *trace.Volume:

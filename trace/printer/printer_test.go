@@ -91,6 +91,8 @@ func sample() []trace.Record {
 	add(9013*ms, node, end, 3*ms, &trace.APICall{Client: "main", Verb: "create", Resource: "nodes", Name: "lab-1", Code: 403, Err: "forbidden"})
 	add(9013*ms, node, end, 3*ms, &trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []string{"Ready False → True"}})
 	add(9013*ms, cart, end, 3*ms, &trace.StatusPatch{Op: "patch", Version: 3, Changed: []string{"Ready False → True"}})
+	add(9014*ms, cart, end, 3*ms, &trace.ServerRequest{Server: "https", Method: "GET", Path: "/containerLogs/shop/cart/cart", User: "kube-apiserver", Verdict: "allowed", Code: 200})
+	add(9014*ms, node, end, 3*ms, &trace.ServerRequest{Server: "https", Method: "GET", Path: "/pods", Verdict: "unauthenticated", Code: 401, Reason: "no credentials"})
 	return recs
 }
 
