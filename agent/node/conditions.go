@@ -10,7 +10,7 @@ import (
 )
 
 // pressures are the conditions of resources, in the order of the object.
-var pressures = []struct { //nolint:gochecknoglobals // a table
+var pressures = []struct {
 	kind      v1.NodeConditionType
 	of        func(Pressure) bool
 	yes, no   string // reasons

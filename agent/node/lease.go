@@ -18,17 +18,20 @@ const renewShare = 4
 //
 // Upstream: component-helpers/apimachinery/lease/controller.go.
 func (n *Node) keepLease(ctx context.Context) error {
-	select {
-	case <-n.registered:
-	case <-ctx.Done():
-		return nil
-	}
 	var (
 		again backoff
 		lease *coordinationv1.Lease // as the API server has it; nil when that is not known
 		err   error
 	)
 	for {
+		for n.latest() == nil { // the lease is the object's
+			lease = nil
+			select {
+			case <-n.back:
+			case <-ctx.Done():
+				return nil
+			}
+		}
 		lease, err = n.renew(ctx, lease)
 		if ctx.Err() != nil {
 			return nil

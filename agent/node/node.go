@@ -16,6 +16,7 @@ type Node struct {
 	cfg        Config
 	wake       chan struct{} // something changed
 	gone       chan struct{} // the object was deleted
+	back       chan struct{} // the object is there (again)
 	registered chan struct{} // closed, once, when the object was seen first
 	once       sync.Once
 
@@ -38,7 +39,7 @@ func New(cfg Config) (*Node, error) {
 	cfg.fill()
 	return &Node{
 		cfg: cfg, where: newWhereabouts(&cfg),
-		wake: make(chan struct{}, 1), gone: make(chan struct{}, 1), registered: make(chan struct{}),
+		wake: make(chan struct{}, 1), gone: make(chan struct{}, 1), back: make(chan struct{}, 1), registered: make(chan struct{}),
 	}, nil
 }
 
@@ -101,6 +102,12 @@ func (n *Node) see(o *v1.Node) {
 	n.object = o
 	n.mu.Unlock()
 	n.once.Do(func() { close(n.registered) })
+	if old == nil {
+		select {
+		case n.back <- struct{}{}:
+		default:
+		}
+	}
 	n.cfg.Seen(o)
 }
 
