@@ -103,21 +103,18 @@ func (w *Watcher) pass(ctx context.Context, watch *watcher, under *sync.WaitGrou
 	now := time.Now()
 	ops, next := plan(seen, w.known, now)
 	for _, o := range ops {
-		switch o.step {
-		case forget:
+		if o.step == forget {
 			delete(w.known, o.path)
 			continue
-		case register:
-			e := w.known[o.path]
-			if e == nil {
-				e = &entry{}
-				w.known[o.path] = e
-			}
-			if e.id != seen[o.path] {
-				e.id, e.delay = seen[o.path], 0
-			}
 		}
 		e := w.known[o.path]
+		if e == nil {
+			e = &entry{}
+			w.known[o.path] = e
+		}
+		if o.step == register && e.id != seen[o.path] {
+			e.id, e.delay = seen[o.path], 0
+		}
 		e.busy = true
 		id, was := e.id, e.registered
 		under.Go(func() {

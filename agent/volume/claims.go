@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -47,9 +48,7 @@ func (m *Manager) resolve(ctx context.Context, obj *v1.Pod, use usage) (claims m
 	claims = map[string]resolved{}
 	m.mu.Lock()
 	if p := m.pods[obj.UID]; p != nil && !p.released {
-		for name, c := range p.claims {
-			claims[name] = c
-		}
+		maps.Copy(claims, p.claims)
 	}
 	m.mu.Unlock()
 	for i := range obj.Spec.Volumes {

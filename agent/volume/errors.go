@@ -67,6 +67,9 @@ func (e *UnsupportedError) Error() string {
 	if e.PV != "" {
 		of += fmt.Sprintf(" (persistent volume %q)", e.PV)
 	}
+	if e.Type == "csi" {
+		return of + " is of type csi, which needs an API server, and this agent runs without one"
+	}
 	return fmt.Sprintf("%s is of type %s, which this build does not support yet: use CSI (it supports %s)",
 		of, e.Type, strings.Join(e.Have, ", "))
 }

@@ -73,7 +73,7 @@ type state struct {
 
 	busy    bool
 	doing   verb
-	quiet   bool // busy with a mounted volume that is good enough meanwhile
+	quiet   bool          // busy with a mounted volume that is good enough meanwhile
 	failed  [verbs]uint64 // number of the last attempt that failed, from 1
 	err     error         // of the last attempt; nil once one succeeds
 	delay   time.Duration
@@ -88,7 +88,7 @@ func (s *state) satisfies(w *wanted) bool {
 // due reports whether there is something to do to a volume that satisfies, and if not, when there
 // will be; zero for never.
 func (s *state) due(w *wanted, now time.Time) (bool, time.Time) {
-	if s.stale || s.size != w.size {
+	if s.stale || w.size != "" && s.size != w.size {
 		return true, time.Time{}
 	}
 	if s.refreshAt.IsZero() || s.refreshAt.After(now) {

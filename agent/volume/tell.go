@@ -29,8 +29,7 @@ func (m *Manager) tell(ctx context.Context, j job, err error) {
 	if j.key.block {
 		stage, reason = "MapVolume.MapPodDevice", reasonFailedMap
 	}
-	var at *StageError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*StageError](err); ok {
 		stage, err = at.Stage, at.Err
 		if at.Reason != "" {
 			reason = at.Reason

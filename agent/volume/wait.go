@@ -1,11 +1,11 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -141,7 +141,9 @@ func (w *waiter) keys() []key {
 			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(a.name+a.plugin+strconv.FormatBool(a.block), b.name+b.plugin+strconv.FormatBool(b.block)) })
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(strings.Compare(a.name+a.plugin, b.name+b.plugin), btoi(a.block)-btoi(b.block))
+	})
 	return keys
 }
 
@@ -155,4 +157,11 @@ func (s *state) waits(k key, target verb, now time.Time) trace.Wait {
 		return trace.Wait{For: trace.WaitBackoff, On: "volume " + k.name, Detail: fmt.Sprintf("next attempt %s after the last: %v", s.delay, s.err)}
 	}
 	return trace.Wait{}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

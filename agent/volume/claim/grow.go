@@ -147,10 +147,8 @@ func failed(st *v1.PersistentVolumeClaimStatus, err error) {
 }
 
 func ofResize(c v1.PersistentVolumeClaimCondition) bool {
-	switch c.Type {
-	case v1.PersistentVolumeClaimFileSystemResizePending, v1.PersistentVolumeClaimResizing,
-		v1.PersistentVolumeClaimControllerResizeError, v1.PersistentVolumeClaimNodeResizeError:
-		return true
-	}
-	return false
+	return slices.Contains([]v1.PersistentVolumeClaimConditionType{
+		v1.PersistentVolumeClaimFileSystemResizePending, v1.PersistentVolumeClaimResizing,
+		v1.PersistentVolumeClaimControllerResizeError, v1.PersistentVolumeClaimNodeResizeError,
+	}, c.Type)
 }

@@ -17,12 +17,14 @@ import (
 // The directories of a block volume.
 //
 // Upstream: pkg/volume/csi/csi_block.go.
-func (p *Plugin) blockDir() string               { return filepath.Join(p.dir(), "volumeDevices") }
+func (p *Plugin) blockDir() string { return filepath.Join(p.dir(), "volumeDevices") }
+
 func (p *Plugin) blockData(name string) string   { return filepath.Join(p.blockDir(), name, "data") }
 func (p *Plugin) blockGlobal(name string) string { return filepath.Join(p.blockDir(), name, "dev") }
 func (p *Plugin) blockStaging(name string) string {
 	return filepath.Join(p.blockDir(), "staging", name)
 }
+
 func (p *Plugin) blockPublish(name string) string {
 	return filepath.Join(p.blockDir(), "publish", name)
 }

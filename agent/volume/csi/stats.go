@@ -44,10 +44,10 @@ func (p *Plugin) Stats(ctx context.Context, uid types.UID, name string) (Stats, 
 	}
 	var out Stats
 	for _, u := range resp.GetUsage() {
-		switch u.GetUnit() {
-		case csipb.VolumeUsage_BYTES:
+		if u.GetUnit() == csipb.VolumeUsage_BYTES {
 			out.Capacity, out.Used, out.Available = u.GetTotal(), u.GetUsed(), u.GetAvailable()
-		case csipb.VolumeUsage_INODES:
+		}
+		if u.GetUnit() == csipb.VolumeUsage_INODES {
 			out.Inodes, out.InodesUsed, out.InodesFree = u.GetTotal(), u.GetUsed(), u.GetAvailable()
 		}
 	}

@@ -75,7 +75,7 @@ func (*Plugin) CanSupportPV(pv *v1.PersistentVolume) bool { return pv.Spec.Local
 func (*Plugin) Version(s volume.Spec) (string, error) {
 	path := s.PV.Spec.Local.Path
 	if path == "" || slices.Contains(strings.Split(path, "/"), "..") {
-		return "", fmt.Errorf("persistent volume %s: spec.local.path %q: want a path without ..", s.PV.Name, path)
+		return "", fmt.Errorf("spec.local.path %q of persistent volume %s: want a path without \"..\" in it", path, s.PV.Name)
 	}
 	return path, nil
 }
