@@ -85,7 +85,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if err := p.newCluster(id.clients); err != nil {
 		return nil, err
 	}
-	rt, err := p.newRuntime(client)
+	rt, err := p.newRuntime(ctx, client)
 	if err != nil {
 		return nil, err
 	}

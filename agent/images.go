@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image/pulled"
 )
 
-func (p *parts) newImages(client *cri.Client) (*image.Puller, error) {
+func (p *parts) newImages(ctx context.Context, client *cri.Client) (*image.Puller, error) {
 	k, bus := p.cfg.Kubelet, p.cfg.Bus
 	c := image.Config{
 		Service: client.Image, Bus: bus, Serialize: k.Images.SerializePulls, MaxParallel: int(k.Images.MaxParallelPulls),
@@ -39,9 +39,14 @@ func (p *parts) newImages(client *cri.Client) (*image.Puller, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.Records, err = pulled.Open(k.Node.RootDir, policy, bus); err != nil {
+		records, err := pulled.Open(k.Node.RootDir, policy, bus)
+		if err != nil {
 			return nil, err
 		}
+		if err := records.Settle(ctx, client.Image); err != nil {
+			return nil, err
+		}
+		c.Records = records
 	}
 	return image.New(c)
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // newRuntime makes what carries out the plans of pods, with all that it needs.
-func (p *parts) newRuntime(client *cri.Client) (*podruntime.Runtime, error) {
-	images, err := p.newImages(client)
+func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime.Runtime, error) {
+	images, err := p.newImages(ctx, client)
 	if err != nil {
 		return nil, err
 	}

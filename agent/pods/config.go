@@ -74,7 +74,6 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 		return
 	}
 	m.giveWay(ctx, pod, v.Preempt)
-	m.sayNotYet(span, pod)
 	m.replace(span, pod)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "ADD", Span: span}})
 }
