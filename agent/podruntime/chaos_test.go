@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -70,6 +71,54 @@ type watcher struct{ *pleg.PLEG }
 
 func (w watcher) Get(uid types.UID) *observe.Pod { return w.Cache().Get(uid) }
 
+// unrest makes some hooks and probes fail, or hooks take their time, until it ends.
+type unrest struct {
+	mu       sync.Mutex
+	r        *rand.Rand
+	verdicts map[string]bool // by container
+	over     bool
+}
+
+func (u *unrest) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.over = true
+}
+
+func (u *unrest) fate() (bad bool, delay time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.over {
+		return false, 0
+	}
+	return u.r.IntN(4) == 0, time.Duration(u.r.IntN(3000)) * time.Millisecond
+}
+
+func (u *unrest) Run(ctx context.Context, _ *v1.Pod, _ *v1.Container, _, _ string, _ *v1.LifecycleHandler) (string, error) {
+	bad, delay := u.fate()
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if bad {
+		return "no", errors.New("exit 1")
+	}
+	return "", nil
+}
+
+func (u *unrest) Failed(id string) (probe, message string, failed bool) {
+	bad, _ := u.fate()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if _, known := u.verdicts[id]; !known {
+		u.verdicts[id] = bad
+	}
+	return "liveness", "", u.verdicts[id]
+}
+
+func (u *unrest) Started(*v1.Pod, *v1.Container, string) bool { return true }
+
 // present is images that are all on the node.
 type present struct{}
 
@@ -102,11 +151,12 @@ func chaos(t *testing.T, r *rand.Rand) {
 	queue, err := slots.New("the runtime", 2, rec.Bus())
 	check(err)
 	w := &world{t: t, rec: rec, hooks: map[string]func(context.Context) error{}}
+	unrest := &unrest{r: rand.New(rand.NewPCG(r.Uint64(), 1)), verdicts: map[string]bool{}}
 	rt, err := New(Config{
 		Sandboxes: client, Containers: client, Images: present{}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
 		Observer: watcher{events}, Slots: queue, Backoff: NewCrashBackoff(0), Node: criconfig.Node{LogRoot: t.TempDir()},
 		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) { return nil, nil },
-		RootDir: t.TempDir(), Bus: rec.Bus(),
+		RootDir: t.TempDir(), Bus: rec.Bus(), Seams: Seams{Hooks: unrest, Probes: unrest},
 	})
 	check(err)
 	m, err := worker.New(worker.Config{Syncer: syncer{rt}, Bus: rec.Bus()})
@@ -135,6 +185,9 @@ func chaos(t *testing.T, r *rand.Rand) {
 			}
 		}
 		p.Spec.InitContainers[0].Command = []string{"true"}
+		for _, c := range []*v1.Container{&p.Spec.InitContainers[1], &p.Spec.Containers[0]} {
+			*c = probed(hooked(*c))
+		}
 		return p
 	}
 	for i := range pods {
@@ -150,6 +203,7 @@ func chaos(t *testing.T, r *rand.Rand) {
 			m.Ask(pod(i).UID, worker.Ask{Pod: pod(i), Cause: worker.Cause{Text: "ADD"}})
 		}
 	}
+	unrest.end()
 	stays := map[types.UID]bool{}
 	for i := range pods {
 		if stays[pod(i).UID] = i%2 == 0; i%2 == 0 {
