@@ -129,3 +129,40 @@ func (m *Manager) ExtraGroups(obj *v1.Pod) []int64 {
 	}
 	return slices.Sorted(maps.Keys(groups))
 }
+
+// VolumeName is the name on the node of a pod's volume: the persistent volume's if it is one.
+func (m *Manager) VolumeName(obj *v1.Pod, name string) string {
+	if k, ok := m.find(obj, name); ok {
+		return k.name
+	}
+	return name
+}
+
+// BlockVolumes are the links to the devices of a pod's block volumes, by the volumes' names in the pod.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, makeBlockVolumes.
+func (m *Manager) BlockVolumes(obj *v1.Pod) map[string]string {
+	out := map[string]string{}
+	for i := range obj.Spec.Volumes {
+		name := obj.Spec.Volumes[i].Name
+		if k, ok := m.find(obj, name); ok && k.block {
+			out[name] = m.place(k).Dir
+		}
+	}
+	return out
+}
+
+func (m *Manager) find(obj *v1.Pod, name string) (key, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.pods[obj.UID]
+	if p == nil {
+		return key{}, false
+	}
+	for k, w := range p.wanted {
+		if slices.Contains(w.names, name) {
+			return k, true
+		}
+	}
+	return key{}, false
+}

@@ -55,7 +55,7 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 		return nil, m.unprocessed(ctx, obj, unresolved, claimErr)
 	}
 	if err := w.await(ctx); err != nil {
-		m.failed(ctx, obj, p, w, err)
+		m.failed(ctx, obj, p, err)
 		return nil, err
 	}
 	return w.result, nil

@@ -273,6 +273,9 @@ func TestWhoMayMount(t *testing.T) {
 			t.Error(err)
 		}
 		wants("v", "volume uses the ReadWriteOncePod access mode and is already in use by another pod")
+		if got := m.VolumeName(claimPod("u", "data"), "data"); got != "pv" {
+			t.Errorf("on the node it is %q", got)
+		}
 		if got := m.ExtraGroups(claimPod("u", "data")); !slices.Equal(got, []int64{1234}) {
 			t.Errorf("groups %v", got)
 		}

@@ -69,7 +69,7 @@ func (m *Manager) unprocessed(ctx context.Context, obj *v1.Pod, names []string, 
 }
 
 // failed is called when a Mount fails after it waited.
-func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, w *waiter, err error) {
+func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, err error) {
 	if errors.Is(err, ErrReleased) || errors.Is(err, ErrStopped) {
 		return
 	}
@@ -83,8 +83,7 @@ func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, w *waiter, er
 	}
 	wake := !p.failed
 	m.mu.Unlock()
-	_ = w
-	if late && ctx.Err() == nil {
+	if late {
 		m.tellUnmounted(ctx, obj, e)
 	}
 	if wake && m.cfg.Settled != nil {
@@ -94,7 +93,7 @@ func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, w *waiter, er
 }
 
 func (m *Manager) tellUnmounted(ctx context.Context, obj *v1.Pod, e *MountError) {
-	if m.cfg.Events != nil {
+	if m.cfg.Events != nil && ctx.Err() == nil {
 		m.cfg.Events.Pod(ctx, obj, "", v1.EventTypeWarning, reasonFailedMount, "Unable to attach or mount volumes: "+e.Error())
 	}
 }

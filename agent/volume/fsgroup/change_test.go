@@ -1,13 +1,54 @@
 package fsgroup
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
+
+type told struct{ messages []string }
+
+func (e *told) Pod(_ context.Context, _ *v1.Pod, _, _, reason, message string) {
+	e.messages = append(e.messages, reason+": "+message)
+}
+
+func TestPeopleAreToldOfBigTrees(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, events := tracetest.New(t), &told{}
+		c := Change{Dir: "/k/pods/u1/volumes/x/pv", Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u1"}}, Bus: rec.Bus(), Events: events}
+		var files atomic.Int64
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() { c.watch(t.Context(), &files, stop); close(done) }()
+		time.Sleep(500 * time.Millisecond)
+		for range 100 {
+			time.Sleep(time.Second)
+			files.Add(10)
+		}
+		close(stop)
+		<-done
+		if len(events.messages) != 2 || !strings.HasPrefix(events.messages[0], "VolumePermissionChangeInProgress: Setting volume ownership for u1/volumes/x/pv is taking longer than expected, consider using OnRootMismatch") ||
+			!strings.HasPrefix(events.messages[1], "VolumePermissionChangeInProgress: Setting volume ownership for u1/volumes/x/pv, processed ") {
+			t.Errorf("%q", events.messages)
+		}
+		recs := rec.OfKind("volume.progress")
+		last, ok := recs[len(recs)-1].Event.(*trace.VolumeProgress)
+		if !ok || !last.Done || last.Files != 1000 || len(recs) != 101 {
+			t.Errorf("%d records, the last is %+v", len(recs), last)
+		}
+	})
+}
 
 func TestChangePolicy(t *testing.T) {
 	if os.Geteuid() != 0 {
