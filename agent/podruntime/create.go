@@ -120,14 +120,12 @@ func (r *run) env(ctx context.Context, c *v1.Container) ([]criconfig.Var, error)
 	in := criconfig.EnvInput{
 		Fields: fieldpath.Inputs{PodIPs: ips, HostIPs: r.cfg.HostIPs}, Allocatable: r.cfg.Node.Allocatable, Objects: r.cfg.EnvObjects,
 	}
-	if r.cfg.EnvFile != nil {
-		in.File = func(volume, path string) ([]byte, error) {
-			vol, ok := r.volumes[volume]
-			if !ok {
-				return nil, fmt.Errorf("volume %q is not mounted", volume)
-			}
-			return r.cfg.EnvFile(vol.HostPath, path)
+	in.File = func(volume, path string) ([]byte, error) {
+		vol, ok := r.volumes[volume]
+		if !ok {
+			return nil, fmt.Errorf("volume %q is not mounted", volume)
 		}
+		return readWithin(vol.HostPath, path)
 	}
 	if r.cfg.Services != nil {
 		services, err := r.cfg.Services(ctx, r.pod)

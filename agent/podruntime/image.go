@@ -21,7 +21,7 @@ func (r *run) ensureImage(ctx context.Context, s *Step) error {
 		}
 	}
 	res, err := r.cfg.Images.Ensure(ctx, image.Request{
-		PodUID: string(r.pod.UID), Container: c.Name, Field: fieldOf(r.pod, c.Name), Image: c.Image, Policy: c.ImagePullPolicy,
+		PodUID: string(r.pod.UID), Pod: r.pod, Container: c.Name, Field: fieldOf(r.pod, c.Name), Image: c.Image, Policy: c.ImagePullPolicy,
 		Annotations: r.pod.Annotations, PullSecrets: secrets,
 	})
 	if err != nil {

@@ -54,8 +54,6 @@ type Seams struct {
 	PullSecrets func(ctx context.Context, pod *v1.Pod) ([]v1.Secret, error)
 	// EnvObjects fetches the ConfigMaps and Secrets of environments.
 	EnvObjects criconfig.Objects
-	// EnvFile reads a file of one of the pod's volumes for fileKeyRef, never leaving the volume.
-	EnvFile func(volumePath, path string) ([]byte, error)
 	// Services are those that the pod's environment may name.
 	Services func(ctx context.Context, pod *v1.Pod) ([]*v1.Service, error)
 	// SubPath: without it links are checked once, when the container is made.

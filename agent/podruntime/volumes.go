@@ -3,6 +3,7 @@ package podruntime
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,4 +109,22 @@ func (r *run) unmount(ctx context.Context) error {
 		}
 	}
 	return r.cfg.Volumes.Unmount(ctx, r.ref)
+}
+
+// maxEnvFile is the most that is read of a file for an environment, in bytes.
+const maxEnvFile = 1 << 20
+
+// readWithin reads a file of a volume, following no link that leads out of it.
+func readWithin(volume, path string) ([]byte, error) {
+	root, err := os.OpenRoot(volume)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // nothing was written through it
+	f, err := root.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written to it
+	return io.ReadAll(io.LimitReader(f, maxEnvFile))
 }
