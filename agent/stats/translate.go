@@ -45,8 +45,12 @@ func memory(m *runtimeapi.MemoryUsage, now time.Time) *statsapi.MemoryStats {
 	if m == nil {
 		return nil
 	}
+	available := value(m.AvailableBytes)
+	if or0(available) == 0 { // what containerd says of a container without a limit
+		available = nil
+	}
 	return &statsapi.MemoryStats{
-		Time: stamp(m.Timestamp, now), AvailableBytes: value(m.AvailableBytes), UsageBytes: value(m.UsageBytes),
+		Time: stamp(m.Timestamp, now), AvailableBytes: available, UsageBytes: value(m.UsageBytes),
 		WorkingSetBytes: value(m.WorkingSetBytes), RSSBytes: value(m.RssBytes),
 		PageFaults: value(m.PageFaults), MajorPageFaults: value(m.MajorPageFaults),
 	}
