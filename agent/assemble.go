@@ -49,6 +49,8 @@ type parts struct {
 	volumes *volume.Manager
 	prober  *probe.Prober
 	userns  *userns.Ranges
+	// addressed is called when the node's addresses may have changed; nil for nobody.
+	addressed func()
 	// machine is what there is, resources what of it is for pods.
 	machine   allocatable.Machine
 	resources allocatable.Resources

@@ -12,6 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/agent/stats"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -31,6 +32,9 @@ func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
 	if !p.cluster.alone() {
 		c.UID = p.cluster.mirrors.Static
 	}
+	if err := p.addStats(&c, client); err != nil {
+		return err
+	}
 	if err := p.secure(&c); err != nil {
 		return err
 	}
@@ -40,6 +44,23 @@ func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
 	var err error
 	p.server, err = server.New(c)
 	return err
+}
+
+// addStats lets the servers say what the node and its pods use. Nothing is measured until somebody asks.
+func (p *parts) addStats(c *server.Config, client *cri.Client) error {
+	cfg := stats.Config{
+		Node: p.cfg.NodeName, Runtime: client.Runtime, Images: client.Image, Pods: p.store.Pods, Observed: p.pleg.Cache().Get,
+		RootDir: p.cfg.Kubelet.Node.RootDir,
+	}
+	if p.cgroups != nil {
+		cfg.PodCgroup = p.cgroups.PodParent
+	}
+	s, err := stats.New(cfg)
+	if err != nil {
+		return err
+	}
+	c.Stats, c.ResourceMetrics, c.ContainerMetrics = s, s.ResourceMetrics(), s.ContainerMetrics()
+	return nil
 }
 
 // secure adds the authenticated port. It is left out where nobody could be let in.
@@ -75,6 +96,7 @@ func (p *parts) secure(c *server.Config) error {
 	c.Port = kc.Port
 	c.TLS = server.TLS{GetCertificate: serving.GetCertificate, MinVersion: kc.TLSMinVersion, CipherSuites: kc.TLSCipherSuites}
 	p.add("serving certificate", serving.Run)
+	p.addressed = serving.Changed
 	return nil
 }
 

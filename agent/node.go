@@ -5,13 +5,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -36,13 +32,9 @@ func (o observer) Refresh(ctx context.Context, uid types.UID) (*observe.Pod, err
 // criNode is what CRI configs need of this node.
 func (p *parts) criNode() criconfig.Node {
 	k := p.cfg.Kubelet
-	memory, cpus := capacity()
 	return criconfig.Node{
-		LogRoot: k.Pods.LogsDir, ClusterDomain: k.DNS.ClusterDomain, MemoryCapacity: memory,
-		Allocatable: v1.ResourceList{
-			v1.ResourceMemory: *resource.NewQuantity(memory, resource.BinarySI),
-			v1.ResourceCPU:    *resource.NewQuantity(cpus, resource.DecimalSI),
-		},
+		LogRoot: k.Pods.LogsDir, ClusterDomain: k.DNS.ClusterDomain, MemoryCapacity: p.machine.Memory,
+		Allocatable:    p.resources.Allocatable,
 		CFSQuota:       k.Cgroups.CPUQuota,
 		CFSPeriod:      k.Cgroups.CPUQuotaPeriod,
 		SeccompDefault: k.Pods.SeccompDefault,
@@ -110,23 +102,4 @@ func hostIPs(configured []string) []string {
 		return []string{"127.0.0.1"}
 	}
 	return out[:1]
-}
-
-// capacity is the machine's memory in bytes and its CPUs.
-func capacity() (memory, cpus int64) {
-	cpus = int64(runtime.NumCPU())
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, cpus
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemTotal:" {
-			kib, err := strconv.ParseInt(f[1], 10, 64)
-			if err != nil {
-				return 0, cpus
-			}
-			return kib * 1024, cpus
-		}
-	}
-	return 0, cpus
 }

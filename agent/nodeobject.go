@@ -54,7 +54,7 @@ func (p *parts) newNode(client *cri.Client) (err error) {
 		Runtime:   func() node.Runtime { return p.runtime(client.Info) },
 		NotReady:  p.notReady, Pressure: func() node.Pressure { return node.Pressure{} },
 		VolumesInUse:    func() ([]v1.UniqueVolumeName, bool) { return p.volumes.InUse(), p.mux.SeenAllSources() },
-		Seen:            func(n *v1.Node) { p.volumes.MarkInUse(n.Status.VolumesInUse); c.mirrors.Wake() },
+		Seen:            p.seenNode,
 		HeartbeatFailed: c.clients.CloseIdle,
 		StatusFrequency: kc.NodeStatusUpdateFrequency.Duration, ReportFrequency: kc.NodeStatusReportFrequency.Duration,
 		LeaseDuration: seconds(kc.NodeLeaseDurationSeconds), Events: c.events, Bus: p.cfg.Bus,
@@ -65,6 +65,15 @@ func (p *parts) newNode(client *cri.Client) (err error) {
 	p.add("node", c.node.Run)
 	p.add("node readiness", p.watchReadiness)
 	return nil
+}
+
+// seenNode hands on what the API shows of the node.
+func (p *parts) seenNode(n *v1.Node) {
+	p.volumes.MarkInUse(n.Status.VolumesInUse)
+	p.cluster.mirrors.Wake()
+	if p.addressed != nil {
+		p.addressed()
+	}
 }
 
 // watchReadiness has the node's status written as soon as the runtime's state changes.

@@ -379,27 +379,6 @@ func TestOrphanCleaners(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotActedOnIsSaidOnce(t *testing.T) {
-	d := newDesk(t, 0)
-	pod := podOf("web", "u1", func(p *v1.Pod) {
-		p.Spec.Containers[0].LivenessProbe = &v1.Probe{}
-		p.Spec.InitContainers = []v1.Container{{Name: "init", Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{}}}}
-		p.Spec.RuntimeClassName = new("kata")
-	})
-	d.send(podsource.OpAdd, pod, podOf("plain", "u2"))
-	d.send(podsource.OpUpdate, pod)
-	d.send(podsource.OpAdd, pod)
-	var said []string
-	for _, r := range d.rec.OfKind("log") {
-		l, _ := r.Event.(*trace.Log)
-		said = append(said, r.Pod.Name+": "+l.Message)
-	}
-	want := []string{"web: this build does not act on spec.initContainers[0].lifecycle.preStop, spec.containers[0].livenessProbe, spec.runtimeClassName yet"}
-	if diff := cmp.Diff(want, said); diff != "" {
-		t.Errorf("said (-want +got):\n%s", diff)
-	}
-}
-
 func TestNewNamesWhatIsMissing(t *testing.T) {
 	if _, err := New(Config{}); err == nil {
 		t.Error("no error for an empty Config")
