@@ -13,6 +13,9 @@ import (
 // longEnough is how long a wait or a minor action must have taken to be worth a line.
 const longEnough = 100 * time.Millisecond
 
+// manyFiles is how many files of a volume must have been changed to be worth a line.
+const manyFiles = 1000
+
 // Line says what happened, or "" when the record is not worth a line. See the
 // package comment for which are. It may hold foreign text with control characters.
 func Line(r *trace.Record) string {
@@ -29,7 +32,7 @@ func Line(r *trace.Record) string {
 	case *trace.Decision:
 		return decision(e)
 	case *trace.NodeEvent:
-		if e.Type == "Warning" {
+		if e.Type == "Warning" && e.Reason != "Unhealthy" { // the probe's attempt says more
 			return fmt.Sprintf("warning %s: %s", e.Reason, withoutPod(e.Message, r.Pod))
 		}
 	case *trace.Milestone:
@@ -64,6 +67,14 @@ func Line(r *trace.Record) string {
 		if over {
 			return pull(r, e)
 		}
+	case *trace.ProbeAttempt:
+		if over {
+			return probe(e)
+		}
+	case *trace.VolumeProgress:
+		if e.Done && e.Files >= manyFiles {
+			return fmt.Sprintf("%s of %d files in %s", e.Op, e.Files, e.Path)
+		}
 	}
 	if over {
 		return failure(r)
@@ -87,7 +98,12 @@ func failure(r *trace.Record) string {
 		}
 		return ifFailed("api "+e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
 	case *trace.StatusPatch:
+		if e.Op == "delete" && strings.HasSuffix(e.Err, "not found") { // somebody was faster
+			return ""
+		}
 		return ifFailed("status "+e.Op, e.Err)
+	case *trace.CSICall:
+		return ifFailed("csi "+e.Method+" of "+strings.TrimSpace(e.Driver+" "+e.Volume), trace.Failure(e))
 	case *trace.ServerRequest:
 		if e.Verdict == "allowed" && e.Code < 500 { // what a client asked for wrongly is its own
 			return ""
@@ -198,7 +214,7 @@ func milestone(e *trace.Milestone) string {
 
 func wait(r *trace.Record, e *trace.Wait) string {
 	s := fmt.Sprintf("%s for %s", e.For, cmp.Or(e.On, "something unnamed"))
-	if strings.HasPrefix(e.On, string(e.For)+" ") {
+	if strings.Contains(" "+e.On+" ", " "+string(e.For)+" ") {
 		s = e.On
 	}
 	switch {
@@ -207,6 +223,24 @@ func wait(r *trace.Record, e *trace.Wait) string {
 		return join("waits: "+s, e.Detail)
 	case r.Edge == trace.EdgeEnd && r.Dur >= longEnough:
 		return "waited: " + s
+	}
+	return ""
+}
+
+// probe is a failed attempt, or the success with which a probe's answer becomes yes.
+func probe(e *trace.ProbeAttempt) string {
+	what := e.Probe + " probe of " + e.Container
+	switch {
+	case e.Early && (e.Result == "failure" || e.Result == "error"): // it does not count
+		return ""
+	case e.Result == "failure" && e.Threshold > 1:
+		return join(fmt.Sprintf("%s failed, %d of %d", what, e.Count, e.Threshold), e.Output)
+	case e.Result == "failure":
+		return join(what+" failed", e.Output)
+	case e.Result == "error":
+		return join(what+" could not be made", e.Output)
+	case (e.Result == "success" || e.Result == "warning") && e.State == "success" && e.Count == e.Threshold:
+		return what + " succeeds"
 	}
 	return ""
 }

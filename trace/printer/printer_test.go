@@ -93,6 +93,18 @@ func sample() []trace.Record {
 	add(9013*ms, cart, end, 3*ms, &trace.StatusPatch{Op: "patch", Version: 3, Changed: []string{"Ready False → True"}})
 	add(9014*ms, cart, end, 3*ms, &trace.ServerRequest{Server: "https", Method: "GET", Path: "/containerLogs/shop/cart/cart", User: "kube-apiserver", Verdict: "allowed", Code: 200})
 	add(9014*ms, node, end, 3*ms, &trace.ServerRequest{Server: "https", Method: "GET", Path: "/pods", Verdict: "unauthenticated", Code: 401, Reason: "no credentials"})
+	add(9015*ms, cart, end, 3*ms, &trace.ProbeAttempt{Container: "cart", Probe: "readiness", Result: "failure", Early: true, Count: 1, Threshold: 3, State: "failure"})
+	add(9015*ms, cart, end, 3*ms, &trace.ProbeAttempt{Container: "cart", Probe: "readiness", Result: "success", Count: 1, Threshold: 1, State: "success"})
+	add(9015*ms, cart, end, 3*ms, &trace.ProbeAttempt{Container: "cart", Probe: "readiness", Result: "success", Count: 2, Threshold: 1, State: "success"})
+	add(9015*ms, cart, point, 0, &trace.NodeEvent{Type: "Warning", Reason: "Unhealthy", Message: "Readiness probe failed: no"})
+	add(9016*ms, cart, end, 3*ms, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: "NodeStageVolume", Volume: "v-1", Code: "Internal", Err: "no device"})
+	add(9016*ms, cart, end, 3*ms, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: "NodePublishVolume", Volume: "v-1", Code: "OK"})
+	add(9017*ms, cart, point, 0, &trace.VolumeProgress{Op: "fsgroup", Path: "/data", Files: 900, PerSecond: 900})
+	add(9017*ms, cart, point, 0, &trace.VolumeProgress{Op: "fsgroup", Path: "/data", Files: 12345, Done: true})
+	add(9018*ms, cart, end, 3*ms, &trace.StatusPatch{Op: "delete", Err: `pods "cart" not found`})
+	add(9018*ms, cart, end, 300*ms, &trace.Wait{For: trace.WaitProbe, On: "startup probe of cart"})
+	add(9018*ms, cart, end, 300*ms, &trace.Wait{For: trace.WaitObject, On: "configmap shop/cart"})
+	add(9018*ms, node, end, 3*ms, &trace.APICall{Client: "main", Verb: "get", Resource: "configmaps", Code: 200})
 	return recs
 }
 
