@@ -39,6 +39,9 @@ type AgentConfig struct {
 	// Program is the agent's executable. "" means upstream's kubelet from the
 	// cache, or kubeloupe built from this work tree.
 	Program string
+	// KubeletConfig is the file for --config; "" means the cluster's. See
+	// [Cluster.WriteKubeletConfig].
+	KubeletConfig string
 	// Args are added to the command line, after the lab's.
 	Args []string
 	// Env is added to the environment, as NAME=value.
@@ -101,7 +104,7 @@ func (c *Cluster) StartAgent(ctx context.Context, cfg AgentConfig) (*Agent, erro
 	args := slices.Concat(command[1:], []string{
 		"--kubeconfig=" + a.Kubeconfig,
 		"--bootstrap-kubeconfig=" + c.BootstrapKubeconfig,
-		"--config=" + c.KubeletConfig,
+		"--config=" + cmp.Or(cfg.KubeletConfig, c.KubeletConfig),
 		"--root-dir=" + a.RootDir,
 		"--cert-dir=" + filepath.Join(dir, "pki"),
 		"--hostname-override=" + NodeName,

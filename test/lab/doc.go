@@ -13,7 +13,14 @@
 // processes, which Open finds again and Down ends. Down leaves no process,
 // mount, network namespace, bridge, cgroup or file behind.
 //
-// The package never talks to Kubernetes and never imports the agent. It runs no
-// goroutine beyond the calls made to it, except one for each process started,
+// UpCluster starts a lab with a Kubernetes control plane: etcd, API server,
+// controllers, scheduler, kube-proxy and CoreDNS as processes of the host, with
+// the lab's registry as mirror for the images of Kubernetes' own tests. Agents,
+// kubeloupe or upstream's kubelet, are started and stopped in it as its one
+// node. kube-proxy's rules are for a whole network namespace, so each has one
+// cluster at most. kube-proxy and upstream's kubelet change sysctls of the host,
+// which stay. No other part of the package talks to Kubernetes.
+//
+// The package never imports the agent. It runs no goroutine beyond the calls made to it, except one for each process started,
 // which reaps it if the caller lives on. It publishes no trace events.
 package lab
