@@ -104,6 +104,8 @@ func (s *Sink) ended(r *trace.Record) {
 		s.cgroupDuration.WithLabelValues(op).Observe(sec)
 	case *trace.Action:
 		s.action(r, e)
+	default:
+		s.cluster(r)
 	}
 }
 

@@ -72,7 +72,29 @@ func story(s *Sink) {
 	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "remove", Inputs: []trace.KV{{K: "reason", V: "age"}}})
 	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "keep"})
 	put(60*time.Second, node, end, 10*ms, &trace.PLEGRelist{Cause: "period"}) // its begin was lost
+	cluster(func(at time.Duration, dur time.Duration, e trace.Event) { put(at, web, end, dur, e) })
 	s.Lost(3)
+}
+
+// cluster is what a node of a cluster does for a pod.
+func cluster(put func(at, dur time.Duration, e trace.Event)) {
+	at := 61 * time.Second
+	for _, result := range []string{"success", "warning", "failure", "error", ""} {
+		put(at, 20*ms, &trace.ProbeAttempt{Container: "web", Probe: "readiness", Result: result})
+	}
+	put(at, 20*ms, &trace.ProbeAttempt{Container: "web", Probe: "startup", Result: "failure", Early: true})
+	put(at, 9*ms, &trace.StatusPatch{Op: "patch", Version: 1, Age: 12 * ms})
+	put(at, 9*ms, &trace.StatusPatch{Op: "patch", Version: 2, Age: 12 * ms, Err: "conflict"})
+	put(at, 5*ms, &trace.APICall{Verb: "patch", Resource: "pods/status", Name: "web", Code: 200})
+	put(at, 5*ms, &trace.APICall{Verb: "patch", Resource: "pods/status", Name: "web", Err: "connection refused"})
+	put(at, 5*ms, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi"})
+	put(at, 5*ms, &trace.Volume{Op: "refresh", Name: "token", Plugin: "kubernetes.io/projected"})
+	put(at, 5*ms, &trace.Volume{Op: "teardown", Name: "data", Plugin: "kubernetes.io/csi", Err: "busy"})
+	put(at, 5*ms, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: "NodeStageVolume", Code: "OK"})
+	put(at, 5*ms, &trace.ServerRequest{Server: "https", Method: "GET", Path: "/containerLogs/shop/web/web", Code: 200})
+	put(at, 5*ms, &trace.ServerRequest{Server: "https", Method: "POST", Path: "/exec/shop/web/web", Code: 101})
+	put(at, 5*ms, &trace.ServerRequest{Server: "https", Method: "GET", Path: "/etc/passwd", Code: 404})
+	put(at, 5*ms, &trace.NodeStatus{Op: "patch", Cause: "period", Ready: true})
 }
 
 // ours gathers all but the Go runtime's and the process's metrics, as scraped.
@@ -128,10 +150,22 @@ func TestStory(t *testing.T) {
 		`kubelet_image_garbage_collected_total{reason="space"} 2`,
 		`kubeloupe_wait_seconds_total{kind="queue"} 0.009`,
 		`kubeloupe_records_lost_total 3`,
+		`prober_probe_total{probe_type="Readiness",result="successful"} 2`,
+		`prober_probe_total{probe_type="Readiness",result="unknown"} 1`,
+		`kubelet_pod_status_sync_duration_seconds_sum 0.012`,
+		`rest_client_requests_total{code="<error>",method="PATCH"} 1`,
+		`storage_operation_duration_seconds_count{migrated="false",operation_name="volume_unmount",status="fail-unknown",volume_plugin="kubernetes.io/csi"} 1`,
+		`csi_operations_seconds_count{driver_name="hostpath.csi.k8s.io",grpc_status_code="OK",method_name="/csi.v1.Node/NodeStageVolume",migrated="false"} 1`,
+		`kubelet_http_requests_total{long_running="true",method="POST",path="exec",server_type="readwrite"} 1`,
+		`kubelet_http_requests_total{long_running="false",method="GET",path="other",server_type="readwrite"} 1`,
+		`kubeloupe_node_writes_total{cause="period",op="patch",result="success"} 1`,
 	} {
 		if !strings.Contains(got, line+"\n") {
 			t.Errorf("missing: %s", line)
 		}
+	}
+	if strings.Contains(got, `"shop"`) || strings.Contains(got, `"web"`) {
+		t.Error("a pod is named")
 	}
 }
 

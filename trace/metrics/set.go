@@ -6,6 +6,9 @@ import "github.com/prometheus/client_golang/prometheus"
 var (
 	podStartBuckets  = []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
 	imagePullBuckets = []float64{1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
+	statusBuckets    = []float64{0.010, 0.050, 0.100, 0.500, 1, 5, 10, 20, 30, 45, 60}
+	apiBuckets       = []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}
+	storageBuckets   = []float64{.1, .25, .5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600}
 )
 
 // set is all collectors of ours.
@@ -24,6 +27,15 @@ type set struct {
 	terminatedContainers              *prometheus.CounterVec
 	imagePull                         *prometheus.HistogramVec
 	imageGC                           *prometheus.CounterVec
+	probes                            *prometheus.CounterVec
+	probeDuration                     *prometheus.HistogramVec
+	statusSync                        prometheus.Histogram
+	apiRequests                       *prometheus.CounterVec
+	apiDuration                       *prometheus.HistogramVec
+	storage, csi                      *prometheus.HistogramVec
+	httpRequests                      *prometheus.CounterVec
+	httpDuration                      *prometheus.HistogramVec
+	nodeWrites                        *prometheus.CounterVec
 	waitSeconds, records              *prometheus.CounterVec
 	recordsLost                       prometheus.Counter
 }
@@ -52,6 +64,18 @@ func newSet() set {
 		terminatedContainers: counters("terminated_containers_total", "Containers seen to end.", "container_type", "exit_code", "reason"),
 		imagePull:            histograms("image_pull_duration_seconds", "How long pulls took once it was their turn, by image size.", imagePullBuckets, "image_size_in_bytes"),
 		imageGC:              counters("image_garbage_collected_total", "Images removed by garbage collection, for space or age.", "reason"),
+		probes:               foreignCounters("prober_probe_total", "Attempts of probes that ended, by kind and result.", "probe_type", "result"),
+		probeDuration:        foreign("prober_probe_duration_seconds", "How long attempts of probes took.", prometheus.DefBuckets, "probe_type"),
+		statusSync:           histogram("pod_status_sync_duration_seconds", "From a change of a pod's status to its being written in the API.", statusBuckets),
+		apiRequests:          foreignCounters("rest_client_requests_total", "Requests to the API server that ended, by status code and method.", "code", "method"),
+		apiDuration:          foreign("rest_client_request_duration_seconds", "How long requests to the API server took; of a watch, its opening.", apiBuckets, "verb"),
+		storage:              foreign("storage_operation_duration_seconds", "How long operations on volumes took.", storageBuckets, "volume_plugin", "operation_name", "status", "migrated"),
+		csi:                  foreign("csi_operations_seconds", "How long calls of CSI drivers took.", storageBuckets, "driver_name", "method_name", "grpc_status_code", "migrated"),
+		httpRequests:         counters("http_requests_total", "Requests to the agent's servers that ended.", "method", "path", "server_type", "long_running"),
+		httpDuration:         histograms("http_requests_duration_seconds", "How long requests to the agent's servers took.", prometheus.DefBuckets, "method", "path", "server_type", "long_running"),
+		nodeWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "kubeloupe", Name: "node_writes_total", Help: "Writes of the node's object, by what was done, why, and whether it worked.",
+		}, []string{"op", "cause", "result"}),
 		waitSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "wait_seconds_total", Help: "Time in which nothing worked for some pod, by what was waited for.",
 		}, []string{"kind"}),
@@ -69,7 +93,9 @@ func (s *set) collectors() []prometheus.Collector {
 		s.runtimeOps, s.runtimeOpsErrors, s.runtimeOpsDuration, s.podStart, s.podWorkerStart, s.podWorkerDuration,
 		s.cgroupDuration, s.containersPerPod, s.plegDuration, s.plegInterval, s.plegLastSeen, s.runningPods,
 		s.runningContainers, s.desiredPods, s.startedPods, s.startedPodsErrors, s.startedContainers,
-		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.waitSeconds, s.records, s.recordsLost,
+		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.probes, s.probeDuration, s.statusSync,
+		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
+		s.waitSeconds, s.records, s.recordsLost,
 	}
 }
 
@@ -95,4 +121,13 @@ func histogram(name, help string, buckets []float64) prometheus.Histogram {
 
 func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: "kubelet", Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+// foreign and foreignCounters are of names that do not begin with kubelet.
+func foreign(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+func foreignCounters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }

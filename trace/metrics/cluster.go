@@ -1,0 +1,136 @@
+package metrics
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// cluster folds in the end of what a node of a cluster does.
+func (s *Sink) cluster(r *trace.Record) {
+	sec := r.Dur.Seconds()
+	switch e := r.Event.(type) {
+	case *trace.ProbeAttempt:
+		s.probe(e, sec)
+	case *trace.StatusPatch:
+		// Upstream: pkg/kubelet/status/status_manager.go, syncPod.
+		if e.Err == "" && e.Op == "patch" {
+			s.statusSync.Observe(e.Age.Seconds())
+		}
+	case *trace.APICall:
+		code := "<error>"
+		if e.Code != 0 {
+			code = strconv.Itoa(e.Code)
+		}
+		method := httpMethod(e.Verb)
+		s.apiRequests.WithLabelValues(code, method).Inc()
+		s.apiDuration.WithLabelValues(method).Observe(sec)
+	case *trace.Volume:
+		op, ok := storageOps[e.Op]
+		if !ok {
+			return
+		}
+		status := "success"
+		if e.Err != "" {
+			status = "fail-unknown"
+		}
+		s.storage.WithLabelValues(e.Plugin, op, status, "false").Observe(sec)
+	case *trace.CSICall:
+		s.csi.WithLabelValues(e.Driver, csiMethod(e.Method), e.Code, "false").Observe(sec)
+	case *trace.ServerRequest:
+		path, long := serverPath(e.Path)
+		kind := "readwrite"
+		if e.Server != "https" {
+			kind = "readonly"
+		}
+		values := []string{knownMethod(e.Method), path, kind, strconv.FormatBool(long)}
+		s.httpRequests.WithLabelValues(values...).Inc()
+		s.httpDuration.WithLabelValues(values...).Observe(sec)
+	case *trace.NodeStatus:
+		result := "success"
+		if e.Err != "" {
+			result = "error"
+		}
+		s.nodeWrites.WithLabelValues(e.Op, e.Cause, result).Inc()
+	}
+}
+
+// probe counts an attempt that came to an end. An early one that failed does not count.
+//
+// Upstream: pkg/kubelet/prober/prober_manager.go, ProberResults.
+func (s *Sink) probe(e *trace.ProbeAttempt, sec float64) {
+	kinds := map[string]string{"liveness": "Liveness", "readiness": "Readiness", "startup": "Startup"}
+	kind := cmp.Or(kinds[e.Probe], "Unknown")
+	results := map[string]string{"success": "successful", "warning": "successful", "failure": "failed", "error": "unknown"}
+	result := results[e.Result]
+	if result == "" || (e.Early && result != "successful") {
+		return
+	}
+	s.probes.WithLabelValues(kind, result).Inc()
+	if result == "successful" {
+		s.probeDuration.WithLabelValues(kind).Observe(sec)
+	}
+}
+
+// storageOps are upstream's names for operations on volumes.
+// Upstream: pkg/volume/util/operationexecutor/operation_generator.go.
+var storageOps = map[string]string{"setup": "volume_mount", "teardown": "volume_unmount", "grow": "volume_fs_resize"}
+
+// csiMethod is the RPC's full name: only its last part is in the event.
+func csiMethod(method string) string {
+	switch {
+	case strings.HasPrefix(method, "Node"):
+		return "/csi.v1.Node/" + method
+	case strings.HasPrefix(method, "GetPlugin"), method == "Probe":
+		return "/csi.v1.Identity/" + method
+	}
+	return "/csi.v1.Controller/" + method
+}
+
+func httpMethod(verb string) string {
+	switch verb {
+	case "get", "list", "watch":
+		return "GET"
+	case "create":
+		return "POST"
+	case "update":
+		return "PUT"
+	case "patch":
+		return "PATCH"
+	case "delete", "deletecollection":
+		return "DELETE"
+	}
+	return "OTHER"
+}
+
+// knownMethod keeps clients from making up values.
+func knownMethod(method string) string {
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return method
+	}
+	return "other"
+}
+
+// serverPath is the first part of a path that the servers know, "other" for all else, and
+// whether requests for it may last.
+//
+// Upstream: pkg/kubelet/server/server.go, isLongRunningRequest.
+func serverPath(path string) (root string, long bool) {
+	root, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	switch root {
+	case "exec", "attach", "portForward", "debug":
+		return root, true
+	case "metrics":
+		if rest == "cadvisor" || rest == "probes" || rest == "resource" || rest == "slis" {
+			return root + "/" + rest, false
+		}
+		return root, false
+	case "pods", "runningpods", "run", "containerLogs", "configz", "stats", "logs", "checkpoint", "spec",
+		"healthz", "livez", "readyz", "statusz", "flagz", "healthcheck", "":
+		return root, false
+	}
+	return "other", false
+}
