@@ -114,7 +114,9 @@ func (m *Maker) clean(podDir, container string) error {
 	return nil
 }
 
-func (m *Maker) podDir(uid types.UID) string { return filepath.Join(m.cfg.RootDir, "pods", string(uid)) }
+func (m *Maker) podDir(uid types.UID) string {
+	return filepath.Join(m.cfg.RootDir, "pods", string(uid))
+}
 
 // lock has a pod's directory for the caller alone until the result is called.
 func (m *Maker) lock(podDir string) (unlock func()) {

@@ -73,8 +73,13 @@ func (p *place) prepare(container string, index int, sub string) (string, error)
 func TestPrepare(t *testing.T) {
 	p := newPlace(t)
 	for _, tc := range []struct{ sub, shows string }{
-		{"dir", "dir"}, {"dir/deep/", "dir/deep"}, {"dir/file", "dir/file"}, {"inside", "dir"}, {"inside/up", "dir/deep"},
-		{"new/dirs", "new/dirs"}, {"inside/made", "dir/made"},
+		{"dir", "dir"},
+		{"dir/deep/", "dir/deep"},
+		{"dir/file", "dir/file"},
+		{"inside", "dir"},
+		{"inside/up", "dir/deep"},
+		{"new/dirs", "new/dirs"},
+		{"inside/made", "dir/made"},
 	} {
 		at, err := p.prepare("c", 1, tc.sub)
 		must(t, err)
