@@ -23,7 +23,7 @@ import (
 
 // e2eSource is hashed into the version of the tests' images.
 //
-//go:embed image.go e2eimages.go
+//go:embed image.go e2eimages.go e2eimages/sh.c
 var e2eSource embed.FS
 
 // mirrored are the registries that the cluster's containerd asks the lab's
@@ -69,9 +69,12 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err != nil {
 			return err
 		}
-		// busybox's shell keeps variables like "a-b" from what it starts, of
-		// which a test makes some.
+		// busybox's shell would prefer its own nc to the better one.
 		bash["bin/sh"] = bash["bin/bash"]
+		sh, err := b.compileShell(ctx)
+		if err != nil {
+			return err
+		}
 		tools, err := hostPrograms(ctx, agnhostTools)
 		if err != nil {
 			return err
@@ -80,13 +83,34 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err != nil {
 			return err
 		}
-		return writeE2EImages(tmp, e2eParts{busybox: busybox, bash: bash, tools: tools, pause: pause, programs: programs})
+		return writeE2EImages(tmp, e2eParts{busybox: busybox, sh: sh, bash: bash, tools: tools, pause: pause, programs: programs})
 	})
+}
+
+func (b builder) compileShell(ctx context.Context) ([]byte, error) {
+	source, err := e2eSource.ReadFile("e2eimages/sh.c")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "kubeloupe-sh-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.WriteFile(filepath.Join(dir, "sh.c"), source, 0o644); err != nil {
+		return nil, err
+	}
+	if err := b.run(ctx, dir, nil, "gcc", "-static", "-Os", "-s", "-Wall", "-o", "sh", "sh.c"); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, "sh"))
 }
 
 // e2eParts is what the images are made of.
 type e2eParts struct {
 	busybox busybox
+	// sh is the shell of the images without bash.
+	sh []byte
 	// bash and tools are files by their place in the image.
 	bash, tools map[string][]byte
 	pause       v1.Image
@@ -111,22 +135,23 @@ func writeE2EImages(dir string, parts e2eParts) error {
 		return err
 	}
 	var (
-		shell = []layerFunc{parts.busybox.layer(), filesLayer(parts.bash, 0o755)}
-		with  = func(layers ...layerFunc) []layerFunc { return slices.Concat(shell, layers) }
+		base  = []layerFunc{parts.busybox.layer(), func(t *tarWriter) { t.file("bin/sh", 0o755, parts.sh) }}
+		with  = func(layers ...layerFunc) []layerFunc { return slices.Concat(base, layers) }
+		bash  = filesLayer(parts.bash, 0o755)
 		tools = filesLayer(parts.tools, 0o755)
-		agn   = with(tools, agnhostLayer(files), filesLayer(registry, 0o644))
+		agn   = with(bash, tools, agnhostLayer(files), filesLayer(registry, 0o644))
 		serve = v1.Config{Entrypoint: []string{"/agnhost"}, Cmd: []string{"test-webserver"}}
 	)
 	recipes := map[string]struct {
 		layers []layerFunc
 		config v1.Config
 	}{
-		"busybox:1.36.1-1": {shell, v1.Config{Cmd: []string{"sh"}}},
-		"busybox:1.37.0-2": {shell, v1.Config{Cmd: []string{"sh"}}},
-		"nonroot:1.5":      {shell, v1.Config{Cmd: []string{"sh"}, User: "1234"}},
-		"ipc-utils:1.4":    {with(tools), v1.Config{Cmd: []string{"sh"}}},
+		"busybox:1.36.1-1": {base, v1.Config{Cmd: []string{"sh"}}},
+		"busybox:1.37.0-2": {base, v1.Config{Cmd: []string{"sh"}}},
+		"nonroot:1.5":      {base, v1.Config{Cmd: []string{"sh"}, User: "1234"}},
+		"ipc-utils:1.4":    {with(bash, tools), v1.Config{Cmd: []string{"sh"}}},
 		"glibc-dns-testing:2.1.1": {
-			with(tools), v1.Config{Cmd: []string{"bash"}},
+			with(bash, tools), v1.Config{Cmd: []string{"bash"}},
 		},
 		"nonewprivs:1.4": {
 			with(func(t *tarWriter) {
