@@ -71,7 +71,10 @@ func (p *parts) add(name string, run func(context.Context) error) {
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
 	p, bus := &parts{cfg: cfg, store: pods.NewStore()}, cfg.Bus
 	var err error
-	if p.cgroups, err = newCgroups(ctx, cfg, client); err != nil {
+	if err := p.readMachine(); err != nil {
+		return nil, err
+	}
+	if p.cgroups, err = newCgroups(ctx, cfg, client, p.limits()); err != nil {
 		return nil, err
 	}
 	if p.pleg, err = pleg.New(pleg.Config{Runtime: client.Runtime, Bus: bus}); err != nil {
@@ -81,9 +84,6 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 		return nil, err
 	}
 	p.state.Check(ctx) // what it can do is part of what is asked of it
-	if err := p.readMachine(); err != nil {
-		return nil, err
-	}
 	if err := p.newCluster(id.clients); err != nil {
 		return nil, err
 	}
@@ -125,6 +125,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("syncLoop", syncLoop.Run)
 	p.add("garbage collection", collector.Run)
 	p.add("server", p.server.Run)
+	if err := p.addRotation(client); err != nil {
+		return nil, err
+	}
 	return p, p.addPressure(client, collector)
 }
 
@@ -150,7 +153,7 @@ func (p *parts) prepare(ctx context.Context) error {
 }
 
 // newCgroups returns nil where no cgroups are made: the simulated runtime needs none.
-func newCgroups(ctx context.Context, cfg Config, client *cri.Client) (*cgroup.Manager, error) {
+func newCgroups(ctx context.Context, cfg Config, client *cri.Client, node cgroup.Limits) (*cgroup.Manager, error) {
 	k := cfg.Kubelet.Cgroups
 	if cfg.Simulated || !k.PerQOS {
 		return nil, nil
@@ -163,7 +166,7 @@ func newCgroups(ctx context.Context, cfg Config, client *cri.Client) (*cgroup.Ma
 		}
 	}
 	m, err := cgroup.New(cgroup.Config{
-		Root: k.Root, Driver: driver, Bus: cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod,
+		Root: k.Root, Driver: driver, Bus: cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod, Node: node,
 		HugePageSizes: cgroup.HugePageSizes("/sys"),
 	})
 	if _, none := errors.AsType[*cgroup.UnavailableError](err); none {

@@ -5,7 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
@@ -34,14 +33,6 @@ type cluster struct {
 
 // alone reports whether there is no API server.
 func (c *cluster) alone() bool { return c.clients == nil }
-
-// main returns the main client, nil where the node stands alone.
-func (c *cluster) main() kubernetes.Interface {
-	if c.alone() {
-		return nil
-	}
-	return c.clients.Main
-}
 
 // newCluster makes what rests on the clients alone. The server is not asked yet.
 func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"path/filepath"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -28,6 +29,9 @@ func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
 			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler,
 			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,
 		},
+	}
+	if p.cfg.Kubelet.Gates.Enabled("ContainerCheckpoint") {
+		c.Checkpoints = filepath.Join(p.cfg.Kubelet.Node.RootDir, "checkpoints")
 	}
 	if !p.cluster.alone() {
 		c.UID = p.cluster.mirrors.Static

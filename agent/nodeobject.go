@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,14 +13,10 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/admit"
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 )
-
-// plegLimit is how old the last look at the runtime may be.
-//
-// Upstream: pkg/kubelet/kubelet.go, genericPlegRelistThreshold.
-const plegLimit = "3m"
 
 // machine reads what the node has, and what of it pods may request.
 func (p *parts) readMachine() (err error) {
@@ -36,6 +33,17 @@ func (p *parts) readMachine() (err error) {
 		KubeReserved: k.Kubelet.KubeReserved, SystemReserved: k.Kubelet.SystemReserved, EvictionHard: evict,
 	})
 	return err
+}
+
+// limits are those of all pods together.
+//
+// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
+func (p *parts) limits() cgroup.Limits {
+	if !slices.Contains(p.cfg.Kubelet.Kubelet.EnforceNodeAllocatable, "pods") {
+		return cgroup.Limits{}
+	}
+	has := p.resources.Enforced
+	return cgroup.Limits{MilliCPU: has.Cpu().MilliValue(), Memory: has.Memory().Value()}
 }
 
 // newNode makes the node's object in the API.

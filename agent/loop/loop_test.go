@@ -55,6 +55,7 @@ func (h *handler) Config(ctx context.Context, u podsource.Update) {
 func (h *handler) Lifecycle(ctx context.Context, e pleg.Event) { h.note(ctx, "pleg "+string(e.Type)) }
 func (h *handler) Sync(ctx context.Context, uid types.UID)     { h.note(ctx, "sync "+string(uid)) }
 func (h *handler) Probed(ctx context.Context, u probe.Update)  { h.note(ctx, "probe "+string(u.UID)) }
+
 func (h *handler) Housekeep(ctx context.Context) string {
 	h.note(ctx, "housekeeping")
 	return "swept"

@@ -116,6 +116,8 @@ type entry struct {
 	again    *v1.Pod   // it was added anew since, and starts when it is gone
 	// failed makes the pod Failed whatever its containers do: it gave way, or ran too long.
 	failed *podstatus.Reason
+	// shown is the version that the volumes show, once all runs.
+	shown *v1.Pod
 	// after are the pods that give way to this one: it starts when they have.
 	after []types.UID
 }

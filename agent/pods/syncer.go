@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
@@ -46,6 +47,11 @@ type Probes interface {
 	Remove(uid types.UID)
 }
 
+// Volumes are brought up to date when what they show of a pod changes.
+type Volumes interface {
+	Mount(ctx context.Context, pod *v1.Pod) (map[string]criconfig.Volume, error)
+}
+
 // Statuses brings statuses to the API server.
 type Statuses interface {
 	// Set returns at once.
@@ -74,7 +80,8 @@ type SyncerConfig struct {
 	Status  StatusFunc
 	// Victim reports whether a pod that gives way still holds what it has.
 	Victim func(uid types.UID) bool
-	// Probes, Statuses, Objects, Events and Mirrors may be nil.
+	// Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
+	Volumes  Volumes
 	Probes   Probes
 	Statuses Statuses
 	Objects  Objects
@@ -131,6 +138,9 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		s.reached(ctx, pod, "started", !out.Acted)
 	}
 	s.publishStatus(ctx, pod)
+	if out.Running && err == nil {
+		err = s.freshen(ctx, pod)
+	}
 	res := worker.Result{Over: out.Finished, RetryAt: out.RetryAt}
 	switch {
 	case out.RetryAt.IsZero():
@@ -140,6 +150,31 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
 	}
 	return deadline.bound(res), err
+}
+
+// freshen brings the volumes of a pod that runs up to date: labels that they show may have changed, and
+// those of a pod that ran before this agent's time are to be kept fresh by it.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncPod, which waits for the volumes each time.
+func (s *Syncer) freshen(ctx context.Context, pod *v1.Pod) error {
+	if s.cfg.Volumes == nil {
+		return nil
+	}
+	shown := false
+	s.cfg.Store.with(pod.UID, func(e *entry) { shown = e.shown != nil && showSame(e.shown, pod) })
+	if shown {
+		return nil
+	}
+	if _, err := s.cfg.Volumes.Mount(ctx, pod); err != nil {
+		return err
+	}
+	s.cfg.Store.with(pod.UID, func(e *entry) { e.shown = pod })
+	return nil
+}
+
+// showSame reports whether volumes show the same of two versions of a pod.
+func showSame(a, b *v1.Pod) bool {
+	return a == b || a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
 }
 
 // held reports whether the pod cannot start yet, and when to look again.
