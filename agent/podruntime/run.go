@@ -304,20 +304,34 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 	var refused *refusal
 	ours := ctx.Err() != nil || errors.As(err, &refused)
 	if !ours && (s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart || s.Verb == VerbPostStart) {
-		reason, retry := reasonOf(s.Verb, err)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for i := range r.plan.Steps {
-			if d := &r.plan.Steps[i]; d.Container != "" && (d == s || d.Verb == VerbCreate && slices.Contains(d.Needs, s.ID)) {
-				r.reasons[d.Container] = reason
-			}
-		}
-		r.retryAt = earlier(r.retryAt, retry)
+		r.blame(s, err)
+		r.progress(ctx)
 	}
 	if !ours && (s.Verb == VerbResize || s.Verb == VerbResizePod) {
 		r.cfg.Resizes.Failed(ctx, r.pod, message(err))
 	}
 	return fmt.Errorf("%s: %w", s.ID, err)
+}
+
+// blame keeps what users are told of the containers that cannot run because of a failed step.
+func (r *run) blame(s *Step, err error) {
+	reason, retry := reasonOf(s.Verb, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.plan.Steps {
+		if d := &r.plan.Steps[i]; d.Container != "" && (d == s || d.Verb == VerbCreate && slices.Contains(d.Needs, s.ID)) {
+			r.reasons[d.Container] = reason
+		}
+	}
+	r.retryAt = earlier(r.retryAt, retry)
+	r.addReasons(r.pod.UID, r.reasons)
+}
+
+// progress says that the pod's status has changed while there is more to do.
+func (r *run) progress(ctx context.Context) {
+	if r.cfg.Progress != nil {
+		r.cfg.Progress(ctx, r.pod)
+	}
 }
 
 func (r *run) targetOf(s *Step) string {

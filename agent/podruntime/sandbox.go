@@ -79,6 +79,9 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 	if err != nil && ctx.Err() == nil {
 		r.say(ctx, "Warning", "FailedPodSandBoxStatus", "Unable to get pod sandbox status: "+err.Error(), "")
 	}
+	if err == nil {
+		r.progress(ctx)
+	}
 	return err
 }
 

@@ -67,6 +67,9 @@ type Seams struct {
 	Resizes   Resizes
 	Updates   Updates
 	PodLimits PodLimits
+	// Progress is told when something of a pod has changed that its status should tell before the sync
+	// ends: its sandbox is there, or one of its containers could not be made to run. It must not block.
+	Progress func(ctx context.Context, pod *v1.Pod)
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string
 }

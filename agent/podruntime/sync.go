@@ -156,6 +156,16 @@ func (r *Runtime) setReasons(uid types.UID, sets ...map[string]Reason) {
 	r.reasons[uid] = all
 }
 
+// addReasons adds to what is known while a sync is under way; its end sets all anew.
+func (r *Runtime) addReasons(uid types.UID, more map[string]Reason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reasons[uid] == nil {
+		r.reasons[uid] = map[string]Reason{}
+	}
+	maps.Copy(r.reasons[uid], more)
+}
+
 // publishDecisions publishes verdicts that differ from the last of the same container.
 func (r *Runtime) publishDecisions(ctx context.Context, pod *v1.Pod, ds []trace.Decision) {
 	for _, d := range ds {
