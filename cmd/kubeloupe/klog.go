@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"k8s.io/klog/v2"
 
@@ -32,8 +33,16 @@ func (h busHandler) Handle(_ context.Context, r slog.Record) error {
 		ev.Attrs = append(ev.Attrs, trace.KV{K: a.Key, V: a.Value.String()})
 		return true
 	})
+	if ordinary(ev) {
+		ev.Level = "debug"
+	}
 	trace.Point(h.bus, trace.Span{}, ev)
 	return nil
+}
+
+// ordinary reports what libraries call an error and is none: each WebSocket stream ends so.
+func ordinary(ev trace.Log) bool {
+	return slices.ContainsFunc(ev.Attrs, func(a trace.KV) bool { return strings.Contains(a.V, "use of closed network connection") })
 }
 
 // WithAttrs implements slog.Handler.
