@@ -70,8 +70,12 @@ func (e *UnsupportedError) Error() string {
 	if e.Type == "csi" {
 		return of + " is of type csi, which needs an API server, and this agent runs without one"
 	}
-	return fmt.Sprintf("%s is of type %s, which this build does not support yet: use CSI (it supports %s)",
-		of, e.Type, strings.Join(e.Have, ", "))
+	hint := ": use CSI"
+	if slices.Contains([]string{"configMap", "secret", "projected", "downwardAPI", "emptyDir", "hostPath", "image"}, e.Type) {
+		hint = "" // there is nothing else for it
+	}
+	return fmt.Sprintf("%s is of type %s, which this build does not support yet%s (it supports %s)",
+		of, e.Type, hint, strings.Join(e.Have, ", "))
 }
 
 // Check returns an [*UnsupportedError] for a pod that uses a volume that no plugin does, and an

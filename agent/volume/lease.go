@@ -8,10 +8,21 @@ type leaseKey struct{}
 type lease struct {
 	m     *Manager
 	order uint64
+	quit  <-chan struct{}
 }
 
-func (m *Manager) withLease(ctx context.Context, order uint64) context.Context {
-	return context.WithValue(ctx, leaseKey{}, lease{m, order})
+func (m *Manager) withLease(ctx context.Context, j job) context.Context {
+	return context.WithValue(ctx, leaseKey{}, lease{m, j.order, j.quit})
+}
+
+// Released is closed when the volume that is being set up is not wanted any more. Calls that change
+// something go on to their end; what only waits gives up, with ErrReleased.
+func Released(ctx context.Context) <-chan struct{} {
+	l, ok := ctx.Value(leaseKey{}).(lease)
+	if !ok {
+		return nil
+	}
+	return l.quit
 }
 
 // Idle is for a plugin's call that only waits, as for an attachment: other operations have its place

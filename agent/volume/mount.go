@@ -45,7 +45,7 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 	m.mu.Lock()
 	p := m.know(ref, found)
 	p.want(ref, trace.ForPod(trace.FromContext(ctx), ref), want, m.states)
-	p.claims = claims
+	p.keep(claims)
 	w := m.waiter(p, setUp)
 	m.mu.Unlock()
 	m.inUseChanged(want)
@@ -74,6 +74,16 @@ func (p *pod) want(ref trace.Pod, span trace.Span, want map[key]*wanted, states 
 		p.released, p.since, p.failed = false, time.Now(), false
 		p.wake()
 	}
+}
+
+// keep notes claims, but for those that were looked at again meanwhile. Called with the lock held.
+func (p *pod) keep(claims map[string]resolved) {
+	for name, c := range p.claims {
+		if _, still := claims[name]; still {
+			claims[name] = c
+		}
+	}
+	p.claims = claims
 }
 
 // wants says what the pod's volumes are. A volume that no container uses is left out, and so is a

@@ -19,6 +19,7 @@ type job struct {
 	// skip leaves the set-up out: the volume is mounted and only has to grow.
 	skip bool
 	grow bool
+	quit <-chan struct{}
 }
 
 // done is what an operation led to.
@@ -48,7 +49,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 	}
 	span := trace.Begin(m.cfg.Bus, j.span, ev)
 	ctx = trace.ContextWith(ctx, span)
-	ctx = m.withLease(ctx, j.order)
+	ctx = m.withLease(ctx, j)
 	var out done
 	var err error
 	if j.verb == setUp {
@@ -138,7 +139,7 @@ func (m *Manager) finish(j job, out done, err error) {
 	m.mu.Lock()
 	s := m.states[j.key]
 	was := s.attach
-	s.busy, s.quiet = false, false
+	s.busy, s.quiet, s.quit = false, false, nil
 	m.attempts++
 	switch {
 	case err != nil:

@@ -52,6 +52,8 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 		s.busy, s.doing, s.quiet = true, o.verb, o.quiet
 		j := job{op: o, span: p.span, order: p.order, want: p.wanted[o.key]}
 		if j.want != nil {
+			s.quit = make(chan struct{})
+			j.quit = s.quit
 			s.attach, s.pv = j.want.attach, j.want.pvName()
 			j.skip = o.quiet && !s.stale && (s.refreshAt.IsZero() || s.refreshAt.After(now))
 			j.grow = j.want.size != "" && s.size != j.want.size

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,6 +25,12 @@ type attachPlugin struct {
 	setUps  int
 	fail    error
 	refresh time.Duration
+	expands int
+}
+
+func (p *attachPlugin) Expand(context.Context, Spec, resource.Quantity) (bool, error) {
+	p.expands++
+	return true, nil
 }
 
 func (*attachPlugin) Name() string                              { return "test/attach" }
@@ -67,6 +74,20 @@ func (p *attachPlugin) failing(err error) {
 type oneClaim struct {
 	pv    *v1.PersistentVolume
 	fails int
+	mu    sync.Mutex
+	size  string // of the file system; as large as the volume if empty
+	grown []string
+}
+
+func (c *oneClaim) pvc() *v1.PersistentVolumeClaim {
+	out := &v1.PersistentVolumeClaim{}
+	if c.size != "" {
+		out.Status.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse(c.size)}
+		if want := c.pv.Spec.Capacity[v1.ResourceStorage]; want.String() != c.size {
+			out.Status.AllocatedResourceStatuses = map[v1.ResourceName]v1.ClaimResourceStatus{v1.ResourceStorage: v1.PersistentVolumeClaimNodeResizePending}
+		}
+	}
+	return out
 }
 
 func (c *oneClaim) Resolve(context.Context, *v1.Pod, *v1.Volume) (*v1.PersistentVolumeClaim, *v1.PersistentVolume, error) {
@@ -74,11 +95,18 @@ func (c *oneClaim) Resolve(context.Context, *v1.Pod, *v1.Volume) (*v1.Persistent
 		c.fails--
 		return nil, nil, errors.New("error processing PVC ns/data: PVC is not bound")
 	}
-	return &v1.PersistentVolumeClaim{}, c.pv, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pvc(), c.pv, nil
 }
 
-func (*oneClaim) Grow(context.Context, *v1.Pod, *v1.PersistentVolumeClaim, *v1.PersistentVolume, GrowFunc) (*v1.PersistentVolumeClaim, error) {
-	return nil, nil
+func (c *oneClaim) Grow(ctx context.Context, _ *v1.Pod, _ *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, do GrowFunc) (*v1.PersistentVolumeClaim, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := do(ctx, pv.Spec.Capacity[v1.ResourceStorage])
+	c.size = pv.Spec.Capacity.Storage().String()
+	c.grown = append(c.grown, c.size)
+	return c.pvc(), err
 }
 
 type toldEvents struct {
@@ -245,6 +273,27 @@ func TestRefresh(t *testing.T) {
 			return strings.HasPrefix(s, "FailedMount: Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[data], failed to process volumes=[]: ")
 		}) {
 			t.Errorf("events %q", got)
+		}
+	})
+}
+
+func TestMountedVolumeGrows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		small, large := testPV(), testPV()
+		small.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}
+		large.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse("2Gi")}
+		p, claims := &attachPlugin{}, &oneClaim{pv: small, size: "1Gi"}
+		m := running(t, Config{Plugins: []Plugin{p}, Claims: claims})
+		if _, err := m.Mount(t.Context(), claimPod("u", "data")); err != nil {
+			t.Fatal(err)
+		}
+		claims.mu.Lock()
+		claims.pv = large
+		claims.mu.Unlock()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if !slices.Equal(claims.grown, []string{"2Gi"}) || p.count() != 1 || p.expands != 1 {
+			t.Errorf("grown %v, %d calls, %d set-ups", claims.grown, p.expands, p.count())
 		}
 	})
 }

@@ -73,6 +73,7 @@ type state struct {
 
 	busy    bool
 	doing   verb
+	quit    chan struct{} // closed when what is set up is not wanted any more
 	quiet   bool          // busy with a mounted volume that is good enough meanwhile
 	failed  [verbs]uint64 // number of the last attempt that failed, from 1
 	err     error         // of the last attempt; nil once one succeeds

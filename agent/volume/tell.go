@@ -22,7 +22,7 @@ const (
 //
 // Upstream: pkg/volume/util/operationexecutor, GenerateMountVolumeFunc, generateVolumeMsg.
 func (m *Manager) tell(ctx context.Context, j job, err error) {
-	if m.cfg.Events == nil || j.verb != setUp || ctx.Err() != nil {
+	if m.cfg.Events == nil || j.verb != setUp || ctx.Err() != nil || errors.Is(err, ErrReleased) {
 		return
 	}
 	stage, reason := "MountVolume.SetUp", reasonFailedMount

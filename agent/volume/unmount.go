@@ -39,8 +39,13 @@ func (m *Manager) release(p *pod, span trace.Span) *waiter {
 	if !p.released {
 		p.released, p.wanted, p.claims = true, nil, nil
 		for k, s := range m.states {
-			if k.uid == uid {
-				s.fresh()
+			if k.uid != uid {
+				continue
+			}
+			s.fresh()
+			if s.quit != nil {
+				close(s.quit)
+				s.quit = nil
 			}
 		}
 		p.wake()

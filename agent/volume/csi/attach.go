@@ -45,6 +45,9 @@ func (p *Plugin) attachWait(ctx context.Context, v vol) (map[string]string, erro
 					return fmt.Errorf("timed out waiting for external-attacher of %v CSI driver to attach volume %v", v.driver, v.handle)
 				}
 				return context.Cause(ctx)
+			case <-volume.Released(ctx):
+				t.Stop()
+				return volume.ErrReleased
 			case <-t.C:
 			}
 			if va, err = p.attachment(ctx, v, id); err != nil || va != nil {

@@ -107,7 +107,7 @@ func removeTarget(path string) error {
 
 // removeNote removes a note and its directory, which has nothing else in it.
 func removeNote(dir string) error {
-	for _, path := range []string{filepath.Join(dir, dataFile), dir} {
+	for _, path := range []string{filepath.Join(dir, dataFile+".new"), filepath.Join(dir, dataFile), dir} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -52,6 +52,7 @@ func (p *Plugin) Register(ctx context.Context, name, endpoint string, versions [
 	p.mu.Lock()
 	old := p.drivers[name]
 	p.drivers[name] = d
+	p.leftovers = true
 	p.mu.Unlock()
 	if old != nil {
 		_ = old.conn.Close()

@@ -28,6 +28,8 @@ func (p *Plugin) take(ctx context.Context, id string) (func(), error) {
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
+			case <-volume.Released(ctx):
+				return volume.ErrReleased
 			case <-busy:
 			}
 			give, busy = p.locks.try(id)

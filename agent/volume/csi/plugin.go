@@ -73,6 +73,8 @@ type Plugin struct {
 	drivers map[string]*driver
 	// staged are the volumes, by id, that this agent staged. Others are staged again: it is idempotent.
 	staged map[string]bool
+	// leftovers says that an earlier agent may have left staged volumes of drivers that are registered.
+	leftovers bool
 }
 
 // New returns the plugin.
@@ -87,7 +89,7 @@ func New(cfg Config) (*Plugin, error) {
 	case cfg.Mounter == nil:
 		return nil, errors.New("csi: Config.Mounter is missing")
 	}
-	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, staged: map[string]bool{}}, nil
+	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, staged: map[string]bool{}, leftovers: true}, nil
 }
 
 // Name implements volume.Plugin.

@@ -54,8 +54,26 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 }
 
 // Clean implements volume.Cleaner: what is staged and no pod's any more, as after a crash between
-// the two steps of a TearDown, is unstaged.
+// the two steps of a TearDown, is unstaged. It costs nothing once that is done: what this agent staged,
+// TearDown sees to.
 func (p *Plugin) Clean(ctx context.Context) error {
+	p.mu.Lock()
+	look := p.leftovers
+	p.leftovers = false
+	p.mu.Unlock()
+	if !look {
+		return nil
+	}
+	err := p.cleanAll(ctx)
+	if err != nil {
+		p.mu.Lock()
+		p.leftovers = true
+		p.mu.Unlock()
+	}
+	return err
+}
+
+func (p *Plugin) cleanAll(ctx context.Context) error {
 	paths, err := filepath.Glob(filepath.Join(escape(p.dir()), "*", "*", dataFile))
 	if err != nil {
 		return err
@@ -68,7 +86,7 @@ func (p *Plugin) Clean(ctx context.Context) error {
 		}
 		d, err := p.driver(data.Driver)
 		if err != nil {
-			continue // the driver will come back, or is gone with its volumes
+			continue // when the driver comes back, this is looked at again
 		}
 		if err := p.cleanOne(ctx, d, data); err != nil {
 			errs = append(errs, fmt.Errorf("unstage volume %s of %s: %w", data.Handle, data.Driver, err))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -359,6 +360,9 @@ func TestInlineVolumeAndBlock(t *testing.T) {
 	if link != filepath.Join(l.root, "pods/u2/volumeDevices/kubernetes.io~csi/disk-pv") {
 		t.Errorf("device at %s", link)
 	}
+	if got := a.BlockVolumes(block); got["data"] != link {
+		t.Errorf("devices for containers: %v", got)
+	}
 	if to, err := os.Readlink(link); err != nil || to != filepath.Join(l.root, "plugins/kubernetes.io/csi/volumeDevices/publish/disk-pv/u2") {
 		t.Errorf("link to %s, %v", to, err)
 	}
@@ -397,6 +401,25 @@ func TestAttachIsWaitedFor(t *testing.T) {
 	})
 	if n := l.called("NodeStageVolume"); n != 0 {
 		t.Errorf("staged %d times before it was attached", n)
+	}
+	// A pod that goes away does not sit that out.
+	gone := make(chan error, 1)
+	go func() {
+		_, err := a.Mount(t.Context(), pod("u2"))
+		gone <- err
+	}()
+	l.waitFor(func() bool {
+		n := 0
+		for _, r := range a.rec.OfKind("pod.wait") {
+			if w, ok := r.Event.(*trace.Wait); ok && w.For == trace.WaitAttach && r.Edge == trace.EdgeBegin {
+				n++
+			}
+		}
+		return n > 1
+	})
+	must(t, a.Unmount(t.Context(), trace.Pod{UID: "u2"}))
+	if err := <-gone; !errors.Is(err, volume.ErrReleased) {
+		t.Errorf("error %v", err)
 	}
 	l.attached(true)
 	if err := <-done; err != nil {
