@@ -71,6 +71,10 @@ func Brief(e trace.Event) string {
 		return words(e.Op, e.Path)
 	case *trace.StatusPatch:
 		return words(e.Op, strings.Join(e.Changed, ", "))
+	case *trace.CSICall:
+		return words(e.Method, e.Driver, e.Volume)
+	case *trace.VolumeProgress:
+		return fmt.Sprintf("%s %d files", e.Op, e.Files)
 	case *trace.ServerRequest:
 		return words(e.Method, e.Path, e.User)
 	case *trace.ProbeAttempt:

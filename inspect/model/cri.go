@@ -50,7 +50,7 @@ type sample struct {
 	failed bool
 }
 
-// Method sums up the calls of one CRI method.
+// Method sums up the calls of one CRI method, or the requests to the API server of one verb and resource.
 type Method struct {
 	Name          string
 	Count, Errors int // finished within the window
@@ -80,6 +80,15 @@ func (m *Model) InFlight() []Call {
 
 // Methods returns per-method figures of the minute before now, by name.
 func (m *Model) Methods(now time.Time) []Method {
+	open := map[string]int{}
+	for _, c := range m.inFlight {
+		open[c.Method]++
+	}
+	return figures(&m.samples, open, now)
+}
+
+// figures sums up the samples of the minute before now, by method; open are those that go on.
+func figures(samples *ring[sample], open map[string]int, now time.Time) []Method {
 	durs, by := map[string][]time.Duration{}, map[string]*Method{}
 	get := func(name string) *Method {
 		if by[name] == nil {
@@ -88,7 +97,7 @@ func (m *Model) Methods(now time.Time) []Method {
 		return by[name]
 	}
 	since := now.Add(-methodWindow).UnixNano()
-	m.samples.back(func(s sample) bool {
+	samples.back(func(s sample) bool {
 		if s.end < since {
 			return false
 		}
@@ -100,8 +109,8 @@ func (m *Model) Methods(now time.Time) []Method {
 		durs[s.method] = append(durs[s.method], s.dur)
 		return true
 	})
-	for _, c := range m.inFlight {
-		get(c.Method).InFlight++
+	for name, n := range open {
+		get(name).InFlight += n
 	}
 	out := make([]Method, 0, len(by))
 	for name, t := range by {

@@ -29,6 +29,8 @@ type Model struct {
 	lines     ring[Line]
 	sources   sourceErrors
 
+	api    api
+	nodes  nodeWrites
 	starts ring[*Start]
 	kept   []trace.Pod // pods with kept records, oldest first
 }
@@ -47,6 +49,7 @@ func New(opt Options) *Model {
 		decisions: newRing[Decision](opt.Decisions),
 		pressure:  map[string]Pressure{}, lines: newRing[Line](opt.Lines),
 		sources: sourceErrors{}, starts: newRing[*Start](opt.Starts),
+		api: newAPI(opt.Samples),
 	}
 }
 
@@ -77,6 +80,14 @@ func (m *Model) Apply(r *trace.Record) {
 		m.applyDecision(r, e, p)
 	case *trace.Pressure:
 		m.applyPressure(r, e)
+	case *trace.APICall:
+		m.applyAPICall(r, e)
+	case *trace.NodeStatus:
+		m.applyNodeStatus(r, e)
+	case *trace.Wait:
+		if p == nil {
+			m.applyNodeWait(r, e)
+		}
 	case *trace.PLEGMode:
 		m.node.PLEGMode, m.node.PLEGReason = e.Mode, e.Reason
 	case *trace.PLEGRelist:

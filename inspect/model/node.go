@@ -45,6 +45,7 @@ func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
 	n := &m.node
 	if e.State == "starting" && n.State != "starting" {
 		m.open.clear()
+		clear(m.api.watches)
 		n.Since, n.PLEGMode, n.PLEGReason, n.LastLoop, n.LastRelist = r.At(), "", "", time.Time{}, time.Time{}
 	}
 	set := func(dst *string, v string) {

@@ -152,9 +152,11 @@ type pod struct {
 	Pod
 	order     uint64
 	actions   map[trace.SpanID]*Action
-	waits     map[trace.SpanID]*Wait
+	waits     waits
 	pulls     map[trace.SpanID]*Pull
-	totals    map[trace.WaitKind]*WaitTotal
+	volumes   map[string]*volume
+	written   *written
+	probes    map[probeKey]*Probe
 	syncs     map[trace.SpanID]*Sync
 	recs      []trace.Record
 	retryAt   time.Time
@@ -181,8 +183,8 @@ func (m *Model) podFor(key trace.Pod) *pod {
 func (m *Model) newPod(key trace.Pod) *pod {
 	p := &pod{
 		order:   m.node.Records,
-		actions: map[trace.SpanID]*Action{}, waits: map[trace.SpanID]*Wait{},
-		pulls: map[trace.SpanID]*Pull{}, totals: map[trace.WaitKind]*WaitTotal{},
+		actions: map[trace.SpanID]*Action{}, waits: newWaits(),
+		pulls: map[trace.SpanID]*Pull{},
 		syncs: map[trace.SpanID]*Sync{}, recording: true,
 	}
 	p.Key, p.First = key, m.node.Last
@@ -271,7 +273,7 @@ func (p *pod) view() Pod {
 	v := p.Pod
 	v.Containers = slices.Clone(p.Containers)
 	v.Actions = values(p.actions, func(a Action) time.Time { return a.Since })
-	v.Waits = values(p.waits, func(w Wait) time.Time { return w.Since })
+	v.Waits = p.waits.now()
 	v.Pulls = values(p.pulls, func(p Pull) time.Time { return p.Since })
 	v.Worker = p.worker()
 	v.Start.Segments = slices.Clone(p.Start.Segments)

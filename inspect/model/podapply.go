@@ -27,11 +27,21 @@ func (m *Model) applyPod(p *pod, r *trace.Record) {
 	case *trace.Action:
 		m.applyAction(p, r, e)
 	case *trace.Wait:
-		m.applyWait(p, r, e)
+		m.applyPodWait(p, r, e)
 	case *trace.ImagePull:
 		m.applyPull(p, r, e)
 	case *trace.ImageProgress:
 		p.progress(r, e)
+	case *trace.Volume:
+		m.applyVolume(p, r, e)
+	case *trace.VolumeProgress:
+		p.volumeProgress(r, e)
+	case *trace.CSICall:
+		m.applyCSICall(p, r, e)
+	case *trace.StatusPatch:
+		m.applyPatch(p, r, e)
+	case *trace.ProbeAttempt:
+		m.applyProbe(p, r, e)
 	}
 }
 
@@ -66,32 +76,11 @@ func (m *Model) applyAction(p *pod, r *trace.Record, e *trace.Action) {
 	track(m, p.actions, r, a, func() { a.Uncertain = true })
 }
 
-func (m *Model) applyWait(p *pod, r *trace.Record, e *trace.Wait) {
-	if r.Edge == trace.EdgeBegin {
-		w := &Wait{For: e.For, On: e.On, Detail: e.Detail, Since: r.At()}
-		track(m, p.waits, r, w, func() { w.Uncertain = true })
-	} else {
-		m.open.end(r.Span)
-		t := p.totals[e.For]
-		if t == nil && len(p.totals) < maxWaitKinds {
-			t = &WaitTotal{For: e.For}
-			p.totals[e.For] = t
-		}
-		if t != nil && r.Edge == trace.EdgeEnd {
-			t.Count++
-			t.Dur += r.Dur
-		}
-	}
-	if e.For == trace.WaitBackoff {
-		p.backoff()
-	}
-}
-
 // backoff brings Backoff in line with the waits that are open.
 func (p *pod) backoff() {
 	p.Backoff = Backoff{}
-	for _, w := range p.waits {
-		if w.For != trace.WaitBackoff {
+	for _, w := range p.waits.open {
+		if w.For != trace.WaitBackoff || aboutStatus(&trace.Wait{For: w.For, On: w.On}) {
 			continue
 		}
 		if !p.Backoff.Active() || w.Since.Before(p.Backoff.Since) {

@@ -90,6 +90,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		s.Seen, s.Source = r.At(), e.Source
 		if e.Spec != nil {
 			p.Spec, p.QoS = e.Spec, e.Spec.QoS
+			p.declared(e.Spec)
 		}
 	case "started":
 		if !s.Started.IsZero() {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -46,13 +45,7 @@ type WaitTotal struct {
 // worker returns a copy with its lists filled in.
 func (p *pod) worker() Worker {
 	w := p.Pod.Worker
-	w.Waits = make([]WaitTotal, 0, len(p.totals))
-	for _, t := range p.totals {
-		w.Waits = append(w.Waits, *t)
-	}
-	slices.SortFunc(w.Waits, func(a, b WaitTotal) int {
-		return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.For, b.For))
-	})
+	w.Waits = p.waits.over()
 	for _, s := range p.syncs {
 		if !w.Current.Running || s.Begin.After(w.Current.Begin) {
 			w.Current = *s

@@ -1,0 +1,169 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// API is how the agent and the API server get on.
+type API struct {
+	Calls, Errors int       // that ended
+	OK            time.Time // the last answer that was no failure of the server; zero: none seen
+	// Failing counts failures in a row: no answer, 429 and 5xx. Since is when the first of them ended.
+	Failing int
+	Since   time.Time
+	// Err is the last failure, of Call at Failed; "" when there was none.
+	Err    string
+	Call   string
+	Failed time.Time
+	// Watches are how many are known to be open.
+	Watches int
+	Open    int         // requests under way
+	Waits   []Wait      // current: throttling, back-offs, approvals
+	Waited  []WaitTotal // of those that ended
+}
+
+// NodeWrite is one write of the node's object.
+type NodeWrite struct {
+	trace.NodeStatus
+	At  time.Time // its end; zero: none seen
+	Dur time.Duration
+}
+
+// NodeObject is what is known of the node's object in the API.
+type NodeObject struct {
+	Registered NodeWrite // the last registration
+	Last       NodeWrite // the last write, whatever became of it
+	Good       NodeWrite // the last that worked
+	Writes     int
+	Errors     int
+	// Lease is when the node's lease was renewed last, Renewals how often; LeaseErr is how the last try failed.
+	Lease    time.Time
+	Renewals int
+	LeaseErr string
+}
+
+// api is an API being folded.
+type api struct {
+	API
+	waits   waits
+	open    map[trace.SpanID]string
+	watches map[trace.SpanID]bool
+	samples ring[sample]
+}
+
+func newAPI(samples int) api {
+	return api{
+		waits: newWaits(), open: map[trace.SpanID]string{}, watches: map[trace.SpanID]bool{}, samples: newRing[sample](samples),
+	}
+}
+
+// nodeWrites is a NodeObject being folded.
+type nodeWrites struct{ NodeObject }
+
+// maxWatches bounds how many open watches are remembered: their ends may be lost.
+const maxWatches = 4096
+
+// API returns how the agent and the API server get on.
+func (m *Model) API() API {
+	out := m.api.API
+	out.Watches, out.Open = len(m.api.watches), len(m.api.open)
+	out.Waits, out.Waited = m.api.waits.now(), m.api.waits.over()
+	return out
+}
+
+// NodeObject returns what is known of the node's object in the API.
+func (m *Model) NodeObject() NodeObject { return m.nodes.NodeObject }
+
+// Requests returns figures of the minute before now for each verb and resource, by name.
+func (m *Model) Requests(now time.Time) []Method {
+	open := map[string]int{}
+	for _, name := range m.api.open {
+		open[name]++
+	}
+	return figures(&m.api.samples, open, now)
+}
+
+func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
+	a, name := &m.api, e.Verb+" "+e.Resource
+	switch {
+	case e.Ended: // a point below the watch's span
+		delete(a.watches, r.Parent)
+		return
+	case r.Edge == trace.EdgeBegin:
+		a.open[r.Span] = name
+		m.open.begin(r, func() { delete(a.open, r.Span) }, func() {})
+		return
+	}
+	m.open.end(r.Span)
+	a.Calls++
+	failed := e.Err != "" || e.Code >= 400
+	a.samples.push(sample{method: name, end: r.Time, dur: r.Dur, failed: failed})
+	if failed {
+		a.Errors++
+	}
+	if e.Verb == "watch" && !failed && len(a.watches) < maxWatches {
+		a.watches[r.Span] = true
+	}
+	a.health(r, e)
+	m.lease(r, e, failed)
+}
+
+// health tells failures of the API server, or of the way to it, from answers that are for who asked.
+func (a *api) health(r *trace.Record, e *trace.APICall) {
+	if e.Code == 0 && strings.Contains(e.Err, "context canceled") { // who asked went away
+		return
+	}
+	if e.Code != 0 && e.Code != 429 && e.Code < 500 {
+		a.OK, a.Failing, a.Since = r.At(), 0, time.Time{}
+		return
+	}
+	if a.Failing++; a.Failing == 1 {
+		a.Since = r.At()
+	}
+	a.Err = cmp.Or(e.Err, "status "+strconv.Itoa(e.Code))
+	a.Call, a.Failed = strings.TrimSpace(e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/")), r.At()
+}
+
+func (m *Model) lease(r *trace.Record, e *trace.APICall, failed bool) {
+	if e.Resource != "leases" || e.Verb == "watch" || e.Verb == "list" {
+		return
+	}
+	n := &m.nodes
+	switch {
+	case failed:
+		n.LeaseErr = trace.Failure(e)
+	case e.Verb != "get":
+		n.Lease, n.LeaseErr = r.At(), ""
+		n.Renewals++
+	}
+}
+
+func (m *Model) applyNodeStatus(r *trace.Record, e *trace.NodeStatus) {
+	if r.Edge == trace.EdgeBegin {
+		return
+	}
+	n := &m.nodes
+	n.Writes++
+	n.Last = NodeWrite{NodeStatus: *e, At: r.At(), Dur: r.Dur}
+	if e.Err != "" {
+		n.Errors++
+		return
+	}
+	n.Good = n.Last
+	if e.Op != "patch" {
+		n.Registered = n.Last
+	}
+}
+
+// applyNodeWait notes waits of the node's own that have to do with the API server.
+func (m *Model) applyNodeWait(r *trace.Record, e *trace.Wait) {
+	if slices.Contains([]trace.WaitKind{trace.WaitTokens, trace.WaitBackoff, trace.WaitApproval, trace.WaitObject}, e.For) {
+		m.applyWait(r, e, &m.api.waits)
+	}
+}

@@ -1,0 +1,106 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxProbes bounds how many probes of a pod are remembered.
+const maxProbes = 128
+
+// Probe is what is known of one probe of a container.
+type Probe struct {
+	Pod       trace.Pod
+	Container string
+	Kind      string // startup, readiness, liveness
+	How       string // exec, httpGet, tcpSocket, grpc
+	// Result is of the last attempt that ended: success, warning, failure, error; "" none did. Count attempts in a
+	// row had it, of Threshold that are needed.
+	Result           string
+	Output           string
+	Count, Threshold int
+	// State is what the probe says of the container since Changed: success, failure, unknown; "" it said nothing.
+	State    string
+	Changed  time.Time
+	At       time.Time // of the last attempt's end
+	Dur      time.Duration
+	Running  bool
+	Next     time.Time // of the next attempt; zero unknown
+	Attempts int       // that count
+	Failures int       // of those
+
+	span trace.SpanID
+}
+
+type probeKey struct{ container, kind string }
+
+// Probes returns the probes of all pods that are not gone: pods in the order in which they were
+// first seen, then by container and kind.
+func (m *Model) Probes() []Probe {
+	var out []Probe
+	for _, p := range m.inOrder() {
+		from := len(out)
+		for _, probe := range p.probes {
+			out = append(out, *probe)
+		}
+		slices.SortFunc(out[from:], func(a, b Probe) int {
+			return cmp.Or(cmp.Compare(a.Container, b.Container), cmp.Compare(a.Kind, b.Kind))
+		})
+	}
+	return out
+}
+
+func (m *Model) applyProbe(p *pod, r *trace.Record, e *trace.ProbeAttempt) {
+	k := probeKey{e.Container, e.Probe}
+	pr := p.probes[k]
+	if pr == nil {
+		if len(p.probes) >= maxProbes {
+			return
+		}
+		if p.probes == nil {
+			p.probes = map[probeKey]*Probe{}
+		}
+		pr = &Probe{Pod: p.Key, Container: e.Container, Kind: e.Probe}
+		p.probes[k] = pr
+	}
+	pr.How = cmp.Or(e.How, pr.How)
+	if r.Edge == trace.EdgeBegin {
+		pr.Running, pr.Next, pr.span = true, time.Time{}, r.Span
+		m.open.begin(r, func() {
+			if pr.span == r.Span {
+				pr.Running, pr.span = false, 0
+			}
+		}, func() {})
+		return
+	}
+	m.open.end(r.Span)
+	if e.Result == "" || e.Early && (e.Result == "failure" || e.Result == "error") {
+		return
+	}
+	pr.Result, pr.Output, pr.Count, pr.Threshold = e.Result, e.Output, e.Count, e.Threshold
+	pr.At, pr.Dur = r.At(), r.Dur
+	pr.Attempts++
+	if e.Result == "failure" || e.Result == "error" {
+		pr.Failures++
+	}
+	if e.State != pr.State {
+		pr.State, pr.Changed = e.State, r.At()
+	}
+}
+
+// nextProbe takes the time of the next attempt from the wait for it, which ends in it: "in 9.8s".
+func (p *pod) nextProbe(r *trace.Record, e *trace.Wait) {
+	kind, container, ok := strings.Cut(e.On, " probe of ")
+	if !ok {
+		return
+	}
+	pr := p.probes[probeKey{container, kind}]
+	_, in, ok := strings.Cut(e.Detail, " in ")
+	if d, err := time.ParseDuration(in); pr != nil && ok && err == nil {
+		pr.Next = r.At().Add(d)
+	}
+}

@@ -1,0 +1,132 @@
+package model
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Status is what is known of a pod's status here and in the API.
+type Status struct {
+	Pod trace.Pod
+	// Phase, Ready and Total are what the agent knows, since At; zero: it told nothing yet.
+	Phase        string
+	Reason       string
+	Ready, Total int
+	At           time.Time
+	// Last is the last write that ended and Open the one under way; their Begin is zero when there is none.
+	Last, Open Patch
+	// Good is the last write of the status that worked.
+	Good Patch
+	// Pending is since when a change is known to be missing in the API; zero: none is.
+	Pending time.Time
+	// Writes and Errors count writes that ended; Bytes is what those that worked sent.
+	Writes, Errors int
+	Bytes          int64
+	// Deleted is when the object was deleted for good.
+	Deleted time.Time
+	Waits   []Wait      // current
+	Waited  []WaitTotal // of those that ended
+}
+
+// Patch is one write about a pod's object.
+type Patch struct {
+	trace.StatusPatch
+	Begin     time.Time
+	Dur       time.Duration // 0 while it runs
+	Uncertain bool          // it may have ended unseen
+}
+
+// Known reports whether there was such a write.
+func (p *Patch) Known() bool { return !p.Begin.IsZero() }
+
+// State is how a status stands in one word, for lists.
+func (s *Status) State() string {
+	switch {
+	case s.Open.Known():
+		return "writing"
+	case len(s.Waits) > 0:
+		return "waiting"
+	case s.Last.Err != "" && !s.Pending.IsZero():
+		return "failing"
+	case !s.Pending.IsZero():
+		return "pending"
+	case !s.Deleted.IsZero():
+		return "deleted"
+	case s.Good.Known():
+		return "in the API"
+	}
+	return "not written"
+}
+
+// written is a Status being folded.
+type written struct {
+	Status
+	span  trace.SpanID
+	waits waits
+}
+
+func (p *pod) status() *written {
+	if p.written == nil {
+		p.written = &written{waits: newWaits()}
+		p.written.Pod = p.Key
+	}
+	return p.written
+}
+
+// Statuses returns the statuses of all pods that are not gone, in the order in which they were first seen.
+func (m *Model) Statuses() []Status {
+	pods := m.inOrder()
+	out := make([]Status, 0, len(pods))
+	for _, p := range pods {
+		out = append(out, p.statusView())
+	}
+	return out
+}
+
+func (p *pod) statusView() Status {
+	s := Status{Pod: p.Key}
+	if w := p.written; w != nil {
+		s = w.Status
+		s.Waits, s.Waited = w.waits.now(), w.waits.over()
+		if s.Pending.IsZero() && len(s.Waits) > 0 {
+			s.Pending = s.Waits[0].Since
+		}
+	}
+	s.Phase, s.Reason, s.Ready, s.Total, s.At = p.Phase, p.Pod.Reason, p.Ready, p.Total, p.StatusAt
+	return s
+}
+
+func (m *Model) applyPatch(p *pod, r *trace.Record, e *trace.StatusPatch) {
+	s := p.status()
+	if r.Edge == trace.EdgeBegin {
+		s.Open, s.span = Patch{StatusPatch: *e, Begin: r.At()}, r.Span
+		if s.Pending.IsZero() {
+			s.Pending = r.At().Add(-e.Age)
+		}
+		m.open.begin(r, func() {
+			if s.span == r.Span {
+				s.Open, s.span = Patch{}, 0
+			}
+		}, func() { s.Open.Uncertain = true })
+		return
+	}
+	m.open.end(r.Span)
+	s.Last = Patch{StatusPatch: *e, Begin: at(r.Start()), Dur: r.Dur}
+	s.Writes++
+	if e.Err != "" {
+		s.Errors++
+		if s.Pending.IsZero() {
+			s.Pending = r.At().Add(-e.Age)
+		}
+		return
+	}
+	s.Pending = time.Time{}
+	s.Bytes += int64(e.Bytes)
+	switch e.Op {
+	case "patch":
+		s.Good = s.Last
+	case "delete":
+		s.Deleted = r.At()
+	}
+}

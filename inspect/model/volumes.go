@@ -1,0 +1,236 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// How much is kept of a pod's volumes.
+const (
+	maxVolumes     = 128 // per pod
+	maxVolumeCalls = 16  // CSI calls per volume
+)
+
+// Volume is what is known of one volume of a pod.
+type Volume struct {
+	Pod    trace.Pod
+	Name   string // in the pod
+	Plugin string // as kubernetes.io/csi; "" unknown
+	Path   string
+	// Mounted says that its last setup worked and no teardown since.
+	Mounted bool
+	// Torn says that it was torn down.
+	Torn bool
+	// Op is the operation under way or the last one: setup, teardown, adopt, refresh, grow; "" none was seen.
+	Op        string
+	Since     time.Time // when Op began; zero unknown
+	Dur       time.Duration
+	Running   bool
+	Uncertain bool // it may have ended unseen
+	Err       string
+	// Setup is how long the last setup that worked took; Refreshes and Errors count operations.
+	Setup     time.Duration
+	Refreshes int
+	Errors    int
+	// Progress is how far a change to all its files is; nil when none was told.
+	Progress   *trace.VolumeProgress
+	ProgressAt time.Time
+	// Waits are the current ones, oldest first; Waited is how long those took that ended.
+	Waits  []Wait
+	Waited []WaitTotal
+	// Calls are the last calls to its CSI driver, oldest first.
+	Calls []VolumeCall
+}
+
+// VolumeCall is a call to a CSI driver for a volume.
+type VolumeCall struct {
+	trace.CSICall
+	Begin   time.Time
+	Dur     time.Duration
+	Running bool
+}
+
+// State is a volume's state in one word, for lists.
+func (v *Volume) State() string {
+	switch {
+	case v.Running && v.Op == "teardown":
+		return "unmounting"
+	case v.Running && v.Mounted:
+		return v.Op
+	case v.Running:
+		return "mounting"
+	case v.Err != "":
+		return "failed"
+	case len(v.Waits) > 0:
+		return "waiting"
+	case v.Torn:
+		return "unmounted"
+	case v.Mounted:
+		return "mounted"
+	}
+	return "pending"
+}
+
+// volume is a Volume being folded.
+type volume struct {
+	Volume
+	span  trace.SpanID // of the operation under way
+	waits waits
+	calls map[trace.SpanID]*VolumeCall
+}
+
+// Volumes returns the volumes of all pods that are not gone: pods in the order in which
+// they were first seen, volumes by name.
+func (m *Model) Volumes() []Volume {
+	var out []Volume
+	for _, p := range m.inOrder() {
+		for _, name := range slices.Sorted(maps.Keys(p.volumes)) {
+			out = append(out, p.volumes[name].view())
+		}
+	}
+	return out
+}
+
+// inOrder returns the pods that are not gone.
+func (m *Model) inOrder() []*pod {
+	found := make([]*pod, 0, len(m.pods))
+	for _, p := range m.pods {
+		if p.Gone.IsZero() {
+			found = append(found, p)
+		}
+	}
+	slices.SortFunc(found, func(a, b *pod) int { return cmp.Compare(a.order, b.order) })
+	return found
+}
+
+func (v *volume) view() Volume {
+	out := v.Volume
+	out.Waits, out.Waited = v.waits.now(), v.waits.over()
+	out.Calls = slices.Clone(v.Calls)
+	return out
+}
+
+func (p *pod) volume(name string) *volume {
+	v := p.volumes[name]
+	if v == nil && len(p.volumes) < maxVolumes {
+		if p.volumes == nil {
+			p.volumes = map[string]*volume{}
+		}
+		v = &volume{waits: newWaits(), calls: map[trace.SpanID]*VolumeCall{}}
+		v.Pod, v.Name = p.Key, name
+		p.volumes[name] = v
+	}
+	return v
+}
+
+// declared notes volumes that a pod's spec names.
+func (p *pod) declared(spec *trace.PodSpec) {
+	for _, name := range spec.Volumes {
+		p.volume(name)
+	}
+}
+
+func (m *Model) applyVolume(p *pod, r *trace.Record, e *trace.Volume) {
+	v := p.volume(e.Name)
+	if v == nil {
+		return
+	}
+	v.Plugin, v.Path = cmp.Or(e.Plugin, v.Plugin), cmp.Or(e.Path, v.Path)
+	v.Op, v.Since = e.Op, at(r.Start())
+	if r.Edge == trace.EdgeBegin {
+		v.Dur, v.Running, v.Uncertain, v.span = 0, true, false, r.Span
+		v.Progress = nil
+		m.open.begin(r, func() {
+			if v.span == r.Span {
+				v.Running, v.span = false, 0
+			}
+		}, func() { v.Uncertain = true })
+		return
+	}
+	m.open.end(r.Span)
+	v.Running, v.Uncertain, v.Dur, v.Err = false, false, r.Dur, e.Err
+	switch {
+	case e.Err != "":
+		v.Errors++
+	case e.Op == "teardown":
+		v.Mounted, v.Torn = false, true
+	case e.Op == "refresh":
+		v.Refreshes++
+	case e.Op != "grow":
+		v.Mounted, v.Torn, v.Setup = true, false, r.Dur
+	}
+}
+
+// within returns the volume whose operation a span is part of, nil when it is of none.
+func (p *pod) within(parent trace.SpanID) *volume {
+	if parent == 0 {
+		return nil
+	}
+	for _, v := range p.volumes {
+		if v.span == parent {
+			return v
+		}
+		if _, ok := v.calls[parent]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// waitsFor returns the volume that a wait is for: that within whose operation it is, or
+// that which it names.
+func (p *pod) waitsFor(r *trace.Record, e *trace.Wait) *volume {
+	if v := p.within(r.Parent); v != nil {
+		return v
+	}
+	_, name, ok := strings.Cut(" "+e.On, " volume ")
+	if !ok {
+		return nil
+	}
+	return p.volumes[name]
+}
+
+func (m *Model) applyCSICall(p *pod, r *trace.Record, e *trace.CSICall) {
+	v := p.within(r.Parent)
+	if v == nil {
+		return
+	}
+	if r.Edge == trace.EdgeBegin {
+		c := &VolumeCall{CSICall: *e, Begin: r.At(), Running: true}
+		v.Calls = append(v.Calls, *c)
+		v.Calls = v.Calls[max(len(v.Calls)-maxVolumeCalls, 0):]
+		v.calls[r.Span] = c
+		m.open.begin(r, func() { v.ended(r.Span, c) }, func() {})
+		return
+	}
+	if c := v.calls[r.Span]; c != nil {
+		c.CSICall, c.Dur = *e, r.Dur
+	} else {
+		v.Calls = append(v.Calls, VolumeCall{CSICall: *e, Begin: at(r.Start()), Dur: r.Dur})
+		v.Calls = v.Calls[max(len(v.Calls)-maxVolumeCalls, 0):]
+	}
+	m.open.end(r.Span)
+}
+
+// ended writes what became of a call into the list.
+func (v *volume) ended(id trace.SpanID, c *VolumeCall) {
+	delete(v.calls, id)
+	c.Running = false
+	for i := range v.Calls {
+		if o := &v.Calls[i]; o.Running && o.Begin.Equal(c.Begin) && o.Method == c.Method {
+			*o = *c
+			return
+		}
+	}
+}
+
+func (p *pod) volumeProgress(r *trace.Record, e *trace.VolumeProgress) {
+	if v := p.within(r.Parent); v != nil {
+		v.Progress, v.ProgressAt = e, r.At()
+	}
+}

@@ -1,0 +1,97 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// waits are the waits of something: those that go on, and sums of those that ended.
+type waits struct {
+	open  map[trace.SpanID]*Wait
+	total map[trace.WaitKind]*WaitTotal
+}
+
+func newWaits() waits {
+	return waits{open: map[trace.SpanID]*Wait{}, total: map[trace.WaitKind]*WaitTotal{}}
+}
+
+// now are the current ones, oldest first.
+func (w *waits) now() []Wait {
+	return values(w.open, func(w Wait) time.Time { return w.Since })
+}
+
+// over are the sums of those that ended, longest first.
+func (w *waits) over() []WaitTotal {
+	out := make([]WaitTotal, 0, len(w.total))
+	for _, t := range w.total {
+		out = append(out, *t)
+	}
+	slices.SortFunc(out, func(a, b WaitTotal) int {
+		return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.For, b.For))
+	})
+	return out
+}
+
+// add counts a wait that ended.
+func (w *waits) add(kind trace.WaitKind, dur time.Duration) {
+	t := w.total[kind]
+	if t == nil && len(w.total) < maxWaitKinds {
+		t = &WaitTotal{For: kind}
+		w.total[kind] = t
+	}
+	if t != nil {
+		t.Count++
+		t.Dur += dur
+	}
+}
+
+// applyWait notes a wait in each of the lists that it belongs to.
+func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
+	switch r.Edge {
+	case trace.EdgeBegin:
+		w := &Wait{For: e.For, On: e.On, Detail: e.Detail, Since: r.At()}
+		for _, o := range of {
+			o.open[r.Span] = w
+		}
+		m.open.begin(r, func() {
+			for _, o := range of {
+				delete(o.open, r.Span)
+			}
+		}, func() { w.Uncertain = true })
+	case trace.EdgeEnd:
+		for _, o := range of {
+			o.add(e.For, r.Dur)
+		}
+		m.open.end(r.Span)
+	case trace.EdgePoint:
+	}
+}
+
+func (m *Model) applyPodWait(p *pod, r *trace.Record, e *trace.Wait) {
+	of := []*waits{&p.waits}
+	if v := p.waitsFor(r, e); v != nil {
+		of = append(of, &v.waits)
+	}
+	if aboutStatus(e) {
+		of = append(of, &p.status().waits)
+	}
+	if e.For == trace.WaitTokens || e.For == trace.WaitBackoff && strings.Contains(e.On, "API server") {
+		of = append(of, &m.api.waits)
+	}
+	if e.For == trace.WaitProbe && r.Edge == trace.EdgeBegin {
+		p.nextProbe(r, e)
+	}
+	m.applyWait(r, e, of...)
+	if e.For == trace.WaitBackoff && !aboutStatus(e) {
+		p.backoff()
+	}
+}
+
+// aboutStatus tells waits for the writing of a status from those that hold the pod up.
+func aboutStatus(e *trace.Wait) bool {
+	return strings.Contains(e.On, "status") && (e.For == trace.WaitBackoff || e.For == trace.WaitQueue || e.For == trace.WaitTokens)
+}
