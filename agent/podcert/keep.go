@@ -1,0 +1,172 @@
+package podcert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	certv1 "k8s.io/api/certificates/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// The delay between attempts doubles from the first to the last, and has jitter.
+	firstDelay = time.Second
+	lastDelay  = 5 * time.Minute
+	// abandonAfter is how long a request may stay unanswered before another is made.
+	abandonAfter = 10 * time.Minute
+	// maxJitter spreads renewals.
+	maxJitter = 5 * time.Minute
+)
+
+// RefusedError says that a signer will never issue what a pod asks for.
+type RefusedError struct {
+	// Failed is set if the signer failed; else it denied the request.
+	Failed                   bool
+	Request, Reason, Message string
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	verb := "denied"
+	if e.Failed {
+		verb = "failed"
+	}
+	return fmt.Sprintf("PodCertificateRequest was permanently %s: reason=%q message=%q", verb, e.Reason, e.Message)
+}
+
+// keep has a credential issued and renewed until ctx ends or it is refused.
+func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Pod, src *v1.PodCertificateProjection) {
+	delay := firstDelay
+	for ctx.Err() == nil {
+		key, done, err := m.issue(ctx, pod, src)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{
+				Level: "warn", Message: "a certificate was not issued; asking again",
+				Attrs: []trace.KV{{K: "volume", V: at.volume}, {K: "err", V: err.Error()}},
+			})
+			pause(ctx, delay+rand.N(delay))
+			delay = min(2*delay, lastDelay)
+			continue
+		}
+		delay = firstDelay
+		refused := verdict(done)
+		m.set(at, c, key, done, refused)
+		if refused != nil {
+			m.tell(ctx, pod, done, refused)
+			return
+		}
+		pause(ctx, time.Until(done.Status.BeginRefreshAt.Time)+rand.N(maxJitter))
+	}
+}
+
+// set takes over what was issued, or that it was refused.
+func (m *Manager) set(at source, c *credential, key []byte, done *certv1.PodCertificateRequest, refused *RefusedError) {
+	m.mu.Lock()
+	if refused != nil {
+		c.key, c.chain, c.err = nil, nil, refused
+	} else {
+		c.key, c.chain = key, cleanChain([]byte(done.Status.CertificateChain))
+	}
+	select {
+	case <-c.ready:
+	default:
+		close(c.ready)
+	}
+	m.mu.Unlock()
+	m.cfg.Changed(at.uid, at.volume)
+}
+
+func (m *Manager) tell(ctx context.Context, pod *v1.Pod, done *certv1.PodCertificateRequest, e *RefusedError) {
+	if m.cfg.Events == nil {
+		return
+	}
+	reason, verb := certv1.PodCertificateRequestConditionTypeDenied, "was denied"
+	if e.Failed {
+		reason, verb = certv1.PodCertificateRequestConditionTypeFailed, "failed"
+	}
+	m.cfg.Events.Pod(ctx, pod, "", v1.EventTypeWarning, reason,
+		fmt.Sprintf("PodCertificateRequest %s/%s %s, reason=%q, message=%q", done.Namespace, done.Name, verb, e.Reason, e.Message))
+}
+
+// issue makes a key and a request and waits for the signer.
+func (m *Manager) issue(ctx context.Context, pod *v1.Pod, src *v1.PodCertificateProjection) ([]byte, *certv1.PodCertificateRequest, error) {
+	req, key, err := m.request(ctx, pod, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	api := m.cfg.Client.CertificatesV1().PodCertificateRequests(pod.Namespace)
+	req, err = api.Create(ctx, req, metav1.CreateOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("create PodCertificateRequest: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, abandonAfter)
+	defer cancel()
+	for {
+		done, err := m.look(ctx, req)
+		switch {
+		case err == nil:
+			return key, done, nil
+		case ctx.Err() != nil || !errors.Is(err, watchtools.ErrWatchClosed):
+			return nil, nil, fmt.Errorf("wait for PodCertificateRequest %s/%s: %w", req.Namespace, req.Name, err)
+		}
+		pause(ctx, firstDelay)
+	}
+}
+
+// look returns the request once it is answered. Nodes may only look at requests of their own.
+func (m *Manager) look(ctx context.Context, req *certv1.PodCertificateRequest) (*certv1.PodCertificateRequest, error) {
+	api := m.cfg.Client.CertificatesV1().PodCertificateRequests(req.Namespace)
+	own := fields.Set{"metadata.name": req.Name, "spec.nodeName": m.cfg.NodeName}.AsSelector().String()
+	now, err := api.List(ctx, metav1.ListOptions{FieldSelector: own})
+	if err != nil {
+		return nil, err
+	}
+	there := false
+	for i := range now.Items {
+		if r := &now.Items[i]; r.Name == req.Name {
+			there = true
+			if answered(r) {
+				return r, nil
+			}
+		}
+	}
+	if !there {
+		return nil, errors.New("it was deleted")
+	}
+	w, err := api.Watch(ctx, metav1.ListOptions{FieldSelector: own, ResourceVersion: now.ResourceVersion})
+	if err != nil {
+		return nil, err
+	}
+	ev, err := watchtools.UntilWithoutRetry(ctx, w, func(ev watch.Event) (bool, error) {
+		got, ok := ev.Object.(*certv1.PodCertificateRequest)
+		if ok && got.Name == req.Name && ev.Type == watch.Deleted {
+			return false, errors.New("it was deleted")
+		}
+		return ok && got.Name == req.Name && answered(got), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ev.Object.(*certv1.PodCertificateRequest), nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

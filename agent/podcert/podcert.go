@@ -1,0 +1,177 @@
+// Package podcert gets pods their certificates, for podCertificate sources of projected volumes.
+//
+// It owns the keys, which never leave the node but for the pod's own files, the requests for
+// certificates, and their renewal when the signer says, or up to five minutes later. An old certificate is
+// given out until there is a new one. A request that the signer denies or fails is final. It
+// writes no file.
+//
+// Goroutines: one for each source of each pod, until Forget or the end of Run.
+//
+// It publishes Wait begin/end of kind object while a pod waits for its first certificate.
+//
+// Upstream: pkg/kubelet/podcertificate/podcertificatemanager.go.
+package podcert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// firstTimeout bounds the wait for a first certificate; the request goes on.
+const firstTimeout = 10 * time.Second
+
+// Events tells of pods in the API. It is agent/events'.
+type Events interface {
+	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
+}
+
+// Config is what a Manager needs.
+type Config struct {
+	Client   kubernetes.Interface
+	NodeName string
+	// NodeUID returns the uid of the Node object, "" while it is not known.
+	NodeUID func() types.UID
+	// Changed is told of a volume for which there is something new. It must not block: volume.Manager's Refresh.
+	Changed func(uid types.UID, volumes ...string)
+	// Events may be nil.
+	Events Events
+	Bus    *trace.Bus
+}
+
+// Manager gets certificates. Safe for concurrent use.
+type Manager struct {
+	cfg  Config
+	life context.Context // of requests, which are no caller's
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu    sync.Mutex
+	ended bool
+	held  map[source]*credential
+}
+
+// source is a podCertificate source of a pod.
+type source struct {
+	uid    types.UID
+	volume string
+	index  int
+}
+
+// credential is what a source shows. The Manager's lock guards it.
+type credential struct {
+	key, chain []byte
+	err        error         // final
+	ready      chan struct{} // closed once one of these is set
+	stop       context.CancelFunc
+}
+
+// New checks the configuration.
+func New(cfg Config) (*Manager, error) {
+	if cfg.Client == nil || cfg.NodeName == "" || cfg.NodeUID == nil || cfg.Changed == nil {
+		return nil, errors.New("podcert: Config.Client, NodeName, NodeUID or Changed is missing")
+	}
+	m := &Manager{cfg: cfg, held: map[source]*credential{}}
+	m.life, m.end = context.WithCancel(context.Background())
+	return m, nil
+}
+
+// Run returns when ctx has ended and all requests with it.
+func (m *Manager) Run(ctx context.Context) error {
+	<-ctx.Done()
+	m.mu.Lock()
+	m.ended = true
+	m.mu.Unlock()
+	m.end()
+	m.work.Wait()
+	return nil
+}
+
+// Certificate returns the private key and the certificate chain of a source, in PEM. It waits for the
+// first at most 10 s; asked again it looks at the same request.
+func (m *Manager) Certificate(ctx context.Context, pod *v1.Pod, volume string, index int) (key, chain []byte, err error) {
+	c, err := m.credential(source{pod.UID, volume, index}, pod)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := m.await(ctx, volume, c.ready); err != nil {
+		return nil, nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return c.key, c.chain, c.err
+}
+
+// credential returns the one of a source, and has it asked for if it is new.
+func (m *Manager) credential(at source, pod *v1.Pod) (*credential, error) {
+	src, err := projection(pod, at)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.held[at]; c != nil {
+		return c, nil
+	}
+	if m.ended {
+		return nil, errors.New("podcert: the agent stops")
+	}
+	ctx, stop := context.WithCancel(trace.ContextWith(m.life, trace.ForPod(trace.Span{}, trace.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)})))
+	c := &credential{ready: make(chan struct{}), stop: stop}
+	m.held[at] = c
+	m.work.Go(func() { m.keep(ctx, at, c, pod, src) })
+	return c, nil
+}
+
+func projection(pod *v1.Pod, at source) (*v1.PodCertificateProjection, error) {
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.Name == at.volume && v.Projected != nil && at.index < len(v.Projected.Sources) {
+			if src := v.Projected.Sources[at.index].PodCertificate; src != nil {
+				return src, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("podcert: volume %q has no podCertificate in sources[%d]", at.volume, at.index)
+}
+
+func (m *Manager) await(ctx context.Context, volume string, ready <-chan struct{}) error {
+	select {
+	case <-ready:
+		return nil
+	default:
+	}
+	wait := trace.Wait{For: trace.WaitObject, On: "certificate for volume " + volume}
+	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), wait)
+	defer func() { trace.End(m.cfg.Bus, span, wait) }()
+	timer := time.NewTimer(firstTimeout)
+	defer timer.Stop()
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return errors.New("credential bundle is not issued yet")
+	}
+}
+
+// Forget drops what a pod has.
+func (m *Manager) Forget(pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for at, c := range m.held {
+		if at.uid == pod {
+			c.stop()
+			delete(m.held, at)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package podcert
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	certv1 "k8s.io/api/certificates/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// signer answers each request as it is made.
+func signer(t *testing.T, condition string) (*fake.Clientset, *int) {
+	c := fake.NewClientset(&v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "sa", UID: "sa-uid"}})
+	n := 0
+	c.PrependReactor("create", "podcertificaterequests", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		n++
+		r := a.(clienttesting.CreateAction).GetObject().(*certv1.PodCertificateRequest)
+		r.Name = fmt.Sprint(r.GenerateName, n)
+		if _, err := x509.ParseCertificateRequest(r.Spec.StubPKCS10Request); err != nil || r.Spec.ServiceAccountUID != "sa-uid" || r.Spec.NodeUID != "node-uid" {
+			t.Errorf("request %+v, %v", r.Spec, err)
+		}
+		if condition != "" {
+			r.Status.Conditions = []metav1.Condition{{Type: condition, Reason: "Why", Message: "because"}}
+			r.Status.BeginRefreshAt = new(metav1.NewTime(time.Now().Add(time.Hour)))
+			r.Status.CertificateChain = "junk\n" + string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: fmt.Append(nil, n)}))
+		}
+		return false, r, nil
+	})
+	return c, &n
+}
+
+func TestCertificate(t *testing.T) {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "u"}}
+	pod.Spec.ServiceAccountName = "sa"
+	pod.Spec.Volumes = []v1.Volume{{Name: "vol", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{
+		Sources: []v1.VolumeProjection{{}, {PodCertificate: &v1.PodCertificateProjection{SignerName: "x.io/s", KeyType: "ED25519"}}},
+	}}}}
+	for condition, want := range map[string]string{
+		certv1.PodCertificateRequestConditionTypeIssued: "", certv1.PodCertificateRequestConditionTypeDenied: `permanently denied: reason="Why" message="because"`,
+		certv1.PodCertificateRequestConditionTypeFailed: "permanently failed", "": "credential bundle is not issued yet",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, made := signer(t, condition)
+			told := 0
+			m, err := New(Config{Client: client, NodeName: "n", NodeUID: func() types.UID { return "node-uid" }, Changed: func(types.UID, ...string) { told++ }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- m.Run(ctx) }()
+			key, chain, err := m.Certificate(t.Context(), pod, "vol", 1)
+			synctest.Wait()
+			if want != "" {
+				if err == nil || !strings.Contains(err.Error(), want) || *made != 1 {
+					t.Errorf("%s: %d requests, error %v", condition, *made, err)
+				}
+			} else {
+				if err != nil || !strings.Contains(string(key), "PRIVATE KEY") || strings.Contains(string(chain), "junk") {
+					t.Errorf("%s %s %v", key, chain, err)
+				}
+				time.Sleep(time.Hour + maxJitter)
+				synctest.Wait()
+				if _, renewed, err := m.Certificate(t.Context(), pod, "vol", 1); err != nil || string(renewed) == string(chain) || told != 2 || *made != 2 {
+					t.Errorf("not renewed: %v, told %d times, %d requests", err, told, *made)
+				}
+			}
+			if _, _, err := m.Certificate(t.Context(), pod, "vol", 0); err == nil {
+				t.Error("a source of another type has a certificate")
+			}
+			m.Forget("u")
+			cancel()
+			if err := <-done; err != nil || len(m.held) != 0 {
+				t.Errorf("%v, %d are held", err, len(m.held))
+			}
+		})
+	}
+}
