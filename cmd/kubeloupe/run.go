@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -75,6 +76,7 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 
 	var wg sync.WaitGroup
 	wg.Go(func() { n.metrics.run(showCtx, n.bus) })
+	wg.Go(func() { trimWhenUp(showCtx, n.agent.Ready()) })
 	shown := make(chan error, 1)
 	wg.Go(func() {
 		err := show(showCtx)
@@ -91,6 +93,22 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 		return nil
 	}
 	return userMends(err)
+}
+
+// trimAfter is how long after the start what only that needed is given back.
+const trimAfter = 10 * time.Second
+
+func trimWhenUp(ctx context.Context, ready <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-ready:
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(trimAfter):
+		trimMemory()
+	}
 }
 
 // userMends marks errors of the start whose remedy is in the user's hands.
