@@ -2,8 +2,11 @@ package agent
 
 import (
 	"fmt"
+	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/logs"
@@ -41,4 +44,23 @@ func (p *parts) logged() []logs.Container {
 		}
 	}
 	return out
+}
+
+// logLag is how much later than a container's end its log may be complete. containerd writes it in a goroutine
+// that nobody waits for.
+const logLag = 100 * time.Millisecond
+
+// logsBy is until when a container's status, if it shows the end of the log, is to wait.
+func (p *parts) logsBy(uid types.UID) (at time.Time) {
+	pod := p.pleg.Cache().Get(uid)
+	if pod == nil {
+		return at
+	}
+	for _, c := range pod.Containers {
+		shows := c.State == observe.Exited && c.ExitCode != 0 && c.TerminationMessagePolicy == string(v1.TerminationMessageFallbackToLogsOnError)
+		if end := c.FinishedAt.Add(logLag); shows && end.After(at) {
+			at = end
+		}
+	}
+	return at
 }

@@ -80,6 +80,9 @@ type SyncerConfig struct {
 	Status  StatusFunc
 	// Victim reports whether a pod that gives way still holds what it has.
 	Victim func(uid types.UID) bool
+	// LogsBy returns until when a container that failed may have a log that is not written to its end, which its
+	// status shows; zero for none. May be nil.
+	LogsBy func(uid types.UID) time.Time
 	// Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
 	Volumes  Volumes
 	Probes   Probes
@@ -137,6 +140,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	if out.Running {
 		s.reached(ctx, pod, "started", !out.Acted)
 	}
+	s.awaitLogs(ctx, pod)
 	s.publishStatus(ctx, pod)
 	if out.Running && err == nil {
 		err = s.freshen(ctx, pod)
@@ -150,6 +154,24 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
 	}
 	return deadline.bound(res), err
+}
+
+// awaitLogs lets a runtime write what a container said last: it tells of the end first.
+func (s *Syncer) awaitLogs(ctx context.Context, pod *v1.Pod) {
+	if s.cfg.LogsBy == nil {
+		return
+	}
+	left := time.Until(s.cfg.LogsBy(pod.UID))
+	if left <= 0 {
+		return
+	}
+	wait := trace.Wait{For: trace.WaitRuntime, On: "the end of a log that the status shows"}
+	span := trace.Begin(s.cfg.Bus, trace.FromContext(ctx), wait)
+	select {
+	case <-ctx.Done():
+	case <-time.After(left):
+	}
+	trace.End(s.cfg.Bus, span, wait)
 }
 
 // freshen brings the volumes of a pod that runs up to date: labels that they show may have changed, and
