@@ -154,8 +154,16 @@ func (c *Cluster) agent(name string, s agentState) *Agent {
 	}
 }
 
-// Agent returns the agent that runs, or nil.
+// refresh learns of agents that other processes started.
+func (c *Cluster) refresh() {
+	if s, err := loadState(c.Dir); err == nil && s != nil && s.Cluster != nil && s.Cluster.Agents != nil {
+		c.state.Cluster.Agents = s.Cluster.Agents
+	}
+}
+
+// Agent returns the agent that runs, or nil, whoever started it.
 func (c *Cluster) Agent() *Agent {
+	c.refresh()
 	for name, s := range c.state.Cluster.Agents {
 		if s.Process.alive() {
 			return c.agent(name, s)

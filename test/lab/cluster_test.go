@@ -76,8 +76,10 @@ func TestClusterUpDown(t *testing.T) {
 	}
 	kubectl("run", "probe", "--image=registry.k8s.io/e2e-test-images/agnhost:2.66.1", "--", "netexec")
 	kubectl("wait", "--for=condition=Ready", "pod/probe", "--timeout=60s")
-	if out := kubectl("logs", "probe"); !strings.Contains(out, "Started HTTP server") {
-		t.Errorf("logs: %s", out)
+	if !poll(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
+		return strings.Contains(kubectl("logs", "probe"), "Started HTTP server")
+	}) {
+		t.Errorf("logs: %s", kubectl("logs", "probe"))
 	}
 	const ask = `cd /var/run/secrets/kubernetes.io/serviceaccount && ` +
 		`curl -sS --cacert ca.crt -H "Authorization: Bearer $(cat token)" https://kubernetes.default.svc/api/v1/namespaces/default`
