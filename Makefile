@@ -79,6 +79,14 @@ run-in-cluster: cluster-up ## an agent as the cluster's node (AGENT=upstream for
 conformance: ## Kubernetes' node tests (AGENT=upstream, FOCUS=regexp, PROCS=8)
 	AGENT=$(AGENT) go run ./test/conformance
 
+.PHONY: swap
+swap: ## upstream's kubelet and kubeloupe hand a node to each other: nothing may be restarted
+	go run ./test/swap
+
+.PHONY: soak
+soak: ## pods come and go for MINUTES=30, PODS=2000: nothing may grow
+	go run ./test/soak -minutes $(or $(MINUTES),30) -pods $(or $(PODS),2000)
+
 ##@ Check
 
 # In order of what they cost, so that a mistake shows soon. The tests come last:
