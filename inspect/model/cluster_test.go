@@ -200,3 +200,30 @@ func TestClusterBounds(t *testing.T) {
 		t.Errorf("after a new start: %+v", a)
 	}
 }
+
+// TestStartGoesOnIntoTheAPI: of a pod that is ready, what brings its status into the API is kept, and no more.
+func TestStartGoesOnIntoTheAPI(t *testing.T) {
+	tp := tape.New()
+	started(tp, web, 0, 100*ms)
+	tp.End(8*ms, tp.Begin(2*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 1}), nil)
+	ready(tp, web, 150*ms, 150*ms)
+	tp.Point(151*ms, web, 0, &trace.Log{Message: "not kept"})
+	patch := tp.Begin(152*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 2})
+	wf, err := modelOf(tp).Waterfall(web, when(160*ms))
+	if err != nil || wf.Told != -1 || wf.End != 160*ms {
+		t.Errorf("while it is written: told %v, end %v, %v", wf.Told, wf.End, err)
+	}
+	tp.End(170*ms, patch, &trace.StatusPatch{Op: "patch", Version: 2, Changed: []string{"Ready False → True"}})
+	tp.End(300*ms, tp.Begin(290*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 3}), nil)
+	m := modelOf(tp)
+	wf, err = m.Waterfall(web, when(time.Hour))
+	if err != nil || wf.Told != 170*ms || wf.End != 170*ms {
+		t.Errorf("in the end: told %v, end %v, %v", wf.Told, wf.End, err)
+	}
+	recs, _ := m.StartRecords(web)
+	for _, r := range recs {
+		if _, ok := r.Event.(*trace.Log); ok || r.At().After(when(170*ms)) {
+			t.Errorf("kept: %s at %v", r.Event.Kind(), r.At())
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -80,7 +81,7 @@ func (m *Model) applyAction(p *pod, r *trace.Record, e *trace.Action) {
 func (p *pod) backoff() {
 	p.Backoff = Backoff{}
 	for _, w := range p.waits.open {
-		if w.For != trace.WaitBackoff || aboutStatus(&trace.Wait{For: w.For, On: w.On}) {
+		if w.For != trace.WaitBackoff || waterfall.AboutStatus(&trace.Wait{For: w.For, On: w.On}) {
 			continue
 		}
 		if !p.Backoff.Active() || w.Since.Before(p.Backoff.Since) {

@@ -105,7 +105,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		}
 		s.Ready, s.ToReady = r.At(), e.Since
 		m.began(p, r, e)
-		p.recording = false
+		p.recording = p.recording && p.written != nil && !waterfall.SaysReady(&p.written.Good.StatusPatch) // until the API has it
 		m.starts.each(func(o *Start) {
 			if o.Pod == p.Key {
 				o.Ready, o.ToReady = s.Ready, s.ToReady
@@ -213,7 +213,7 @@ func (m *Model) revive(seen *trace.Record) {
 // keep remembers a record of a pod's start, without bodies and only the last
 // progress of each pull. Milestones are kept even when there is no more room.
 func (m *Model) keep(p *pod, r *trace.Record) {
-	if !p.recording {
+	if !p.recording || !p.Start.Ready.IsZero() && !onWayToAPI(r.Event) {
 		return
 	}
 	kept := *r
@@ -240,6 +240,18 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 		m.makeRoom()
 	}
 	p.recs = append(p.recs, kept)
+}
+
+// onWayToAPI reports whether an event tells how the status of a pod that is ready gets into the API,
+// or that the pod is to go.
+func onWayToAPI(e trace.Event) bool {
+	switch e := e.(type) {
+	case *trace.StatusPatch, *trace.Milestone:
+		return true
+	case *trace.Wait:
+		return waterfall.AboutStatus(e)
+	}
+	return false
 }
 
 // forget drops the kept records of a pod and keeps no more.

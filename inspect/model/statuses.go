@@ -3,6 +3,7 @@ package model
 import (
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -126,6 +127,9 @@ func (m *Model) applyPatch(p *pod, r *trace.Record, e *trace.StatusPatch) {
 	switch e.Op {
 	case "patch":
 		s.Good = s.Last
+		if ready := p.Start.Ready; !ready.IsZero() && (waterfall.SaysReady(e) || !s.Last.Begin.Before(ready)) {
+			p.recording = false
+		}
 	case "delete":
 		s.Deleted = r.At()
 	}

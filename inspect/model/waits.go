@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -76,7 +77,7 @@ func (m *Model) applyPodWait(p *pod, r *trace.Record, e *trace.Wait) {
 	if v := p.waitsFor(r, e); v != nil {
 		of = append(of, &v.waits)
 	}
-	if aboutStatus(e) {
+	if waterfall.AboutStatus(e) {
 		of = append(of, &p.status().waits)
 	}
 	if e.For == trace.WaitTokens || e.For == trace.WaitBackoff && strings.Contains(e.On, "API server") {
@@ -86,12 +87,7 @@ func (m *Model) applyPodWait(p *pod, r *trace.Record, e *trace.Wait) {
 		p.nextProbe(r, e)
 	}
 	m.applyWait(r, e, of...)
-	if e.For == trace.WaitBackoff && !aboutStatus(e) {
+	if e.For == trace.WaitBackoff && !waterfall.AboutStatus(e) {
 		p.backoff()
 	}
-}
-
-// aboutStatus tells waits for the writing of a status from those that hold the pod up.
-func aboutStatus(e *trace.Wait) bool {
-	return strings.Contains(e.On, "status") && (e.For == trace.WaitBackoff || e.For == trace.WaitQueue || e.For == trace.WaitTokens)
 }

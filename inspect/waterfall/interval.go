@@ -19,6 +19,7 @@ type interval struct {
 	up         *interval     // the nearest enclosing interval that is known
 	sync       trace.SpanID  // the sync it belongs to; 0 unknown
 	progress   *trace.ImageProgress
+	chown      *trace.VolumeProgress
 }
 
 func (iv *interval) dur() time.Duration { return iv.end - iv.start }
@@ -104,10 +105,15 @@ func (w *Waterfall) collect(own []trace.Record) {
 		}
 	}
 	for i := range own {
-		if p, ok := own[i].Event.(*trace.ImageProgress); ok {
-			if iv := by[own[i].Parent]; iv != nil {
-				iv.progress = p
-			}
+		iv := by[own[i].Parent]
+		if iv == nil {
+			continue
+		}
+		switch p := own[i].Event.(type) {
+		case *trace.ImageProgress:
+			iv.progress = p
+		case *trace.VolumeProgress:
+			iv.chown = p
 		}
 	}
 	slices.SortStableFunc(w.ivs, func(a, b *interval) int { return cmp.Compare(a.start, b.start) })

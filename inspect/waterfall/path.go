@@ -143,12 +143,17 @@ func later(a, b *interval, cur time.Duration) bool {
 	return a.start > b.start
 }
 
-// podWaits returns the waits overlapping (from, to) that are not part of an action.
+// podWaits returns the waits overlapping (from, to) that are not part of an action; with
+// probes also their attempts.
 func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
 	var out []*interval
 	for _, iv := range w.ivs {
+		if _, ok := iv.event().(*trace.ProbeAttempt); ok && probes && iv.overlaps(from, to) {
+			out = append(out, iv)
+			continue
+		}
 		e, ok := iv.wait()
-		if !ok || !iv.overlaps(from, to) || (e.For == trace.WaitProbe && !probes) || iv.owner() != nil {
+		if !ok || !iv.overlaps(from, to) || (e.For == trace.WaitProbe && !probes) || AboutStatus(e) || iv.owner() != nil {
 			continue
 		}
 		out = append(out, iv)
@@ -234,6 +239,9 @@ func unexplained(from, to time.Duration) Segment {
 }
 
 func waitSegment(iv *interval, from, to time.Duration) Segment {
+	if p, ok := iv.event().(*trace.ProbeAttempt); ok {
+		return Segment{Kind: SegmentWork, Label: p.Probe + " probe", Start: from, End: to, iv: iv}
+	}
 	e, _ := iv.wait()
 	return Segment{Kind: SegmentWait, Label: "wait " + string(e.For), Start: from, End: to, Wait: e.For, iv: iv}
 }

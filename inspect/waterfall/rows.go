@@ -19,7 +19,7 @@ const (
 	RowSeen   RowKind = "seen"   // the instant the pod was seen
 	RowAction RowKind = "action" // a step of the plan
 	RowCall   RowKind = "call"   // a CRI call within a step
-	RowOp     RowKind = "op"     // another operation within a step: a volume, a pull
+	RowOp     RowKind = "op"     // another operation: of a volume, a probe, the status's way into the API
 	RowWait   RowKind = "wait"   // a wait
 )
 
@@ -52,8 +52,10 @@ const (
 	rankSandbox
 	rankImage
 	rankContainer
+	rankProbe
 	rankOther
 	rankWait
+	rankStatus
 )
 
 func rankOf(verb string) int {
@@ -98,10 +100,14 @@ func (w *Waterfall) buildRows() []Row {
 			groups = append(groups, g)
 			continue
 		}
-		if e, ok := iv.wait(); ok && iv.owner() == nil && (w.onPath[iv] || iv.dur() >= shortWait) {
+		if name, _ := w.probeOf(iv); name != "" {
+			continue // in the probe's row
+		}
+		if e, ok := iv.wait(); ok && iv.owner() == nil && !AboutStatus(e) && !(w.Ready >= 0 && iv.start >= w.Ready) && (w.onPath[iv] || iv.dur() >= shortWait) {
 			groups = append(groups, group{rank: rankWait, first: iv.start, rows: []Row{w.waitRow(iv, e, 0)}})
 		}
 	}
+	groups = append(append(groups, w.probeGroups()...), w.statusGroup()...)
 	slices.SortStableFunc(groups, func(a, b group) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.first, b.first))
 	})
@@ -178,6 +184,11 @@ func (w *Waterfall) nested(a *interval) []Row {
 		case *trace.Volume:
 			rows = append(rows, Row{
 				Kind: RowOp, Label: e.Op, Detail: e.Name, Start: iv.start, End: iv.end, Depth: 1, Open: iv.open,
+				Note: chownNote(iv), Err: iv.err(), Span: iv.id, Critical: w.onPath[a],
+			})
+		case *trace.CSICall:
+			rows = append(rows, Row{
+				Kind: RowCall, Label: e.Method, Detail: e.Driver, Start: iv.start, End: iv.end, Depth: 1, Open: iv.open,
 				Err: iv.err(), Span: iv.id, Critical: w.onPath[a],
 			})
 		}

@@ -71,6 +71,9 @@ func (w *Waterfall) Title() string {
 	default:
 		parts = append(parts, human.Duration(w.End)+" so far")
 	}
+	if w.Told > w.Ready && human.Duration(w.Told) != human.Duration(w.Ready) {
+		parts = append(parts, "in the API "+human.Duration(w.Told))
+	}
 	if w.Floor > 0 {
 		parts = append(parts, "floor "+human.Duration(w.Floor))
 	}

@@ -25,7 +25,9 @@ type Waterfall struct {
 	SeenKnown bool
 	// Started and Ready are -1 when the pod has not got there.
 	Started, Ready time.Duration
-	// End is where the drawing ends: ready, or the last record (or now) before that.
+	// Told is when the API had it that the pod is ready; -1 while it has not, or where there is no API.
+	Told time.Duration
+	// End is where the drawing ends: told or, without an API, ready; the last record (or now) before that.
 	End time.Duration
 	// Phase is the last status's phase; "" unknown.
 	Phase string
@@ -47,6 +49,9 @@ type Waterfall struct {
 	t0   int64
 	// onPath holds the actions and waits that the path runs through.
 	onPath map[*interval]bool
+	// attempted are the probes of which attempts are told, as "readiness probe of web".
+	attempted map[string]bool
+	hasAPI    bool // statuses are written
 }
 
 // SegmentKind says what covers a stretch of the critical path.
@@ -103,6 +108,7 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	}
 	w.place(own, marks, end)
 	w.collect(own)
+	w.findAttempts()
 	w.findPath(needsOf(own))
 	w.floor()
 	w.rows = w.buildRows()
@@ -168,12 +174,18 @@ func (w *Waterfall) place(own []trace.Record, marks map[string]*mark, end int64)
 	}
 	if ready != nil {
 		w.Ready = time.Duration(max(ready.at-w.t0, 0))
+	}
+	w.inAPI(own)
+	switch {
+	case w.Told >= 0:
+		end = w.t0 + int64(w.Told)
+	case w.Ready >= 0 && !w.hasAPI:
 		end = ready.at
 	}
 	if m := marks["terminating"]; m != nil {
 		end = min(end, m.at)
 	}
-	w.End = max(time.Duration(end-w.t0), w.Started, w.Ready)
+	w.End = max(time.Duration(end-w.t0), w.Started, w.Ready, w.Told)
 	for i := range own {
 		if s, ok := own[i].Event.(*trace.PodStatus); ok {
 			w.Phase = s.Phase

@@ -107,6 +107,57 @@ func retry() *tape.Tape {
 	return t
 }
 
+// inCluster is a pod of a cluster: its volumes wait for the API server and a CSI driver, a hook and a
+// probe hold it up, and its status takes two tries to get into the API.
+func inCluster() *tape.Tape {
+	t := tape.New()
+	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "api"})
+	early := t.Begin(0, cart, 0, &trace.StatusPatch{Op: "patch", Version: 1, Changed: []string{"Initialized True"}})
+	t.End(8*ms, early, nil)
+	sync := t.Begin(1*ms, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(1*ms, cart, sync, plan("cart", "redis:7.2"))
+	call(t, 1*ms, 2*ms, sync, trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2"}, "ImageStatus")
+	call(t, 2*ms, 152*ms, sync, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
+	vol := t.Begin(2*ms, cart, sync, &trace.Action{ID: "volumes", Verb: "volumes"})
+	token := t.Begin(3*ms, cart, vol, &trace.Volume{Op: "setup", Name: "token", Plugin: "kubernetes.io/projected"})
+	t.End(40*ms, t.Begin(4*ms, cart, token, &trace.Wait{For: trace.WaitObject, On: "token of shop/default"}), nil)
+	t.End(42*ms, token, nil)
+	t.End(200*ms, t.Begin(42*ms, cart, vol, &trace.Wait{For: trace.WaitAttach, On: "volume data", Detail: "VolumeAttachment csi-1"}), nil)
+	data := t.Begin(200*ms, cart, vol, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi"})
+	for i, m := range []string{"NodeStageVolume", "NodePublishVolume"} {
+		c := t.Begin(time.Duration(200+50*i)*ms, cart, data, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: m})
+		t.End(time.Duration(250+50*i)*ms, c, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: m, Code: "OK"})
+	}
+	t.Point(340*ms, cart, data, &trace.VolumeProgress{Op: "fsgroup", Path: "/p", Files: 4200, Done: true})
+	t.End(350*ms, data, nil)
+	t.End(350*ms, vol, nil)
+	call(t, 350*ms, 400*ms, sync, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
+	call(t, 400*ms, 450*ms, sync, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
+	hook := t.Begin(450*ms, cart, sync, &trace.Action{ID: "post-start cart", Verb: "post-start", Container: "cart"})
+	t.End(500*ms, t.Begin(450*ms, cart, hook, &trace.Wait{For: trace.WaitHook, On: "hook of cart", Detail: "exec"}), nil)
+	t.End(500*ms, hook, nil)
+	t.Point(500*ms, cart, sync, &trace.Milestone{Name: "started", Since: 500 * ms})
+	t.End(501*ms, sync, nil)
+	probe := func(from, to time.Duration, result string, count int) {
+		e := trace.ProbeAttempt{Container: "cart", Probe: "readiness", How: "httpGet"}
+		id := t.Begin(from, cart, 0, &e)
+		end := e
+		end.Result, end.Count, end.Threshold, end.State, end.Output = result, count, 1, result, "statuscode: 500"
+		t.End(to, id, &end)
+	}
+	probe(501*ms, 511*ms, "failure", 1)
+	t.End(700*ms, t.Begin(511*ms, cart, 0, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of cart", Detail: "the next attempt is in 189ms"}), nil)
+	probe(700*ms, 720*ms, "success", 1)
+	t.Point(720*ms, cart, 0, &trace.Milestone{Name: "ready", Since: 720 * ms})
+	try := t.Begin(721*ms, cart, 0, &trace.StatusPatch{Op: "patch", Version: 2})
+	t.End(730*ms, try, &trace.StatusPatch{Op: "patch", Version: 2, Err: "connection refused"})
+	t.End(800*ms, t.Begin(730*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, On: "the API server, to take statuses"}), nil)
+	again := t.Begin(800*ms, cart, 0, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2})
+	t.End(810*ms, again, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2, Bytes: 700, Changed: []string{"Ready False (ContainersNotReady) → True"}})
+	probe(900*ms, 910*ms, "success", 2)
+	return t
+}
+
 // under is slowPull as far as its first n records.
 func under(n int) *tape.Tape {
 	t := slowPull()
@@ -197,8 +248,8 @@ func stepped() *tape.Tape {
 var stories = map[string]func() *tape.Tape{
 	"stepped":   stepped,
 	"slow-pull": slowPull, "retry": retry, "pulling": func() *tape.Tape { return under(26) }, "foreign": foreign,
-	"init-then-two": initThenTwo,
-	"only-seen":     func() *tape.Tape { return under(1) },
+	"init-then-two": initThenTwo, "in-cluster": inCluster,
+	"only-seen": func() *tape.Tape { return under(1) },
 }
 
 func TestText(t *testing.T) {
@@ -347,6 +398,24 @@ func TestPath(t *testing.T) {
 			},
 			floor: 290 * ms, unexplained: 20 * ms,
 			cause: "pull 690ms: redis:7.2",
+		},
+		{
+			name: "volumes wait, a hook and a probe take their time", tape: inCluster(),
+			path: []seg{
+				{"unexplained", 0, 2 * ms},
+				{"volumes", 2 * ms, 4 * ms},
+				{"wait object", 4 * ms, 40 * ms},
+				{"volumes", 40 * ms, 42 * ms},
+				{"wait attach", 42 * ms, 200 * ms},
+				{"volumes", 200 * ms, 350 * ms},
+				{"create cart", 350 * ms, 400 * ms},
+				{"start cart", 400 * ms, 450 * ms},
+				{"wait hook", 450 * ms, 500 * ms},
+			},
+			tail:  []seg{{"unexplained", 500 * ms, 501 * ms}, {"readiness probe", 501 * ms, 511 * ms}, {"wait probe", 511 * ms, 700 * ms}, {"readiness probe", 700 * ms, 720 * ms}},
+			waits: []WaitTotal{{trace.WaitAttach, 158 * ms}, {trace.WaitHook, 50 * ms}, {trace.WaitObject, 36 * ms}},
+			floor: 250 * ms, unexplained: 2 * ms,
+			cause: "wait attach 158ms: volume data, VolumeAttachment csi-1",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

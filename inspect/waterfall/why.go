@@ -105,12 +105,18 @@ func (p part) reason() string {
 		return why + note
 	}
 	if c := p.iv.longestCall(); c != nil {
-		e, _ := c.call()
+		method := ""
+		switch e := c.event().(type) {
+		case *trace.CRICall:
+			method = e.Method
+		case *trace.CSICall:
+			method = e.Method + " of " + e.Driver
+		}
 		took := "took"
 		if c.open {
 			took = "has run"
 		}
-		return fmt.Sprintf("%s %s %s", e.Method, took, human.Duration(c.dur()))
+		return fmt.Sprintf("%s %s %s", method, took, human.Duration(c.dur()))
 	}
 	return a.Reason
 }
@@ -127,11 +133,13 @@ func pullReason(a trace.Action) string {
 	return a.Reason
 }
 
-// longestCall returns the CRI call that makes up at least half of an action.
+// longestCall returns the CRI or CSI call that makes up at least half of an action.
 func (iv *interval) longestCall() *interval {
 	var best *interval
 	iv.within(func(k *interval) {
-		if _, ok := k.call(); ok && 2*k.dur() >= iv.dur() && (best == nil || k.dur() > best.dur()) {
+		_, cri := k.call()
+		_, csi := k.event().(*trace.CSICall)
+		if (cri || csi) && 2*k.dur() >= iv.dur() && (best == nil || k.dur() > best.dur()) {
 			best = k
 		}
 	})
@@ -203,7 +211,7 @@ func (w *Waterfall) whyNot() string {
 		if !iv.open || (iv.up != nil && iv.owner() != nil) {
 			continue
 		}
-		if e, ok := iv.wait(); ok && e.For != trace.WaitProbe {
+		if e, ok := iv.wait(); ok && e.For != trace.WaitProbe && !AboutStatus(e) {
 			head += fmt.Sprintf("; waiting (%s) for %s", e.For, cmp.Or(e.On, "something unnamed"))
 		} else if isAction {
 			head += "; now " + a.ID + " for " + human.Duration(iv.dur())

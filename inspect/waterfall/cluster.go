@@ -1,0 +1,179 @@
+package waterfall
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// AboutStatus tells waits for the writing of a pod's status from those that hold the pod itself up.
+func AboutStatus(e *trace.Wait) bool {
+	return strings.Contains(e.On, "status") && slices.Contains([]trace.WaitKind{trace.WaitBackoff, trace.WaitQueue, trace.WaitTokens}, e.For)
+}
+
+// SaysReady reports whether a write tells the API that the pod is ready.
+func SaysReady(e *trace.StatusPatch) bool {
+	return slices.ContainsFunc(e.Changed, func(c string) bool {
+		return strings.HasPrefix(c, "Ready ") && strings.HasSuffix(c, "True")
+	})
+}
+
+// inAPI finds the write that told the API that the pod is ready, and when that worked; -1 while it did not.
+func (w *Waterfall) inAPI(own []trace.Record) {
+	w.Told = -1
+	begun := map[trace.SpanID]int64{}
+	for i := range own {
+		r := &own[i]
+		e, ok := r.Event.(*trace.StatusPatch)
+		if !ok || e.Op != "patch" {
+			continue
+		}
+		w.hasAPI = true
+		begin, known := begun[r.Span]
+		if r.Edge == trace.EdgeBegin {
+			begun[r.Span] = r.Time
+			continue
+		}
+		if !known {
+			begin = r.Start()
+		}
+		after := w.Ready >= 0 && begin >= w.t0+int64(w.Ready)
+		if w.Ready >= 0 && e.Err == "" && (after || SaysReady(e)) {
+			w.Told = max(time.Duration(r.Time-w.t0), w.Ready)
+			return
+		}
+	}
+}
+
+// probeGroups returns a row for each startup and readiness probe, from its first attempt (or wait for
+// it) to the one that said yes.
+func (w *Waterfall) probeGroups() []group {
+	by, order := map[string]*Row{}, []string{}
+	attempts := map[string]int{}
+	done := map[string]bool{}
+	for _, iv := range w.ivs {
+		name, e := w.probeOf(iv)
+		if name == "" || done[name] {
+			continue
+		}
+		row := by[name]
+		if row == nil {
+			kind, container, _ := strings.Cut(name, " of ")
+			row = &Row{Kind: RowOp, Label: kind, Detail: container, Start: iv.start, Span: iv.id}
+			by[name], order = row, append(order, name)
+		}
+		row.End, row.Open = max(row.End, iv.end), iv.open
+		row.Critical = row.Critical || w.onPath[iv]
+		if e == nil || iv.open || e.Result == "" || e.Early && e.Result != "success" {
+			continue
+		}
+		attempts[name]++
+		row.Note = ""
+		if n := attempts[name]; n > 1 {
+			row.Note = fmt.Sprintf("%d attempts", n)
+		}
+		switch {
+		case e.State == "success":
+			done[name] = true
+			row.Err = ""
+		case e.Result == "failure" || e.Result == "error":
+			row.Err = cmp.Or(e.Output, e.Result)
+		}
+	}
+	var out []group
+	for _, name := range order {
+		row := *by[name]
+		row.Open = row.Open && !done[name]
+		out = append(out, group{rank: rankProbe, first: row.Start, rows: []Row{row}})
+	}
+	return out
+}
+
+// probeOf names the probe that an interval is an attempt of or a wait for, "" when it is neither. Waits count only
+// where attempts are told: else they have rows of their own. What comes after ready does not count.
+func (w *Waterfall) probeOf(iv *interval) (name string, e *trace.ProbeAttempt) {
+	if w.Ready >= 0 && iv.start >= w.Ready {
+		return "", nil
+	}
+	switch e := iv.event().(type) {
+	case *trace.ProbeAttempt:
+		if e.Probe != "liveness" {
+			return e.Probe + " probe of " + e.Container, e
+		}
+	case *trace.Wait:
+		if e.For == trace.WaitProbe && w.attempted[e.On] {
+			return e.On, nil
+		}
+	}
+	return "", nil
+}
+
+// findAttempts notes which probes have attempts.
+func (w *Waterfall) findAttempts() {
+	w.attempted = map[string]bool{}
+	for _, iv := range w.ivs {
+		if e, ok := iv.event().(*trace.ProbeAttempt); ok && e.Probe != "liveness" {
+			w.attempted[e.Probe+" probe of "+e.Container] = true
+		}
+	}
+}
+
+// statusGroup is the way of the ready pod's status into the API: its tries and its waits.
+func (w *Waterfall) statusGroup() []group {
+	if w.Ready < 0 || !w.hasAPI {
+		return nil
+	}
+	row := Row{Kind: RowOp, Label: "status", Detail: "Ready in the API", Start: w.Ready, End: w.Told, Open: w.Told < 0}
+	if row.Open {
+		row.End = w.End
+	}
+	var nested []Row
+	tries := 0
+	for _, iv := range w.ivs {
+		if iv.end < w.Ready || iv.start > row.End {
+			continue
+		}
+		switch e := iv.event().(type) {
+		case *trace.StatusPatch:
+			if e.Op != "patch" {
+				continue
+			}
+			tries++
+			row.Start = min(row.Start, iv.start)
+			if iv.open || iv.err() != "" || iv.dur() >= w.tiny() && row.End-row.Start > 2*iv.dur() {
+				nested = append(nested, Row{
+					Kind: RowOp, Label: "patch", Start: iv.start, End: min(iv.end, row.End), Depth: 1, Open: iv.open, Err: iv.err(), Span: iv.id,
+				})
+			}
+			if !iv.open {
+				row.Span, row.Note = iv.id, human.Bytes(int64(e.Bytes))
+			}
+		case *trace.Wait:
+			if AboutStatus(e) && iv.dur() >= shortWait {
+				nested = append(nested, w.waitRow(iv, e, 1))
+			}
+		}
+	}
+	if tries > 1 {
+		row.Note = strings.TrimPrefix(row.Note+fmt.Sprintf(", %d tries", tries), ", ")
+	}
+	return []group{{rank: rankStatus, first: row.Start, rows: append([]Row{row}, nested...)}}
+}
+
+// chownNote tells how many files of a volume were given to its group.
+func chownNote(iv *interval) string {
+	p := iv.chown
+	if p == nil {
+		return ""
+	}
+	note := fmt.Sprintf("%s %d files", p.Op, p.Files)
+	if iv.open && p.PerSecond > 0 {
+		note += fmt.Sprintf(", %d/s", p.PerSecond)
+	}
+	return note
+}
