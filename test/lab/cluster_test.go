@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,7 +88,8 @@ func TestClusterUpDown(t *testing.T) {
 		t.Errorf("the API server, asked from the pod, does not know it: %s", out)
 	}
 
-	// The agent can be exchanged while the pod goes on.
+	// The agent can be exchanged while the pod goes on, and ask for a serving
+	// certificate of its own.
 	if err := a.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +97,30 @@ func TestClusterUpDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := again.StartAgent(ctx, AgentConfig{Kind: Upstream})
+	config, err := again.WriteKubeletConfig("serving", ServingBootstrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	approving, stop := context.WithCancel(ctx)
+	var approver sync.WaitGroup
+	approver.Go(func() { _ = again.ApproveServing(approving) })
+	defer approver.Wait()
+	defer stop()
+	b, err := again.StartAgent(ctx, AgentConfig{Kind: Upstream, KubeletConfig: config})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := b.WaitReady(ctx); err != nil {
 		t.Fatal(err)
+	}
+	if !poll(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
+		_, err := c.Kubectl(ctx, "logs", "probe")
+		return err == nil
+	}) {
+		t.Errorf("logs: %s", kubectl("logs", "probe"))
+	}
+	if out := kubectl("get", "csr", "-o", "wide"); !strings.Contains(out, "kubernetes.io/kubelet-serving") || strings.Contains(out, "Pending") {
+		t.Errorf("the agent did not get a serving certificate: %s", out)
 	}
 	if out := kubectl("get", "pod", "probe", "-o", "jsonpath={.status.containerStatuses[0].restartCount}"); out != "0" {
 		t.Errorf("%s restarts of a container after its agent's", out)
