@@ -19,10 +19,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
+	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/server"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
@@ -49,6 +51,9 @@ type parts struct {
 	volumes *volume.Manager
 	prober  *probe.Prober
 	userns  *userns.Ranges
+	resizes *resize.Manager
+	// subpaths is nil on the simulated runtime, which mounts nothing.
+	subpaths *subpath.Maker
 	// addressed is called when the node's addresses may have changed; nil for nobody.
 	addressed func()
 	// machine is what there is, resources what of it is for pods.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/mirror"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/objcache"
+	"github.com/kubeloupe/kubeloupe/agent/podcert"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/runtimeclass"
 	"github.com/kubeloupe/kubeloupe/agent/status"
@@ -26,10 +28,15 @@ type cluster struct {
 	classes  *runtimeclass.Classes
 	objects  *objcache.Objects
 	tokens   *token.Manager
+	podCerts *podcert.Manager
 	statuses *status.Manager
 	mirrors  *mirror.Manager
 	node     *node.Node
 }
+
+// statusSettle is how long a change waits that is neither of the phase nor of readiness: a pod that starts at once is
+// told about once.
+const statusSettle = 100 * time.Millisecond
 
 // alone reports whether there is no API server.
 func (c *cluster) alone() bool { return c.clients == nil }
@@ -66,6 +73,14 @@ func (p *parts) newAPIParts() (err error) {
 	if c.tokens, err = token.New(token.Config{Accounts: api.CoreV1(), Bus: bus}); err != nil {
 		return err
 	}
+	c.podCerts, err = podcert.New(podcert.Config{
+		Client: api, NodeName: p.cfg.NodeName, Events: c.events, Bus: bus,
+		NodeUID: func() types.UID { return registeredUID(c.node) },
+		Changed: func(uid types.UID, volumes ...string) { p.volumes.Refresh(uid, volumes...) },
+	})
+	if err != nil {
+		return err
+	}
 	c.mirrors, err = mirror.New(mirror.Config{
 		Client: api.CoreV1(), Node: p.cfg.NodeName, Bus: bus,
 		NodeUID: func() types.UID { return registeredUID(c.node) },
@@ -75,7 +90,7 @@ func (p *parts) newAPIParts() (err error) {
 		return err
 	}
 	c.statuses, err = status.New(status.Config{
-		Client: api.CoreV1(), Mirrors: c.mirrors, Bus: bus,
+		Client: api.CoreV1(), Mirrors: c.mirrors, Bus: bus, Settle: statusSettle,
 		Running: func(uid types.UID) bool {
 			state := p.workers.State(uid)
 			return state == worker.Syncing || state == worker.Terminating
@@ -85,6 +100,7 @@ func (p *parts) newAPIParts() (err error) {
 		return err
 	}
 	p.add("objects", c.objects.Run)
+	p.add("pod certificates", c.podCerts.Run)
 	p.add("mirror pods", c.mirrors.Run)
 	p.add("statuses", c.statuses.Run)
 	return nil

@@ -14,13 +14,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
-	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
 )
 
 // newRuntime makes what carries out the plans of pods, with all that it needs.
 func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime.Runtime, error) {
 	images, err := p.newImages(ctx, client)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.newResizes(); err != nil {
 		return nil, err
 	}
 	if err := p.newVolumes(images); err != nil {
@@ -60,11 +62,14 @@ func (p *parts) seams(client *cri.Client) (podruntime.Seams, error) {
 	}
 	s := podruntime.Seams{
 		Events: c.events, Probes: p.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, ExtraGroups: p.volumes.ExtraGroups,
+		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.resizes, Updates: client.Runtime,
+		Progress: func(ctx context.Context, pod *v1.Pod) { p.syncer.PublishStatus(ctx, pod.UID) },
+	}
+	if p.cgroups != nil {
+		s.PodLimits = p.cgroups
 	}
 	if !p.cfg.Simulated {
-		if s.SubPath, err = subpath.New(subpath.Config{RootDir: p.cfg.Kubelet.Node.RootDir}); err != nil {
-			return s, err
-		}
+		s.SubPath = p.subpaths
 		if err := p.newUserNS(); err != nil {
 			return s, err
 		}

@@ -22,9 +22,9 @@ import (
 
 // statusFunc makes pod statuses from what the runtime has now.
 func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
-	ips := hostIPs(p.cfg.Kubelet.Node.IPs)
+	ips, recursive := hostIPs(p.cfg.Kubelet.Node.IPs), p.criNode().RecursiveReadOnly
 	return func(in pods.StatusInput) (v1.PodStatus, trace.PodStatus) {
-		pod := in.Pod
+		pod := p.resizes.Pod(in.Pod)
 		seen := p.pleg.Cache().Get(pod.UID)
 		why := make(map[string]podstatus.Reason, len(in.Reasons))
 		for name, r := range in.Reasons {
@@ -32,6 +32,8 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 		}
 		st := podstatus.Generate(pod, seen, podstatus.Inputs{
 			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: lastwords.Read,
+			Resize: p.resizes.Conditions(pod.UID), RecursiveReadOnly: recursive,
+			Actuated: func(c string) (v1.ResourceRequirements, bool) { return p.resizes.Actuated(pod.UID, c) },
 			Terminal: p.workers.State(pod.UID) == worker.Terminated,
 			Started:  func(c *v1.Container, id string) bool { return p.prober.Started(pod, c, id) },
 			Ready:    func(c *v1.Container, id string) bool { return p.prober.Ready(pod, c, id) },

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/mount-utils"
 
@@ -19,9 +20,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/hostpath"
 	imagevolume "github.com/kubeloupe/kubeloupe/agent/volume/image"
+	"github.com/kubeloupe/kubeloupe/agent/volume/local"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+	"github.com/kubeloupe/kubeloupe/agent/volume/nfs"
 	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
 	"github.com/kubeloupe/kubeloupe/agent/volume/secret"
+	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
 // newVolumes makes the volume manager with all plugins.
@@ -35,6 +40,9 @@ func (p *parts) newVolumes(images *image.Puller) error {
 	}
 	c := volume.Config{
 		RootDir: filepath.Clean(p.cfg.Kubelet.Node.RootDir), Bus: p.cfg.Bus, Events: p.cluster.events,
+		Settled: func(uid types.UID) {
+			p.workers.Wake(uid, worker.Cause{Text: "its volumes are there"})
+		},
 		InUseChanged: func() {
 			if p.cluster.node != nil {
 				p.cluster.node.Changed()
@@ -44,6 +52,15 @@ func (p *parts) newVolumes(images *image.Puller) error {
 	var err error
 	if c.Plugins, err = p.volumePlugins(mem, images); err != nil {
 		return err
+	}
+	if !p.cfg.Simulated {
+		p.subpaths, err = subpath.New(subpath.Config{
+			RootDir: c.RootDir, Bus: p.cfg.Bus, VolumeName: func(pod *v1.Pod, name string) string { return p.volumes.VolumeName(pod, name) },
+		})
+		if err != nil {
+			return err
+		}
+		c.BeforeTearDown = p.subpaths.BeforeTearDown
 	}
 	if !p.cluster.alone() {
 		if err := p.persistent(&c); err != nil {
@@ -63,7 +80,7 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images *image.Puller) ([]volume
 	fromImage, err3 := imagevolume.New(p.ensureVolumeImage(images))
 	project := projected.Config{Fields: fields}
 	if !c.alone() {
-		project.Objects, project.Tokens = c.objects, c.tokens
+		project.Objects, project.Tokens, project.Certificates = c.objects, c.tokens, c.podCerts
 	}
 	all, err4 := projected.New(project)
 	if err := errors.Join(err, err2, err3, err4); err != nil {
@@ -118,7 +135,12 @@ func (p *parts) persistent(c *volume.Config) error {
 	if err != nil {
 		return err
 	}
-	c.Plugins = append(c.Plugins, drivers)
+	disks, err := local.New(local.Config{RootDir: c.RootDir, Mounter: mount.New(""), Events: p.cluster.events, Bus: p.cfg.Bus})
+	shares, err2 := nfs.New(mount.New(""))
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	c.Plugins = append(c.Plugins, drivers, disks, shares)
 	watcher, err := pluginwatch.New(pluginwatch.Config{
 		Dir: filepath.Join(c.RootDir, "plugins_registry"), Handlers: map[string]pluginwatch.Handler{"CSIPlugin": drivers}, Bus: p.cfg.Bus,
 	})
@@ -126,5 +148,13 @@ func (p *parts) persistent(c *volume.Config) error {
 		return err
 	}
 	p.add("plugins", watcher.Run)
+	p.add("CSI drivers", func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.cluster.node.Registered():
+			return drivers.Run(ctx)
+		}
+	})
 	return nil
 }

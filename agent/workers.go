@@ -15,7 +15,7 @@ import (
 func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, runtimeName string) (err error) {
 	p.due, p.tidy = make(chan types.UID, 1024), make(chan struct{}, 1)
 	syncer := pods.SyncerConfig{
-		Runtime: rt, Network: p.state, Store: p.store, Bus: p.cfg.Bus, Status: p.statusFunc(runtimeName), Probes: p.prober, Volumes: p.volumes, LogsBy: p.logsBy,
+		Runtime: rt, Network: p.state, Store: p.store, Bus: p.cfg.Bus, Status: p.statusFunc(runtimeName), Probes: p.prober, Volumes: p.volumes, LogsBy: p.logsBy, Forget: p.forget,
 		Victim: func(uid types.UID) bool {
 			state := p.workers.State(uid)
 			return state == worker.Syncing || state == worker.Terminating
@@ -36,7 +36,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, runtimeN
 	}
 	manager := pods.Config{
 		Workers: p.workers, Seen: p.pleg.Cache(), Store: p.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
-		Orphans: p.orphans(), Node: p.admission, Probes: p.prober, PublishStatus: p.syncer.PublishStatus,
+		Orphans: p.orphans(), Node: p.admission, Probes: p.prober, PublishStatus: p.syncer.PublishStatus, Resizes: p.resizes,
 		Tidy: func() {
 			select {
 			case p.tidy <- struct{}{}:
@@ -47,6 +47,14 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, runtimeN
 	p.cluster.joinManager(&manager)
 	p.manager, err = pods.New(manager)
 	return err
+}
+
+// forget drops what parts keep of a pod of which nothing is left.
+func (p *parts) forget(uid types.UID) {
+	p.resizes.Forget(uid)
+	if p.cluster.podCerts != nil {
+		p.cluster.podCerts.Forget(uid)
+	}
 }
 
 func (p *parts) newLoop() (*loop.Loop, error) {

@@ -15,6 +15,14 @@ func Requests(pod *v1.Pod) v1.ResourceList {
 	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 }
 
+// Resources returns the first objection of a node that is too full; it never asks others to give way.
+func Resources(in Inputs) Verdict {
+	if problems := in.resources(); len(problems) > 0 {
+		return problems[0].Verdict
+	}
+	return Verdict{OK: true}
+}
+
 func (in Inputs) requests(pod *v1.Pod) v1.ResourceList {
 	if in.Requests != nil {
 		return in.Requests(pod)

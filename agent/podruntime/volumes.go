@@ -18,10 +18,7 @@ import (
 func (r *run) mount(ctx context.Context) error {
 	mounted, err := r.cfg.Volumes.Mount(ctx, r.pod)
 	if err != nil {
-		if ctx.Err() == nil {
-			r.say(ctx, "Warning", "FailedMount", err.Error(), "")
-		}
-		return err
+		return err // the volumes tell of it
 	}
 	r.volumes = mounted
 	r.learn(r.pod.UID, func(k *knowledge) { k.prepared = true })

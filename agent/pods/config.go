@@ -33,6 +33,9 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 			m.end(span, pod, "REMOVE", nil, true)
 		}
 	}
+	if u.Op != podsource.OpAdd {
+		m.retryResizes(ctx)
+	}
 	if u.AllSources && !m.sources.Load() {
 		m.sources.Store(true)
 		if m.cfg.Mirrors != nil {
@@ -75,12 +78,12 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	}
 	m.giveWay(ctx, pod, v.Preempt)
 	m.replace(span, pod)
-	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "ADD", Span: span}})
+	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.allocate(ctx, pod), Cause: worker.Cause{Text: "ADD", Span: span}})
 }
 
 // admit decides, and says so. What runs already is not asked again.
 func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admit.Verdict {
-	in := admit.Inputs{Pod: pod, Others: m.cfg.Store.active(pod.UID), MaxPods: m.cfg.MaxPods}
+	in := admit.Inputs{Pod: pod, Others: m.others(pod.UID), MaxPods: m.cfg.MaxPods}
 	if m.cfg.Node != nil {
 		m.cfg.Node(&in)
 	}
@@ -200,6 +203,9 @@ func (m *Manager) update(ctx context.Context, pod *v1.Pod) {
 	}
 	m.cfg.Store.put(pod, time.Now())
 	m.register(pod)
+	if m.cfg.Resizes != nil {
+		pod = m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID))
+	}
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "UPDATE", Span: trace.FromContext(ctx)}})
 }
 

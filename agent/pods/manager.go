@@ -48,6 +48,18 @@ type Events interface {
 	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
 }
 
+// Resizes keeps what pods have been allocated, which may be less or more than their specs ask for.
+type Resizes interface {
+	// Add takes a pod that was admitted and returns it as allocated.
+	Add(pod *v1.Pod) *v1.Pod
+	// Update takes a pod whose spec may ask for something else, or that waits for room.
+	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1.Pod
+	// Pod returns a pod as allocated.
+	Pod(pod *v1.Pod) *v1.Pod
+	// Pending reports whether the pod waits for room.
+	Pending(pod *v1.Pod) bool
+}
+
 // Config is what a Manager needs.
 type Config struct {
 	Workers Workers
@@ -66,6 +78,8 @@ type Config struct {
 	PublishStatus func(ctx context.Context, uid types.UID)
 	// Objects may be nil: nothing is fetched ahead.
 	Objects Objects
+	// Resizes may be nil: pods have what their specs say.
+	Resizes Resizes
 	// Statuses may be nil: nobody but this agent sees them.
 	Statuses Statuses
 	// Events may be nil: they are only published.
@@ -221,6 +235,19 @@ func (s *Store) ending() []*v1.Pod {
 	var out []*v1.Pod
 	for _, e := range s.pods {
 		if !e.ended.IsZero() {
+			out = append(out, e.pod)
+		}
+	}
+	return out
+}
+
+// all are the pods that have not been told to end.
+func (s *Store) all() []*v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*v1.Pod
+	for _, e := range s.pods {
+		if e.ended.IsZero() {
 			out = append(out, e.pod)
 		}
 	}

@@ -80,6 +80,8 @@ type SyncerConfig struct {
 	Status  StatusFunc
 	// Victim reports whether a pod that gives way still holds what it has.
 	Victim func(uid types.UID) bool
+	// Forget is told of pods of which nothing is left; may be nil.
+	Forget func(uid types.UID)
 	// LogsBy returns until when a container that failed may have a log that is not written to its end, which its
 	// status shows; zero for none. May be nil.
 	LogsBy func(uid types.UID) time.Time
@@ -129,6 +131,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	if held, res := s.held(ctx, pod); held {
 		return deadline.bound(res), nil
 	}
+	s.begin(ctx, pod)
 	if s.cfg.Probes != nil {
 		var previous *v1.PodStatus
 		s.cfg.Store.with(pod.UID, func(e *entry) { previous = e.status.DeepCopy() })
@@ -154,6 +157,15 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
 	}
 	return deadline.bound(res), err
+}
+
+// begin gives a pod that has none a first status: that it is here, and since when.
+func (s *Syncer) begin(ctx context.Context, pod *v1.Pod) {
+	known := false
+	s.cfg.Store.with(pod.UID, func(e *entry) { known = !e.status.StartTime.IsZero() })
+	if !known {
+		s.publishStatus(ctx, pod)
+	}
 }
 
 // awaitLogs lets a runtime write what a container said last: it tells of the end first.
@@ -263,6 +275,9 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 		return nil
 	}
 	s.cfg.Runtime.Forget(pod.UID)
+	if s.cfg.Forget != nil {
+		s.cfg.Forget(pod.UID)
+	}
 	if s.cfg.Statuses != nil {
 		s.cfg.Statuses.Forget(pod.UID)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
@@ -85,7 +86,7 @@ func newBench(t *testing.T) *bench {
 
 // status is a StatusFunc that says what the bench says.
 func (b *bench) status(StatusInput) (v1.PodStatus, trace.PodStatus) {
-	st, said := v1.PodStatus{Phase: v1.PodRunning}, trace.PodStatus{Phase: "Running", Total: 1}
+	st, said := v1.PodStatus{Phase: v1.PodRunning, StartTime: new(metav1.Now())}, trace.PodStatus{Phase: "Running", Total: 1}
 	if b.ready {
 		st.Conditions, said.Ready = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}, 1
 	}

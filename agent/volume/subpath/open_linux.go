@@ -71,8 +71,13 @@ func makeBeneath(base *os.File, rel string, mode os.FileMode) error {
 // makeIn makes one directory. What somebody else makes there at the same time is left as it is.
 func makeIn(parent *os.File, name string, mode os.FileMode) error {
 	bits := uint32(mode.Perm())
-	if mode&os.ModeSetgid != 0 {
-		bits |= unix.S_ISGID
+	for _, b := range []struct {
+		mode os.FileMode
+		bit  uint32
+	}{{os.ModeSetgid, unix.S_ISGID}, {os.ModeSetuid, unix.S_ISUID}, {os.ModeSticky, unix.S_ISVTX}} {
+		if mode&b.mode != 0 {
+			bits |= b.bit
+		}
 	}
 	if err := unix.Mkdirat(int(parent.Fd()), name, uint32(mode.Perm())); err != nil {
 		return &os.PathError{Op: "mkdir", Path: name, Err: err}
