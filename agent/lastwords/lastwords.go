@@ -95,6 +95,9 @@ func logEnd(path string) string {
 		lines = append(lines, line.String())
 		line.Reset()
 	}
+	if line.Len() > 0 { // the last line had no end
+		lines = append(lines, line.String())
+	}
 	out := strings.Join(lines[max(0, len(lines)-maxLogLines):], "")
 	return out[max(0, len(out)-maxLog):]
 }

@@ -25,6 +25,7 @@ func TestRead(t *testing.T) {
 	}
 	words, empty := file("words", "bye\n"), file("empty", "")
 	log := file("0.log", "2026-01-01T00:00:00Z stdout F one\n2026-01-01T00:00:00Z stderr P tw\n2026-01-01T00:00:00Z stderr F o\n")
+	open := file("open.log", "2026-01-01T00:00:00Z stdout F one\n2026-01-01T00:00:00Z stdout P DONE\n")
 	line := "2026-01-01T00:00:00Z stdout F " + strings.Repeat("x", 99) + "\n"
 	const onError = "FallbackToLogsOnError"
 	for _, c := range []struct {
@@ -36,6 +37,7 @@ func TestRead(t *testing.T) {
 		{"the runtime's message", observe.Container{Message: "oom"}, "oom"},
 		{"file", observe.Container{TerminationLog: words}, "bye\n"},
 		{"both", observe.Container{TerminationLog: words, Message: "oom"}, "oom: bye\n"},
+		{"a last line without end", observe.Container{LogPath: open, TerminationMessagePolicy: onError, ExitCode: 1}, "one\nDONE"},
 		{"file gone", observe.Container{TerminationLog: filepath.Join(dir, "gone")}, ""},
 		{"a link is not followed", observe.Container{TerminationLog: filepath.Join(dir, "link")}, "Error on reading termination log " + dir + "/link: not a file"},
 		{"the end of a long file", observe.Container{TerminationLog: file("long", strings.Repeat("a", 9)+strings.Repeat("b", maxFile))}, strings.Repeat("b", maxFile)},
