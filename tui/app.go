@@ -49,7 +49,7 @@ type app struct {
 
 // newApp returns the UI of a configuration.
 func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
-	look := views.Look{Theme: theme, Keys: keys.New("1", "2", "3", "4", "5", "6", "7", "9")}
+	look := views.Look{Theme: theme, Keys: keys.New("1", "2", "3", "4", "5", "6", "7", "9", "v", "t", "p")}
 	a := &app{
 		cfg: cfg, ctx: ctx, look: look, pump: p,
 		model: model.New(model.Options{}), history: views.NewHistory(), filters: map[views.Page]string{},
@@ -65,6 +65,9 @@ func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
 		{digit: "6", page: a.pod},
 		{digit: "7", page: a.step, quiet: cfg.Stepper == nil},
 		{digit: "9", page: views.NewLog(look)},
+		{digit: "v", page: views.NewVolumes(look)},
+		{digit: "t", page: views.NewStatus(look)},
+		{digit: "p", page: views.NewProbes(look)},
 	}
 	if cfg.Stepper != nil {
 		a.active = slices.IndexFunc(a.tabs, func(t tab) bool { return t.page == views.Page(a.step) })

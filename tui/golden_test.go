@@ -117,6 +117,15 @@ func (d *driver) play() *driver {
 	return d
 }
 
+// cluster gives the app the scripted session of a cluster's node.
+func (d *driver) cluster() *driver {
+	d.t.Helper()
+	d.app.apply([]chunk{{recs: tuitest.Cluster()}})
+	d.app.setNow()
+	d.app.refresh()
+	return d
+}
+
 // keys types keys, named as Bubble Tea names them, separated by spaces.
 func (d *driver) keys(names string) *driver {
 	d.t.Helper()
@@ -195,6 +204,30 @@ func TestGolden(t *testing.T) {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			bubble(t, name, func(t *testing.T) {
 				d := drive(t, Config{}, size[0], size[1]).play().keys(c.keys)
+				golden(t, name, d.screen())
+				within(t, d.screen(), size[0], size[1])
+			})
+		}
+	}
+}
+
+// TestGoldenCluster is TestGolden on a node of a cluster.
+func TestGoldenCluster(t *testing.T) {
+	for _, c := range []struct{ name, keys string }{
+		{"volumes", "v"},
+		{"volumes-detail", "v j j enter"},
+		{"volumes-filter", "v / a t t a c h enter"},
+		{"status", "t"},
+		{"status-requests", "t m"},
+		{"status-detail", "t enter"},
+		{"status-help", "t ?"},
+		{"probes", "p"},
+		{"pod-in-cluster", "t G enter esc p G enter"},
+	} {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			bubble(t, name, func(t *testing.T) {
+				d := drive(t, Config{}, size[0], size[1]).cluster().keys(c.keys)
 				golden(t, name, d.screen())
 				within(t, d.screen(), size[0], size[1])
 			})

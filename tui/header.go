@@ -14,6 +14,9 @@ import (
 // so. That none has come for long is no trouble: the loop is driven by events.
 const stuckLoop = time.Second
 
+// lostAPI is for how long the API server must have failed for the header to say so.
+const lostAPI = time.Second
+
 // status is what the header tells.
 type status struct {
 	node    model.Node
@@ -23,6 +26,7 @@ type status struct {
 	frozen  bool
 	waiting uint64 // records, while frozen
 	ended   string // why the stream ended; "" while it lives
+	api     model.API
 }
 
 // segment is a part of the header; the highest drop goes first when it is narrow.
@@ -88,6 +92,9 @@ func (s status) right(th *style.Theme) []segment {
 		loop, pleg,
 		{text: th.Meter(busy(rate)), tone: style.Dim, drop: 9},
 		{text: strconv.Itoa(rate) + " ev/s", drop: 7},
+	}
+	if d := s.now.Sub(s.api.Since); s.api.Failing > 0 && d >= lostAPI {
+		out = append(out, segment{text: "API failing " + style.Age(d), tone: style.Fail})
 	}
 	if n.Lost > 0 {
 		out = append(out, segment{text: "lost " + style.Count(n.Lost), tone: style.Slow})

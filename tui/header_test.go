@@ -29,6 +29,7 @@ func TestHeader(t *testing.T) {
 		{"simulated", 80, func(s *status) { s.node.Simulated = true }, "lab-1 · SIMULATED · containerd 2.4.2             loop ● 0.3s  PLEG evented  LIVE"},
 		{"degraded", 80, func(s *status) { s.node.State, s.node.Reason = "degraded", "runtime is down" }, "lab-1 · containerd 2.4.2 · degraded runtime is down            loop ● 0.3s  LIVE"},
 		{"stuck", 80, func(s *status) { s.turning = model.Loop{N: 7, Begin: now.Add(-12 * time.Second)} }, "lab-1 · containerd 2.4.2 · up 12m41s         loop busy 12.0s  PLEG evented  LIVE"},
+		{"no API", 80, func(s *status) { s.api = model.API{Failing: 3, Since: now.Add(-42 * time.Second)} }, "lab-1 · containerd 2.4.2      loop ● 0.3s  PLEG evented  API failing 42.0s  LIVE"},
 		{"unknown", 80, func(s *status) { s.node, s.rate = model.Node{}, 0 }, "kubeloupe - · - · up -                         loop -  PLEG -  ▯▯▯  0 ev/s  LIVE"},
 		{"ended", 80, func(s *status) { s.ended = "EOF" }, "lab-1 · containerd 2.4.2 · up 12m41s  loop ● 0.3s  PLEG evented  214 ev/s  ENDED"},
 		{"narrow", 12, func(s *status) { s.frozen, s.node.Simulated = true, true }, "FROZEN +0   "},

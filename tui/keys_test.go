@@ -56,12 +56,12 @@ func testKeysGoToViews(t *testing.T) {
 		d.want("▶" + tab.digit + " " + tab.page.Name())
 	}
 	d.keys("1 tab").want("▶2 Loop")
-	d.keys("shift+tab shift+tab").want("▶9 Log")
+	d.keys("shift+tab shift+tab").want("▶p Probes")
 	d.keys("tab").want("▶1 Overview")
 	d.wantNot("7 Step") // nothing is stepped
 	d.keys("6 tab").want("▶9 Log")
-	d.keys("tab")
-	d.keys("8").want("▶1 Overview") // there is no view 8
+	d.keys("tab").want("▶v Volumes")
+	d.keys("1 8").want("▶1 Overview") // there is no view 8
 	d.keys("3 5 esc").want("▶3 Workers")
 }
 
@@ -279,7 +279,7 @@ func testHelpListsTheKeysOfTheView(t *testing.T) {
 func TestEveryKeyOfHelpWorks(t *testing.T) { synctest.Test(t, testEveryKeyOfHelpWorks) }
 
 func testEveryKeyOfHelpWorks(t *testing.T) {
-	for _, at := range []string{"1", "2", "3", "4", "5", "6", "7", "9"} {
+	for _, at := range []string{"1", "2", "3", "4", "5", "6", "7", "9", "v", "t", "p"} {
 		d := drive(t, Config{Stepper: tuitest.NewSteps()}, 80, 24).play().keys(at)
 		for _, b := range append(d.app.top().Keys(), d.app.look.Keys.Global()...) {
 			for _, name := range b.Keys() {
@@ -349,7 +349,7 @@ func TestMouse(t *testing.T) { synctest.Test(t, testMouse) }
 
 func testMouse(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play()
-	d.want("▶1 Overview  2 Loop  3 Workers")
+	d.want("▶1 Overview 2 Loop 3 Workers")
 	d.send(tea.MouseClickMsg{X: 23, Y: 1, Button: tea.MouseLeft})
 	d.want("▶3 Workers")
 	d.send(tea.MouseClickMsg{X: 4, Y: bodyTop + 3, Button: tea.MouseLeft})
@@ -522,7 +522,7 @@ func testNothingThatWasNotCleaned(t *testing.T) {
 		d.app.apply([]chunk{{recs: recs}})
 		d.app.setNow()
 		d.app.refresh()
-		for _, keys := range []string{"1", "2", "2 enter", "3", "3 enter", "4", "4 enter", "4 esc m", "5", "5 enter", "6", "6 j enter", "9", "9 enter", "9 esc a", "9 a enter"} {
+		for _, keys := range []string{"1", "2", "2 enter", "3", "3 enter", "4", "4 enter", "4 esc m", "5", "5 enter", "6", "6 j enter", "9", "9 enter", "9 esc a", "9 a enter", "v", "v enter", "t", "t enter", "t esc m", "p", "p enter"} {
 			d.keys(keys)
 			d.send(tea.PasteMsg{Content: evil})
 			clean(t, keys, d.app.view())

@@ -75,7 +75,7 @@ func (a *app) status() status {
 	turning, _ := a.model.Iterating()
 	s := status{
 		turning: turning, node: a.model.Node(), now: a.now, rate: a.model.Rate(a.now),
-		frozen: a.backlog.frozen, waiting: a.backlog.came,
+		api: a.model.API(), frozen: a.backlog.frozen, waiting: a.backlog.came,
 	}
 	if a.ended != nil {
 		s.ended = a.ended.Error()

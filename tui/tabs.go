@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
-// tab is a view with the digit that names it.
+// tab is a view with the digit or letter that names it.
 type tab struct {
 	digit string
 	page  views.Page
@@ -22,12 +22,32 @@ type place struct{ from, to int }
 // drawn reports whether the i-th tab has a place in the line.
 func drawn(tabs []tab, i, active int) bool { return !tabs[i].quiet || i == active }
 
+// folding says which tabs are written without their names, for want of room.
+type folding int
+
+const (
+	foldNone    folding = iota
+	foldLetters         // those known by a letter
+	foldAll
+)
+
+// label is what is written for a tab; the one shown keeps its name.
+func (t tab) label(f folding, active bool) string {
+	if !active && (f == foldAll || f == foldLetters && (t.digit < "0" || t.digit > "9")) {
+		return t.digit
+	}
+	return t.digit + " " + t.page.Name()
+}
+
 // tabLine draws the names of the views, the one shown standing out.
 func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []place) {
 	const help = "? help"
-	gap := "  "
-	if tabsWidth(tabs, active, gap) > w {
+	gap, fold := "  ", foldNone
+	if tabsWidth(tabs, active, gap, fold) > w {
 		gap = " "
+	}
+	for fold < foldAll && tabsWidth(tabs, active, gap, fold) > w {
+		fold++
 	}
 	var b strings.Builder
 	x := 0
@@ -36,15 +56,14 @@ func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []
 			places = append(places, place{x, x})
 			continue
 		}
-		text := " " + t.digit + " " + t.page.Name()
+		label := t.label(fold, i == active)
+		lead, tone := " ", style.Dim
+		if i == active {
+			lead, tone = th.Glyphs.Mark, style.Strong // the mark is for those who see no tones
+		}
+		text := lead + label
 		if i > 0 {
 			text = gap[1:] + text
-		}
-		tone := style.Dim
-		if i == active {
-			// The mark is for those who see no tones.
-			text = strings.TrimSuffix(text, " "+t.digit+" "+t.page.Name()) + th.Glyphs.Mark + t.digit + " " + t.page.Name()
-			tone = style.Strong
 		}
 		b.WriteString(th.Paint(tone, text))
 		places = append(places, place{x, x + style.Width(text)})
@@ -56,13 +75,12 @@ func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []
 	return b.String(), places
 }
 
-func tabsWidth(tabs []tab, active int, gap string) int {
+func tabsWidth(tabs []tab, active int, gap string, fold folding) int {
 	n := 0
 	for i, t := range tabs {
-		if !drawn(tabs, i, active) {
-			continue
+		if drawn(tabs, i, active) {
+			n += len(gap) + style.Width(t.label(fold, i == active))
 		}
-		n += len(gap) + len(t.digit) + 1 + style.Width(t.page.Name())
 	}
 	return n
 }

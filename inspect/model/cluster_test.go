@@ -30,7 +30,7 @@ func TestVolumes(t *testing.T) {
 		t.Fatalf("volumes %+v", vs)
 	}
 	v := vs[0]
-	if v.State() != "mounting" || len(v.Waits) != 1 || v.Waits[0].For != trace.WaitLock || v.Progress == nil || v.Progress.Files != 10 {
+	if v.State() != "waiting" || len(v.Waits) != 1 || v.Waits[0].For != trace.WaitLock || v.Progress == nil || v.Progress.Files != 10 {
 		t.Errorf("while it is set up: %s %+v", v.State(), v)
 	}
 	if diff := cmp.Diff([]WaitTotal{{trace.WaitAttach, 1, 10 * ms}}, v.Waited); diff != "" {

@@ -105,7 +105,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		}
 		s.Ready, s.ToReady = r.At(), e.Since
 		m.began(p, r, e)
-		p.recording = p.recording && p.written != nil && !waterfall.SaysReady(&p.written.Good.StatusPatch) // until the API has it
+		p.recording = p.recording && p.untold()
 		m.starts.each(func(o *Start) {
 			if o.Pod == p.Key {
 				o.Ready, o.ToReady = s.Ready, s.ToReady
@@ -240,6 +240,14 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 		m.makeRoom()
 	}
 	p.recs = append(p.recs, kept)
+}
+
+// untold reports whether the API is to be told of a pod that is ready, and has not been.
+func (p *pod) untold() bool {
+	if p.written == nil {
+		return p.Start.Source == "api"
+	}
+	return !waterfall.SaysReady(&p.written.Good.StatusPatch)
 }
 
 // onWayToAPI reports whether an event tells how the status of a pod that is ready gets into the API,

@@ -58,6 +58,8 @@ type VolumeCall struct {
 // State is a volume's state in one word, for lists.
 func (v *Volume) State() string {
 	switch {
+	case v.Running && len(v.Waits) > 0:
+		return "waiting"
 	case v.Running && v.Op == "teardown":
 		return "unmounting"
 	case v.Running && v.Mounted:

@@ -25,7 +25,7 @@ func SaysReady(e *trace.StatusPatch) bool {
 
 // inAPI finds the write that told the API that the pod is ready, and when that worked; -1 while it did not.
 func (w *Waterfall) inAPI(own []trace.Record) {
-	w.Told = -1
+	w.Told, w.hasAPI = -1, w.Source == "api"
 	begun := map[trace.SpanID]int64{}
 	for i := range own {
 		r := &own[i]

@@ -15,7 +15,7 @@ type Map struct {
 	Help, Redraw, Quit                      key.Binding
 }
 
-// New returns the key map. views are the digits that name a view.
+// New returns the key map. views are the digits and letters that name a view.
 func New(views ...string) Map {
 	return Map{
 		Up:       Bind("↑ k", "up", "up", "k"),
@@ -30,7 +30,7 @@ func New(views ...string) Map {
 		Sort:     Bind("s", "sort by the next column", "s"),
 		Freeze:   Bind("Space", "freeze; the stream goes on and is counted", "space", " "),
 		Export:   Bind("e", "write what is on screen to a file", "e"),
-		Views:    Bind("1-9", "go to a view", views...),
+		Views:    Bind("1-9 vtp", "go to a view", views...),
 		NextView: Bind("Tab", "next view", "tab"),
 		PrevView: Bind("S-Tab", "previous view", "shift+tab"),
 		Help:     Bind("?", "this help", "?"),

@@ -146,9 +146,9 @@ func (p *Step) Keys() []key.Binding {
 	return append([]key.Binding{p.keys.next, p.keys.cont, p.keys.brk, p.keys.print, p.keys.quit, p.keys.leave}, p.Look.Keys.Moving()...)
 }
 
-// Takes implements KeyTaker: here q cleans up first.
+// Takes implements KeyTaker: here q cleans up first, and p prints.
 func (p *Step) Takes(msg tea.KeyPressMsg) bool {
-	return p.stepper != nil && !p.over && key.Matches(msg, p.keys.quit)
+	return p.stepper != nil && !p.over && key.Matches(msg, p.keys.quit, p.keys.print)
 }
 
 // Hints are the keys of this page worth a reminder.

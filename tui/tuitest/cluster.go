@@ -1,0 +1,145 @@
+package tuitest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Cluster is a node of a cluster: pods with volumes, probes and statuses in the API. At the end the API server does
+// not answer, one pod waits for a volume to be attached, one volume changes hands and one cannot be mounted.
+func Cluster() []trace.Record {
+	s := &Script{}
+	s.Point(0, Span{}, &trace.Agent{State: "starting", Node: "lab-1", Version: "0.1.0", PID: 4711})
+	s.Point(40*ms, Span{}, &trace.Agent{
+		State: "ready", Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2", Endpoint: "unix:///run/containerd/containerd.sock",
+	})
+	s.Point(41*ms, Span{}, &trace.PLEGMode{Mode: "evented", Reason: "the runtime streams container events"})
+	n := &nodeScript{Script: s}
+	n.server()
+	for i := range 4 {
+		n.member(fmt.Sprintf("web-%02d", i), time.Duration(i+1)*time.Second)
+	}
+	n.attaching(60 * time.Second)
+	n.chowning(70 * time.Second)
+	n.unmountable(50 * time.Second)
+	return s.Records()
+}
+
+// request adds one to the API server.
+func (n *nodeScript) request(from, to time.Duration, parent Span, e trace.APICall) {
+	begin := e
+	begin.Code, begin.Err = 0, ""
+	sp := n.Begin(from, parent, &begin)
+	n.End(to, sp, &e)
+}
+
+// server is what the node itself has to do with the API server.
+func (n *nodeScript) server() {
+	n.request(10*ms, 20*ms, Span{}, trace.APICall{Client: "main", Verb: "watch", Resource: "pods", Code: 200})
+	n.request(11*ms, 24*ms, Span{}, trace.APICall{Client: "main", Verb: "watch", Resource: "nodes", Name: "lab-1", Code: 200})
+	reg := n.Begin(30*ms, Span{}, &trace.NodeStatus{Op: "register", Cause: "start"})
+	n.request(30*ms, 45*ms, reg, trace.APICall{Client: "main", Verb: "create", Resource: "nodes", Code: 201})
+	n.End(45*ms, reg, &trace.NodeStatus{Op: "register", Cause: "start", Changed: []string{"labels", "capacity"}})
+	st := n.Begin(400*ms, Span{}, &trace.NodeStatus{Op: "patch", Cause: "change"})
+	n.End(409*ms, st, &trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []string{"Ready False → True"}})
+	for at := time.Second; at < 62*time.Second; at += 10 * time.Second {
+		n.request(at, at+4*ms, Span{}, trace.APICall{Client: "heartbeat", Verb: "update", Resource: "leases", Namespace: "kube-node-lease", Name: "lab-1", Code: 200})
+	}
+	n.request(70*time.Second, 71*time.Second, Span{}, trace.APICall{
+		Client: "heartbeat", Verb: "update", Resource: "leases", Namespace: "kube-node-lease", Name: "lab-1", Err: "dial tcp 10.0.0.1:6443: connection refused",
+	})
+}
+
+// member is a pod with two volumes and a readiness probe; of the first one, the probe fails in the end and the API does not hear of it.
+func (n *nodeScript) member(name string, at time.Duration) {
+	key := n.key("shop", name)
+	of := Span{}.Of(key)
+	n.Point(at, of, &trace.Milestone{Name: "seen", Source: "api", Spec: &trace.PodSpec{
+		Containers: []trace.ContainerSpec{{Name: "web", Image: "web:1"}}, Volumes: []string{"config", "token"}, QoS: "Burstable",
+	}})
+	act := n.Begin(at+ms, of, &trace.Action{ID: "volumes", Verb: "volumes"})
+	for i, v := range []trace.Volume{
+		{Op: "setup", Name: "config", Plugin: "kubernetes.io/configmap", Path: "/var/lib/kubelet/pods/x/volumes/config"},
+		{Op: "setup", Name: "token", Plugin: "kubernetes.io/projected", Path: "/var/lib/kubelet/pods/x/volumes/token"},
+	} {
+		sp := n.Begin(at+ms, act, &v)
+		n.Both(at+2*ms, at+time.Duration(20+20*i)*ms, sp, &trace.Wait{For: trace.WaitObject, On: "configmap shop/" + v.Name})
+		n.End(at+time.Duration(22+20*i)*ms, sp, &v)
+	}
+	n.End(at+42*ms, act, &trace.Action{ID: "volumes", Verb: "volumes"})
+	n.Point(at+200*ms, of, &trace.Milestone{Name: "started", Since: 200 * ms})
+	n.attempt(at+201*ms, of, "failure", 1)
+	n.Both(at+204*ms, at+300*ms, of, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of web", Detail: "the next attempt is in 96ms"})
+	n.attempt(at+300*ms, of, "success", 1)
+	n.Point(at+303*ms, of, &trace.Milestone{Name: "ready", Since: 303 * ms})
+	n.Point(at+303*ms, of, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, IP: fmt.Sprintf("10.88.0.%d", n.uids)})
+	e := trace.StatusPatch{
+		Op: "patch", Version: 3, Changed: []string{"phase Pending → Running", "Ready False (ContainersNotReady) → True"},
+		Patch: `{"metadata":{"uid":"x"},"status":{"phase":"Running"}}`, Bytes: 54, Age: ms,
+	}
+	sp := n.Begin(at+304*ms, of, &e)
+	n.request(at+304*ms, at+312*ms, sp, trace.APICall{Client: "main", Verb: "patch", Resource: "pods/status", Namespace: "shop", Name: name, Code: 200})
+	end := e
+	end.Age = 9 * ms
+	n.End(at+312*ms, sp, &end)
+	if name == "web-00" {
+		n.sick(of)
+	}
+}
+
+func (n *nodeScript) attempt(at time.Duration, of Span, result string, run int) {
+	e := trace.ProbeAttempt{Container: "web", Probe: "readiness", How: "httpGet"}
+	sp := n.Begin(at, of, &e)
+	end := e
+	end.Result, end.State, end.Count, end.Threshold = result, result, run, 1
+	if result == "failure" {
+		end.Output = "HTTP probe failed with statuscode: 503"
+	}
+	n.End(at+3*ms, sp, &end)
+}
+
+func (n *nodeScript) sick(of Span) {
+	n.attempt(72*time.Second, of, "failure", 3)
+	n.Begin(72*time.Second+3*ms, of, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of web", Detail: "the next attempt is in 9.997s"})
+	n.Point(72*time.Second+4*ms, of, &trace.PodStatus{Phase: "Running", Ready: 0, Total: 1})
+	e := trace.StatusPatch{Op: "patch", Version: 4, Changed: []string{"Ready True → False (ContainersNotReady)"}, Bytes: 180, Age: ms}
+	sp := n.Begin(72*time.Second+5*ms, of, &e)
+	e.Err, e.Age = "dial tcp 10.0.0.1:6443: connection refused", 9*ms
+	n.request(72*time.Second+5*ms, 72*time.Second+13*ms, sp, trace.APICall{Client: "main", Verb: "patch", Resource: "pods/status", Namespace: "shop", Name: "web-00", Err: e.Err})
+	n.End(72*time.Second+13*ms, sp, &e)
+	n.Begin(72*time.Second+13*ms, of, &trace.Wait{For: trace.WaitBackoff, On: "the API server, to take statuses", Detail: "2 tries failed, next in 4s"})
+}
+
+// starting adds a pod whose volumes are not set up; their parent is returned.
+func (n *nodeScript) starting(name string, at time.Duration) Span {
+	of := Span{}.Of(n.key("shop", name))
+	n.Point(at, of, &trace.Milestone{Name: "seen", Source: "api", Spec: &trace.PodSpec{
+		Containers: []trace.ContainerSpec{{Name: "db", Image: "db:1"}}, Volumes: []string{"data"},
+	}})
+	return n.Begin(at+ms, of, &trace.Action{ID: "volumes", Verb: "volumes"})
+}
+
+func (n *nodeScript) attaching(at time.Duration) {
+	act := n.starting("db-0", at)
+	v := n.Begin(at+2*ms, act, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi"})
+	n.Begin(at+3*ms, v, &trace.Wait{For: trace.WaitAttach, On: "volume pvc-7", Detail: "hostpath.csi.k8s.io has to attach vol-7"})
+}
+
+func (n *nodeScript) chowning(at time.Duration) {
+	act := n.starting("db-1", at)
+	v := n.Begin(at+2*ms, act, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi"})
+	for i, m := range []string{"NodeStageVolume", "NodePublishVolume"} {
+		n.Both(at+time.Duration(3+i*100)*ms, at+time.Duration(90+i*100)*ms, v, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: m, Volume: "vol-8", Code: "OK"})
+	}
+	n.Point(at+1200*ms, v, &trace.VolumeProgress{Op: "fsgroup", Path: "/p", Files: 4100, PerSecond: 4100})
+	n.Point(at+2200*ms, v, &trace.VolumeProgress{Op: "fsgroup", Path: "/p", Files: 9200, PerSecond: 5100})
+}
+
+func (n *nodeScript) unmountable(at time.Duration) {
+	act := n.starting("db-2", at)
+	v := n.Begin(at+2*ms, act, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi"})
+	n.Both(at+3*ms, at+90*ms, v, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: "NodeStageVolume", Volume: "vol-9", Code: "Internal", Err: "no such device"})
+	n.End(at+91*ms, v, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi", Err: "stage vol-9: no such device"})
+}

@@ -1,0 +1,117 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/table"
+)
+
+// Probes shows the probes of all containers, those that say no first.
+type Probes struct {
+	list[model.Probe]
+	now time.Time
+}
+
+// NewProbes returns the page.
+func NewProbes(look Look) *Probes {
+	p := &Probes{list: list[model.Probe]{Look: look}}
+	p.tbl = table.New(table.Config[model.Probe]{
+		Theme: look.Theme, Columns: p.columns(),
+		ID: func(r model.Probe) string { return r.Pod.String() + r.Pod.UID + "/" + r.Container + "/" + r.Kind },
+		Text: func(r model.Probe) string {
+			return r.Pod.String() + " " + r.Container + " " + r.Kind + " " + r.How + " " + r.State + " " + r.Output
+		},
+		Empty: "no probe seen yet",
+	})
+	p.open = func(r model.Probe) tea.Cmd { return send(OpenPod{r.Pod}) }
+	return p
+}
+
+// Name implements Page.
+func (*Probes) Name() string { return "Probes" }
+
+// Refresh implements Page.
+func (p *Probes) Refresh(f Frame) {
+	p.now = f.Now
+	rows := f.Model.Probes()
+	slices.SortStableFunc(rows, func(a, b model.Probe) int { return cmp.Compare(probeUrgency(&a), probeUrgency(&b)) })
+	p.tbl.SetRows(rows)
+}
+
+func probeUrgency(r *model.Probe) int {
+	switch {
+	case r.State == "failure" || failing(r):
+		return 0
+	case r.State != "success":
+		return 1
+	}
+	return 2
+}
+
+// failing reports whether the last attempt failed.
+func failing(r *model.Probe) bool { return r.Result == "failure" || r.Result == "error" }
+
+func (p *Probes) columns() []table.Column[model.Probe] {
+	th := p.Theme
+	return []table.Column[model.Probe]{
+		text("pod", 16, 2, 0, func(r model.Probe) string { return th.Clean(r.Pod.String()) }),
+		text("container", 9, 1, 1, func(r model.Probe) string { return th.Clean(r.Container) }),
+		text("probe", 9, 0, 0, func(r model.Probe) string { return th.Clean(r.Kind) }),
+		text("how", 9, 0, 5, func(r model.Probe) string { return th.Clean(r.How) }),
+		toned(text("says", 8, 0, 0, func(r model.Probe) string { return th.Clean(says(&r)) }), func(r model.Probe) style.Tone {
+			return toneIf(r.State == "failure" || failing(&r), style.Fail)
+		}),
+		text("run", 5, 0, 2, run),
+		number("tries", 5, 6, func(r model.Probe) int64 { return int64(r.Attempts) }, count),
+		oddity("failed", 6, 3, style.Slow, func(r model.Probe) int64 { return int64(r.Failures) }),
+		duration("took", 4, time.Second, func(r model.Probe) time.Duration { return r.Dur }),
+		{Title: "last", Width: style.DurWidth, Right: true, Cell: p.last},
+		{Title: "next", Width: style.DurWidth, Right: true, Drop: 7, Cell: p.next},
+		text("output", 8, 3, 0, func(r model.Probe) string { return th.Clean(r.Output) }),
+	}
+}
+
+// says is what a probe says of its container, in words that views have room for.
+func says(r *model.Probe) string {
+	switch {
+	case r.State == "success" && failing(r):
+		return "yes, yet"
+	case r.State == "success":
+		return "yes"
+	case r.State == "failure":
+		return "no"
+	}
+	return r.State
+}
+
+// run is how many attempts in a row had the last result, of those that count.
+func run(r model.Probe) string {
+	if r.Threshold == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", min(r.Count, 999), r.Threshold)
+}
+
+func (p *Probes) last(r model.Probe) table.Cell {
+	switch {
+	case r.Running:
+		return table.Cell{Text: "now"}
+	case r.At.IsZero():
+		return table.Cell{Text: style.Unknown, Tone: style.Dim}
+	}
+	return table.Cell{Text: style.Age(p.now.Sub(r.At))}
+}
+
+func (p *Probes) next(r model.Probe) table.Cell {
+	if d := r.Next.Sub(p.now); !r.Next.IsZero() && d > 0 {
+		return table.Cell{Text: style.Age(d)}
+	}
+	return table.Cell{Text: style.Unknown, Tone: style.Dim}
+}

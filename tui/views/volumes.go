@@ -1,0 +1,171 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/table"
+)
+
+// slowVolume is from when on setting up a volume counts as slow.
+const slowVolume = time.Second
+
+// Volumes shows the volumes of all pods, those that failed or are being worked on first.
+type Volumes struct {
+	list[model.Volume]
+	now time.Time
+}
+
+// NewVolumes returns the page.
+func NewVolumes(look Look) *Volumes {
+	p := &Volumes{list: list[model.Volume]{Look: look}}
+	p.tbl = table.New(table.Config[model.Volume]{
+		Theme: look.Theme, Columns: p.columns(),
+		ID: func(v model.Volume) string { return v.Pod.String() + v.Pod.UID + "/" + v.Name },
+		Text: func(v model.Volume) string {
+			return v.Pod.String() + " " + v.Name + " " + v.Plugin + " " + v.State() + " " + p.doing(v)
+		},
+		Empty: "no volume seen yet",
+	})
+	p.open = p.details
+	return p
+}
+
+// Name implements Page.
+func (*Volumes) Name() string { return "Volumes" }
+
+// Refresh implements Page.
+func (p *Volumes) Refresh(f Frame) {
+	p.now = f.Now
+	rows := f.Model.Volumes()
+	slices.SortStableFunc(rows, func(a, b model.Volume) int { return cmp.Compare(volumeUrgency(&a), volumeUrgency(&b)) })
+	p.tbl.SetRows(rows)
+}
+
+func volumeUrgency(v *model.Volume) int {
+	switch {
+	case v.Err != "" && !v.Running:
+		return 0
+	case v.Running, len(v.Waits) > 0:
+		return 1
+	case v.Mounted || v.Torn:
+		return 3
+	}
+	return 2
+}
+
+func (p *Volumes) columns() []table.Column[model.Volume] {
+	th := p.Theme
+	return []table.Column[model.Volume]{
+		text("pod", 18, 3, 0, func(v model.Volume) string { return th.Clean(v.Pod.String()) }),
+		text("volume", 12, 1, 0, func(v model.Volume) string { return th.Clean(v.Name) }),
+		text("plugin", 10, 0, 2, func(v model.Volume) string { return th.Clean(strings.TrimPrefix(v.Plugin, "kubernetes.io/")) }),
+		toned(text("state", 10, 0, 0, func(v model.Volume) string { return th.Clean(v.State()) }), volumeTone),
+		duration("took", 0, slowVolume, p.took),
+		oddity("errs", 4, 3, style.Fail, func(v model.Volume) int64 { return int64(v.Errors) }),
+		duration("waited", 4, slowVolume, func(v model.Volume) time.Duration { return waited(v.Waited) }),
+		toned(text("doing", 14, 3, 0, p.doing), func(v model.Volume) style.Tone { return toneIf(v.Err != "" && !v.Running, style.Fail) }),
+	}
+}
+
+func volumeTone(v model.Volume) style.Tone {
+	switch v.State() {
+	case "failed":
+		return style.Fail
+	case "waiting":
+		return style.Slow
+	case "unmounted", "pending":
+		return style.Dim
+	}
+	return style.Plain
+}
+
+// took is how long the operation under way has run, else how long the last setup took.
+func (p *Volumes) took(v model.Volume) time.Duration {
+	if v.Running {
+		return max(p.now.Sub(v.Since), 1)
+	}
+	return cmp.Or(v.Setup, v.Dur)
+}
+
+func waited(of []model.WaitTotal) (sum time.Duration) {
+	for _, t := range of {
+		sum += t.Dur
+	}
+	return sum
+}
+
+// doing says what goes on with a volume, or what went wrong.
+func (p *Volumes) doing(v model.Volume) string {
+	switch {
+	case len(v.Waits) > 0:
+		return p.Theme.Clean(waitText(&v.Waits[0]))
+	case v.Running && v.Progress != nil && !v.Progress.Done:
+		return fmt.Sprintf("%s %s files, %s/s", v.Progress.Op, style.Count(v.Progress.Files), style.Count(v.Progress.PerSecond))
+	case v.Running:
+		if n := len(v.Calls); n > 0 && v.Calls[n-1].Running {
+			return p.Theme.Clean(v.Calls[n-1].Method + " of " + v.Calls[n-1].Driver)
+		}
+		return p.Theme.Clean(v.Op)
+	case v.Err != "":
+		return p.Theme.Clean(v.Err)
+	case v.Refreshes > 0:
+		return fmt.Sprintf("refreshed %s times", style.Count(v.Refreshes))
+	}
+	return ""
+}
+
+// waitText says what is waited for: the kind, what, figures.
+func waitText(w *model.Wait) string {
+	s := "wait " + string(w.For) + " " + w.On
+	if strings.Contains(" "+w.On+" ", " "+string(w.For)+" ") {
+		s = "wait " + w.On
+	}
+	if w.Detail != "" {
+		s += ": " + w.Detail
+	}
+	return s
+}
+
+// details opens all that is known of a volume.
+func (p *Volumes) details(v model.Volume) tea.Cmd {
+	th := p.Theme
+	f := facts{th: th}
+	f.add("pod", v.Pod.String(), style.Plain)
+	f.add("plugin", v.Plugin, style.Plain)
+	f.add("path", v.Path, style.Plain)
+	f.add("state", v.State(), volumeTone(v))
+	f.add("last", strings.TrimSpace(v.Op+" "+style.Clock(v.Since)), style.Plain)
+	f.add("took", style.Known(p.took(v)), toneIf(p.took(v) >= slowVolume, style.Slow))
+	f.add("errors", style.Count(v.Errors), toneIf(v.Errors > 0, style.Fail))
+	for _, l := range Wrap(th.Clean(v.Err), 100) {
+		f.add("error", l, style.Fail)
+	}
+	if g := v.Progress; g != nil {
+		f.add(g.Op, fmt.Sprintf("%s files at %s", style.Count(g.Files), style.Clock(v.ProgressAt)), style.Plain)
+	}
+	f.waits(v.Waits, v.Waited, p.now)
+	if len(v.Calls) > 0 {
+		f.head("calls to the CSI driver")
+	}
+	for _, c := range v.Calls {
+		took, tone := style.Dur(c.Dur), style.Plain
+		if c.Running {
+			took = "open"
+		}
+		text := c.Method + " " + c.Code
+		if e := trace.Failure(&c.CSICall); e != "" {
+			text, tone = text+" "+e, style.Fail
+		}
+		f.lines = append(f.lines, Text{Line: style.Clock(c.Begin) + " " + th.Right(took, style.DurWidth) + "  " + th.Clean(text+"  "+c.Driver+" "+c.Volume), Tone: tone})
+	}
+	return send(Open{NewPager(p.Look, "volume", th.Clean(v.Pod.String()+"  volume "+v.Name), f.lines)})
+}
