@@ -36,7 +36,7 @@ type cluster struct {
 
 // statusSettle is how long a change waits that is neither of the phase nor of readiness: a pod that starts at once is
 // told about once.
-const statusSettle = 100 * time.Millisecond
+const statusSettle = 250 * time.Millisecond
 
 // alone reports whether there is no API server.
 func (c *cluster) alone() bool { return c.clients == nil }

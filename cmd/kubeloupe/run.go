@@ -76,7 +76,7 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 
 	var wg sync.WaitGroup
 	wg.Go(func() { n.metrics.run(showCtx, n.bus) })
-	wg.Go(func() { trimWhenUp(showCtx, n.agent.Ready()) })
+	wg.Go(func() { keepTrim(showCtx, n.agent.Ready()) })
 	shown := make(chan error, 1)
 	wg.Go(func() {
 		err := show(showCtx)
@@ -95,19 +95,25 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 	return userMends(err)
 }
 
-// trimAfter is how long after the start what only that needed is given back.
-const trimAfter = 10 * time.Second
+// trimEvery is how often what only the start, or a busy time, needed of memory is given back; first sooner.
+const (
+	trimFirst = 10 * time.Second
+	trimEvery = time.Minute
+)
 
-func trimWhenUp(ctx context.Context, ready <-chan struct{}) {
+func keepTrim(ctx context.Context, ready <-chan struct{}) {
 	select {
 	case <-ctx.Done():
 		return
 	case <-ready:
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(trimAfter):
-		trimMemory()
+	for wait := trimFirst; ; wait = trimEvery {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+			trimMemory()
+		}
 	}
 }
 
