@@ -24,6 +24,8 @@ type direct struct {
 	runtime runtimeapi.RuntimeServiceClient
 	image   runtimeapi.ImageServiceClient
 	node    criconfig.Node
+	// events are what the runtime tells; see listen.
+	events *events
 }
 
 func newDirect(l *lab.Lab) (*direct, error) {
@@ -44,7 +46,10 @@ func newDirect(l *lab.Lab) (*direct, error) {
 type made struct {
 	pod        *v1.Pod
 	sandbox    string
+	config     *runtimeapi.PodSandboxConfig
+	volumes    map[string]criconfig.Volume
 	containers []string
+	attempt    int
 }
 
 // start makes a pod: RunPodSandbox, then (pull,) create and start of each container. The requests are
@@ -67,34 +72,47 @@ func (d *direct) start(ctx context.Context, pod *v1.Pod, pull bool) (*made, erro
 	if err != nil {
 		return nil, err
 	}
-	m := &made{pod: pod, sandbox: sb.GetPodSandboxId()}
+	m := &made{pod: pod, sandbox: sb.GetPodSandboxId(), config: sc, volumes: volumes}
+	for i := range pod.Spec.InitContainers {
+		if err := d.container(ctx, m, &pod.Spec.InitContainers[i], pull); err != nil {
+			return m, err
+		}
+		if _, err := d.events.awaitStopped(ctx, pod.Name, i+1); err != nil {
+			return m, err
+		}
+	}
 	for i := range pod.Spec.Containers {
-		c := &pod.Spec.Containers[i]
-		if pull {
-			if _, err := d.image.PullImage(ctx, &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: c.Image}}); err != nil {
-				return m, err
-			}
-		}
-		files, err := d.files(pod)
-		if err != nil {
-			return m, err
-		}
-		cc, err := criconfig.Container(pod, c, d.node, criconfig.ContainerInput{
-			ImageRef: c.Image, Volumes: volumes, HostsFile: files.hosts, TerminationLog: files.words,
-		})
-		if err != nil {
-			return m, err
-		}
-		made, err := d.runtime.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{PodSandboxId: m.sandbox, Config: cc, SandboxConfig: sc})
-		if err != nil {
-			return m, err
-		}
-		m.containers = append(m.containers, made.GetContainerId())
-		if _, err := d.runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: made.GetContainerId()}); err != nil {
+		if err := d.container(ctx, m, &pod.Spec.Containers[i], pull); err != nil {
 			return m, err
 		}
 	}
 	return m, nil
+}
+
+// container (pulls,) creates and starts one container.
+func (d *direct) container(ctx context.Context, m *made, c *v1.Container, pull bool) error {
+	if pull {
+		if _, err := d.image.PullImage(ctx, &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: c.Image}}); err != nil {
+			return err
+		}
+	}
+	files, err := d.files(m.pod)
+	if err != nil {
+		return err
+	}
+	cc, err := criconfig.Container(m.pod, c, d.node, criconfig.ContainerInput{
+		RestartCount: m.attempt, ImageRef: c.Image, Volumes: m.volumes, HostsFile: files.hosts, TerminationLog: files.words,
+	})
+	if err != nil {
+		return err
+	}
+	made, err := d.runtime.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{PodSandboxId: m.sandbox, Config: cc, SandboxConfig: m.config})
+	if err != nil {
+		return err
+	}
+	m.containers = append(m.containers, made.GetContainerId())
+	_, err = d.runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: made.GetContainerId()})
+	return err
 }
 
 // files are what every container has mounted.

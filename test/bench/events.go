@@ -13,6 +13,7 @@ import (
 type events struct {
 	mu      sync.Mutex
 	started map[string]map[string]time.Time // pod → container id → when
+	stopped map[string]map[string]time.Time // the same of the end
 	gone    map[string]time.Time            // pod → when its sandbox was deleted
 	pods    map[string]string               // sandbox id → pod
 	news    chan struct{}
@@ -24,7 +25,8 @@ func listen(ctx context.Context, d *direct) (*events, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &events{started: map[string]map[string]time.Time{}, gone: map[string]time.Time{}, pods: map[string]string{}, news: make(chan struct{})}
+	e := &events{started: map[string]map[string]time.Time{}, stopped: map[string]map[string]time.Time{}, gone: map[string]time.Time{}, pods: map[string]string{}, news: make(chan struct{})}
+	d.events = e
 	go func() {
 		for {
 			ev, err := stream.Recv()
@@ -52,10 +54,12 @@ func (e *events) take(ev *runtimeapi.ContainerEventResponse, now time.Time) {
 			return
 		}
 		pod = ev.GetPodSandboxStatus().GetMetadata().GetName()
-		if e.started[pod] == nil {
-			e.started[pod] = map[string]time.Time{}
+		note(e.started, pod, id, now)
+	case runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT:
+		if isSandbox {
+			return
 		}
-		e.started[pod][id] = now
+		note(e.stopped, ev.GetPodSandboxStatus().GetMetadata().GetName(), id, now)
 	case runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT:
 		if !isSandbox {
 			return
@@ -68,17 +72,31 @@ func (e *events) take(ev *runtimeapi.ContainerEventResponse, now time.Time) {
 	e.news = make(chan struct{})
 }
 
+func note(of map[string]map[string]time.Time, pod, id string, now time.Time) {
+	if of[pod] == nil {
+		of[pod] = map[string]time.Time{}
+	}
+	of[pod][id] = now
+}
+
 // awaitStarted returns when n containers of the pod had started.
 func (e *events) awaitStarted(ctx context.Context, pod string, n int) (time.Time, error) {
-	return e.await(ctx, "start of "+pod, func() (time.Time, bool) {
-		var last time.Time
-		for _, t := range e.started[pod] {
-			if t.After(last) {
-				last = t
-			}
+	return e.await(ctx, "start of "+pod, func() (time.Time, bool) { return latest(e.started[pod]), len(e.started[pod]) >= n })
+}
+
+// awaitStopped returns when n containers of the pod had ended.
+func (e *events) awaitStopped(ctx context.Context, pod string, n int) (time.Time, error) {
+	return e.await(ctx, "end of containers of "+pod, func() (time.Time, bool) { return latest(e.stopped[pod]), len(e.stopped[pod]) >= n })
+}
+
+func latest(times map[string]time.Time) time.Time {
+	var last time.Time
+	for _, t := range times {
+		if t.After(last) {
+			last = t
 		}
-		return last, len(e.started[pod]) >= n
-	})
+	}
+	return last
 }
 
 // awaitGone returns when the pod's sandbox was deleted.

@@ -12,8 +12,12 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.rows, "rows", "", "comma-separated rows, all unless given: "+strings.Join(rowNames(), ","))
-	flag.IntVar(&o.n, "n", 15, "samples of a single pod on each side; bursts take a third, at least 3, for each width of the floor")
+	var standalone bool
+	flag.BoolVar(&standalone, "standalone", false, "measure an agent without a cluster against the floor")
+	flag.StringVar(&o.rows, "rows", "", "comma-separated rows, all unless given: "+strings.Join(clusterRowNames(), ",")+"; -standalone: "+strings.Join(rowNames(), ","))
+	flag.IntVar(&o.n, "n", 15, "samples of a single pod on each side; bursts take one in each round, or with -standalone a third, at least 3, for each width of the floor")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each agent is measured in turn, in a cluster")
+	flag.StringVar(&o.dir, "dir", "", "directory of a lab with a cluster: used, and left up; else one is made and removed")
 	flag.StringVar(&o.bin, "bin", "bin/kubeloupe", "the agent")
 	flag.DurationVar(&o.idle, "idle", defaultIdle, "how long idle use is measured")
 	flag.IntVar(&o.slots, "slots", 0, "the agent's --runtime-slots")
@@ -24,7 +28,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	measure := runCluster
+	if standalone {
+		measure = run
+	}
+	if err := measure(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1) //nolint:gocritic // nothing is deferred but the signal
 	}

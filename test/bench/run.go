@@ -21,6 +21,9 @@ type options struct {
 	bin   string
 	idle  time.Duration
 	slots int
+	// rounds and dir are of runs in a cluster.
+	rounds int
+	dir    string
 }
 
 // side is a lab and what is heard of it.

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+// columns of the table.
+const floorColumn = "floor"
+
+// line is a line of the table, with the samples of each column.
+type line struct {
+	title string
+	unit  string
+	// reach says whether kubeloupe's value is good, and what would be.
+	reach func(floor, upstream, ours float64) (bool, string)
+	// part says that it is a part of another line, and need not be compared with upstream's.
+	part bool
+	// floors are the samples of floors that compete, by width: the best counts.
+	floors  map[int][]float64
+	samples map[string][]float64
+}
+
+// table is made line by line, in the order of first use.
+type table struct{ lines []*line }
+
+func (t *table) line(title, unit string, reach func(floor, upstream, ours float64) (bool, string)) *line {
+	if i := slices.IndexFunc(t.lines, func(l *line) bool { return l.title == title }); i >= 0 {
+		return t.lines[i]
+	}
+	l := &line{title: title, unit: unit, reach: reach, floors: map[int][]float64{}, samples: map[string][]float64{}}
+	t.lines = append(t.lines, l)
+	return l
+}
+
+// times is a line of milliseconds.
+func (t *table) times(title string, reach func(floor, upstream, ours float64) (bool, string)) *line {
+	return t.line(title, "ms", reach)
+}
+
+// partTimes is a line of milliseconds that is a part of another.
+func (t *table) partTimes(title string, reach func(floor, upstream, ours float64) (bool, string)) *line {
+	l := t.times(title, reach)
+	l.part = true
+	return l
+}
+
+func (l *line) floor(width int, d time.Duration) { l.floors[width] = append(l.floors[width], milli(d)) }
+
+func (l *line) agent(kind lab.AgentKind, d time.Duration) { l.value(kind, milli(d)) }
+
+func (l *line) value(kind lab.AgentKind, v float64) {
+	l.samples[string(kind)] = append(l.samples[string(kind)], v)
+}
+
+func milli(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// get returns the median of a column; of floors the best.
+func (l *line) get(column string) (float64, bool) {
+	if column != floorColumn {
+		return median(l.samples[column]), len(l.samples[column]) > 0
+	}
+	best, found := 0.0, false
+	for _, s := range l.floors {
+		if m := median(s); !found || m < best {
+			best, found = m, true
+		}
+	}
+	return best, found
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(v))
+	return s[(len(s)-1)/2]
+}
+
+// print writes the table as Markdown.
+func (t *table) print(w io.Writer) {
+	p := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+	p("\n| %-58s | %9s | %9s | %9s | %8s | %8s | %8s | %-22s | |\n", "p50", "floor", "upstream", "kubeloupe", "up/floor", "kl/floor", "kl/up", "reach")
+	p("| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n")
+	for _, l := range t.lines {
+		floor, hasFloor := l.get(floorColumn)
+		up, hasUp := l.get(string(lab.Upstream))
+		ours, hasOurs := l.get(string(lab.Kubeloupe))
+		reach, verdict := "", ""
+		if hasOurs && l.reach != nil {
+			ok, want := l.reach(floor, up, ours)
+			reach, verdict = want, "reached"
+			if hasUp && ours > up && !l.part {
+				ok, reach = false, strings.TrimPrefix(reach+", ≤ upstream", ", ")
+			}
+			if !ok {
+				verdict = "missed"
+			}
+		}
+		p("| %-58s | %9s | %9s | %9s | %8s | %8s | %8s | %-22s | %s |\n", l.title+", "+l.unit,
+			number(floor, hasFloor), number(up, hasUp), number(ours, hasOurs),
+			ratio(up, floor, hasUp && hasFloor), ratio(ours, floor, hasOurs && hasFloor), ratio(ours, up, hasOurs && hasUp), reach, verdict)
+	}
+}
+
+func number(v float64, has bool) string {
+	switch {
+	case !has:
+		return "–"
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	default:
+		return fmt.Sprintf("%.0f", v)
+	}
+}
+
+func ratio(a, b float64, has bool) string {
+	if !has || b == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", a/b)
+}
+
+// Reaches.
+
+func ofFloor(r float64) func(floor, upstream, ours float64) (bool, string) {
+	return func(floor, _, ours float64) (bool, string) {
+		return ours <= r*floor, fmt.Sprintf("≤ %.2f × floor", r)
+	}
+}
+
+func ofUpstream(r float64) func(floor, upstream, ours float64) (bool, string) {
+	return func(_, up, ours float64) (bool, string) {
+		return up == 0 || ours <= r*up, fmt.Sprintf("≤ %.2f × upstream", r)
+	}
+}
+
+// noSlower leaves it to the comparison with upstream.
+func noSlower(_, _, _ float64) (bool, string) { return true, "" }
+
+func atMost(limit float64) func(floor, upstream, ours float64) (bool, string) {
+	return func(_, _, ours float64) (bool, string) { return ours <= limit, fmt.Sprintf("≤ %.0f", limit) }
+}
