@@ -18,6 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/pressure"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
@@ -42,16 +43,17 @@ type parts struct {
 	cgroups *cgroup.Manager
 	workers *worker.Manager
 	// due are the pods whose time has come; tidy asks for housekeeping.
-	due     chan types.UID
-	tidy    chan struct{}
-	mux     *podsource.Mux
-	server  *server.Server
-	manager *pods.Manager
-	cluster *cluster
-	volumes *volume.Manager
-	prober  *probe.Prober
-	userns  *userns.Ranges
-	resizes *resize.Manager
+	due      chan types.UID
+	tidy     chan struct{}
+	mux      *podsource.Mux
+	server   *server.Server
+	manager  *pods.Manager
+	cluster  *cluster
+	volumes  *volume.Manager
+	prober   *probe.Prober
+	userns   *userns.Ranges
+	resizes  *resize.Manager
+	shortage *pressure.Shortage
 	// subpaths is nil on the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
 	// addressed is called when the node's addresses may have changed; nil for nobody.
@@ -89,6 +91,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 		return nil, err
 	}
 	p.state.Check(ctx) // what it can do is part of what is asked of it
+	p.newShortage()
 	if err := p.newCluster(id.clients); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (p *parts) newNode(client *cri.Client) (err error) {
 		Resources: func() (capacity, allocatable v1.ResourceList) { return p.resources.Capacity, p.resources.Allocatable },
 		Images:    func(ctx context.Context) ([]node.Image, error) { return listImages(ctx, client.Image) },
 		Runtime:   func() node.Runtime { return p.runtime(client.Info) },
-		NotReady:  p.notReady, Pressure: func() node.Pressure { return node.Pressure{} },
+		NotReady:  p.notReady, Pressure: p.pressure,
 		VolumesInUse:    func() ([]v1.UniqueVolumeName, bool) { return p.volumes.InUse(), p.mux.SeenAllSources() },
 		Seen:            p.seenNode,
 		HeartbeatFailed: c.clients.CloseIdle,
@@ -109,6 +109,11 @@ func (p *parts) notReady() []error {
 	return errs
 }
 
+// pressure is what the node is short of, for its conditions.
+func (p *parts) pressure() node.Pressure {
+	return node.Pressure{Memory: p.shortage.Short("memory"), Disk: p.shortage.Short("nodefs", "imagefs")}
+}
+
 // runtime is what the runtime says of itself.
 func (p *parts) runtime(info *runtimeapi.VersionResponse) node.Runtime {
 	r := node.Runtime{Name: info.GetRuntimeName(), Version: strings.TrimPrefix(info.GetRuntimeVersion(), "v")}
@@ -138,6 +143,7 @@ func listImages(ctx context.Context, images runtimeapi.ImageServiceClient) ([]no
 
 // admission adds to a pod's admission what is known of the node.
 func (p *parts) admission(in *admit.Inputs) {
+	in.MemoryPressure, in.DiskPressure = p.shortage.Short("memory"), p.shortage.Short("nodefs", "imagefs")
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.node == nil {
 		return // a node that stands alone takes what it is given

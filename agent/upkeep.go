@@ -92,9 +92,19 @@ func (p *parts) imagePolicy() gc.ImagePolicy {
 	return gc.ImagePolicy{High: int(k.GCHighPercent), Low: int(k.GCLowPercent), MinAge: k.GCMinimumAge, MaxAge: k.GCMaximumAge}
 }
 
+// newShortage judges how full the node is.
+func (p *parts) newShortage() {
+	kc := p.cfg.Kubelet.Kubelet
+	p.shortage = pressure.NewShortage(kc.EvictionHard, kc.EvictionPressureTransitionPeriod.Duration, func() {
+		if p.cluster.node != nil {
+			p.cluster.node.Changed()
+		}
+	}, p.cfg.Bus)
+}
+
 // addPressure watches how full the node is.
 func (p *parts) addPressure(client *cri.Client, images *gc.Collector) error {
-	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Signals: []pressure.Signal{
+	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Seen: p.shortage.Observe, Signals: []pressure.Signal{
 		pressure.Memory("/proc/meminfo", ""),
 		pressure.Disk("nodefs", "", pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
 		pressure.Disk("imagefs", p.imagePolicy().String(), images.ImageDir, p.fsInfo(client)),

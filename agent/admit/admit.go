@@ -10,10 +10,13 @@ package admit
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
 // Verdict is whether a pod is taken.
@@ -40,6 +43,8 @@ type Inputs struct {
 	Allocatable v1.ResourceList
 	// Sysctls are allowed besides the safe ones; a name may end in *.
 	Sysctls []string
+	// MemoryPressure and DiskPressure say what the node is short of.
+	MemoryPressure, DiskPressure bool
 	// Requests returns what a pod takes; nil goes by its spec. In-place resize allocates less or more.
 	Requests func(*v1.Pod) v1.ResourceList
 }
@@ -72,6 +77,9 @@ func Check(in Inputs) Verdict {
 
 // checkHard are the checks that no preemption helps.
 func checkHard(in Inputs) Verdict {
+	if v := in.pressure(); !v.OK {
+		return v
+	}
 	if v := in.sysctls(); !v.OK {
 		return v
 	}
@@ -89,6 +97,31 @@ func checkHard(in Inputs) Verdict {
 		}
 	}
 	return Verdict{OK: true}
+}
+
+// pressure keeps new pods off a node that is short of something: all but critical ones; of memory, only those that have
+// requested none and do not tolerate it.
+//
+// Upstream: pkg/kubelet/eviction/eviction_manager.go, Admit.
+func (in Inputs) pressure() Verdict {
+	if podid.CriticalPod(in.Pod) || !in.MemoryPressure && !in.DiskPressure {
+		return Verdict{OK: true}
+	}
+	if !in.DiskPressure {
+		taint := &v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}
+		tolerated := slices.ContainsFunc(in.Pod.Spec.Tolerations, func(t v1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, false) })
+		if qos.Class(in.Pod) != v1.PodQOSBestEffort || tolerated {
+			return Verdict{OK: true}
+		}
+	}
+	var has []string
+	if in.MemoryPressure {
+		has = append(has, string(v1.NodeMemoryPressure))
+	}
+	if in.DiskPressure {
+		has = append(has, string(v1.NodeDiskPressure))
+	}
+	return Verdict{Reason: "Evicted", Message: fmt.Sprintf("The node had condition: %v. ", has)}
 }
 
 func strictGroups(pod *v1.Pod) bool {

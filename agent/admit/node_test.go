@@ -52,6 +52,10 @@ func TestNode(t *testing.T) {
 		{name: "selector", in: Inputs{Node: node, Pod: with(func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} })}},
 		{name: "another selector", in: Inputs{Node: node, Pod: with(func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "hdd"} })}, reason: "NodeAffinity", says: "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
 		{name: "another node", in: Inputs{Node: node, Pod: with(func(p *v1.Pod) { p.Spec.NodeName = "n2" })}, reason: "NodeName"},
+		{name: "disk pressure", in: Inputs{DiskPressure: true, Pod: asking("p", "1", "1Mi")}, reason: "Evicted", says: "[DiskPressure]"},
+		{name: "memory pressure", in: Inputs{MemoryPressure: true, Pod: podWith("p")}, reason: "Evicted", says: "[MemoryPressure]"},
+		{name: "memory pressure and a pod that asks for memory", in: Inputs{MemoryPressure: true, Pod: asking("p", "1", "1Mi")}},
+		{name: "pressure and a critical pod", in: Inputs{MemoryPressure: true, DiskPressure: true, Pod: critical(podWith("p"))}},
 		{name: "taint", in: Inputs{Node: tainted, Pod: podWith("p")}, reason: "TaintToleration"},
 		{name: "tolerated", in: Inputs{Node: tainted, Pod: with(func(p *v1.Pod) {
 			p.Spec.Tolerations = []v1.Toleration{{Key: "gone", Operator: v1.TolerationOpExists}}

@@ -30,12 +30,15 @@ type Config struct {
 	// Bus is where events go; nil drops them.
 	Bus     *trace.Bus
 	Signals []Signal
+	// Seen is told each figure; may be nil.
+	Seen func(signal string, u Usage, now time.Time)
 }
 
 // Watcher publishes the usage of its signals.
 type Watcher struct {
 	bus     *trace.Bus
 	signals []Signal
+	seen    func(signal string, u Usage, now time.Time)
 	failing map[string]bool
 }
 
@@ -50,7 +53,7 @@ func New(c Config) (*Watcher, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return &Watcher{bus: c.Bus, signals: c.Signals, failing: make(map[string]bool)}, nil
+	return &Watcher{bus: c.Bus, signals: c.Signals, seen: c.Seen, failing: make(map[string]bool)}, nil
 }
 
 // Run measures now and every Period until ctx is done.
@@ -81,6 +84,9 @@ func (w *Watcher) measure(ctx context.Context) {
 			continue
 		}
 		w.failing[s.Name] = false
+		if w.seen != nil {
+			w.seen(s.Name, u, time.Now())
+		}
 		trace.Point(w.bus, trace.Span{}, trace.Pressure{Signal: s.Name, Used: u.Used, Capacity: u.Capacity, Rule: s.Rule})
 	}
 }

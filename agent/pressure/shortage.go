@@ -1,0 +1,96 @@
+package pressure
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Shortage judges measurements by the thresholds of hard eviction. A shortage holds for the transition period
+// after it was last seen, so that the node's conditions do not flap.
+//
+// Upstream: pkg/kubelet/eviction/eviction_manager.go, synchronize; helpers.go, nodeConditionsObservedSince.
+type Shortage struct {
+	hard       map[string]string
+	transition time.Duration
+	changed    func()
+	bus        *trace.Bus
+
+	mu   sync.Mutex
+	seen map[string]time.Time // when a signal was last below its threshold
+	last map[string]bool
+}
+
+// NewShortage takes evictionHard, as memory.available: 100Mi, and evictionPressureTransitionPeriod. changed is called
+// when a verdict changes, and must not block; it may be nil.
+func NewShortage(hard map[string]string, transition time.Duration, changed func(), bus *trace.Bus) *Shortage {
+	return &Shortage{hard: hard, transition: transition, changed: changed, bus: bus, seen: map[string]time.Time{}, last: map[string]bool{}}
+}
+
+// Observe takes a measurement of memory, nodefs or imagefs.
+func (s *Shortage) Observe(signal string, u Usage, now time.Time) {
+	least, ok := below(s.hard[signal+".available"], u.Capacity)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	free := u.Capacity - u.Used
+	if free < least {
+		s.seen[signal] = now
+	}
+	short := s.short(signal, now)
+	news := short != s.last[signal]
+	s.last[signal] = short
+	s.mu.Unlock()
+	if !news {
+		return
+	}
+	d := trace.Decision{
+		By: "pressure", Subject: signal, Verdict: "enough", Reason: fmt.Sprintf("more than %s has been available for %s", s.hard[signal+".available"], s.transition),
+		Inputs: []trace.KV{{K: "available", V: fmt.Sprint(free)}, {K: "threshold", V: fmt.Sprint(least)}},
+	}
+	if short {
+		d.Verdict, d.Reason = "short", "less than "+s.hard[signal+".available"]+" is available"
+	}
+	trace.Point(s.bus, trace.Span{}, d)
+	if s.changed != nil {
+		s.changed()
+	}
+}
+
+// Short reports whether the node is short of what one of the signals measures.
+func (s *Shortage) Short(signals ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range signals {
+		if s.short(name, time.Now()) {
+			return true
+		}
+	}
+	return false
+}
+
+// short is called with the lock.
+func (s *Shortage) short(signal string, now time.Time) bool {
+	seen, ever := s.seen[signal]
+	return ever && now.Sub(seen) <= s.transition
+}
+
+// below is a threshold in bytes: a quantity, or a percentage of the capacity. What cannot be read is none; the
+// configuration was checked.
+func below(text string, capacity int64) (int64, bool) {
+	if number, percent := strings.CutSuffix(text, "%"); percent {
+		var share float64
+		if _, err := fmt.Sscanf(number, "%g", &share); err != nil {
+			return 0, false
+		}
+		return int64(share / 100 * float64(capacity)), true
+	}
+	q, err := resource.ParseQuantity(text)
+	return q.Value(), err == nil && text != ""
+}
