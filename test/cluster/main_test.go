@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+const (
+	// deadline is how long a test waits for one thing on a machine that is busy.
+	deadline = 60 * time.Second
+	// inside tells the process in the network namespace from the one that makes it.
+	inside = "KUBELOUPE_CLUSTER_INSIDE"
+)
+
+// existing is the lab with a cluster to use, and to leave, in place of one of its own.
+var existing = os.Getenv("KUBELOUPE_CLUSTER_DIR")
+
+var outage = flag.Duration("outage", time.Minute, "how long the API server is gone")
+
+// bench is what all tests share: the cluster, the binary and a client.
+type bench struct {
+	*lab.Cluster
+	dir, binary string
+	client      kubernetes.Interface
+}
+
+var (
+	shared    *bench
+	errShared error
+	once      sync.Once
+)
+
+// able is nil where these tests can run.
+func able() error {
+	switch {
+	case runtime.GOOS != "linux" || os.Geteuid() != 0:
+		return errors.New("a cluster starts containers: this needs Linux and root")
+	case testing.Short():
+		return errors.New("a cluster takes minutes: not with -short")
+	case os.Getenv("KUBELOUPE_CLUSTER") != "1" && !lab.ClusterCached():
+		return errors.New("the cluster's programs are not built: KUBELOUPE_CLUSTER=1 builds them, or make cluster-up")
+	}
+	return nil
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if able() == nil && os.Getenv(inside) == "" && existing == "" {
+		os.Exit(isolated())
+	}
+	code := m.Run()
+	if shared != nil {
+		if err := shared.close(); err != nil {
+			fmt.Fprintln(os.Stderr, "cluster:", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// setup returns the bench, which the first test that asks for it builds.
+func setup(t *testing.T) *bench {
+	t.Helper()
+	if err := able(); err != nil {
+		t.Skip(err)
+	}
+	once.Do(func() { shared, errShared = newBench(t.Output()) })
+	if errShared != nil {
+		t.Fatal(errShared)
+	}
+	return shared
+}
+
+func newBench(log io.Writer) (_ *bench, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute) // the first time, all is built
+	defer cancel()
+	dir, err := os.MkdirTemp("", "kl-cluster-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{dir: dir, binary: cmp.Or(os.Getenv("KUBELOUPE_BINARY"), filepath.Join(dir, "kubeloupe"))}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	if os.Getenv("KUBELOUPE_BINARY") == "" {
+		build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "../../cmd/kubeloupe")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	}
+	if b.Cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: cmp.Or(existing, filepath.Join(dir, "lab")), Log: log}); err != nil {
+		return nil, err
+	}
+	b.client, err = b.Client()
+	return b, err
+}
+
+// close takes the cluster down. Its error names what would be left.
+func (b *bench) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	if b.Cluster != nil && existing == "" {
+		if err := b.Down(ctx); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(b.dir)
+}
