@@ -9,7 +9,7 @@
 // changed and removed by a source; errors in manifests; milestones; pods that
 // succeeded or failed; actions on sandboxes and containers when they end, other
 // actions when they fail or take 100 ms; pulls when they end; back-offs when they
-// begin; other waits of 100 ms when they end (a grace period is in its kill); steps
+// begin; other waits of 100 ms when they end (a grace period is in its kill, what a probe waits for in its attempts); steps
 // of a person; containers that ended; decisions that change something (not: keep, admit); collections that
 // removed something; warnings; attempts of probes that failed, and the one with which
 // a probe first succeeds; changes to many files of a volume, when done; syncs, CRI, CSI

@@ -98,7 +98,7 @@ func failure(r *trace.Record) string {
 		}
 		return ifFailed("api "+e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
 	case *trace.StatusPatch:
-		if e.Op == "delete" && strings.HasSuffix(e.Err, "not found") { // somebody was faster
+		if strings.HasSuffix(e.Err, "not found") { // somebody deleted it meanwhile
 			return ""
 		}
 		return ifFailed("status "+e.Op, e.Err)
@@ -219,6 +219,7 @@ func wait(r *trace.Record, e *trace.Wait) string {
 	}
 	switch {
 	case e.For == trace.WaitGrace: // the kill that it is part of says it
+	case e.For == trace.WaitProbe && strings.Contains(e.On, " probe of "): // attempts say it
 	case r.Edge == trace.EdgeBegin && e.For == trace.WaitBackoff:
 		return join("waits: "+s, e.Detail)
 	case r.Edge == trace.EdgeEnd && r.Dur >= longEnough:
