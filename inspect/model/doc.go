@@ -1,6 +1,6 @@
 // Package model folds trace records into a picture of the node: pods and their
-// workers, loop iterations, CRI calls, garbage collection, pressure and log.
-// Views ask it and draw.
+// workers, volumes, probes and statuses, loop iterations, CRI calls, the API server as
+// the node sees it, garbage collection, pressure and log. Views ask it and draw.
 //
 // It owns that picture and nothing else. It is pure: it reads no clock (queries
 // that need "now" take it as an argument), starts no goroutine, publishes no
