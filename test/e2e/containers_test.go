@@ -18,7 +18,7 @@ func (a *agent) order(pod string, verbs ...string) []string {
 		act, ok := r.Event.(*trace.Action)
 		return ok && r.Edge == trace.EdgeEnd && r.Pod.Name == pod && act.Err == "" && slices.Contains(verbs, act.Verb)
 	}) {
-		act := r.Event.(*trace.Action) //nolint:errcheck,forcetypeassert // find saw to it
+		act := r.Event.(*trace.Action)
 		out = append(out, act.Verb+" "+act.Container)
 	}
 	return out
