@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -18,10 +19,18 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/node"
 )
 
-// machine reads what the node has, and what of it pods may request.
+func simulatedMachine() allocatable.Machine {
+	return allocatable.Machine{CPUs: int64(runtime.NumCPU()), Memory: 16 << 30, Disk: simulatedDisk}
+}
+
+// readMachine reads what the node has, and what of it pods may request.
 func (p *parts) readMachine() (err error) {
 	k := p.cfg.Kubelet
-	if p.machine, err = allocatable.ReadMachine("/", k.Node.RootDir); err != nil {
+	p.machine, err = allocatable.ReadMachine("/", k.Node.RootDir)
+	switch {
+	case err != nil && p.cfg.Simulated:
+		p.machine = simulatedMachine() // no Linux: nothing real runs here
+	case err != nil:
 		return fmt.Errorf("read what the machine has: %w", err)
 	}
 	evict := k.Kubelet.EvictionHard

@@ -52,7 +52,7 @@ func (s *Syncer) deadline(ctx context.Context, pod *v1.Pod) (d deadline) {
 // bound sees to it that the pod is looked at when its time is over.
 func (d deadline) bound(res worker.Result) worker.Result {
 	if !d.at.IsZero() && !res.Over && (res.RetryAt.IsZero() || d.at.Before(res.RetryAt)) {
-		res.RetryAt, res.Wait = d.at, trace.Wait{}
+		res.RetryAt, res.Wait, res.Watch = d.at, trace.Wait{}, true
 	}
 	return res
 }

@@ -30,6 +30,8 @@ type Result struct {
 	RetryAt time.Time
 	// Wait names what RetryAt waits for.
 	Wait trace.Wait
+	// Watch says that RetryAt holds nothing up: the pod is well, and only has to be looked at then.
+	Watch bool
 }
 
 // Syncer does a worker's work. Calls for one pod are serial. Their contexts carry
@@ -252,7 +254,7 @@ func (w *worker) moved(from State, cause trace.Span) {
 // schedule sets the timer for the next attempt and names the wait. Called with mu.
 func (w *worker) schedule(res Result, err error) {
 	at, wait := res.RetryAt, res.Wait
-	if wait.For == "" {
+	if wait.For == "" && !res.Watch {
 		wait = trace.Wait{For: trace.WaitBackoff, On: "the next try"}
 	}
 	if err == nil {
@@ -277,7 +279,10 @@ func (w *worker) arm(at time.Time, wait trace.Wait) {
 	}
 	w.stopTimer()
 	w.at = at
-	w.retry = openWait{span: trace.Begin(w.m.cfg.Bus, w.span, wait), wait: wait}
+	w.retry = openWait{wait: wait}
+	if wait.For != "" {
+		w.retry.span = trace.Begin(w.m.cfg.Bus, w.span, wait)
+	}
 	w.timer = time.AfterFunc(max(0, time.Until(at)), func() { w.m.due(w) })
 }
 
@@ -288,7 +293,9 @@ func (w *worker) stopTimer() {
 	}
 	w.timer.Stop()
 	w.timer, w.at = nil, time.Time{}
-	trace.End(w.m.cfg.Bus, w.retry.span, w.retry.wait)
+	if w.retry.wait.For != "" {
+		trace.End(w.m.cfg.Bus, w.retry.span, w.retry.wait)
+	}
 }
 
 func (w *worker) pod() *v1.Pod {
