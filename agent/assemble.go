@@ -146,7 +146,8 @@ func (p *parts) prepare(ctx context.Context) error {
 	if err := p.server.Listen(ctx); err != nil {
 		return err
 	}
-	for _, dir := range []string{filepath.Join(k.Node.RootDir, "pods"), k.Pods.LogsDir, p.logLinks()} {
+	root := func(name string) string { return filepath.Join(k.Node.RootDir, name) }
+	for _, dir := range []string{root("pods"), root("plugins"), root("plugins_registry"), k.Pods.LogsDir, p.logLinks()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make directory: %w", err)
 		}
