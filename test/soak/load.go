@@ -154,7 +154,7 @@ func (s *soak) awaitGone(ctx context.Context, name string, uid types.UID) error 
 // pod makes a pod of one of five kinds.
 func (s *soak) pod(i int) *v1.Pod {
 	p := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d-%d", s.tally.done.Load()/1000, i), Namespace: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i), Namespace: namespace},
 		Spec: v1.PodSpec{
 			NodeName: lab.NodeName, TerminationGracePeriodSeconds: new(int64(2)),
 			Containers: []v1.Container{{Name: "main", Image: s.cluster.Image(lab.ImageHTTP)}},
