@@ -166,7 +166,7 @@ func (s *swap) compare(before, after facts) {
 		case !has:
 			is = "(none)"
 		}
-		if mustNot(k, was) && !upstreams(before, k) {
+		if mustNot(k, was) && !upstreams(before, k) && !early(before, k, was) {
 			s.fail("%s: %s → %s", k, was, is)
 		} else {
 			s.note("%s: %s → %s", k, was, is)
@@ -185,6 +185,20 @@ func upstreams(before facts, key string) bool {
 		return before["pod "+name+" .metadata.annotations.kubernetes.io/config.source"] == "file"
 	}
 	return false
+}
+
+// early says whether the difference is that kubeloupe makes a sandbox while volumes are still missing.
+func early(before facts, key, was string) bool {
+	kind, rest, _ := strings.Cut(key, " ")
+	name, field, _ := strings.Cut(rest, " ")
+	const condition = ".status.conditions[PodReadyToStartContainers].status"
+	switch {
+	case before["pod "+name+" .status.phase"] != "Pending" || before["pod "+name+" "+condition] != "False":
+		return false
+	case kind == "sandbox", field == ".status.podIP":
+		return was == "(none)"
+	}
+	return field == condition
 }
 
 // mustNot says whether a difference is a failure.
