@@ -39,10 +39,13 @@ func (b *bench) killProgram(t *testing.T, name string) {
 			t.Fatal(err)
 		}
 		eventually(t, name+" to end", func() string {
-			if data, err := os.ReadFile(f); err == nil && len(data) > 0 {
-				return "it is there"
+			dir := filepath.Dir(f)
+			stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+			threads, _ := os.ReadDir(filepath.Join(dir, "task"))
+			if err != nil || len(threads) <= 1 && strings.Contains(string(stat), ") Z ") { // and so its ports are free
+				return ""
 			}
-			return ""
+			return string(stat)
 		})
 		return
 	}
@@ -177,12 +180,20 @@ func TestWatchExpired(t *testing.T) {
 	// Stopped, the agent misses what happens and what is forgotten of it.
 	signal(t, a.PID(), syscall.SIGSTOP)
 	t.Cleanup(func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) })
+	again := func() {
+		b.killProgram(t, "kube-apiserver")
+		b.repair(t)
+	}
+	again() // with the watch's connection, on which the agent would still be told
 	s.delete(0, "goes")
 	b.compact(t)
-	b.killProgram(t, "kube-apiserver") // whose cache would know
-	b.repair(t)
+	again() // with its cache, which would know
 	s.create(pod("comes", forever))
 	signal(t, a.PID(), syscall.SIGCONT)
+	a.record("a list because the watch expired", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.Source)
+		return ok && e.Source == "api" && e.Cause == "expired"
+	})
 	s.ready("comes")
 	now := s.wait("stays", "ready", isReady)
 	if identity(now) != identity(was) {
