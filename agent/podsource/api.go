@@ -63,6 +63,8 @@ type API struct {
 	listed  bool   // a whole list has been delivered
 	failed  string // the error that was last published; "" when all is well
 	tries   int    // failures in a row
+	// expiries counts watches in a row that the API server could not continue.
+	expiries int
 }
 
 // NewAPI returns a source that asks nothing before Run.

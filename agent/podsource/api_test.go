@@ -178,6 +178,31 @@ func TestAPIExpired(t *testing.T) {
 	})
 }
 
+// After an outage, an API server that has forgotten is asked for the list at once; one that goes on so is not.
+func TestAPIExpiredAfterOutage(t *testing.T) {
+	api := &fakeAPI{list: podList("5", aPod("a", "1"))}
+	follow(t, api, func(s *sets, rec *tracetest.Recorder) {
+		refused, expired := errors.New("connection refused"), apierrors.NewResourceExpired("too old")
+		for _, test := range []struct {
+			errs  []error
+			waits int
+		}{
+			{[]error{refused, refused, refused, expired, nil}, 3},
+			{[]error{refused, expired, expired, expired, nil}, 3},
+		} {
+			before := len(rec.OfKind("pod.wait"))
+			api.change(func() { api.errs = test.errs })
+			api.stream.Modify(aPod("a", "1", at("6")))
+			api.stream.Stop()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if n := (len(rec.OfKind("pod.wait")) - before) / 2; n != test.waits {
+				t.Errorf("%d pauses after %v, want %d", n, test.errs, test.waits)
+			}
+		}
+	})
+}
+
 func TestAPIUnreachable(t *testing.T) {
 	refused := errors.New("connection refused")
 	api := &fakeAPI{list: func() (*v1.PodList, error) { return nil, refused }}

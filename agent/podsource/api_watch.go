@@ -118,6 +118,7 @@ func (a *API) watch(ctx context.Context, set func(Set)) error {
 				return a.expired(apierrors.FromObject(e.Object))
 			}
 			a.well()
+			a.expiries = 0
 			if err := a.take(ctx, e, set); err != nil {
 				return err
 			}
@@ -132,7 +133,9 @@ func (a *API) expired(err error) error {
 		trace.Point(a.cfg.Bus, trace.Span{}, trace.Log{
 			Level: "info", Message: fmt.Sprintf("the watch of pods cannot go on where it was, they are listed anew: %v", err),
 		})
-		if a.tries++; a.tries == 1 {
+		// The API server answers, so whatever failed before is no reason to wait. One that lists what it cannot watch is.
+		a.tries = a.expiries
+		if a.expiries++; a.expiries == 1 {
 			return nil
 		}
 	}
