@@ -30,7 +30,10 @@ const (
 // existing is the lab with a cluster to use, and to leave, in place of one of its own.
 var existing = os.Getenv("KUBELOUPE_CLUSTER_DIR")
 
-var outage = flag.Duration("outage", time.Minute, "how long the API server is gone")
+var (
+	outage = flag.Duration("outage", 45*time.Second, "how long the API server is gone")
+	many   = flag.Int("pods", 30, "how many pods are started at once")
+)
 
 // bench is what all tests share: the cluster, the binary and a client.
 type bench struct {
