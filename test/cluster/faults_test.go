@@ -76,8 +76,8 @@ func (f *faulty) bad(percent int64, codes ...int) {
 // TestFaults puts an API server between that fails: the agent backs off, tells so, and comes through.
 func TestFaults(t *testing.T) {
 	b := setup(t)
-	b.alone(t)
 	f := b.faulty(t)
+	b.alone(t) // so that the agent ends before the server waits for its requests
 	config, err := b.WriteKubeletConfig("faults", func(c map[string]any) { c["rotateCertificates"] = false })
 	if err != nil {
 		t.Fatal(err)

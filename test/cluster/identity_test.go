@@ -148,7 +148,7 @@ func TestIdentity(t *testing.T) {
 
 	// Again: the certificate serves, and the node's object stays.
 	a.stop()
-	a = b.start(t, cfg)
+	b.start(t, cfg)
 	eventually(t, "the lease to be renewed", func() string {
 		if l := b.lease(t); !l.Spec.RenewTime.After(lease.Spec.RenewTime.Time) {
 			return l.Spec.RenewTime.String()
