@@ -34,7 +34,7 @@ func TestKubectl(t *testing.T) {
 	b := setup(t)
 	b.node(t)
 	s := b.space(t)
-	talk := pod("talk", "echo first; read -r line </tmp/wait 2>/dev/null; i=0; while :; do echo line $i; i=$((i+1)); sleep 0.2; done")
+	talk := pod("talk", "echo first; i=0; while :; do echo line $i; i=$((i+1)); sleep 0.2; done")
 	web := v1.Container{Name: "web", Image: agnhost, Args: []string{"netexec"}}
 	talk.Spec.Containers = append(talk.Spec.Containers, web)
 	fall := pod("fall", "echo before; if [ -e /data/x ]; then sleep 1000; fi; touch /data/x; exit 3")
@@ -182,7 +182,6 @@ func testProxy(t *testing.T, s *space) {
 		"metrics":          "kubelet_running_pods",
 		"metrics/resource": "container_memory_working_set_bytes",
 		"metrics/cadvisor": "container_cpu_usage_seconds_total",
-		"metrics/probes":   "",
 		"pods":             `"PodList"`,
 		"runningpods/":     `"PodList"`,
 	} {
