@@ -60,12 +60,14 @@ func staged(l *lab.Lab) *v1.Pod {
 	return p
 }
 
-// crasher ends once, as soon as the file is there that an exec would make: here after a moment.
+// crasher ends once, three seconds after its start. Its grace period is short: it may be deleted before
+// its shell listens.
 func crasher(l *lab.Lab) *v1.Pod {
 	p := podOf(v1.Container{
 		Image: l.Image(lab.ImageBusybox), VolumeMounts: []v1.VolumeMount{{Name: "e", MountPath: "/e"}},
 		Command: []string{"sh", "-c", "trap 'exit 0' TERM; test -e /e/x || { touch /e/x; sleep 3; exit 1; }; sleep 3600 & wait"},
 	})
+	p.Spec.TerminationGracePeriodSeconds = new(int64(1))
 	p.Spec.Volumes = []v1.Volume{{Name: "e", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
 	return p
 }

@@ -177,6 +177,7 @@ func (c *clusterBench) crashes(ctx context.Context) error {
 			return err
 		}
 		l.floor(1, again.Sub(ended))
+		time.Sleep(100 * time.Millisecond) // its shell has to listen
 		if err := c.twin.cri.stop(ctx, m); err != nil {
 			return err
 		}

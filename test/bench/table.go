@@ -95,8 +95,8 @@ func (t *table) print(w io.Writer) {
 		if hasOurs && l.reach != nil {
 			ok, want := l.reach(floor, up, ours)
 			reach, verdict = want, "reached"
-			if hasUp && ours > up && !l.part {
-				ok, reach = false, strings.TrimPrefix(reach+", ≤ upstream", ", ")
+			if hasUp && !l.part && (ours > up || reach == "") {
+				ok, reach = ok && ours <= up, strings.TrimPrefix(reach+", ≤ upstream", ", ")
 			}
 			if !ok {
 				verdict = "missed"
