@@ -2,7 +2,6 @@ package pod
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -16,19 +15,13 @@ import (
 // hash annotation, node name, and a toleration so that no taint evicts it. Call it after SetDefaults
 // and before Validate. The pod is changed in place.
 //
-// The UID follows upstream's recipe (128-bit FNV-1a over a dump of the pod, "host:<node>" and
-// "file:<path>"), so it is stable across restarts and changes with content, node and path. Upstream
-// dumps its internal type and this dumps the v1 pod's JSON: the two agents give one manifest
-// different UIDs.
+// The UID is upstream's (128-bit FNV-1a over a dump of the pod, "host:<node>" and "file:<path>", or "url:<path>" for
+// a pod of a web server), so that either agent knows the other's static pods.
 //
 // Upstream: pkg/kubelet/config/common.go, applyDefaults.
 func MakeStatic(p *v1.Pod, path, node string) error {
 	if p.UID == "" {
-		uid, err := staticUID(p, path, node)
-		if err != nil {
-			return err
-		}
-		p.UID = uid
+		p.UID = staticUID(p, path, node)
 	}
 	p.Name += "-" + strings.ToLower(node)
 	if p.Namespace == "" {
@@ -44,16 +37,17 @@ func MakeStatic(p *v1.Pod, path, node string) error {
 	return nil
 }
 
-func staticUID(p *v1.Pod, path, node string) (types.UID, error) {
-	dump, err := json.Marshal(p)
-	if err != nil {
-		return "", fmt.Errorf("hash pod %s: %w", p.Name, err)
-	}
+func staticUID(p *v1.Pod, path, node string) types.UID {
 	h := fnv.New128a()
-	_, _ = h.Write(dump) // a hash.Hash never fails
-	_, _ = fmt.Fprintf(h, "host:%s", node)
-	_, _ = fmt.Fprintf(h, "file:%s", path)
-	return types.UID(hex.EncodeToString(h.Sum(nil))), nil
+	bare := *p
+	bare.TypeMeta = metav1.TypeMeta{}
+	dump(h, &bare)
+	from := fmt.Sprintf("host:%sfile:%s", node, path)
+	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+		from = "url:" + path
+	}
+	_, _ = h.Write([]byte(from)) // a hash.Hash never fails
+	return types.UID(hex.EncodeToString(h.Sum(nil)))
 }
 
 func tolerateNoExecute(spec *v1.PodSpec) {

@@ -28,7 +28,9 @@ func (r *run) create(ctx context.Context, s *Step) error {
 		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
 		return err
 	}
-	res, err := r.cfg.Containers.CreateContainer(ctx, req)
+	call, done := patient(ctx)
+	res, err := r.cfg.Containers.CreateContainer(call, req)
+	done()
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return fmt.Errorf("create container %s: %w", s.Container, err)

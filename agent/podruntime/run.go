@@ -305,6 +305,10 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 	ours := ctx.Err() != nil || errors.As(err, &refused)
 	if !ours && (s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart || s.Verb == VerbPostStart) {
 		r.blame(s, err)
+		if s.Verb == VerbImage {
+			reason, _ := reasonOf(s.Verb, err)
+			r.say(ctx, "Warning", "Failed", "Error: "+reason.Reason, s.Container)
+		}
 		r.progress(ctx)
 	}
 	if !ours && (s.Verb == VerbResize || s.Verb == VerbResizePod) {

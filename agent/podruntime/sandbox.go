@@ -66,7 +66,9 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 	for _, w := range warnings {
 		r.say(ctx, "Warning", w.Reason, w.Message, "")
 	}
-	res, err := r.cfg.Sandboxes.RunPodSandbox(ctx, req)
+	call, done := patient(ctx)
+	res, err := r.cfg.Sandboxes.RunPodSandbox(call, req)
+	done()
 	if err != nil {
 		if ctx.Err() == nil { // a pod that was deleted meanwhile is not at fault
 			r.say(ctx, "Warning", "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error(), "")

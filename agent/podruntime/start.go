@@ -18,7 +18,9 @@ func (r *run) start(ctx context.Context, s *Step) error {
 		id = r.created[s.Container]
 		r.mu.Unlock()
 	}
-	_, err := r.cfg.Containers.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: id})
+	call, done := patient(ctx)
+	_, err := r.cfg.Containers.StartContainer(call, &runtimeapi.StartContainerRequest{ContainerId: id})
+	done()
 	if last := lastExited(r.seen, s.Container); last != nil && (err == nil || r.sandboxLives(ctx)) {
 		r.cfg.Backoff.next(keyOf(r.pod, container(r.pod, s.Container)), last.FinishedAt, time.Now())
 	}

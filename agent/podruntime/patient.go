@@ -1,0 +1,23 @@
+package podruntime
+
+import (
+	"context"
+	"time"
+)
+
+// patience is how much longer a call that makes something may take when its work is to be cut short. containerd
+// 2.4 leaves a shim behind when RunPodSandbox is cancelled half-way.
+const patience = 5 * time.Second
+
+// patient is ctx for such a call: it ends some time after ctx. Call done when the call has returned.
+func patient(ctx context.Context) (call context.Context, done func()) {
+	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-call.Done():
+		case <-time.After(patience):
+			cancel(context.Cause(ctx))
+		}
+	})
+	return call, func() { stop(); cancel(nil) }
+}
