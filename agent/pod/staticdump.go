@@ -23,14 +23,14 @@ func dumpValue(w io.Writer, v reflect.Value, typed bool) {
 	if typed {
 		put("(" + dumpType(v.Type()) + ")")
 	}
-	switch v.Kind() { //nolint:exhaustive // no other kinds are in a pod
+	switch v.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		if v.IsNil() {
 			put("<nil>")
 			return
 		}
 	}
-	switch v.Kind() { //nolint:exhaustive // see above
+	switch v.Kind() {
 	case reflect.Pointer:
 		dumpValue(w, v.Elem(), false)
 	case reflect.Bool:
@@ -86,7 +86,7 @@ func dumpType(t reflect.Type) string {
 	case t.Name() != "":
 		return t.String()
 	}
-	switch t.Kind() { //nolint:exhaustive // see above
+	switch t.Kind() {
 	case reflect.Pointer:
 		return "*" + dumpType(t.Elem())
 	case reflect.Slice:
