@@ -40,6 +40,8 @@ type Config struct {
 	RuntimeSlots int
 	// Metrics answers /metrics on the read-only port; nil leaves it out.
 	Metrics http.Handler
+	// ProbeMetrics answers /metrics/probes; nil leaves it out.
+	ProbeMetrics http.Handler
 	// Bus is where everything is published; nil publishes nothing.
 	Bus *trace.Bus
 }

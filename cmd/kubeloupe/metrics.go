@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/metrics"
@@ -13,8 +16,9 @@ import (
 
 // metricsSink folds the stream into Prometheus metrics while it is asked to run.
 type metricsSink struct {
-	sink    *metrics.Sink
-	handler http.Handler
+	sink *metrics.Sink
+	// handler shows all, probes what is about probes only.
+	handler, probes http.Handler
 }
 
 func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
@@ -22,7 +26,13 @@ func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &metricsSink{sink: sink, handler: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}, nil
+	probes := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		all, err := reg.Gather()
+		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "prober_") }), err
+	})
+	return &metricsSink{
+		sink: sink, handler: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), probes: promhttp.HandlerFor(probes, promhttp.HandlerOpts{}),
+	}, nil
 }
 
 // run folds until ctx ends.

@@ -109,7 +109,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, err
 	}
-	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, RuntimeSlots: o.slots}
+	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots}
 	if n.cfg.NodeName, err = nodeName(k); err != nil {
 		n.sim.remove()
 		return nil, userError{err}

@@ -182,6 +182,7 @@ func testProxy(t *testing.T, s *space) {
 		"metrics":          "kubelet_running_pods",
 		"metrics/resource": "container_memory_working_set_bytes",
 		"metrics/cadvisor": "container_cpu_usage_seconds_total",
+		"metrics/probes":   "",
 		"pods":             `"PodList"`,
 		"runningpods/":     `"PodList"`,
 	} {
