@@ -2,15 +2,12 @@ package pods
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/admit"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
-	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -81,30 +78,6 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.allocate(ctx, pod), Cause: worker.Cause{Text: "ADD", Span: span}})
 }
 
-// admit decides, and says so. What runs already is not asked again.
-func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admit.Verdict {
-	in := admit.Inputs{Pod: pod, Others: m.others(pod.UID), MaxPods: m.cfg.MaxPods}
-	if m.cfg.Node != nil {
-		m.cfg.Node(&in)
-	}
-	d := trace.Decision{By: "admission", Subject: podid.Ref(pod).String(), Verdict: "admit", Reason: "nothing speaks against it"}
-	v := admit.Verdict{OK: true}
-	switch {
-	case adopted:
-		d.Reason = "its containers run already: it is adopted"
-	default:
-		v = admit.Check(in)
-	}
-	switch {
-	case !v.OK:
-		d.Verdict, d.Reason = "reject", v.Reason+": "+v.Message
-	case len(v.Preempt) > 0:
-		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
-	}
-	trace.Point(m.cfg.Bus, span, d)
-	return v
-}
-
 // over reports whether the pod had come to its end before this agent's time.
 func over(pod *v1.Pod) bool {
 	return !podid.IsStatic(pod) && (pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed)
@@ -164,21 +137,6 @@ func (m *Manager) replace(span trace.Span, pod *v1.Pod) {
 		if same && m.stranger(old) {
 			m.orphan(trace.ForPod(span, trace.Pod{}), old, podid.Source(pod), "its manifest has changed since")
 		}
-	}
-}
-
-func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admit.Verdict) {
-	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)))
-	m.rejected[pod.UID] = true
-	m.unregister(pod)
-	st := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now())
-	m.cfg.Store.with(pod.UID, func(e *entry) {
-		e.status, e.said = st, statusRecord(st, "")
-		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e.said)
-	})
-	m.event(ctx, pod, "Warning", v.Reason, v.Message)
-	if m.cfg.Statuses != nil {
-		m.cfg.Statuses.Set(ctx, pod, st)
 	}
 }
 

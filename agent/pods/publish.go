@@ -1,0 +1,69 @@
+package pods
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podstatus"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// StatusInput is what a status is made from besides what the runtime has.
+type StatusInput struct {
+	Pod *v1.Pod
+	// Previous is the last status.
+	Previous v1.PodStatus
+	Reasons  map[string]podruntime.Reason
+	// Failed makes the pod Failed.
+	Failed *podstatus.Reason
+}
+
+// StatusFunc makes a pod's status from all that is known.
+type StatusFunc func(in StatusInput) (v1.PodStatus, trace.PodStatus)
+
+// PublishStatus makes the status of a pod anew, as when a probe has a result.
+func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) {
+	var pod *v1.Pod
+	s.cfg.Store.with(uid, func(e *entry) { pod = e.pod })
+	if pod != nil {
+		s.publishStatus(ctx, pod)
+	}
+}
+
+// publishStatus makes the pod's status anew, publishes it if views would show a change and hands it on. It
+// returns the newest version of the pod.
+func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
+	reasons := s.cfg.Runtime.Reasons(pod.UID)
+	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)))
+	s.cfg.Store.with(pod.UID, func(e *entry) {
+		pod = e.pod
+		var said trace.PodStatus
+		e.status, said = s.cfg.Status(StatusInput{Pod: pod, Previous: e.status, Reasons: reasons, Failed: e.failed})
+		if !same(said, e.said) {
+			e.said = said
+			trace.Point(s.cfg.Bus, trace.FromContext(ctx), said)
+		}
+		if s.cfg.Statuses != nil {
+			s.cfg.Statuses.Set(ctx, pod, *e.status.DeepCopy()) // with the lock: in the order in which they were made
+		}
+	})
+	if s.isReady(pod.UID) {
+		s.reached(ctx, pod, "ready", false)
+	}
+	return pod
+}
+
+func (s *Syncer) isReady(uid types.UID) (ready bool) {
+	s.cfg.Store.with(uid, func(e *entry) {
+		for _, c := range e.status.Conditions {
+			if c.Type == v1.PodReady && c.Status == v1.ConditionTrue {
+				ready = true
+			}
+		}
+	})
+	return ready
+}

@@ -1,0 +1,136 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Sync brings the pod towards its spec and says what became of it.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncPod.
+func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Result, error) {
+	deadline := s.deadline(ctx, pod)
+	if deadline.over {
+		s.publishStatus(ctx, pod)
+		return worker.Result{Over: true}, nil
+	}
+	if held, res := s.held(ctx, pod); held {
+		return deadline.bound(res), nil
+	}
+	s.begin(ctx, pod)
+	if s.cfg.Probes != nil {
+		var previous *v1.PodStatus
+		s.cfg.Store.with(pod.UID, func(e *entry) { previous = e.status.DeepCopy() })
+		s.cfg.Probes.Add(pod, previous)
+	}
+	s.initWait(ctx, pod, "")
+	out, err := s.cfg.Runtime.Sync(ctx, pod, order)
+	s.initWait(ctx, pod, out.Init)
+	if out.Running {
+		s.reached(ctx, pod, "started", !out.Acted)
+	}
+	s.awaitLogs(ctx, pod)
+	s.publishStatus(ctx, pod)
+	if out.Running && err == nil {
+		err = s.freshen(ctx, pod)
+	}
+	res := worker.Result{Over: out.Finished, RetryAt: out.RetryAt}
+	switch {
+	case out.RetryAt.IsZero():
+	case out.Early:
+		res.Wait = trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"}
+	default:
+		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
+	}
+	return deadline.bound(res), err
+}
+
+// begin gives a pod that has none a first status: that it is here, and since when.
+func (s *Syncer) begin(ctx context.Context, pod *v1.Pod) {
+	known := false
+	s.cfg.Store.with(pod.UID, func(e *entry) { known = !e.status.StartTime.IsZero() })
+	if !known {
+		s.publishStatus(ctx, pod)
+	}
+}
+
+// awaitLogs lets a runtime write what a container said last: it tells of the end first.
+func (s *Syncer) awaitLogs(ctx context.Context, pod *v1.Pod) {
+	if s.cfg.LogsBy == nil {
+		return
+	}
+	left := time.Until(s.cfg.LogsBy(pod.UID))
+	if left <= 0 {
+		return
+	}
+	wait := trace.Wait{For: trace.WaitRuntime, On: "the end of a log that the status shows"}
+	span := trace.Begin(s.cfg.Bus, trace.FromContext(ctx), wait)
+	select {
+	case <-ctx.Done():
+	case <-time.After(left):
+	}
+	trace.End(s.cfg.Bus, span, wait)
+}
+
+// freshen brings the volumes of a pod that runs up to date: labels that they show may have changed, and
+// those of a pod that ran before this agent's time are to be kept fresh by it.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncPod, which waits for the volumes each time.
+func (s *Syncer) freshen(ctx context.Context, pod *v1.Pod) error {
+	if s.cfg.Volumes == nil {
+		return nil
+	}
+	shown := false
+	s.cfg.Store.with(pod.UID, func(e *entry) { shown = e.shown != nil && showSame(e.shown, pod) })
+	if shown {
+		return nil
+	}
+	if _, err := s.cfg.Volumes.Mount(ctx, pod); err != nil {
+		return err
+	}
+	s.cfg.Store.with(pod.UID, func(e *entry) { e.shown = pod })
+	return nil
+}
+
+// showSame reports whether volumes show the same of two versions of a pod.
+func showSame(a, b *v1.Pod) bool {
+	return a == b || a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
+}
+
+// held reports whether the pod cannot start yet, and when to look again.
+func (s *Syncer) held(ctx context.Context, pod *v1.Pod) (bool, worker.Result) {
+	ok, why := s.cfg.Network.NetworkReady()
+	noNetwork := !ok && !pod.Spec.HostNetwork
+	s.sayNetwork(ctx, pod, noNetwork, why)
+	wait := trace.Wait{For: trace.WaitRuntime, On: "the pod network", Detail: why}
+	if !noNetwork {
+		n := s.victims(pod)
+		if n == 0 {
+			return false, worker.Result{}
+		}
+		wait = trace.Wait{For: trace.WaitPod, On: fmt.Sprintf("%d pods that give way to this one", n)}
+	}
+	s.publishStatus(ctx, pod)
+	return true, worker.Result{RetryAt: time.Now().Add(networkRetry), Wait: wait}
+}
+
+// victims counts those that give way and have not ended yet.
+func (s *Syncer) victims(pod *v1.Pod) int {
+	var after []types.UID
+	s.cfg.Store.with(pod.UID, func(e *entry) { after = e.after })
+	n := 0
+	for _, uid := range after {
+		if s.cfg.Victim != nil && s.cfg.Victim(uid) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,89 @@
+package pods
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Terminate ends everything of the pod that runs.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncTerminatingPod.
+func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error {
+	s.initWait(ctx, pod, "")
+	s.reached(ctx, pod, "terminating", false)
+	if s.cfg.Probes != nil {
+		s.cfg.Probes.StopLiveness(pod.UID)
+	}
+	s.publishStatus(ctx, pod) // a pod that fails is told so before its grace period has passed
+	err := s.cfg.Runtime.Kill(ctx, pod, grace, reason, order)
+	if err == nil && s.cfg.Probes != nil {
+		s.cfg.Probes.Remove(pod.UID)
+	}
+	s.publishStatus(ctx, pod)
+	return err
+}
+
+// Clean releases what a terminated pod holds.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncTerminatedPod.
+func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
+	if err := s.cfg.Runtime.Clean(ctx, pod, remove, order); err != nil {
+		return err
+	}
+	s.release(pod)
+	if !remove {
+		latest := s.publishStatus(ctx, pod)
+		if s.cfg.Statuses != nil {
+			s.cfg.Statuses.Gone(ctx, latest)
+		}
+		return nil
+	}
+	s.cfg.Runtime.Forget(pod.UID)
+	if s.cfg.Forget != nil {
+		s.cfg.Forget(pod.UID)
+	}
+	if s.cfg.Statuses != nil {
+		s.cfg.Statuses.Forget(pod.UID)
+	}
+	if s.cfg.Mirrors != nil {
+		s.cfg.Mirrors.Remove(pod.UID)
+	}
+	s.cfg.Store.retire(pod.UID, func(old, next *entry) {
+		gone := trace.Milestone{Name: "gone"}
+		if old != nil && !old.ended.IsZero() {
+			gone.Since = time.Since(old.ended)
+		}
+		trace.Point(s.cfg.Bus, trace.FromContext(ctx), gone)
+		if next != nil {
+			s.mirror(next.pod)
+			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: "seen", Source: podid.Source(next.pod), Spec: describe(next.pod)})
+		}
+	})
+	return nil
+}
+
+func (s *Syncer) mirror(pod *v1.Pod) {
+	if s.cfg.Mirrors != nil && podid.IsStatic(pod) {
+		s.cfg.Mirrors.Add(pod)
+	}
+}
+
+// release lets go of what was held for a pod of which nothing runs.
+func (s *Syncer) release(pod *v1.Pod) {
+	if s.cfg.Probes != nil {
+		s.cfg.Probes.Remove(pod.UID)
+	}
+	if s.cfg.Objects == nil {
+		return
+	}
+	again := false
+	s.cfg.Store.with(pod.UID, func(e *entry) { again = e.again != nil })
+	if !again {
+		s.cfg.Objects.Unregister(pod)
+	}
+}

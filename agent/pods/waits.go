@@ -1,0 +1,117 @@
+package pods
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// networkRetry is how long to wait for the pod network before looking again.
+const networkRetry = time.Second
+
+// Settle ends the waits that are open. Call it when no worker works any more.
+func (s *Syncer) Settle() {
+	s.cfg.Store.mu.Lock()
+	defer s.cfg.Store.mu.Unlock()
+	for _, e := range s.cfg.Store.pods {
+		s.endInitWait(e)
+	}
+}
+
+// sayNetwork publishes that the pod waits for the network, once for each reason.
+func (s *Syncer) sayNetwork(ctx context.Context, pod *v1.Pod, waits bool, why string) {
+	if !waits {
+		why = ""
+	}
+	news := false
+	s.cfg.Store.with(pod.UID, func(e *entry) {
+		news = waits && e.network != why
+		e.network = why
+	})
+	if news {
+		s.event(ctx, pod, "Warning", "NetworkNotReady", "network is not ready: "+why)
+	}
+}
+
+func (s *Syncer) event(ctx context.Context, pod *v1.Pod, kind, reason, message string) {
+	if s.cfg.Events != nil {
+		s.cfg.Events.Pod(ctx, pod, "", kind, reason, message)
+		return
+	}
+	trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
+}
+
+// reached publishes a milestone the first time that it is reached. A pod that ends
+// does not start any more, and none is ready before it has started.
+func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name string, adopted bool) {
+	ms := trace.Milestone{Name: name, Adopted: adopted}
+	first := false
+	s.cfg.Store.with(pod.UID, func(e *entry) {
+		ms.Since = time.Since(e.seenAt)
+		switch name {
+		case "started":
+			first = !e.started && !e.ending
+			e.started = e.started || first
+		case "ready":
+			first = !e.ready && e.started && !e.ending
+			e.ready = e.ready || first
+		case "terminating":
+			first, e.ending = !e.ending, true
+			if e.ended.IsZero() {
+				e.ended = time.Now()
+			}
+		}
+	})
+	if first {
+		trace.Point(s.cfg.Bus, trace.FromContext(ctx), ms)
+	}
+}
+
+// initWait names the time in which the pod only waits for an init container: it
+// begins when a sync leaves one running and ends when the next sync begins.
+func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
+	s.cfg.Store.with(pod.UID, func(e *entry) {
+		s.endInitWait(e)
+		if container != "" {
+			e.initWait = trace.Wait{For: trace.WaitInit, On: "init container " + container}
+			e.initSpan = trace.Begin(s.cfg.Bus, trace.FromContext(ctx), e.initWait)
+		}
+	})
+}
+
+// endInitWait is called with the store's lock.
+func (s *Syncer) endInitWait(e *entry) {
+	if e.initWait.On != "" {
+		trace.End(s.cfg.Bus, e.initSpan, e.initWait)
+		e.initWait = trace.Wait{}
+	}
+}
+
+// waitFor is the wait for containers that are held back, and why they are.
+func waitFor(reasons map[string]podruntime.Reason) trace.Wait {
+	wait := trace.Wait{For: trace.WaitBackoff, On: "the next try"}
+	names := slices.Sorted(maps.Keys(reasons))
+	switch len(names) {
+	case 0:
+	case 1:
+		wait.On = "container " + names[0] + " to be tried again"
+		if wait.Detail = reasons[names[0]].Reason; wait.Detail == "CrashLoopBackOff" {
+			wait.On = "container " + names[0] + " to be restarted"
+		}
+	default:
+		wait.On = "containers " + strings.Join(names, ", ") + " to be tried again"
+		var why []string
+		for _, name := range names {
+			why = append(why, name+": "+reasons[name].Reason)
+		}
+		wait.Detail = strings.Join(why, ", ")
+	}
+	return wait
+}
