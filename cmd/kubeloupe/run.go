@@ -28,8 +28,13 @@ func newRun(s streams) *cobra.Command {
 		Short: "Run the node agent in the foreground",
 		Long: `Run the node agent in the foreground. On a terminal it opens the UI; otherwise it prints a line per event.
 
-Its flags and --config file are the kubelet's. SIGINT, SIGTERM or q in the UI end it; pods go on running.`,
-		Example: `  kubeloupe run --pod-manifest-path ./manifests
+With --kubeconfig it is a node of a cluster; --bootstrap-kubeconfig gets the certificate for that with a token. Without,
+it stands alone and runs static pods. Its flags and --config file are the kubelet's. SIGINT, SIGTERM or q in the UI end
+it; pods go on running, and the next agent on the same --root-dir, also upstream's kubelet, adopts them.`,
+		Example: `  kubeloupe run --config kubelet.yaml --kubeconfig /etc/kubernetes/kubelet.conf
+  kubeloupe run --kubeconfig node.conf --bootstrap-kubeconfig bootstrap.conf --hostname-override node-1
+  kubeloupe run --pod-manifest-path ./manifests
+  kubeloupe run --pod-manifest-path ./manifests --once
   kubeloupe run --runtime sim --pod-manifest-path ./manifests
   kubeloupe run --pod-manifest-path ./manifests -o json | jq .`,
 		Args: cobra.NoArgs,
