@@ -23,6 +23,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
@@ -53,6 +54,7 @@ type parts struct {
 	prober   *probe.Prober
 	userns   *userns.Ranges
 	resizes  *resize.Manager
+	slots    *slots.Slots // of the container runtime
 	shortage *pressure.Shortage
 	// subpaths is nil on the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
@@ -92,6 +94,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	}
 	p.state.Check(ctx) // what it can do is part of what is asked of it
 	p.newShortage()
+	if p.slots, err = slots.New("container runtime", runtimeSlots(cfg.RuntimeSlots), bus); err != nil {
+		return nil, err
+	}
 	if err := p.newCluster(id.clients); err != nil {
 		return nil, err
 	}

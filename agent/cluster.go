@@ -36,7 +36,7 @@ type cluster struct {
 
 // statusSettle is how long a change waits that is neither of the phase nor of readiness: a pod that starts at once is
 // told about once.
-const statusSettle = 250 * time.Millisecond
+const statusSettle = 500 * time.Millisecond
 
 // alone reports whether there is no API server.
 func (c *cluster) alone() bool { return c.clients == nil }
@@ -45,7 +45,7 @@ func (c *cluster) alone() bool { return c.clients == nil }
 func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
 	c := &cluster{clients: clients}
 	p.cluster = c
-	recorder := events.Config{Node: p.cfg.NodeName, Bus: p.cfg.Bus}
+	recorder := events.Config{Node: p.cfg.NodeName, Bus: p.cfg.Bus, Busy: p.slots.Waiting}
 	if clients != nil {
 		recorder.Client = clients.Events.CoreV1() // which has the limits
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/hook"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 )
 
@@ -35,10 +34,6 @@ func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime
 	if err != nil {
 		return nil, err
 	}
-	work, err := slots.New("container runtime", runtimeSlots(p.cfg.RuntimeSlots), p.cfg.Bus)
-	if err != nil {
-		return nil, err
-	}
 	seams, err := p.seams(client)
 	if err != nil {
 		return nil, err
@@ -46,7 +41,7 @@ func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime
 	k := p.cfg.Kubelet
 	return podruntime.New(podruntime.Config{
 		Sandboxes: client.Runtime, Containers: client.Runtime, Images: images, Volumes: p.volumes, Cgroups: podCgroups{p},
-		Observer: observer{p.pleg}, Gate: p.cfg.Gate, Slots: work,
+		Observer: observer{p.pleg}, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.MaxRestartBackoff),
 		Node:    p.criNode(), DNS: p.dns, HostIPs: hostIPs(k.Node.IPs),
 		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Seams: seams,

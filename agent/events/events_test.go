@@ -204,3 +204,23 @@ func TestNew(t *testing.T) {
 		}
 	}
 }
+
+// Pods that wait for the runtime go first, for a while.
+func TestHold(t *testing.T) {
+	recording(t, func(ctx context.Context, b *bench) {
+		busy := true
+		b.cfg.Busy = func() bool { return busy }
+		for _, c := range []struct {
+			kind string
+			wait time.Duration
+			want int
+		}{{"Warning", 0, 1}, {"Normal", holdLimit - time.Second, 1}, {"Normal", holdLimit + time.Second, 3}} {
+			b.Pod(ctx, aPod(), "", c.kind, fmt.Sprint("Reason", c.wait), "said")
+			time.Sleep(c.wait)
+			synctest.Wait()
+			if got := len(b.stored(t)); got != c.want {
+				t.Errorf("%s event after %s: %d are stored, want %d", c.kind, c.wait, got, c.want)
+			}
+		}
+	})
+}

@@ -32,6 +32,8 @@ type Config struct {
 	// client limits itself.
 	QPS   float32
 	Burst int
+	// Busy reports whether pods wait for the runtime: ordinary events wait then, for a while. May be nil.
+	Busy func() bool
 	// Bus may be nil.
 	Bus *trace.Bus
 }

@@ -34,10 +34,29 @@ func (r *Recorder) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case e := <-r.queue:
+			r.hold(ctx, e)
 			r.send(ctx, e)
 		}
 		if n := r.dropped.Swap(0); n > 0 {
 			r.log("warn", fmt.Sprintf("%d events were not sent to the API server: more than %d were waiting", n, queueLength))
+		}
+	}
+}
+
+// holdLimit is how long an ordinary event waits for a busy node, holdLook how often it looks.
+const (
+	holdLimit = 3 * time.Second
+	holdLook  = 50 * time.Millisecond
+)
+
+// hold lets pods start first: what an event costs here and in the API server, on a small machine the same one, would be
+// taken from them. Warnings do not wait.
+func (r *Recorder) hold(ctx context.Context, e *v1.Event) {
+	for r.cfg.Busy != nil && e.Type == v1.EventTypeNormal && time.Since(e.LastTimestamp.Time) < holdLimit && r.cfg.Busy() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(holdLook):
 		}
 	}
 }

@@ -68,6 +68,13 @@ func (s *Slots) Acquire(ctx context.Context, order uint64) error {
 	return fmt.Errorf("waiting for a slot of %s: %w", s.name, context.Cause(ctx))
 }
 
+// Waiting reports whether anybody waits for a slot.
+func (s *Slots) Waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue) > 0
+}
+
 // Release gives a slot back.
 func (s *Slots) Release() {
 	s.mu.Lock()
