@@ -214,7 +214,7 @@ func TestHold(t *testing.T) {
 			kind string
 			wait time.Duration
 			want int
-		}{{"Warning", 0, 1}, {"Normal", holdLimit - time.Second, 1}, {"Normal", holdLimit + time.Second, 3}} {
+		}{{"Warning", time.Millisecond, 1}, {"Normal", holdLimit - time.Second, 1}, {"Normal", holdLimit + time.Second, 3}} {
 			b.Pod(ctx, aPod(), "", c.kind, fmt.Sprint("Reason", c.wait), "said")
 			time.Sleep(c.wait)
 			synctest.Wait()
