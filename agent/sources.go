@@ -34,6 +34,11 @@ func (p *parts) newMux() (*podsource.Mux, error) {
 			return nil, err
 		}
 		sources = append(sources, api)
+		p.cluster.clients.OnBack(func() {
+			api.Wake()
+			p.cluster.statuses.Wake()
+			p.cluster.mirrors.Wake()
+		})
 	}
 	return podsource.New(podsource.Config{Sources: sources, Bus: bus})
 }

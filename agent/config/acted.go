@@ -84,7 +84,7 @@ func actedOn() map[string]bool {
 		"evictionHard":                               false,
 		"evictionSoft":                               false,
 		"evictionSoftGracePeriod":                    false,
-		"evictionPressureTransitionPeriod":           false,
+		"evictionPressureTransitionPeriod":           true,
 		"evictionMaxPodGracePeriod":                  false,
 		"evictionMinimumReclaim":                     false,
 		"mergeDefaultEvictionSettings":               false,
@@ -149,7 +149,11 @@ func actedOn() map[string]bool {
 // actedOnGates lists the feature gates whose setting changes what this build does.
 func actedOnGates() map[string]bool {
 	return map[string]bool{
-		"CustomCPUCFSQuotaPeriod":    true,
-		"KubeletCrashLoopBackOffMax": true,
+		"ContainerCheckpoint":             true,
+		"CustomCPUCFSQuotaPeriod":         true,
+		"GRPCContainerProbeTLS":           true,
+		"H2CContainerProbe":               true,
+		"KubeletEnsureSecretPulledImages": true,
+		"KubeletCrashLoopBackOffMax":      true,
 	}
 }

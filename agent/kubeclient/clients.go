@@ -43,6 +43,7 @@ type Clients struct {
 	REST *rest.Config
 
 	conns *connections
+	reach reach
 }
 
 // New makes the clients. The server is not asked yet.
@@ -60,7 +61,7 @@ func New(cfg Config) (*Clients, error) {
 		return nil, err
 	}
 	c := &Clients{conns: conns}
-	c.REST = client(base, cfg.Bus, "main", cfg.QPS, cfg.Burst)
+	c.REST = client(base, cfg.Bus, "main", &c.reach, cfg.QPS, cfg.Burst)
 	if c.Main, err = kubernetes.NewForConfig(c.REST); err != nil {
 		return nil, fmt.Errorf("make the main client: %w", err)
 	}
@@ -68,10 +69,10 @@ func New(cfg Config) (*Clients, error) {
 	if eventQPS == 0 {
 		eventQPS = -1
 	}
-	if c.Events, err = kubernetes.NewForConfig(client(base, cfg.Bus, "events", eventQPS, cfg.EventBurst)); err != nil {
+	if c.Events, err = kubernetes.NewForConfig(client(base, cfg.Bus, "events", &c.reach, eventQPS, cfg.EventBurst)); err != nil {
 		return nil, fmt.Errorf("make the client of events: %w", err)
 	}
-	heartbeat := client(base, cfg.Bus, "heartbeat", -1, 0)
+	heartbeat := client(base, cfg.Bus, "heartbeat", &c.reach, -1, 0)
 	if d := cfg.LeaseDuration; d > 0 && (heartbeat.Timeout == 0 || heartbeat.Timeout > d) {
 		heartbeat.Timeout = d
 	}
@@ -89,13 +90,13 @@ func (c *Clients) CloseConnections() { c.conns.closeAll() }
 func (c *Clients) CloseIdle() { c.conns.closeIdle() }
 
 // client is one client's share of the common configuration.
-func client(base *rest.Config, bus *trace.Bus, name string, qps, burst int32) *rest.Config {
+func client(base *rest.Config, bus *trace.Bus, name string, r *reach, qps, burst int32) *rest.Config {
 	cfg := rest.CopyConfig(base)
 	cfg.RateLimiter, cfg.QPS, cfg.Burst = nil, -1, 0
 	if qps >= 0 {
 		cfg.RateLimiter = newLimiter(bus, name, qps, burst)
 	}
-	cfg.Wrap(Wrap(bus, name))
+	cfg.Wrap(wrap(bus, name, r))
 	return cfg
 }
 

@@ -17,7 +17,7 @@ func One(cfg Config, name string) (made kubernetes.Interface, done func(), err e
 	if err != nil {
 		return nil, nil, err
 	}
-	made, err = kubernetes.NewForConfig(client(base, cfg.Bus, name, -1, 0))
+	made, err = kubernetes.NewForConfig(client(base, cfg.Bus, name, nil, -1, 0))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the client %s: %w", name, err)
 	}

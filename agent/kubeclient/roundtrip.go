@@ -22,13 +22,18 @@ type roundTripper struct {
 	bus    *trace.Bus
 	client string
 	next   http.RoundTripper
+	reach  *reach // nil is nobody to tell
 }
 
 // Wrap returns a decorator of transports that publishes the calls of the named client and retries those that the server asks to
 // repeat.
 func Wrap(bus *trace.Bus, client string) func(http.RoundTripper) http.RoundTripper {
+	return wrap(bus, client, nil)
+}
+
+func wrap(bus *trace.Bus, client string, r *reach) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
-		return &roundTripper{bus: bus, client: client, next: next}
+		return &roundTripper{bus: bus, client: client, next: next, reach: r}
 	}
 }
 
@@ -69,6 +74,7 @@ func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Respo
 		req.Header.Set("Traceparent", tp)
 	}
 	resp, err := t.next.RoundTrip(req)
+	t.reach.saw(resp, err)
 	if err != nil {
 		err = explain(err)
 		call.Err = err.Error()

@@ -54,7 +54,8 @@ type APIConfig struct {
 //
 // Upstream: pkg/kubelet/config/apiserver.go, NewSourceApiserver.
 type API struct {
-	cfg APIConfig
+	cfg  APIConfig
+	wake chan struct{}
 
 	// What follows belongs to Run's goroutine.
 	pods    []*v1.Pod // to run, in order of creation
@@ -75,7 +76,7 @@ func NewAPI(c APIConfig) (*API, error) {
 	case c.Node == "":
 		return nil, errors.New("api source: the node's name is empty")
 	}
-	return &API{cfg: c}, nil
+	return &API{cfg: c, wake: make(chan struct{}, 1)}, nil
 }
 
 // Name implements Source.
@@ -133,11 +134,25 @@ func (a *API) backoff(ctx context.Context, err error) bool {
 	}
 	span := trace.Begin(a.cfg.Bus, trace.Span{}, wait)
 	defer trace.End(a.cfg.Bus, span, wait)
+	select { // what woke before this failure says nothing
+	case <-a.wake:
+	default:
+	}
 	select {
 	case <-ctx.Done():
 		return false
+	case <-a.wake:
+		return true
 	case <-time.After(delay):
 		return true
+	}
+}
+
+// Wake has a try made now rather than when the back-off is over: the API server is said to answer again.
+func (a *API) Wake() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
 	}
 }
 

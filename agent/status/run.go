@@ -53,6 +53,20 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 }
 
+// Wake has what failed tried now: the API server is said to answer again.
+func (m *Manager) Wake() {
+	m.mu.Lock()
+	m.resume = time.Time{}
+	for _, e := range m.queue {
+		e.next = time.Time{}
+	}
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
 // note puts a pod into the queue.
 func (m *Manager) note(ctx context.Context, e *entry) {
 	if m.cfg.Client == nil || e.deleted {

@@ -64,7 +64,10 @@ func (n *node) runOnce(ctx context.Context, s streams) error {
 		result = once(ctx, n.agent, s.out)
 		return nil
 	})
-	return errors.Join(err, result)
+	if err != nil {
+		return err
+	}
+	return result
 }
 
 // run runs the agent and, beside it, what shows it. It ends when either ends: a UI

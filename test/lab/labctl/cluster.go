@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -73,7 +74,7 @@ func runAgent(dir *string) *cobra.Command {
 			for a.Alive() {
 				select {
 				case <-cmd.Context().Done():
-					return a.Stop(cmd.Root().Context())
+					return a.Stop(context.WithoutCancel(cmd.Context()))
 				case <-interrupt:
 				case <-ended.C:
 				}

@@ -1,0 +1,31 @@
+package kubeclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+)
+
+// reach notices that the server answers again. The clients share it: what one finds out is good for all.
+type reach struct {
+	lost atomic.Bool
+	back atomic.Pointer[func()]
+}
+
+// saw takes the outcome of a request. A server that has trouble of its own does not count as back.
+func (r *reach) saw(resp *http.Response, err error) {
+	switch {
+	case r == nil || errors.Is(err, context.Canceled):
+	case err != nil || resp.StatusCode >= http.StatusInternalServerError:
+		r.lost.Store(true)
+	case r.lost.CompareAndSwap(true, false):
+		if back := r.back.Load(); back != nil {
+			(*back)()
+		}
+	}
+}
+
+// OnBack has f called when the server answers again after it did not, so that nobody need wait for his own next try. f must
+// not block. Call it once, before the clients are used.
+func (c *Clients) OnBack(f func()) { c.reach.back.Store(&f) }
