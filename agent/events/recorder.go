@@ -63,7 +63,7 @@ func New(c Config) (*Recorder, error) {
 	if c.QPS > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(c.QPS), max(c.Burst, 1))
 	}
-	r.correlate = record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{})
+	r.correlate = record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{LRUCacheSize: 512})
 	return r, nil
 }
 
