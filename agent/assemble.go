@@ -60,6 +60,8 @@ type parts struct {
 	subpaths *subpath.Maker
 	// addressed is called when the node's addresses may have changed; nil for nobody.
 	addressed func()
+	// born is when this agent began.
+	born time.Time
 	// machine is what there is, resources what of it is for pods.
 	machine   allocatable.Machine
 	resources allocatable.Resources
@@ -78,7 +80,7 @@ func (p *parts) add(name string, run func(context.Context) error) {
 
 // assemble builds all parts and connects them. Nothing runs yet. clients are nil on a node that stands alone.
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
-	p, bus := &parts{cfg: cfg, store: pods.NewStore()}, cfg.Bus
+	p, bus := &parts{cfg: cfg, store: pods.NewStore(), born: time.Now()}, cfg.Bus
 	var err error
 	if err := p.readMachine(); err != nil {
 		return nil, err

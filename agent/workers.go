@@ -15,7 +15,7 @@ import (
 func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, runtimeName string) (err error) {
 	p.due, p.tidy = make(chan types.UID, 1024), make(chan struct{}, 1)
 	syncer := pods.SyncerConfig{
-		Runtime: rt, Network: p.state, Store: p.store, Bus: p.cfg.Bus, Status: p.statusFunc(runtimeName), Probes: p.prober, Volumes: p.volumes, LogsBy: p.logsBy, Forget: p.forget,
+		Runtime: rt, Network: p.state, Store: p.store, Bus: p.cfg.Bus, Status: p.statusFunc(runtimeName), Probes: adopting{p.prober, p}, Volumes: p.volumes, LogsBy: p.logsBy, Forget: p.forget,
 		Victim: func(uid types.UID) bool {
 			state := p.workers.State(uid)
 			return state == worker.Syncing || state == worker.Terminating

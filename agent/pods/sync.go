@@ -25,12 +25,12 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	if held, res := s.held(ctx, pod); held {
 		return deadline.bound(res), nil
 	}
-	s.begin(ctx, pod)
 	if s.cfg.Probes != nil {
 		var previous *v1.PodStatus
 		s.cfg.Store.with(pod.UID, func(e *entry) { previous = e.status.DeepCopy() })
 		s.cfg.Probes.Add(pod, previous)
 	}
+	s.begin(ctx, pod)
 	s.initWait(ctx, pod, "")
 	out, err := s.cfg.Runtime.Sync(ctx, pod, order)
 	s.initWait(ctx, pod, out.Init)
