@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,9 +54,6 @@ type lab struct {
 	data string
 	api  *fake.Clientset
 	cmd  *exec.Cmd
-
-	mu    sync.Mutex
-	calls []line
 }
 
 func newLab(t *testing.T) *lab {
@@ -92,19 +89,12 @@ func (l *lab) startDriver(flags ...string) {
 	l.cmd = exec.CommandContext(context.Background(), self, args...)
 	l.cmd.Env = append(os.Environ(), "BE_CSIDRIVER=1")
 	l.cmd.Stderr = os.Stderr
-	out, err := l.cmd.StdoutPipe()
+	// The driver writes a line before it answers: in a file, none comes late.
+	out, err := os.OpenFile(l.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	must(l.t, err)
+	l.cmd.Stdout = out
 	must(l.t, l.cmd.Start())
-	go func() {
-		for s := bufio.NewScanner(out); s.Scan(); {
-			var c line
-			if json.Unmarshal(s.Bytes(), &c) == nil {
-				l.mu.Lock()
-				l.calls = append(l.calls, c)
-				l.mu.Unlock()
-			}
-		}
-	}()
+	must(l.t, out.Close())
 	l.t.Cleanup(l.stopDriver)
 }
 
@@ -117,12 +107,26 @@ func (l *lab) stopDriver() {
 	l.cmd = nil
 }
 
+func (l *lab) log() string { return filepath.Join(filepath.Dir(l.root), "calls") }
+
+// calls are all that the driver has answered.
+func (l *lab) calls() []line {
+	text, err := os.ReadFile(l.log())
+	must(l.t, err)
+	var out []line
+	for raw := range bytes.Lines(text) {
+		var c line
+		if json.Unmarshal(raw, &c) == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // called counts the driver's successful calls of a method.
 func (l *lab) called(method string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	n := 0
-	for _, c := range l.calls {
+	for _, c := range l.calls() {
 		if c.Method == method && c.Code == "OK" {
 			n++
 		}
@@ -131,9 +135,7 @@ func (l *lab) called(method string) int {
 }
 
 func (l *lab) last(method string) line {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range slices.Backward(l.calls) {
+	for _, c := range slices.Backward(l.calls()) {
 		if c.Method == method {
 			return c
 		}
