@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
+	"github.com/kubeloupe/kubeloupe/agent/image/pulled"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
@@ -58,6 +59,10 @@ type parts struct {
 	shortage *pressure.Shortage
 	// subpaths is nil on the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
+	// pulled are the records of who pulled which image; nil where none are kept.
+	pulled *pulled.Store
+	// hostIPs are the node\'s addresses, the primary one first.
+	hostIPs []string
 	// addressed is called when the node's addresses may have changed; nil for nobody.
 	addressed func()
 	// born is when this agent began.
@@ -80,7 +85,7 @@ func (p *parts) add(name string, run func(context.Context) error) {
 
 // assemble builds all parts and connects them. Nothing runs yet. clients are nil on a node that stands alone.
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
-	p, bus := &parts{cfg: cfg, store: pods.NewStore(), born: time.Now()}, cfg.Bus
+	p, bus := &parts{cfg: cfg, store: pods.NewStore(), born: time.Now(), hostIPs: hostIPs(cfg.Kubelet.Node.IPs)}, cfg.Bus
 	var err error
 	if err := p.readMachine(); err != nil {
 		return nil, err

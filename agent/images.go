@@ -46,7 +46,7 @@ func (p *parts) newImages(ctx context.Context, client *cri.Client) (*image.Pulle
 		if err := records.Settle(ctx, client.Image); err != nil {
 			return nil, err
 		}
-		c.Records = records
+		c.Records, p.pulled = records, records
 	}
 	return image.New(c)
 }

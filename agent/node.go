@@ -56,7 +56,7 @@ func exists(path string) bool {
 // dns is a pod's resolver configuration from the node's file as it is now.
 func (p *parts) dns(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) {
 	k := p.cfg.Kubelet.DNS
-	in := criconfig.DNSInput{ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: hostIPs(p.cfg.Kubelet.Node.IPs)}
+	in := criconfig.DNSInput{ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: p.hostIPs}
 	var warnings []criconfig.Warning
 	if k.ResolvConf != "" {
 		text, err := os.ReadFile(k.ResolvConf)

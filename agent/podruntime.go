@@ -43,7 +43,7 @@ func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime
 		Sandboxes: client.Runtime, Containers: client.Runtime, Images: images, Volumes: p.volumes, Cgroups: podCgroups{p},
 		Observer: observer{p.pleg}, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.MaxRestartBackoff),
-		Node:    p.criNode(), DNS: p.dns, HostIPs: hostIPs(k.Node.IPs),
+		Node:    p.criNode(), DNS: p.dns, HostIPs: p.hostIPs,
 		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Seams: seams,
 	})
 }
@@ -121,7 +121,7 @@ func (c *cluster) pullSecrets(ctx context.Context, pod *v1.Pod) ([]v1.Secret, er
 // podIP is where probes and hooks find a pod.
 func (p *parts) podIP(pod *v1.Pod) string {
 	if pod.Spec.HostNetwork {
-		return hostIPs(p.cfg.Kubelet.Node.IPs)[0]
+		return p.hostIPs[0]
 	}
 	if s := p.pleg.Cache().Get(pod.UID).Sandbox(); s != nil && len(s.IPs) > 0 {
 		return s.IPs[0]

@@ -22,7 +22,7 @@ import (
 
 // statusFunc makes pod statuses from what the runtime has now.
 func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
-	ips, recursive := hostIPs(p.cfg.Kubelet.Node.IPs), p.criNode().RecursiveReadOnly
+	ips, recursive := p.hostIPs, p.criNode().RecursiveReadOnly
 	return func(in pods.StatusInput) (v1.PodStatus, trace.PodStatus) {
 		pod := p.resizes.Pod(in.Pod)
 		seen := p.pleg.Cache().Get(pod.UID)
@@ -56,7 +56,12 @@ func (g gcPods) IsDeleted(uid string) bool {
 
 func (p *parts) gcConfig(client *cri.Client) gc.Config {
 	k := p.cfg.Kubelet
+	var present func([]string, time.Time)
+	if p.pulled != nil {
+		present = p.pulled.Prune
+	}
 	return gc.Config{
+		Present: present,
 		Runtime: client.Runtime, Images: client.Image, Pods: gcPods{p}, Bus: p.cfg.Bus,
 		PodLogDir: k.Pods.LogsDir, ContainerLogDir: p.logLinks(),
 		ContainerPolicy: gc.ContainerPolicy{

@@ -74,7 +74,7 @@ func (p *parts) newVolumes(images *image.Puller) error {
 // volumePlugins are those that need no more than the agent itself.
 func (p *parts) volumePlugins(mem *memdir.Maker, images *image.Puller) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
-	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: hostIPs(p.cfg.Kubelet.Node.IPs)}
+	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.hostIPs}
 	empty, err := emptydir.New(emptydir.Config{Memory: mem, Allocatable: node.Allocatable})
 	down, err2 := downwardapi.New(fields)
 	fromImage, err3 := imagevolume.New(p.ensureVolumeImage(images))

@@ -55,6 +55,8 @@ type Pods interface {
 type Config struct {
 	Runtime Runtime
 	Images  ImageService
+	// Present is told, at each image pass, the ids of all images that were there at that time; may be nil.
+	Present func(ids []string, at time.Time)
 	Pods    Pods
 	// Bus is where events go; nil drops them.
 	Bus *trace.Bus

@@ -49,9 +49,17 @@ func (c *Collector) collectImages(ctx context.Context, cause string, all bool) (
 }
 
 func (c *Collector) lookAtImages(ctx context.Context) (ImageInputs, error) {
+	began := time.Now()
 	images, err := c.cfg.Images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
 	if err != nil {
 		return ImageInputs{}, fmt.Errorf("list images: %w", err)
+	}
+	if c.cfg.Present != nil {
+		var ids []string
+		for _, i := range images.GetImages() {
+			ids = append(ids, i.GetId())
+		}
+		c.cfg.Present(ids, began)
 	}
 	// After the images: a container that was created in between is seen, an image that
 	// was pulled in between is not, and neither is lost.
