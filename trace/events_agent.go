@@ -138,3 +138,33 @@ type NodeEvent struct {
 	// Field is the field of the object, as spec.containers{web}.
 	Field string `json:"field,omitempty"`
 }
+
+// Usage is what the agent took since the last such record, and how long the node's tasks stalled meanwhile. It is published every 10 s,
+// and every second while pods start.
+type Usage struct {
+	// Interval is what the figures are about.
+	Interval time.Duration `json:"interval_ns"`
+	// CPU is the agent's own time on processors.
+	CPU time.Duration `json:"cpu_ns"`
+	// RunDelay is how long the agent's threads were runnable and had no processor.
+	RunDelay time.Duration `json:"run_delay_ns,omitempty"`
+	// RSS is the agent's resident memory in bytes.
+	RSS int64 `json:"rss"`
+	// Goroutines is how many the agent has.
+	Goroutines int `json:"goroutines,omitempty"`
+	// CPUs is how many processors the node has.
+	CPUs int `json:"cpus,omitempty"`
+	// Busy is how long all processors together were not idle.
+	Busy time.Duration `json:"busy_ns,omitempty"`
+	// Stalls are the kernel's pressure figures (PSI), where it has them.
+	Stalls []Stall `json:"stalls,omitempty"`
+}
+
+// Stall is how long tasks of the node waited for one resource.
+type Stall struct {
+	// Resource is cpu, memory or io.
+	Resource string `json:"resource"`
+	// Some is how long at least one task waited for it, Full how long all did.
+	Some time.Duration `json:"some_ns"`
+	Full time.Duration `json:"full_ns,omitempty"`
+}

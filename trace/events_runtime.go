@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // CRICall is one call to the container runtime.
 type CRICall struct {
 	// Method is the RPC's name, as RunPodSandbox.
@@ -92,4 +94,19 @@ type CgroupOp struct {
 	// Killed is how many leftover processes had to be killed.
 	Killed int    `json:"killed,omitempty"`
 	Err    string `json:"err,omitempty"`
+}
+
+// RuntimeSpan is a span that the runtime itself told (OpenTelemetry), published when it arrived, which is some time after it ended.
+// The record's Span and Parent are the span's own: the one at the top of a tree has the CRI call as its parent.
+type RuntimeSpan struct {
+	// Name is what the runtime calls it.
+	Name string `json:"name"`
+	// Service is who told it, as containerd.
+	Service string `json:"service,omitempty"`
+	// Start is in Unix nanoseconds, by the runtime's clock, which is the node's.
+	Start int64 `json:"start_ns"`
+	// Dur is how long it took.
+	Dur   time.Duration `json:"dur_ns"`
+	Err   string        `json:"err,omitempty"`
+	Attrs []KV          `json:"attrs,omitempty"`
 }

@@ -47,6 +47,8 @@ func Failure(e Event) string {
 		return e.Err
 	case *PLEGRelist:
 		return e.Err
+	case *RuntimeSpan:
+		return e.Err
 	case *SourceError:
 		return e.Message
 	}

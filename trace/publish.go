@@ -36,6 +36,14 @@ func End[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	publish[E, P](b, EdgeEnd, s, e)
 }
 
+// Place publishes a point with the identity that it has already, as what another program told of its own span.
+func Place[E any, P pointerTo[E]](b *Bus, s Span, e E) {
+	if b == nil {
+		return
+	}
+	publish[E, P](b, EdgePoint, s, e)
+}
+
 func child(parent Span) Span {
 	s := Span{Trace: parent.Trace, ID: NewSpanID(), Parent: parent.ID, Pod: parent.Pod}
 	if s.Trace.IsZero() {

@@ -34,6 +34,8 @@ const (
 	kindVolumeProgress
 	kindStatusPatch
 	kindServerRequest
+	kindRuntimeSpan
+	kindUsage
 	kindCount
 )
 
@@ -70,6 +72,8 @@ var kinds = [kindCount]kindOf{
 	kindVolumeProgress: describe[VolumeProgress]("volume.progress"),
 	kindStatusPatch:    describe[StatusPatch]("status.patch"),
 	kindServerRequest:  describe[ServerRequest]("server.request"),
+	kindRuntimeSpan:    describe[RuntimeSpan]("runtime.span"),
+	kindUsage:          describe[Usage]("agent.usage"),
 }
 
 // Kind implements Event.
@@ -167,3 +171,9 @@ func (*StatusPatch) Kind() Kind { return kindStatusPatch }
 
 // Kind implements Event.
 func (*ServerRequest) Kind() Kind { return kindServerRequest }
+
+// Kind implements Event.
+func (*RuntimeSpan) Kind() Kind { return kindRuntimeSpan }
+
+// Kind implements Event.
+func (*Usage) Kind() Kind { return kindUsage }

@@ -97,6 +97,8 @@ func sample() []trace.Record {
 	add(9015*ms, cart, end, 3*ms, &trace.ProbeAttempt{Container: "cart", Probe: "readiness", Result: "success", Count: 1, Threshold: 1, State: "success"})
 	add(9015*ms, cart, end, 3*ms, &trace.ProbeAttempt{Container: "cart", Probe: "readiness", Result: "success", Count: 2, Threshold: 1, State: "success"})
 	add(9015*ms, cart, point, 0, &trace.NodeEvent{Type: "Warning", Reason: "Unhealthy", Message: "Readiness probe failed: no"})
+	add(9015*ms, cart, point, 0, &trace.RuntimeSpan{Name: "sandbox.run", Service: "containerd", Start: 1, Dur: 3 * ms, Err: "no shim"})
+	add(9015*ms, node, point, 0, &trace.Usage{Interval: time.Second, RSS: 40 << 20})
 	add(9016*ms, cart, end, 3*ms, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: "NodeStageVolume", Volume: "v-1", Code: "Internal", Err: "no device"})
 	add(9016*ms, cart, end, 3*ms, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: "NodePublishVolume", Volume: "v-1", Code: "OK"})
 	add(9017*ms, cart, point, 0, &trace.VolumeProgress{Op: "fsgroup", Path: "/data", Files: 900, PerSecond: 900})

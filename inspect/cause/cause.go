@@ -1,0 +1,94 @@
+// Package cause names why a pod's start or end took as long as it did.
+//
+// It owns the rules: each has a stable id (KL01, ...), looks at the records of one life of a pod, and says what it saw, what that cost on
+// the critical path, how sure it is, what to do and what would show that it is wrong. A rule never guesses: without the records that it
+// names as evidence it is silent. It reads no clock, runs no goroutine and publishes nothing.
+package cause
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Case is what rules look at: one life of a pod.
+type Case struct {
+	Pod trace.Pod
+	// Records are the pod's own, in order.
+	Records []trace.Record
+	// Node are the records of the same time that are about the node or other pods, in order, as far as they are kept.
+	Node []trace.Record
+	// Fall is the start; nil when it was not seen, as of a pod that was found running.
+	Fall *waterfall.Waterfall
+	// Now is when the last record was made, or the time of the question.
+	Now time.Time
+	// Incomplete says that records are known to be missing.
+	Incomplete bool
+}
+
+// Confidence says how sure a rule is.
+type Confidence string
+
+// The confidences.
+const (
+	Certain Confidence = "certain" // the records say so themselves
+	Likely  Confidence = "likely"  // the records fit this and nothing else that is known
+)
+
+// Evidence is a record that a finding rests on.
+type Evidence struct {
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	// Text says what the record shows.
+	Text string `json:"text"`
+}
+
+// Finding is a cause that was found.
+type Finding struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Confidence Confidence `json:"confidence"`
+	// Sentence is what happened, in one sentence with figures.
+	Sentence string     `json:"sentence"`
+	Evidence []Evidence `json:"evidence"`
+	// Cost is how much of the critical path it took; of a pod that has not started, or ends, of the time so far.
+	Cost time.Duration `json:"cost_ns"`
+	// Current says that it goes on.
+	Current bool `json:"current,omitempty"`
+	// Remedy is what to do about it; Disproof is what would show that the finding is wrong.
+	Remedy   string `json:"remedy"`
+	Disproof string `json:"disproof"`
+}
+
+// Rule is a cause that can be found.
+type Rule struct {
+	// ID is stable, as KL05. Name is a few words.
+	ID, Name string
+	// About says in a sentence or two what the cause is.
+	About string
+	// Find returns what it found, mostly nothing. ID and Name are filled in by Find of the package.
+	Find func(*Case) []Finding
+}
+
+// Find asks all rules and returns what they found, the costliest first.
+func Find(c *Case) []Finding {
+	var out []Finding
+	for _, r := range Rules() {
+		for _, f := range r.Find(c) {
+			f.ID, f.Name = r.ID, r.Name
+			out = append(out, f)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// Rules returns all rules, in the order of their ids.
+func Rules() []Rule {
+	return slices.Concat(imageRules(), networkRules(), volumeRules(), nodeRules())
+}
