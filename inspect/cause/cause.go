@@ -27,6 +27,8 @@ type Case struct {
 	Now time.Time
 	// Incomplete says that records are known to be missing.
 	Incomplete bool
+
+	ups map[trace.SpanID]trace.SpanID // by parents, made when first asked for
 }
 
 // Confidence says how sure a rule is.
@@ -90,5 +92,7 @@ func Find(c *Case) []Finding {
 
 // Rules returns all rules, in the order of their ids.
 func Rules() []Rule {
-	return slices.Concat(imageRules(), networkRules(), volumeRules(), nodeRules())
+	all := slices.Concat(imageRules(), networkRules(), podRules(), volumeRules(), nodeRules())
+	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return all
 }
