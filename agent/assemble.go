@@ -65,6 +65,9 @@ type parts struct {
 	hostIPs []string
 	// addressed is called when the node's addresses may have changed; nil for nobody.
 	addressed func()
+	// images and info answer questions; see query.go.
+	images runtimeapi.ImageServiceClient
+	info   *runtimeapi.VersionResponse
 	// born is when this agent began.
 	born time.Time
 	// machine is what there is, resources what of it is for pods.
@@ -85,7 +88,7 @@ func (p *parts) add(name string, run func(context.Context) error) {
 
 // assemble builds all parts and connects them. Nothing runs yet. clients are nil on a node that stands alone.
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
-	p, bus := &parts{cfg: cfg, store: pods.NewStore(), born: time.Now(), hostIPs: hostIPs(cfg.Kubelet.Node.IPs)}, cfg.Bus
+	p, bus := &parts{cfg: cfg, store: pods.NewStore(), born: time.Now(), hostIPs: hostIPs(cfg.Kubelet.Node.IPs), images: client.Image, info: client.Info}, cfg.Bus
 	var err error
 	if err := p.readMachine(); err != nil {
 		return nil, err
