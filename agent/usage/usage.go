@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// Idle and Awake are how often Run samples.
-	Idle  = 10 * time.Second
+	// Idle is how often Run samples.
+	Idle = 10 * time.Second
+	// Awake is how often it does while pods start.
 	Awake = time.Second
 	// Linger is how long after the last nudge it stays awake.
 	Linger = 3 * time.Second

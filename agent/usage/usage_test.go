@@ -163,7 +163,7 @@ func TestBetween(t *testing.T) {
 func TestReal(t *testing.T) {
 	s := New(Config{})
 	a := s.read()
-	for end := a.at.Add(20 * time.Millisecond); time.Now().Before(end); { //nolint:revive // it is to take processor time
+	for end := a.at.Add(20 * time.Millisecond); time.Now().Before(end); {
 	}
 	u := between(a, s.read())
 	if u.CPU <= 0 || u.RSS <= 0 || u.CPUs < 1 || u.Interval <= 0 || u.Goroutines < 1 {
