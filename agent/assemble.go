@@ -66,8 +66,9 @@ type parts struct {
 	// addressed is called when the node's addresses may have changed; nil for nobody.
 	addressed func()
 	// images and info answer questions; see query.go.
-	images runtimeapi.ImageServiceClient
-	info   *runtimeapi.VersionResponse
+	images    runtimeapi.ImageServiceClient
+	info      *runtimeapi.VersionResponse
+	collector *gc.Collector
 	// born is when this agent began.
 	born time.Time
 	// machine is what there is, resources what of it is for pods.
@@ -125,8 +126,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 			return nil, err
 		}
 	}
-	collector, err := gc.New(p.gcConfig(client))
-	if err != nil {
+	if p.collector, err = gc.New(p.gcConfig(client)); err != nil {
 		return nil, err
 	}
 	syncLoop, err := p.newLoop()
@@ -146,12 +146,12 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("pod workers", p.workers.Run)
 	p.add("pod sources", p.mux.Run)
 	p.add("syncLoop", syncLoop.Run)
-	p.add("garbage collection", collector.Run)
+	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
 	if err := p.addRotation(client); err != nil {
 		return nil, err
 	}
-	return p, p.addPressure(client, collector)
+	return p, p.addPressure(client, p.collector)
 }
 
 // prepare does what must be done before anything runs: what fails here fails the start.

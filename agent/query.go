@@ -13,6 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/agent/gc"
 )
 
 // ErrNotReady is the answer to a question that comes before the agent is assembled.
@@ -36,6 +37,15 @@ func (a *Agent) Query(ctx context.Context, what string, args map[string]string) 
 		return p.queryNode(), nil
 	}
 	return nil, fmt.Errorf("unknown question %q: want config, images, cgroup or node", what)
+}
+
+// DeleteUnusedImages runs a pass of image garbage collection that removes every image no container has. What it decided is published.
+func (a *Agent) DeleteUnusedImages(ctx context.Context) (gc.Summary, error) {
+	p := a.parts.Load()
+	if p == nil {
+		return gc.Summary{}, ErrNotReady
+	}
+	return p.collector.DeleteUnused(ctx)
 }
 
 // ImageInfo is an image on the node.
