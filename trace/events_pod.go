@@ -122,12 +122,20 @@ const (
 	WaitApproval  WaitKind = "approval"   // a certificate signing request to be approved
 )
 
-// Gate is what a stepping client told the gate before an action.
+// Gate is what a stepping client told the gate where an action of the pod waited.
 type Gate struct {
 	// Action is the step's id.
 	Action string `json:"action"`
-	// Verdict is go, skip-rest or open (the client went away).
+	// When is before, call (before a CRI call within the action) or after; empty is before.
+	When string `json:"when,omitempty"`
+	// Call is the CRI method, for call.
+	Call string `json:"call,omitempty"`
+	// Verdict is go, fail, delay, retry, skip-rest (a quit), or open (the client went away).
 	Verdict string `json:"verdict"`
+	// Code is the gRPC code of a fail, as Unavailable.
+	Code string `json:"code,omitempty"`
+	// Delay is how long a delay is.
+	Delay time.Duration `json:"delay_ns,omitempty"`
 }
 
 // PodStatus is a pod's status after it changed.
