@@ -7,7 +7,7 @@ import (
 )
 
 // wire is the JSON form of a Record: one object per line, on stdout, in files
-// and on sockets alike.
+// and on sockets alike. AppendJSON writes it.
 type wire struct {
 	Seq    uint64          `json:"seq"`
 	Time   string          `json:"time"`
@@ -24,19 +24,7 @@ type wire struct {
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // MarshalJSON implements json.Marshaler.
-func (r Record) MarshalJSON() ([]byte, error) {
-	if r.Event == nil {
-		return nil, fmt.Errorf("record %d has no event", r.Seq)
-	}
-	event, err := json.Marshal(r.Event)
-	if err != nil {
-		return nil, fmt.Errorf("record %d, event %s: %w", r.Seq, r.Event.Kind(), err)
-	}
-	return json.Marshal(wire{
-		Seq: r.Seq, Time: time.Unix(0, r.Time).UTC().Format(timeLayout), Kind: r.Event.Kind().String(),
-		Edge: r.Edge, Dur: r.Dur, Trace: r.Trace, Span: r.Span, Parent: r.Parent, Pod: r.Pod, Event: event,
-	})
-}
+func (r Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
 // UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error that names it.
 func (r *Record) UnmarshalJSON(p []byte) error {
@@ -50,7 +38,7 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 	}
 	event, ok := New(w.Kind)
 	if !ok {
-		return fmt.Errorf("record %d, field kind: unknown kind %q", w.Seq, w.Kind)
+		return fmt.Errorf("record %d, field kind: %w %q", w.Seq, ErrUnknownKind, w.Kind)
 	}
 	if len(w.Event) > 0 {
 		if err := json.Unmarshal(w.Event, event); err != nil {

@@ -1,0 +1,183 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// ErrUnknownKind is wrapped by the error for a record of a kind that this version does not know.
+var ErrUnknownKind = errors.New("unknown kind")
+
+// AppendJSON appends what MarshalJSON returns to dst. It passes over the event once.
+func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
+	if r.Event == nil {
+		return dst, fmt.Errorf("record %d has no event", r.Seq)
+	}
+	event, err := json.Marshal(r.Event)
+	if err != nil {
+		return dst, fmt.Errorf("record %d, event %s: %w", r.Seq, r.Event.Kind(), err)
+	}
+	dst = strconv.AppendUint(append(dst, `{"seq":`...), r.Seq, 10)
+	dst = time.Unix(0, r.Time).UTC().AppendFormat(append(dst, `,"time":"`...), timeLayout)
+	dst = append(append(dst, `","kind":"`...), r.Event.Kind().String()...)
+	dst = append(dst, '"')
+	if r.Edge != EdgePoint {
+		dst = append(append(append(dst, `,"edge":"`...), r.Edge.String()...), '"')
+	}
+	if r.Dur != 0 {
+		dst = strconv.AppendInt(append(dst, `,"dur_ns":`...), int64(r.Dur), 10)
+	}
+	if !r.Trace.IsZero() {
+		dst = append(appendHex(appendHex(append(dst, `,"trace":"`...), r.Trace.Hi), r.Trace.Lo), '"')
+	}
+	if r.Span != 0 {
+		dst = append(appendHex(append(dst, `,"span":"`...), uint64(r.Span)), '"')
+	}
+	if r.Parent != 0 {
+		dst = append(appendHex(append(dst, `,"parent":"`...), uint64(r.Parent)), '"')
+	}
+	if !r.Pod.IsZero() {
+		pod, err := json.Marshal(r.Pod)
+		if err != nil {
+			return dst, fmt.Errorf("record %d, field pod: %w", r.Seq, err)
+		}
+		dst = append(append(dst, `,"pod":`...), pod...)
+	}
+	dst = append(append(dst, `,"event":`...), event...)
+	return append(dst, '}'), nil
+}
+
+// ParseJSON reads what UnmarshalJSON reads, from a line that nobody has checked
+// yet. A line as AppendJSON writes it is passed over once.
+func (r *Record) ParseJSON(line []byte) error {
+	l := lineReader{rest: line}
+	rec, kind, ok := l.record()
+	if !ok {
+		return r.UnmarshalJSON(line)
+	}
+	event, ok := New(kind)
+	if !ok {
+		return fmt.Errorf("record %d, field kind: %w %q", rec.Seq, ErrUnknownKind, kind)
+	}
+	if json.Unmarshal(l.rest, event) != nil {
+		return r.UnmarshalJSON(line) // more may follow the event
+	}
+	rec.Event = event
+	*r = rec
+	return nil
+}
+
+// lineReader reads a record's envelope in the one order that AppendJSON writes.
+// Whatever it does not expect makes it give up.
+type lineReader struct{ rest []byte }
+
+// record reads all but the event, which is left in rest.
+func (l *lineReader) record() (r Record, kind string, ok bool) {
+	end, found := bytes.CutSuffix(bytes.TrimRight(l.rest, " \r\n"), []byte("}"))
+	l.rest = end
+	if !found || !l.skip(`{"seq":`) || !l.uint(&r.Seq) || !l.skip(`,"time":"`) || !l.time(&r.Time) || !l.skip(`","kind":`) {
+		return r, "", false
+	}
+	if kind, ok = l.text(); !ok {
+		return r, "", false
+	}
+	ok = l.optional(`,"edge":`, func() bool { return l.edge(&r.Edge) }) &&
+		l.optional(`,"dur_ns":`, func() bool { return l.dur(&r.Dur) }) &&
+		l.optional(`,"trace":`, func() bool { return l.id(r.Trace.UnmarshalText) }) &&
+		l.optional(`,"span":`, func() bool { return l.id(r.Span.UnmarshalText) }) &&
+		l.optional(`,"parent":`, func() bool { return l.id(r.Parent.UnmarshalText) }) &&
+		l.optional(`,"pod":{`, func() bool { return l.pod(&r.Pod) }) &&
+		l.skip(`,"event":`)
+	return r, kind, ok
+}
+
+func (l *lineReader) skip(s string) bool {
+	if len(l.rest) < len(s) || string(l.rest[:len(s)]) != s {
+		return false
+	}
+	l.rest = l.rest[len(s):]
+	return true
+}
+
+func (l *lineReader) optional(key string, read func() bool) bool {
+	return !l.skip(key) || read()
+}
+
+// uint reads digits, as JSON has them: without leading zeros.
+func (l *lineReader) uint(v *uint64) bool {
+	n := 0
+	for n < len(l.rest) && '0' <= l.rest[n] && l.rest[n] <= '9' {
+		n++
+	}
+	if n > 1 && l.rest[0] == '0' {
+		return false
+	}
+	x, err := strconv.ParseUint(string(l.rest[:n]), 10, 64)
+	*v, l.rest = x, l.rest[n:]
+	return err == nil
+}
+
+func (l *lineReader) dur(d *time.Duration) bool {
+	var v uint64
+	ok := l.uint(&v) && v < 1<<63
+	*d = time.Duration(v)
+	return ok
+}
+
+// text reads a string without escapes; control characters are no JSON.
+func (l *lineReader) text() (string, bool) {
+	if !l.skip(`"`) {
+		return "", false
+	}
+	for i, c := range l.rest {
+		switch {
+		case c == '"':
+			s := string(l.rest[:i])
+			l.rest = l.rest[i+1:]
+			return s, true
+		case c == '\\' || c < ' ' || c >= 0x80:
+			return "", false
+		}
+	}
+	return "", false
+}
+
+func (l *lineReader) id(set func([]byte) error) bool {
+	s, ok := l.text()
+	return ok && set([]byte(s)) == nil
+}
+
+func (l *lineReader) edge(e *Edge) bool { return l.id(e.UnmarshalText) }
+
+func (l *lineReader) pod(p *Pod) bool {
+	first := true
+	for _, f := range []struct {
+		key string
+		to  *string
+	}{{`"namespace":`, &p.Namespace}, {`"name":`, &p.Name}, {`"uid":`, &p.UID}} {
+		before := l.rest
+		if (!first && !l.skip(",")) || !l.skip(f.key) {
+			l.rest = before
+			continue
+		}
+		first = false
+		var ok bool
+		if *f.to, ok = l.text(); !ok {
+			return false
+		}
+	}
+	return l.skip("}")
+}
+
+func (l *lineReader) time(v *int64) bool {
+	if len(l.rest) < len(timeLayout) {
+		return false
+	}
+	at, err := time.Parse(timeLayout, string(l.rest[:len(timeLayout)]))
+	*v, l.rest = at.UnixNano(), l.rest[len(timeLayout):]
+	return err == nil
+}

@@ -1,0 +1,102 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var lines = []string{
+	`{"seq":1,"time":"2026-03-01T12:00:00.000000001Z","kind":"agent","event":{"state":"ready"}}`,
+	`{"seq":0,"time":"1969-12-31T23:59:59.999999999Z","kind":"pod.sync","edge":"end","dur_ns":5,` +
+		`"trace":"000000000000000a000000000000000b","span":"000000000000000c","parent":"000000000000000d",` +
+		`"pod":{"namespace":"shop","name":"web","uid":"u"},"event":{"why":"sync","n":2}}`,
+	`{"seq":7,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","edge":"begin","pod":{"name":"web"},"event":{"why":"","n":3}}`,
+	`{"seq":8,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","pod":{"name":"we\u003cb"},"event":{"why":"","n":3}}`,
+}
+
+func TestAppendAndParse(t *testing.T) {
+	for _, line := range lines {
+		var r Record
+		if err := r.ParseJSON([]byte(line + "\n")); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		got, err := r.AppendJSON([]byte("> "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff("> "+line, string(got)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestParseOtherForms(t *testing.T) {
+	for _, c := range []struct{ name, line, want string }{
+		{"another order", `{"kind":"agent","event":{"state":"ready"},"time":"2026-03-01T12:00:00.000000000Z","seq":4}`, ""},
+		{"a field of a newer version", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","event":{"state":"ready","mood":1},"more":[1]}`, ""},
+		{"a new field before", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","zone":"a","kind":"agent","event":{"state":"ready"}}`, ""},
+		{"no comma", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","pod":{"name":"a""uid":"b"},"event":{}}`, "record: invalid"},
+		{"unknown kind", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"dream","event":{}}`, `record 4, field kind: unknown kind "dream"`},
+	} {
+		var r Record
+		err := r.ParseJSON([]byte(c.line))
+		switch {
+		case c.want == "" && (err != nil || r.Seq != 4 || r.Event == nil):
+			t.Errorf("%s: %v, %+v", c.name, err, r)
+		case c.want != "" && (err == nil || !bytes.HasPrefix([]byte(err.Error()), []byte(c.want))):
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		case c.name == "unknown kind" && !errors.Is(err, ErrUnknownKind):
+			t.Errorf("%v is not ErrUnknownKind", err)
+		}
+	}
+}
+
+// FuzzParseJSON: whatever the short way reads, the long way reads as the same.
+func FuzzParseJSON(f *testing.F) {
+	for _, line := range lines {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var fast, slow Record
+		errFast, errSlow := fast.ParseJSON(line), json.Unmarshal(line, &slow)
+		if (errFast == nil) != (errSlow == nil) && !errors.Is(errFast, ErrUnknownKind) {
+			t.Fatalf("%q: %v and %v", line, errFast, errSlow)
+		}
+		if errFast != nil {
+			return
+		}
+		a, errA := json.Marshal(fast)
+		b, errB := json.Marshal(slow)
+		if !bytes.Equal(a, b) || (errA == nil) != (errB == nil) {
+			t.Fatalf("%q:\n%s %v\n%s %v", line, a, errA, b, errB)
+		}
+	})
+}
+
+func BenchmarkRecordJSON(b *testing.B) {
+	r := Record{
+		Seq: 12345, Time: 1772366400123456789, Edge: EdgeEnd, Dur: 12 * time.Millisecond, Trace: NewTraceID(), Span: NewSpanID(), Parent: NewSpanID(),
+		Pod: Pod{"shop", "web-7d4b9", "3b1f2c1e-8f0e-4d5b-9a34-0c2d6a1e7f55"}, Event: &Wait{For: WaitQueue, On: "a place among 4 runtime calls"},
+	}
+	line, err := r.AppendJSON(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("append", func(b *testing.B) {
+		var buf []byte
+		for b.Loop() {
+			buf, _ = r.AppendJSON(buf[:0])
+		}
+	})
+	b.Run("parse", func(b *testing.B) {
+		for b.Loop() {
+			var out Record
+			_ = out.ParseJSON(line)
+		}
+	})
+}
