@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
@@ -124,7 +124,7 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 	case views.OpenCalls:
 		a.cri.ShowCalls()
 		a.jump(a.cri)
-		_ = a.setFilter("^" + regexp.QuoteMeta(msg.Method) + " ") // quoted, so it is valid
+		_ = a.setFilter("method=" + query.Word(msg.Method)) // a word is valid
 	case views.Say:
 		a.tell(msg)
 	case views.Ask:

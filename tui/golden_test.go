@@ -198,7 +198,7 @@ func TestGolden(t *testing.T) {
 		{"log-all", "9 a"},
 		{"log-record", "9 k enter"},
 		{"help", "4 ?"},
-		{"filter-bad", "3 / w e ( "},
+		{"filter-bad", "3 / / w e ( "},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])

@@ -47,26 +47,3 @@ func TestHeader(t *testing.T) {
 		})
 	}
 }
-
-func TestCompile(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "web": "", "a|b": "", "(": "not a regular expression: missing closing ): (", "*": "not a regular expression: missing argument to repetition operator: *",
-	} {
-		_, err := compile(text)
-		if got := errText(err); got != want {
-			t.Errorf("compile(%q): %q, want %q", text, got, want)
-		}
-	}
-	lower, _ := compile("web") // valid
-	upper, _ := compile("Web") // valid
-	if !lower.MatchString("WEB") || upper.MatchString("web") {
-		t.Error("case: small letters match both, capitals only themselves")
-	}
-}
-
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}

@@ -4,6 +4,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
@@ -118,17 +119,25 @@ func (a *app) askFilter() {
 	}
 }
 
-// setFilter filters the page on top. A text that is no regular expression leaves
-// the last one that was in force.
+// setFilter filters the page on top. A text that is no filter leaves the last one
+// that was in force.
 func (a *app) setFilter(text string) error {
-	re, err := compile(text)
+	q, err := query.Parse(text, a.fields())
 	if err != nil {
 		return err
 	}
 	a.filters[a.top()] = text
-	a.top().SetFilter(re)
+	a.top().SetFilter(q)
 	a.refresh()
 	return nil
+}
+
+// fields is what filters of the page on top can ask for.
+func (a *app) fields() query.Fields {
+	if p, ok := a.top().(views.Fielder); ok {
+		return p.Fields()
+	}
+	return query.Fields{}
 }
 
 // freeze stops the screen, or lets it go on with all that came meanwhile.

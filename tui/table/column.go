@@ -1,6 +1,11 @@
 package table
 
-import "github.com/kubeloupe/kubeloupe/tui/style"
+import (
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/tui/query"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
 
 // Cell is one piece of text and what it means. The text is clean.
 type Cell struct {
@@ -27,10 +32,31 @@ type Column[R any] struct {
 	Compare func(a, b R) int
 	// Desc says that the natural order is the largest first.
 	Desc bool
+	// Figure is what a filter compares the column by: seconds, bytes, a count; nil
+	// where it is only text.
+	Figure func(R) float64
+	// Took says that the column is for how long the row took: the first such one is
+	// what a filter means by >500ms.
+	Took bool
 }
 
-// layout returns the widths of all columns for a table of w columns; 0 is left out.
-func layout[R any](cols []Column[R], w int) []int {
+// field is the name by which filters know the column.
+func (c *Column[R]) field() string {
+	return strings.ReplaceAll(strings.ToLower(c.Title), " ", "-")
+}
+
+// value is what filters compare.
+func (c *Column[R]) value(r R) query.Value {
+	v := query.Value{Text: c.Cell(r).Text}
+	if c.Figure != nil {
+		v.Figure, v.Known = c.Figure(r), v.Text != style.Unknown
+	}
+	return v
+}
+
+// layout returns the widths of all columns for a table of w columns; 0 is left
+// out. The column at keep, if there is one, is not.
+func layout[R any](cols []Column[R], w, keep int) []int {
 	widths := make([]int, len(cols))
 	for i, c := range cols {
 		widths[i] = max(c.Width, 1)
@@ -38,7 +64,7 @@ func layout[R any](cols []Column[R], w int) []int {
 	for need(widths) > w {
 		worst := -1
 		for i, c := range cols {
-			if widths[i] > 0 && c.Drop > 0 && (worst < 0 || c.Drop > cols[worst].Drop) {
+			if widths[i] > 0 && c.Drop > 0 && i != keep && (worst < 0 || c.Drop > cols[worst].Drop) {
 				worst = i
 			}
 		}

@@ -44,12 +44,38 @@ func (t *Table[R]) moveTo(i int) {
 		return
 	}
 	t.sel = t.cfg.ID(t.shown[i])
-	edge := 0
-	if t.cfg.Tail {
-		edge = len(t.shown) - 1
-	}
-	t.moved = i != edge
+	t.moved = i != t.edge()
 }
+
+// edge is where new rows arrive.
+func (t *Table[R]) edge() int {
+	if t.cfg.Tail != (t.upside && t.sort < 0) {
+		return max(len(t.shown)-1, 0)
+	}
+	return 0
+}
+
+// Follow makes the cursor stay with the newest row, or, when it does already, with
+// the one it is on.
+func (t *Table[R]) Follow() {
+	if t.Following() {
+		t.Hold()
+		return
+	}
+	t.sort = -1
+	t.arrange()
+	t.moveTo(t.edge())
+}
+
+// Hold makes the cursor stay with its row, wherever that is.
+func (t *Table[R]) Hold() {
+	if r, ok := t.Selected(); ok {
+		t.sel, t.moved = t.cfg.ID(r), true
+	}
+}
+
+// Following reports whether the cursor moves with the newest row.
+func (t *Table[R]) Following() bool { return !t.moved && t.sort < 0 }
 
 // rows is how many rows fit below the heading.
 func (t *Table[R]) rows() int { return max(t.h-1, 0) }

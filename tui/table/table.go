@@ -1,9 +1,9 @@
 package table
 
 import (
-	"regexp"
 	"slices"
 
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -16,13 +16,19 @@ type Config[R any] struct {
 	Columns []Column[R]
 	// ID names a row for good. The cursor stays with it.
 	ID func(R) string
-	// Text is what the filter is matched against.
+	// Text is what the words of a filter are matched against.
 	Text func(R) string
+	// Failed says that a row tells of an error; nil: rows do not.
+	Failed func(R) bool
+	// Fields are what filters can ask for beyond the columns.
+	Fields map[string]func(R) string
 	// Tail keeps the cursor at the end while rows arrive there, as tail -f does;
 	// otherwise it stays at the beginning.
 	Tail bool
 	// Empty is said when there are no rows.
 	Empty string
+	// Note says why there may be none, as that the stream has ended; nil: nothing.
+	Note func() string
 }
 
 // Table draws rows of type R. It is for one goroutine.
@@ -31,8 +37,9 @@ type Table[R any] struct {
 	w, h   int
 	all    []R
 	shown  []R
-	filter *regexp.Regexp
+	filter *query.Filter
 	sort   int // column, -1 for the order given
+	upside bool
 	cur    int // index into shown
 	top    int // first row drawn
 	sel    string
@@ -45,9 +52,9 @@ func New[R any](cfg Config[R]) *Table[R] { return &Table[R]{cfg: cfg, sort: -1} 
 // SetSize gives the box to draw in, heading included.
 func (t *Table[R]) SetSize(w, h int) { t.w, t.h = max(w, 0), max(h, 0) }
 
-// SetFilter shows only rows whose text matches; nil shows all.
-func (t *Table[R]) SetFilter(re *regexp.Regexp) {
-	t.filter = re
+// SetFilter shows only rows that it accepts; nil shows all.
+func (t *Table[R]) SetFilter(f *query.Filter) {
+	t.filter = f
 	t.arrange()
 }
 
@@ -55,25 +62,6 @@ func (t *Table[R]) SetFilter(re *regexp.Regexp) {
 func (t *Table[R]) SetRows(rows []R) {
 	t.all = append(t.all[:0], rows...)
 	t.arrange()
-}
-
-// Sort moves on to the next column that is drawn and can be sorted by, and at
-// last back to the order given. It returns the column's title, "" for that order.
-func (t *Table[R]) Sort() string {
-	widths := layout(t.cfg.Columns, t.w)
-	for t.sort++; t.sort < len(t.cfg.Columns); t.sort++ {
-		if t.cfg.Columns[t.sort].Compare != nil && widths[t.sort] > 0 {
-			break
-		}
-	}
-	if t.sort >= len(t.cfg.Columns) {
-		t.sort = -1
-	}
-	t.arrange()
-	if t.sort < 0 {
-		return ""
-	}
-	return t.cfg.Columns[t.sort].Title
 }
 
 // Selected returns the row under the cursor.
@@ -87,35 +75,21 @@ func (t *Table[R]) Selected() (row R, ok bool) {
 // Len returns how many rows are shown and how many there are.
 func (t *Table[R]) Len() (shown, all int) { return len(t.shown), len(t.all) }
 
-// Following reports whether the cursor moves with the newest row.
-func (t *Table[R]) Following() bool { return !t.moved }
-
 // arrange filters and sorts, and finds the cursor's row again.
 func (t *Table[R]) arrange() {
 	t.shown = t.shown[:0]
 	for _, r := range t.all {
-		if t.filter == nil || t.filter.MatchString(t.cfg.Text(r)) {
+		if t.filter == nil || t.filter.Match(t.row(r)) {
 			t.shown = append(t.shown, r)
 		}
 	}
-	if t.sort >= 0 {
-		c := t.cfg.Columns[t.sort]
-		slices.SortStableFunc(t.shown, func(a, b R) int {
-			if c.Desc {
-				return c.Compare(b, a)
-			}
-			return c.Compare(a, b)
-		})
-	}
+	t.order()
 	t.find()
 }
 
 func (t *Table[R]) find() {
 	if !t.moved {
-		t.cur = 0
-		if t.cfg.Tail {
-			t.cur = max(len(t.shown)-1, 0)
-		}
+		t.cur = t.edge()
 		return
 	}
 	old := t.cur

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -132,11 +133,11 @@ func TestSortAndFilter(t *testing.T) {
 			t.Errorf("sorted: %q, want %q", got, want)
 		}
 	}
-	tbl.SetFilter(regexp.MustCompile("[bc]"))
+	tbl.SetFilter(parse(t, "/[bc]/"))
 	if shown, all := tbl.Len(); shown != 2 || all != 3 {
 		t.Errorf("%d of %d rows", shown, all)
 	}
-	tbl.SetFilter(regexp.MustCompile("z"))
+	tbl.SetFilter(parse(t, "z"))
 	if !strings.Contains(plain(tbl.View()), "nothing ma") {
 		t.Errorf("nothing matches:\n%s", plain(tbl.View()))
 	}
@@ -178,4 +179,13 @@ func TestMoving(t *testing.T) {
 	if tbl.Click(0) || tbl.Click(99) || tbl.Select("nobody") {
 		t.Error("clicks beside the rows count")
 	}
+}
+
+func parse(t *testing.T, text string) *query.Filter {
+	t.Helper()
+	f, err := query.Parse(text, newTable(false).Fields())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

@@ -12,7 +12,7 @@ func (t *Table[R]) View() string {
 	if t.h <= 0 || t.w <= 0 {
 		return ""
 	}
-	widths := layout(t.cfg.Columns, t.w)
+	widths := layout(t.cfg.Columns, t.w, t.sort)
 	var b strings.Builder
 	t.heading(&b, widths)
 	if len(t.shown) == 0 {
@@ -24,7 +24,7 @@ func (t *Table[R]) View() string {
 	t.scroll()
 	for i := t.top; i < min(t.top+t.rows(), len(t.shown)); i++ {
 		b.WriteByte('\n')
-		t.row(&b, t.shown[i], widths, i == t.cur)
+		t.line(&b, t.shown[i], widths, i == t.cur)
 	}
 	return b.String()
 }
@@ -33,7 +33,10 @@ func (t *Table[R]) empty() string {
 	if len(t.all) > 0 {
 		return "nothing matches the filter"
 	}
-	return t.cfg.Empty
+	if t.cfg.Note == nil || t.cfg.Note() == "" {
+		return t.cfg.Empty
+	}
+	return t.cfg.Empty + "; " + t.cfg.Note()
 }
 
 func (t *Table[R]) heading(b *strings.Builder, widths []int) {
@@ -45,11 +48,7 @@ func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 		}
 		title := strings.ToUpper(c.Title)
 		if i == t.sort {
-			arrow := th.Glyphs.Up
-			if c.Desc {
-				arrow = th.Glyphs.Down
-			}
-			title = title[:min(len(title), widths[i]-1)] + arrow
+			title = title[:min(len(title), widths[i]-1)] + t.arrow()
 		}
 		line.WriteByte(' ')
 		if c.Right {
@@ -61,9 +60,9 @@ func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 	b.WriteString(th.Paint(style.Dim, th.Cut(line.String(), t.w)))
 }
 
-// row draws one row. The one under the cursor is drawn in one tone, and marked
+// line draws one row. The one under the cursor is drawn in one tone, and marked
 // for those who see no tones.
-func (t *Table[R]) row(b *strings.Builder, r R, widths []int, selected bool) {
+func (t *Table[R]) line(b *strings.Builder, r R, widths []int, selected bool) {
 	th := t.cfg.Theme
 	var line strings.Builder
 	for i, c := range t.cfg.Columns {

@@ -23,6 +23,7 @@ func number[R any](title string, width, drop int, of func(R) int64, write func(i
 		Title: title, Width: width, Right: true, Drop: drop, Desc: true,
 		Cell:    func(r R) table.Cell { return table.Cell{Text: write(of(r))} },
 		Compare: func(a, b R) int { return cmp.Compare(of(a), of(b)) },
+		Figure:  func(r R) float64 { return float64(of(r)) },
 	}
 }
 
@@ -30,6 +31,7 @@ func number[R any](title string, width, drop int, of func(R) int64, write func(i
 // one gets the colour for slow, 0 never.
 func duration[R any](title string, drop int, slow time.Duration, of func(R) time.Duration) table.Column[R] {
 	c := number(title, style.DurWidth, drop, func(r R) int64 { return int64(of(r)) }, nil)
+	c.Took, c.Figure = true, func(r R) float64 { return of(r).Seconds() }
 	c.Cell = func(r R) table.Cell {
 		d := of(r)
 		if slow > 0 && d >= slow {

@@ -3,7 +3,6 @@ package views
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -82,9 +82,17 @@ func (p *CRI) SetSize(w, h int) {
 }
 
 // SetFilter implements Page.
-func (p *CRI) SetFilter(re *regexp.Regexp) {
-	p.list.SetFilter(re)
-	p.methods.SetFilter(re)
+func (p *CRI) SetFilter(q *query.Filter) {
+	p.list.SetFilter(q)
+	p.methods.SetFilter(q)
+}
+
+// Fields implements Fielder.
+func (p *CRI) Fields() query.Fields {
+	if p.by {
+		return p.methods.Fields()
+	}
+	return p.list.Fields()
 }
 
 // Counts returns how many rows are shown and how many there are.

@@ -1,11 +1,10 @@
 package views
 
 import (
-	"regexp"
-
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
 
@@ -23,10 +22,13 @@ const wheel = 3
 func (l *list[R]) SetSize(w, h int) { l.tbl.SetSize(w, h) }
 
 // SetFilter implements Page.
-func (l *list[R]) SetFilter(re *regexp.Regexp) { l.tbl.SetFilter(re) }
+func (l *list[R]) SetFilter(q *query.Filter) { l.tbl.SetFilter(q) }
 
 // View implements Page.
 func (l *list[R]) View() string { return l.tbl.View() }
+
+// Fields implements Fielder.
+func (l *list[R]) Fields() query.Fields { return l.tbl.Fields() }
 
 // Counts returns how many rows are shown and how many there are.
 func (l *list[R]) Counts() (shown, all int) { return l.tbl.Len() }

@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -69,10 +70,13 @@ func (p *Log) SetSize(w, h int) {
 }
 
 // SetFilter implements Page.
-func (p *Log) SetFilter(re *regexp.Regexp) {
-	p.list.SetFilter(re)
-	p.records.SetFilter(re)
+func (p *Log) SetFilter(q *query.Filter) {
+	p.list.SetFilter(q)
+	p.records.SetFilter(q)
 }
+
+// Fields implements Fielder.
+func (p *Log) Fields() query.Fields { return p.shown().Fields() }
 
 // Counts returns how many rows are shown and how many there are.
 func (p *Log) Counts() (shown, all int) { return p.shown().Counts() }

@@ -3,7 +3,6 @@ package views
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -20,7 +20,7 @@ import (
 type Overview struct {
 	Look
 	w, h   int
-	filter *regexp.Regexp
+	filter *query.Filter
 	order  startOrder
 
 	now      time.Time
@@ -73,7 +73,7 @@ func (p *Overview) SetSize(w, h int) {
 }
 
 // SetFilter implements Page.
-func (p *Overview) SetFilter(re *regexp.Regexp) { p.filter = re }
+func (p *Overview) SetFilter(q *query.Filter) { p.filter = q }
 
 // Keys implements Page.
 func (p *Overview) Keys() []key.Binding {

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"regexp"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -10,6 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -23,8 +23,8 @@ type Page interface {
 	Refresh(Frame)
 	// Update takes a key or a mouse message; Y is relative to the page.
 	Update(tea.Msg) tea.Cmd
-	// SetFilter limits what is shown; nil shows all.
-	SetFilter(*regexp.Regexp)
+	// SetFilter limits what is shown; the nil filter shows all.
+	SetFilter(*query.Filter)
 	// View draws the page: no more lines than its height.
 	View() string
 	// Keys are the keys that Update acts on, for help.
@@ -72,6 +72,9 @@ type Ask struct {
 
 // Redraw asks for Refresh: the page shows something else now.
 type Redraw struct{}
+
+// Fielder is a page whose rows have fields, for filters.
+type Fielder interface{ Fields() query.Fields }
 
 // KeyTaker is a page that wants some keys before they get their usual meaning.
 type KeyTaker interface{ Takes(tea.KeyPressMsg) bool }

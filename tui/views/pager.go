@@ -1,12 +1,12 @@
 package views
 
 import (
-	"regexp"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -22,7 +22,7 @@ type Pager struct {
 	name, title string
 	lines       []Text
 	shown       []Text
-	filter      *regexp.Regexp
+	filter      *query.Filter
 	w, h, top   int
 }
 
@@ -43,10 +43,10 @@ func (p *Pager) Refresh(Frame) {}
 func (p *Pager) SetSize(w, h int) { p.w, p.h = w, h }
 
 // SetFilter implements Page.
-func (p *Pager) SetFilter(re *regexp.Regexp) {
-	p.filter, p.shown = re, p.shown[:0]
+func (p *Pager) SetFilter(q *query.Filter) {
+	p.filter, p.shown = q, p.shown[:0]
 	for _, l := range p.lines {
-		if re == nil || re.MatchString(l.Line) {
+		if q.MatchString(l.Line) {
 			p.shown = append(p.shown, l)
 		}
 	}

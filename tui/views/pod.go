@@ -2,7 +2,6 @@ package views
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/query"
 )
 
 // Pod shows one pod: the waterfall of its start, what it does now, its
@@ -21,7 +21,7 @@ import (
 type Pod struct {
 	Look
 	w, h       int
-	filter     *regexp.Regexp
+	filter     *query.Filter
 	next, prev key.Binding
 
 	chosen  trace.Pod // zero: the one seen last
@@ -70,8 +70,8 @@ func (p *Pod) SetSize(w, h int) {
 }
 
 // SetFilter implements Page.
-func (p *Pod) SetFilter(re *regexp.Regexp) {
-	p.filter = re
+func (p *Pod) SetFilter(q *query.Filter) {
+	p.filter = q
 	p.lay()
 }
 

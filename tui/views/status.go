@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -95,9 +95,17 @@ func (p *Status) SetSize(w, h int) {
 }
 
 // SetFilter implements Page.
-func (p *Status) SetFilter(re *regexp.Regexp) {
-	p.list.SetFilter(re)
-	p.requests.SetFilter(re)
+func (p *Status) SetFilter(q *query.Filter) {
+	p.list.SetFilter(q)
+	p.requests.SetFilter(q)
+}
+
+// Fields implements Fielder.
+func (p *Status) Fields() query.Fields {
+	if p.by {
+		return p.requests.Fields()
+	}
+	return p.list.Fields()
 }
 
 // Counts returns how many rows are shown and how many there are.

@@ -2,7 +2,6 @@ package views
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/query"
 )
 
 // Stepper is a pod that is being stepped, as tui.Stepper.
@@ -43,7 +43,7 @@ type Step struct {
 	keys    stepKeys
 	ctx     context.Context // ends commands; set by Listen
 	w, h    int
-	filter  *regexp.Regexp
+	filter  *query.Filter
 
 	stop    step.Stop
 	have    bool   // a stop was told
@@ -76,7 +76,7 @@ func (*Step) Name() string { return "Step" }
 func (p *Step) SetSize(w, h int) { p.w, p.h = w, h }
 
 // SetFilter implements Page: the lines of the request are filtered.
-func (p *Step) SetFilter(re *regexp.Regexp) { p.filter, p.scroll = re, 0 }
+func (p *Step) SetFilter(q *query.Filter) { p.filter, p.scroll = q, 0 }
 
 // Refresh implements Page. Where the pod waits comes with Stepped; what it does
 // between two stops comes from the stream.
