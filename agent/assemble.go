@@ -25,6 +25,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/server"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/usage"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
@@ -57,6 +58,7 @@ type parts struct {
 	resizes  *resize.Manager
 	slots    *slots.Slots // of the container runtime
 	shortage *pressure.Shortage
+	usage    *usage.Sampler // nil without a bus
 	// subpaths is nil on the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
 	// pulled are the records of who pulled which image; nil where none are kept.
@@ -105,6 +107,10 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	}
 	p.state.Check(ctx) // what it can do is part of what is asked of it
 	p.newShortage()
+	if bus != nil {
+		p.usage = usage.New(usage.Config{Bus: bus})
+		p.add("usage", p.usage.Run)
+	}
 	if p.slots, err = slots.New("container runtime", runtimeSlots(cfg.RuntimeSlots), bus); err != nil {
 		return nil, err
 	}

@@ -66,6 +66,9 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	if m.cfg.Mirrors != nil && podid.IsStatic(pod) {
 		m.cfg.Mirrors.Add(pod)
 	}
+	if m.cfg.Starting != nil && !adopted {
+		m.cfg.Starting()
+	}
 	// What it refers to is fetched while it is admitted and its sandbox made.
 	m.register(pod)
 	v := m.admit(span, pod, adopted)

@@ -81,6 +81,8 @@ type Config struct {
 	Statuses Statuses
 	// Events may be nil: they are only published.
 	Events Events
+	// Starting is told of each pod that is about to start, and does not wait; may be nil.
+	Starting func()
 	// Tidy is asked for when housekeeping should come soon; may be nil.
 	Tidy func()
 	Bus  *trace.Bus
