@@ -1,0 +1,74 @@
+package cause
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+func otherPull() Rule {
+	return Rule{
+		ID: "KL01", Name: "waited for another pod's pull",
+		About: "Another pod was pulling the same image already, or the pulls at once are limited (maxParallelImagePulls, " +
+			"serializeImagePulls) and others were first. It speaks of waits of kind other-pull on the critical path, unless the pull " +
+			"that was waited for is the pod's own.",
+		Find: findOtherPull,
+	}
+}
+
+const placeAmongPulls = "a place among the pulls"
+
+func findOtherPull(c *Case) []Finding {
+	own := ownSpans[*trace.ImagePull](c)
+	w := c.waited(func(e *trace.Wait) bool { return e.For == trace.WaitOtherPull && !ownFlight(own, e.On) })
+	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
+		return nil
+	}
+	long := w.longest()
+	f := Finding{Confidence: Certain, Evidence: w.evidence(), Cost: w.cost, Current: w.open != nil}
+	pods, pulls := c.pullsDuring(long)
+	by := "another pod"
+	if len(pods) > 0 {
+		by = "pod " + pods[0]
+	}
+	if long.Event.On == placeAmongPulls {
+		f.Sentence = fmt.Sprintf("it waited %s for %s (%s)", took(w.cost, f.Current), placeAmongPulls, long.Event.Detail)
+		if len(pods) > 0 {
+			f.Sentence += ", which " + strings.Join(pods, ", ") + " had"
+		}
+		f.Remedy = "Allow more pulls at once: serializeImagePulls: false and a larger maxParallelImagePulls in the kubelet configuration; or smaller images."
+		f.Disproof = "The pods that had the places pulled little, and the registry or the disk was the limit: then more pulls at once do not help."
+	} else {
+		f.Sentence = fmt.Sprintf("it waited %s for %s to pull the image %s", took(w.cost, f.Current), by, human.Image(long.Event.On))
+		f.Remedy = "Have the image on the node before pods need it (a pre-pull, a node image), or make it smaller: one pull serves all pods that ask for it meanwhile."
+		f.Disproof = "The pull of the other pod had ended before this wait did."
+	}
+	f.Evidence = few(append(f.Evidence, pulls...))
+	return []Finding{f}
+}
+
+// ownFlight reports whether the pod pulled the image itself.
+func ownFlight(own []Span[*trace.ImagePull], image string) bool {
+	for _, p := range own {
+		if p.Event.Image == image && !p.Event.Shared {
+			return true
+		}
+	}
+	return false
+}
+
+// pullsDuring are the pulls of other pods during a wait: of its image, or any where places are few.
+func (c *Case) pullsDuring(w *Span[*trace.Wait]) (pods []string, ev []Evidence) {
+	for _, p := range nodeSpans[*trace.ImagePull](c) {
+		same := p.Event.Image == w.Event.On || w.Event.On == placeAmongPulls
+		if p.Event.Shared || !same || !p.Start.Before(w.Stop) || !p.Stop.After(w.Start) {
+			continue
+		}
+		pod := p.Pod().String()
+		pods = append(pods, pod)
+		ev = append(ev, evidence(p.Rec(), "%s pulls %s: %s", pod, human.Image(p.Event.Image), took(p.Dur(), p.Open)))
+	}
+	return pods, ev
+}

@@ -1,0 +1,29 @@
+package cause
+
+import (
+	"fmt"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func slowCredentials() Rule {
+	return Rule{
+		ID: "KL04", Name: "credential provider slow",
+		About: "A pull waited for an exec credential provider to answer. It speaks of waits of kind credentials on the critical path.",
+		Find:  findSlowCredentials,
+	}
+}
+
+func findSlowCredentials(c *Case) []Finding {
+	w := c.waited(func(e *trace.Wait) bool { return e.For == trace.WaitCredentials })
+	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
+		return nil
+	}
+	long := w.longest()
+	return []Finding{{
+		Confidence: Certain, Cost: w.cost, Current: w.open != nil, Evidence: few(w.evidence()),
+		Sentence: fmt.Sprintf("the pull waited %s for the credential provider %s to answer for %s", took(w.cost, w.open != nil), long.Event.On, long.Event.Detail),
+		Remedy:   "Let the provider's answer be cached (defaultCacheDuration, cacheDuration), and see what it asks: mostly a cloud's metadata or token service.",
+		Disproof: "Run by hand with the same request, the provider answers at once: then look for what slowed its start (CPU, disk) at that time.",
+	}}
+}

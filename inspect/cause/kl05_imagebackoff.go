@@ -1,0 +1,99 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+func imageBackoff() Rule {
+	return Rule{
+		ID: "KL05", Name: "image back-off",
+		About: "Pulls of an image failed, and the next attempt had to wait (10s, doubling to 5m). It rests on the back-off's decisions and " +
+			"on the waits that name the image's reason (ErrImagePull, ImagePullBackOff, ...).",
+		Find: findImageBackoff,
+	}
+}
+
+// imageReasons are why a container waits for its image, as users know them.
+var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed"}
+
+func findImageBackoff(c *Case) []Finding {
+	decisions := slices.DeleteFunc(ownPoints[*trace.Decision](c), func(p Point[*trace.Decision]) bool {
+		return p.Event.By != "backoff" || p.Event.Verdict != "wait"
+	})
+	if len(decisions) == 0 {
+		return nil
+	}
+	w := c.waited(func(e *trace.Wait) bool {
+		return e.For == trace.WaitBackoff && slices.ContainsFunc(imageReasons, func(r string) bool { return strings.Contains(e.Detail, r) })
+	})
+	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
+		return nil
+	}
+	last := decisions[len(decisions)-1]
+	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil}
+	f.Sentence = fmt.Sprintf("the image %s could not be pulled (%s), and the next attempt had to wait: %s in back-off",
+		human.Image(last.Event.Subject), failures(last.Event), took(w.cost, f.Current))
+	if err := Input(last.Event, "error"); err != "" {
+		f.Sentence += ": " + quoted(err)
+	}
+	for _, d := range decisions {
+		f.Evidence = append(f.Evidence, evidence(d.Rec, "%s: %s", human.Image(d.Event.Subject), d.Event.Reason))
+	}
+	f.Evidence = few(append(f.Evidence, waitEvidence(&w.spans[len(w.spans)-1])))
+	f.Remedy = imageRemedy(Input(last.Event, "error"))
+	f.Disproof = "A pull of the same reference by hand on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
+	return []Finding{f}
+}
+
+// failures says how often the pull failed.
+func failures(d *trace.Decision) string {
+	n, err := strconv.Atoi(Input(d, "failures"))
+	if err != nil {
+		return "it failed"
+	}
+	return "it failed " + times(n)
+}
+
+// imageRemedy is what to do about a failed pull, by what the registry or the network said.
+func imageRemedy(err string) string {
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(err), w) })
+	}
+	switch {
+	case has("not found", "manifest unknown", "does not exist"):
+		return "Correct the image's name or tag, or push it: the registry does not have it. A new spec is tried at once."
+	case has("unauthorized", "denied", "authorization failed", "no basic auth", "401", "403"):
+		return "Give the pod an imagePullSecret (or the node a credential provider) that may read this repository."
+	case has("429", "toomanyrequests", "rate limit"):
+		return "The registry limits how much it is asked: log in, mirror the image, or have it on the node before."
+	case has("no such host", "refused", "timeout", "deadline", "unreachable", "x509", "tls"):
+		return "Let the node reach the registry: its name, route, port, proxy and certificate."
+	}
+	return "Mend what the error names. Deleting the pod forgets the back-off; so does a change of the image."
+}
+
+// Input is a decision's input of that name; "" when it has none.
+func Input(d *trace.Decision, name string) string {
+	for _, in := range d.Inputs {
+		if in.K == name {
+			return in.V
+		}
+	}
+	return ""
+}
+
+// RetryAt is when a decision lets the next try happen; zero when it does not say.
+func RetryAt(d *trace.Decision) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, Input(d, "retry_at"))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

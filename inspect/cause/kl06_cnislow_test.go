@@ -1,0 +1,49 @@
+package cause_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func TestSlowCNI(t *testing.T) {
+	sandbox := func(s *casetest.Script, dur time.Duration) trace.SpanID {
+		act := s.Action(0, dur, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+		call := s.Call(0, dur, act, "RunPodSandbox", "")
+		return runtimeSpan(s, call, 0, dur, "cri.sandbox.run")
+	}
+	run(t, "KL06", []script{
+		{
+			name: "slow", want: "setting up the pod's network (CNI ADD) took 1.80s of RunPodSandbox", cost: 1800 * ms,
+			write: func(s *casetest.Script) {
+				runtimeSpan(s, sandbox(s, 2*sec), 100*ms, 1900*ms, "cni.setup_pod_network")
+				start(s, 2*sec, "sandbox")
+			},
+		},
+		{
+			name: "not: as usual",
+			write: func(s *casetest.Script) {
+				runtimeSpan(s, sandbox(s, 300*ms), 50*ms, 200*ms, "cni.setup_pod_network")
+				start(s, 300*ms, "sandbox")
+			},
+		},
+		{
+			name: "not: the sandbox is slow and no span says why",
+			write: func(s *casetest.Script) {
+				act := s.Action(0, 9*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+				s.Call(0, 9*sec, act, "RunPodSandbox", "")
+				start(s, 9*sec, "sandbox")
+			},
+		},
+		{
+			name: "not: beside a slower pull",
+			write: func(s *casetest.Script) {
+				runtimeSpan(s, sandbox(s, 2*sec), 100*ms, 1900*ms, "cni.setup_pod_network")
+				s.Action(0, 3*sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
+				start(s, 3*sec, "sandbox", "image shop/web:1")
+			},
+		},
+	})
+}

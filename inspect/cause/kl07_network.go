@@ -1,0 +1,79 @@
+package cause
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func networkNotReady() Rule {
+	return Rule{
+		ID: "KL07", Name: "network not ready",
+		About: "The pod waited for the runtime to have a pod network (no CNI configuration yet), or the sandbox failed because a CNI plugin " +
+			"was missing or failed; the runtime's error says which. The tries and the waits between them count.",
+		Find: findNetwork,
+	}
+}
+
+var (
+	pluginFailed  = regexp.MustCompile(`plugin type="([^"]+)"`)
+	pluginMissing = regexp.MustCompile(`failed to find plugin "([^"]+)"`)
+)
+
+// cniError reports whether an error of the runtime is about the pod's network.
+func cniError(err string) bool {
+	return strings.Contains(err, "failed to setup network for sandbox") || strings.Contains(err, "cni plugin not initialized") ||
+		strings.Contains(err, "cni config not initialized") || pluginFailed.MatchString(err) || pluginMissing.MatchString(err)
+}
+
+func findNetwork(c *Case) []Finding {
+	w := c.waited(func(e *trace.Wait) bool {
+		return e.For == trace.WaitRuntime && e.On == "the pod network" || e.For == trace.WaitBackoff && cniError(e.Detail)
+	})
+	failed, again := c.failedCalls("RunPodSandbox", func(s *Span[*trace.CRICall]) bool { return cniError(s.Err()) })
+	if len(w.spans)+len(failed) == 0 {
+		return nil
+	}
+	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil || len(failed) > 0 && !again && c.stuck()}
+	why := ""
+	for i := range failed {
+		f.Cost += c.cost(failed[i].ID(), failed[i].Start, failed[i].Stop)
+		f.Evidence = append(f.Evidence, callEvidence(&failed[i]))
+		why = failed[i].Err()
+	}
+	for i := range w.spans {
+		why = cmp.Or(why, w.spans[i].Event.Detail)
+	}
+	if !c.speaks(f.Cost, f.Current) {
+		return nil
+	}
+	f.Evidence = append(f.Evidence, w.evidence()...)
+	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	f.Evidence = few(f.Evidence)
+	f.Sentence, f.Remedy = networkText(why, len(failed))
+	f.Sentence = fmt.Sprintf("%s; that cost %s", f.Sentence, took(f.Cost, f.Current))
+	f.Disproof = "A pod with hostNetwork starts as slowly on this node, or crictl info shows NetworkReady true for all of that time."
+	return []Finding{f}
+}
+
+// networkText says what the runtime said of the network, and what to do.
+func networkText(why string, failed int) (sentence, remedy string) {
+	if m := pluginMissing.FindStringSubmatch(why); m != nil {
+		return fmt.Sprintf("the CNI plugin %s is not on the node (%s)", m[1], quoted(why)),
+			fmt.Sprintf("Install the plugin %s into the runtime's bin_dir (mostly /opt/cni/bin), or correct the configuration in /etc/cni/net.d that names it.", m[1])
+	}
+	if m := pluginFailed.FindStringSubmatch(why); m != nil {
+		return fmt.Sprintf("the CNI plugin %s failed %s: %s", m[1], times(max(failed, 1)), quoted(why)),
+			fmt.Sprintf("See what the plugin %s says in its own log: its daemon, its address pool, its access to the API server.", m[1])
+	}
+	if failed > 0 {
+		return fmt.Sprintf("the pod's network could not be set up %s: %s", times(failed), quoted(why)),
+			"See the runtime's log for the CNI error, and whether the network's daemon runs on this node."
+	}
+	return "the runtime has no pod network: " + quoted(why),
+		"See that the network's daemon runs on this node and has written its configuration to /etc/cni/net.d; the runtime picks it up by itself."
+}

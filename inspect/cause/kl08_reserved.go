@@ -1,0 +1,56 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func nameReserved() Rule {
+	return Rule{
+		ID: "KL08", Name: "name reserved after a timeout",
+		About: "A RunPodSandbox or CreateContainer took longer than the agent waits (runtimeRequestTimeout), the runtime went on with it, " +
+			"and the next tries failed because the name is reserved. It speaks only where the call that timed out was seen.",
+		Find: findReserved,
+	}
+}
+
+func findReserved(c *Case) (out []Finding) {
+	for _, method := range []string{"RunPodSandbox", "CreateContainer"} {
+		refused, again := c.failedCalls(method, func(s *Span[*trace.CRICall]) bool { return isReserved(s.Err()) })
+		late, _ := c.failedCalls(method, func(s *Span[*trace.CRICall]) bool { return s.Event.Code == "DeadlineExceeded" })
+		if len(refused) == 0 || len(late) == 0 || !late[0].Stop.Before(refused[0].Stop) {
+			continue
+		}
+		if f := c.reserved(method, late, refused); c.speaks(f.Cost, !again && c.stuck()) {
+			f.Current = !again && c.stuck()
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// isReserved reports whether containerd says that a name is taken by something that it is still making.
+func isReserved(err string) bool {
+	return strings.Contains(err, "is reserved for") && strings.Contains(err, "name")
+}
+
+func (c *Case) reserved(method string, late, refused []Span[*trace.CRICall]) Finding {
+	w := c.waited(func(e *trace.Wait) bool {
+		return e.For == trace.WaitBackoff && (isReserved(e.Detail) || strings.Contains(e.Detail, "DeadlineExceeded"))
+	})
+	f := Finding{Confidence: Certain, Cost: w.cost}
+	for _, s := range slices.Concat(late, refused) {
+		f.Cost += c.cost(s.ID(), s.Start, s.Stop)
+		f.Evidence = append(f.Evidence, callEvidence(&s))
+	}
+	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	f.Evidence = few(append(f.Evidence, w.evidence()...))
+	f.Sentence = fmt.Sprintf("%s got no answer for %s, and while the runtime went on with it, its name was refused %s (%s)",
+		method, took(late[0].Dur(), false), times(len(refused)), quoted(refused[len(refused)-1].Err()))
+	f.Remedy = "Find what made the first call slow (disk, CNI, a stuck shim, too many at once): the refusals end when it does. A restart of the runtime frees the name; a larger runtimeRequestTimeout avoids them."
+	f.Disproof = "The id that the error names belongs to another pod or an older attempt: then it is a leak in the runtime and will not end by itself."
+	return f
+}

@@ -1,0 +1,67 @@
+package cause
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// leastInit is the share of the critical path, in percent, from which init containers dominate a start; leastInitTime how long
+// they take at least.
+const (
+	leastInit     = 50
+	leastInitTime = 250 * time.Millisecond
+)
+
+func initDominates() Rule {
+	return Rule{
+		ID: "KL21", Name: "init container dominates",
+		About: "Half of the critical path or more is the running of init containers, or of sidecars until they are through their startup " +
+			"probe. It rests on the waits of kind init; pulling and creating their containers does not count.",
+		Find: findInit,
+	}
+}
+
+func findInit(c *Case) []Finding {
+	w := c.waited(func(e *trace.Wait) bool { return e.For == trace.WaitInit })
+	if len(w.spans) == 0 || w.cost < leastInitTime || 100*w.cost < leastInit*c.length() {
+		return nil
+	}
+	name, took1 := c.longestInit(&w)
+	what := "ran"
+	if c.probed(name) {
+		what = "was not through its startup probe"
+	}
+	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil, Evidence: few(w.evidence())}
+	f.Sentence = fmt.Sprintf("init container %s %s for %s before the app containers could start", name, what, took(took1, f.Current))
+	if took1 < w.cost {
+		f.Sentence += fmt.Sprintf("; all init containers together took %s", took(w.cost, f.Current))
+	}
+	f.Remedy = fmt.Sprintf("See what %s does (kubectl logs -c %s): what it waits for or copies may be done in the image, in the app, or in a sidecar beside it.", name, name)
+	f.Disproof = "The container's own log shows it done long before the runtime told that it had ended."
+	return []Finding{f}
+}
+
+// longestInit is the init container that the path spent most time in, and how much.
+func (c *Case) longestInit(w *waited) (name string, most time.Duration) {
+	by := map[string]time.Duration{}
+	for _, s := range w.spans {
+		n := strings.TrimPrefix(s.Event.On, "init container ")
+		if by[n] += s.Dur(); by[n] > most {
+			name, most = n, by[n]
+		}
+	}
+	return name, most
+}
+
+// probed reports whether a container was asked by a startup probe: then it is a sidecar, and not its end was waited for.
+func (c *Case) probed(container string) bool {
+	for _, s := range ownSpans[*trace.ProbeAttempt](c) {
+		if s.Event.Container == container && s.Event.Probe == "startup" {
+			return true
+		}
+	}
+	return false
+}

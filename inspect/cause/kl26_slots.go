@@ -1,0 +1,51 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func slotQueue() Rule {
+	return Rule{
+		ID: "KL26", Name: "queue for the runtime's slots",
+		About: "Many pods at once: the agent lets the runtime work on a few of them at a time (--runtime-slots, about twice the processors), in " +
+			"order of arrival. It speaks of waits of kind queue for the container runtime on the critical path.",
+		Find: findSlotQueue,
+	}
+}
+
+func findSlotQueue(c *Case) []Finding {
+	w := c.waited(func(e *trace.Wait) bool {
+		return e.For == trace.WaitQueue && (e.On == "container runtime" || e.On == "the slot that another step of the pod waits for")
+	})
+	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
+		return nil
+	}
+	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil}
+	f.Sentence = fmt.Sprintf("it waited %s for its turn at the container runtime", took(w.cost, f.Current))
+	queue := slices.DeleteFunc(slices.Clone(w.spans), func(s Span[*trace.Wait]) bool { return s.Event.On != "container runtime" })
+	if len(queue) > 0 {
+		f.Sentence += ": " + queue[0].Event.Detail
+		if n := c.podsAtWork(queue[0].Start, queue[0].Stop); n > 0 {
+			f.Sentence += fmt.Sprintf("; other pods worked on meanwhile: %d", n)
+		}
+	}
+	f.Evidence = few(w.evidence())
+	f.Remedy = "Start fewer pods at once, or find what makes the runtime slow for each: more slots (--runtime-slots) mostly make all of them later, not sooner."
+	f.Disproof = "With more slots the same pods at once have a shorter median start on this machine."
+	return []Finding{f}
+}
+
+// podsAtWork counts the other pods that had actions under way between two times.
+func (c *Case) podsAtWork(from, to time.Time) int {
+	pods := map[string]bool{}
+	for _, s := range nodeSpans[*trace.Action](c) {
+		if !s.Pod().IsZero() && s.Start.Before(to) && s.Stop.After(from) {
+			pods[s.Pod().UID] = true
+		}
+	}
+	return len(pods)
+}

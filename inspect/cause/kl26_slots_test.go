@@ -1,0 +1,34 @@
+package cause_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func TestSlotQueue(t *testing.T) {
+	queue := func(s *casetest.Script, on string, to time.Duration) {
+		act := s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+		s.Wait(0, to, act, trace.Wait{For: trace.WaitQueue, On: on, Detail: "4 of 4 slots busy, 37 in the queue"})
+		start(s, sec, "sandbox")
+	}
+	run(t, "KL26", []script{
+		{
+			name: "many pods", want: "it waited 800ms for its turn at the container runtime: 4 of 4 slots busy, 37 in the queue; other pods worked on meanwhile: 1", cost: 800 * ms,
+			write: func(s *casetest.Script) {
+				s.Of(casetest.DB, 0, 900*ms, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+				queue(s, "container runtime", 800*ms)
+			},
+		},
+		{name: "not: for a moment", write: func(s *casetest.Script) { queue(s, "container runtime", 9*ms) }},
+		{name: "not: operations of volumes", write: func(s *casetest.Script) { queue(s, "volume operations", 800*ms) }},
+		{
+			name: "not: the writing of statuses", now: 5 * sec,
+			write: func(s *casetest.Script) {
+				s.Wait(0, casetest.Open, 0, trace.Wait{For: trace.WaitQueue, On: "writes of other pods' statuses", Detail: "10 at a time"})
+			},
+		},
+	})
+}

@@ -1,0 +1,63 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func crashBackoff() Rule {
+	return Rule{
+		ID: "KL27", Name: "container crash back-off",
+		About: "A container keeps ending, and the next restart has to wait (10s, doubling to maxContainerRestartPeriod, 5m). It rests on the " +
+			"restart decisions and on the waits of kind backoff that name CrashLoopBackOff.",
+		Find: findCrashBackoff,
+	}
+}
+
+func findCrashBackoff(c *Case) []Finding {
+	w := c.waited(func(e *trace.Wait) bool {
+		return e.For == trace.WaitBackoff && strings.Contains(e.Detail, "CrashLoopBackOff")
+	})
+	decisions := slices.DeleteFunc(ownPoints[*trace.Decision](c), func(p Point[*trace.Decision]) bool {
+		return p.Event.By != "restart" || p.Event.Verdict != "wait"
+	})
+	if len(w.spans) == 0 || len(decisions) == 0 || !c.speaks(w.cost, w.open != nil) {
+		return nil
+	}
+	last := decisions[len(decisions)-1].Event
+	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil, Evidence: c.deaths(last.Subject)}
+	for _, d := range decisions {
+		f.Evidence = append(f.Evidence, evidence(d.Rec, "%s: %s", d.Event.Subject, d.Event.Reason))
+	}
+	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	f.Evidence = few(f.Evidence)
+	f.Sentence = fmt.Sprintf("container %s keeps ending (%s), and its restart had to wait: %s in back-off", last.Subject, exits(last), took(w.cost, f.Current))
+	if f.Current {
+		f.Sentence = strings.Replace(f.Sentence, "had to wait", "has to wait", 1)
+	}
+	f.Remedy = fmt.Sprintf("Read what it said last: kubectl logs %s -c %s -p. The back-off ends by itself once it runs for 10 minutes.", c.Pod.Name, last.Subject)
+	f.Disproof = "The container was ended from outside (a liveness probe, an OOM kill, a person): then that is the cause, and its log is silent about it."
+	return []Finding{f}
+}
+
+// exits says how a container ended, as the decision has it.
+func exits(d *trace.Decision) string {
+	text := "exit code " + Input(d, "exitCode")
+	if n := Input(d, "attempt"); n != "" {
+		text += ", attempt " + n
+	}
+	return text
+}
+
+// deaths are the ends of a container as the runtime told them.
+func (c *Case) deaths(container string) (out []Evidence) {
+	for _, p := range ownPoints[*trace.PLEGEvent](c) {
+		if p.Event.Type == "ContainerDied" && p.Event.Name == container {
+			out = append(out, evidence(p.Rec, "container %s ended", container))
+		}
+	}
+	return out
+}

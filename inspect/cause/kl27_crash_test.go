@@ -1,0 +1,71 @@
+package cause_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func TestCrashBackoff(t *testing.T) {
+	up := func(s *casetest.Script) {
+		start(s, 300*ms)
+		s.Point(340*ms, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+	}
+	crash := func(s *casetest.Script, at, until time.Duration) {
+		s.Point(at, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web"})
+		s.Point(at, 0, &trace.PodStatus{Phase: "Running", Total: 1, Restarts: 1})
+		s.Point(at, 0, &trace.Decision{
+			By: "restart", Subject: "web", Verdict: "wait", Reason: "it ended with exit code 3; crash-loop back-off until 12:00:15",
+			Inputs: []trace.KV{{K: "retry_at", V: "2026-03-01T12:00:15Z"}, {K: "exitCode", V: "3"}, {K: "attempt", V: "1"}},
+		})
+		s.Wait(at, until, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be restarted", Detail: "CrashLoopBackOff"})
+	}
+	run(t, "KL27", []script{
+		{
+			name: "goes on", want: "container web keeps ending (exit code 3, attempt 1), and its restart has to wait: 4.00s so far in back-off", cost: 4 * sec, current: true, now: 9 * sec,
+			write: func(s *casetest.Script) { up(s); crash(s, 5*sec, casetest.Open) },
+		},
+		{
+			name: "not: over, and up again",
+			write: func(s *casetest.Script) {
+				up(s)
+				crash(s, 5*sec, 15*sec)
+				s.Point(16*sec, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+			},
+		},
+		{
+			name: "not: restarted at once", now: 9 * sec,
+			write: func(s *casetest.Script) {
+				up(s)
+				s.Point(5*sec, 0, &trace.Decision{By: "restart", Subject: "web", Verdict: "restart", Reason: "it ended with exit code 3"})
+			},
+		},
+		{
+			name: "found in the loop", found: true, want: "container web keeps ending", cost: 4 * sec, current: true, now: 9 * sec,
+			write: func(s *casetest.Script) { crash(s, 5*sec, casetest.Open) },
+		},
+	})
+}
+
+func TestStepped(t *testing.T) {
+	run(t, "KL28", []script{
+		{
+			name: "two actions", want: "it waited 3.00s for the person who steps it, at 2 actions", cost: 3 * sec,
+			write: func(s *casetest.Script) {
+				w := trace.Wait{For: trace.WaitGate, On: "the person who steps"}
+				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "dirs", Verb: "dirs"}), w)
+				s.Wait(1100*ms, 3100*ms, s.Action(1100*ms, 4*sec, trace.Action{ID: "sandbox", Verb: "sandbox"}), w)
+				start(s, 4*sec, "sandbox")
+			},
+		},
+		{
+			name: "not: everybody waits a little for the queue",
+			write: func(s *casetest.Script) {
+				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "sandbox", Verb: "sandbox"}), trace.Wait{For: trace.WaitQueue, On: "container runtime"})
+				start(s, 1100*ms, "sandbox")
+			},
+		},
+	})
+}
