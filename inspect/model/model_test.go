@@ -500,3 +500,31 @@ func TestViewsAreCopies(t *testing.T) {
 		t.Error("a view shares memory with the model")
 	}
 }
+
+// TestLateSpans: what the runtime tells of a start after it is kept with it; what it tells
+// of a later call is not.
+func TestLateSpans(t *testing.T) {
+	span := func(at time.Duration) *trace.RuntimeSpan {
+		return &trace.RuntimeSpan{Name: "cni.Setup", Start: tape.Epoch.Add(at).UnixNano(), Dur: ms}
+	}
+	tp := tape.New()
+	tp.Point(0, web, 0, &trace.Milestone{Name: "seen"})
+	tp.Point(60*ms, web, 0, &trace.Milestone{Name: "started", Since: 60 * ms})
+	tp.Point(70*ms, web, 0, &trace.Milestone{Name: "ready", Since: 70 * ms})
+	tp.Point(2000*ms, web, 0, span(20*ms))
+	tp.Point(2000*ms, web, 0, span(500*ms))
+	tp.Point(2001*ms, web, 0, span(30*ms))
+	tp.Point(2002*ms, web, 0, span(40*ms))
+	m := New(Options{PerStart: 2})
+	apply(m, tp.Records())
+	recs, cut := m.StartRecords(web)
+	var got []time.Duration
+	for _, r := range recs {
+		if e, ok := r.Event.(*trace.RuntimeSpan); ok {
+			got = append(got, time.Duration(e.Start-tape.Epoch.UnixNano()))
+		}
+	}
+	if diff := cmp.Diff([]time.Duration{20 * ms, 30 * ms}, got); diff != "" || !cut || len(recs) != 5 {
+		t.Errorf("%d records, cut %v, spans (-want +got):\n%s", len(recs), cut, diff)
+	}
+}

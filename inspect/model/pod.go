@@ -161,7 +161,8 @@ type pod struct {
 	recs      []trace.Record
 	retryAt   time.Time
 	recording bool
-	cut       bool // recs reached its cap
+	spans     int  // how many of recs are the runtime's spans, which have a cap of their own
+	cut       bool // recs reached a cap
 	holed     bool // records were lost while recs were kept
 	// next is the seen milestone of the same pod's next life while this one terminates:
 	// a static pod keeps its UID.

@@ -213,6 +213,10 @@ func (m *Model) revive(seen *trace.Record) {
 // keep remembers a record of a pod's start, without bodies and only the last
 // progress of each pull. Milestones are kept even when there is no more room.
 func (m *Model) keep(p *pod, r *trace.Record) {
+	if e, ok := r.Event.(*trace.RuntimeSpan); ok {
+		m.keepSpan(p, r, e)
+		return
+	}
 	if !p.recording || !p.Start.Ready.IsZero() && !onWayToAPI(r.Event) {
 		return
 	}
@@ -231,7 +235,7 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 		})
 	}
 	_, always := r.Event.(*trace.Milestone)
-	if len(p.recs) >= m.opt.PerStart && !(always && len(p.recs) < m.opt.PerStart+maxMilestones) {
+	if n := len(p.recs) - p.spans; n >= m.opt.PerStart && !(always && n < m.opt.PerStart+maxMilestones) {
 		p.cut = true
 		return
 	}
@@ -240,6 +244,24 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 		m.makeRoom()
 	}
 	p.recs = append(p.recs, kept)
+}
+
+// keepSpan remembers what the runtime told of its part in a start. That comes seconds later,
+// often when the pod is ready already; what it did after that, as for probes, is not of the start.
+func (m *Model) keepSpan(p *pod, r *trace.Record, e *trace.RuntimeSpan) {
+	end := p.Start.Ready
+	if end.IsZero() {
+		end = p.Terminating
+	}
+	if len(p.recs) == 0 || !end.IsZero() && e.Start > end.UnixNano() {
+		return
+	}
+	if p.spans >= m.opt.PerStart {
+		p.cut = true
+		return
+	}
+	p.spans++
+	p.recs = append(p.recs, *r)
 }
 
 // untold reports whether the API is to be told of a pod that is ready, and has not been.
@@ -264,7 +286,7 @@ func onWayToAPI(e trace.Event) bool {
 
 // forget drops the kept records of a pod and keeps no more.
 func (m *Model) forget(p *pod) {
-	p.recs, p.recording = nil, false
+	p.recs, p.spans, p.recording = nil, 0, false
 	m.kept = slices.DeleteFunc(m.kept, func(k trace.Pod) bool { return k == p.Key })
 }
 

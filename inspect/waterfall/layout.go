@@ -2,6 +2,7 @@ package waterfall
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -81,7 +82,7 @@ func (w *Waterfall) Layout(width, spare int) Layout {
 func (l *Layout) over() int {
 	most := 0
 	for _, ln := range l.Lines {
-		if ln.Kind == RowWait {
+		if ln.Kind == RowWait || ln.Kind == RowSpan {
 			ln.Note = ""
 		}
 		ln.Err = ""
@@ -96,6 +97,7 @@ func (w *Waterfall) columns(l *Layout) {
 	longest := w.longestRow()
 	for i, r := range w.rows {
 		ln := Line{Row: r, Branch: w.branch(i)}
+		ln.Label = strings.Repeat("  ", max(r.Depth-1, 0)) + r.Label
 		ln.Bar = min(column(r.Start, l.Span, l.Bars), l.Bars-1)
 		ln.Cols = column(r.End, l.Span, l.Bars) - ln.Bar
 		if r.Dur()*time.Duration(2*l.Bars) < l.Span {

@@ -21,6 +21,7 @@ const (
 	RowCall   RowKind = "call"   // a CRI call within a step
 	RowOp     RowKind = "op"     // another operation: of a volume, a probe, the status's way into the API
 	RowWait   RowKind = "wait"   // a wait
+	RowSpan   RowKind = "span"   // what the runtime told of its part in a call
 )
 
 // Row is one bar.
@@ -30,7 +31,7 @@ type Row struct {
 	Detail string // what of, as the image or the container
 	// Start and End are since the origin; they are equal for an instant.
 	Start, End time.Duration
-	Depth      int  // 1 for what is nested under the row before with depth 0
+	Depth      int  // 1 for what is nested under the row before with depth 0, 2 and 3 for spans below a call
 	Critical   bool // on the path from seen to started or on to ready
 	Open       bool // it has not ended
 	// Note is said after the bar, as a pull's size and rate.
@@ -168,6 +169,7 @@ func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
 // nested returns the rows of what happened within an action, leaving out what is tiny.
 func (w *Waterfall) nested(a *interval) []Row {
 	var rows []Row
+	below := map[trace.SpanID][]Row{}
 	a.within(func(iv *interval) {
 		failed := iv.err() != "" && iv.err() != a.err()
 		if iv.dur() < w.tiny() && !failed {
@@ -179,6 +181,7 @@ func (w *Waterfall) nested(a *interval) []Row {
 				Kind: RowCall, Label: e.Method, Start: iv.start, End: iv.end, Depth: 1, Open: iv.open,
 				Err: iv.err(), Span: iv.id, Critical: w.onPath[a],
 			})
+			below[iv.id] = w.spanRows(iv)
 		case *trace.Wait:
 			rows = append(rows, w.waitRow(iv, e, 1))
 		case *trace.Volume:
@@ -194,6 +197,11 @@ func (w *Waterfall) nested(a *interval) []Row {
 		}
 	})
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Start, b.Start) })
+	for i := len(rows) - 1; i >= 0; i-- {
+		if rows[i].Kind == RowCall {
+			rows = slices.Insert(rows, i+1, below[rows[i].Span]...)
+		}
+	}
 	return rows
 }
 

@@ -51,7 +51,9 @@ type Waterfall struct {
 	onPath map[*interval]bool
 	// attempted are the probes of which attempts are told, as "readiness probe of web".
 	attempted map[string]bool
-	hasAPI    bool // statuses are written
+	// spans are what the runtime told, by the call (or the span that is missing) above them.
+	spans  map[trace.SpanID][]*rspan
+	hasAPI bool // statuses are written
 }
 
 // SegmentKind says what covers a stretch of the critical path.
@@ -101,13 +103,16 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	}
 	end := own[0].Time
 	for i := range own {
-		end = max(end, own[i].Time)
+		if _, late := own[i].Event.(*trace.RuntimeSpan); !late {
+			end = max(end, own[i].Time)
+		}
 	}
 	if !now.IsZero() {
 		end = max(end, now.UnixNano())
 	}
 	w.place(own, marks, end)
 	w.collect(own)
+	w.collectSpans(own)
 	w.findAttempts()
 	w.findPath(needsOf(own))
 	w.floor()

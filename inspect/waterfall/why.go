@@ -69,14 +69,14 @@ func (w *Waterfall) Cause() string {
 		return ""
 	}
 	head := p.Label + " " + human.Duration(p.total)
-	if why := p.reason(); why != "" {
+	if why := p.reason(w); why != "" {
 		head += ": " + why
 	}
 	return head
 }
 
 // reason says why the part took as long as it did, from what was recorded; "" when nothing was.
-func (p part) reason() string {
+func (p part) reason(w *Waterfall) string {
 	if p.iv == nil {
 		return ""
 	}
@@ -94,15 +94,15 @@ func (p part) reason() string {
 		return "failed: " + err
 	}
 	if a.Verb == "image" && p.iv.pull() != nil {
-		note := pullNote(p.iv)
+		note, part := pullNote(p.iv), w.mostly(p.iv.callOf("PullImage"))
 		why := pullReason(a)
 		if why == "" {
-			return strings.Trim(a.Target+", "+note, ", ")
+			return strings.Trim(a.Target+", "+note, ", ") + part
 		}
 		if note != "" {
 			note = " (" + note + ")"
 		}
-		return why + note
+		return why + note + part
 	}
 	if c := p.iv.longestCall(); c != nil {
 		method := ""
@@ -116,9 +116,31 @@ func (p part) reason() string {
 		if c.open {
 			took = "has run"
 		}
-		return fmt.Sprintf("%s %s %s", method, took, human.Duration(c.dur()))
+		return fmt.Sprintf("%s %s %s", method, took, human.Duration(c.dur())) + w.mostly(c)
 	}
 	return a.Reason
+}
+
+// mostly names what the runtime told that a call consists of, "" where nothing makes up half of it.
+func (w *Waterfall) mostly(call *interval) string {
+	if call == nil || call.open {
+		return ""
+	}
+	name, d := w.dominant(call)
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(", %s %s of it", name, human.Duration(d))
+}
+
+// callOf returns the last call of a method within an action, nil when there is none.
+func (iv *interval) callOf(method string) (call *interval) {
+	iv.within(func(k *interval) {
+		if c, ok := k.call(); ok && c.Method == method {
+			call = k
+		}
+	})
+	return call
 }
 
 // pullReason says why there was a pull at all: with the policy IfNotPresent, only
@@ -173,7 +195,7 @@ func (w *Waterfall) Why() string {
 		s = fmt.Sprintf("%s is the critical path: %s", longName(p), human.Duration(p.total))
 	}
 	s += share
-	if why := p.reason(); why != "" {
+	if why := p.reason(w); why != "" {
 		s += "; " + why
 	}
 	return s + w.besides() + "."

@@ -1,0 +1,233 @@
+package waterfall
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// told adds a span that the runtime tells when the tape is over, and returns it.
+func told(t *tape.Tape, from, to time.Duration, parent trace.SpanID, name string, attrs ...string) trace.SpanID {
+	e := &trace.RuntimeSpan{Name: name, Service: "containerd", Start: tape.Epoch.Add(from).UnixNano(), Dur: to - from}
+	for i := 0; i+1 < len(attrs); i += 2 {
+		if attrs[i] == "err" {
+			e.Err = attrs[i+1]
+			continue
+		}
+		e.Attrs = append(e.Attrs, trace.KV{K: attrs[i], V: attrs[i+1]})
+	}
+	return t.Point(10*time.Second, cart, parent, e)
+}
+
+// callSpan returns the span of the call of a method.
+func callSpan(t *tape.Tape, method string) trace.SpanID {
+	for _, r := range t.Recs {
+		if c, ok := r.Event.(*trace.CRICall); ok && c.Method == method {
+			return r.Span
+		}
+	}
+	return 0
+}
+
+// spansOfPull is slowPull with what containerd tells of the pull and of the sandbox, where
+// one layer is fetched while the other is, and unpacked after it.
+func spansOfPull() *tape.Tape {
+	t := slowPull()
+	pull := told(t, 4*ms, 4104*ms, callSpan(t, "PullImage"), "runtime.v1.ImageService/PullImage")
+	told(t, 5*ms, 90*ms, pull, "remotes.docker.resolver.HTTPRequest",
+		"http.request.method", "HEAD", "url.full", "http://r/v2/redis/manifests/7.2", "http.response.status_code", "200")
+	h := told(t, 95*ms, 180*ms, pull, "pkg.unpack.unpacker.UnpackHandler", "descriptor.media.type", "application/vnd.oci.image.manifest.v1+json", "descriptor.digest", "sha256:"+strings.Repeat("ab", 32))
+	told(t, 96*ms, 179*ms, h, "remotes.docker.resolver.HTTPRequest", "http.request.method", "GET", "url.full", "http://r/v2/redis/manifests/sha256:"+strings.Repeat("ab", 32))
+	all := told(t, 180*ms, 4100*ms, pull, spanUnpackAll)
+	one, two := "sha256:"+strings.Repeat("11", 32), "sha256:"+strings.Repeat("22", 32)
+	f := told(t, 181*ms, 1500*ms, all, "pkg.unpack.unpacker.fetchLayer", "layer.media.digest", one, "layer.media.size", "20971520")
+	told(t, 182*ms, 190*ms, f, "remotes.docker.resolver.HTTPRequest", "http.request.method", "GET", "url.full", "http://r/v2/redis/blobs/"+one)
+	told(t, 181*ms, 3300*ms, all, "pkg.unpack.unpacker.fetchLayer", "layer.media.digest", two, "layer.media.size", "50331648")
+	told(t, 181*ms, 1900*ms, all, "pkg.unpack.unpacker.unpackLayer", "layer.media.digest", one, "layer.media.size", "20971520")
+	told(t, 1900*ms, 4090*ms, all, "pkg.unpack.unpacker.unpackLayer", "layer.media.digest", two, "layer.media.size", "50331648")
+	sandboxSpans(t, 110*ms, 315*ms)
+	return t
+}
+
+// sandboxSpans adds a sandbox of which the network is most.
+func sandboxSpans(t *tape.Tape, from, to time.Duration) {
+	rpc := told(t, from, to, callSpan(t, "RunPodSandbox"), "runtime.v1.RuntimeService/RunPodSandbox")
+	run := told(t, from, to, rpc, "cri.sandbox.run")
+	told(t, from, from+ms/2, run, "metadata.sandbox.Create")
+	net := told(t, from+2*ms, from+142*ms, run, "cni.setup_pod_network")
+	setup := told(t, from+2*ms, from+142*ms, net, "cni.Setup")
+	told(t, from+2*ms, from+142*ms, setup, "cni.asynchAttach", "cni.ifname", "eth0", "cni.name", "pods")
+	told(t, from+2*ms, from+6*ms, setup, "cni.asynchAttach", "cni.ifname", "lo", "cni.name", "cni-loopback")
+	task := told(t, from+150*ms, to, run, "container.NewTask")
+	told(t, from+160*ms, to-10*ms, task, "containerd.task.v3.Task/Create")
+}
+
+// networkFails is a sandbox whose network is refused at once, after a try that took long.
+func networkFails() *tape.Tape {
+	t := tape.New()
+	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	sync := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, sync, plan("cart", "redis:7.2"))
+	act := t.Begin(0, cart, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	c := t.Begin(0, cart, act, &trace.CRICall{Method: "RunPodSandbox"})
+	why := `plugin type="bridge" failed (add): no addresses`
+	t.End(300*ms, c, &trace.CRICall{Method: "RunPodSandbox", Code: "Unknown", Err: "failed to setup network for sandbox: " + why})
+	t.End(300*ms, act, &trace.Action{ID: "sandbox", Verb: "sandbox", Err: "RunPodSandbox: " + why})
+	t.End(300*ms, sync, nil)
+	run := told(t, 0, 300*ms, c, "runtime.v1.RuntimeService/RunPodSandbox", "err", why)
+	setup := told(t, 100*ms, 101*ms, run, "cni.Setup")
+	told(t, 100*ms, 101*ms, setup, "cni.asynchAttach", "cni.ifname", "eth0", "cni.name", "pods", "err", why)
+	told(t, 110*ms, 111*ms, run, "metadata.sandbox.Update")
+	return t
+}
+
+func init() {
+	stories["spans"] = spansOfPull
+	stories["spans-failed"] = networkFails
+}
+
+// TestSpansChangeNothingElse: rows and path of a start are the same with and without spans.
+func TestSpansChangeNothingElse(t *testing.T) {
+	with, err := Build(spansOfPull().Records(), cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := Build(slowPull().Records(), cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strip := func(rows []Row) (out []Row) {
+		for _, r := range rows {
+			if r.Depth == 0 { // with spans, an action's only call has a row of its own
+				r.Span = 0
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	if diff := cmp.Diff(strip(without.Rows()), strip(with.Rows())); diff != "" {
+		t.Errorf("rows (-without +with):\n%s", diff)
+	}
+	if diff := cmp.Diff(segs(without.Path), segs(with.Path)); diff != "" || with.End != without.End {
+		t.Errorf("end %v, path (-without +with):\n%s", with.End, diff)
+	}
+}
+
+// TestSpanRows: which spans have rows, how deep, whatever the order in which they came.
+func TestSpanRows(t *testing.T) {
+	recs := spansOfPull().Records()
+	slices.Reverse(recs[len(recs)-19:])
+	w, err := Build(recs, cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range w.Rows() {
+		if r.Kind == RowSpan || r.Kind == RowCall {
+			got = append(got, strings.Repeat(" ", r.Depth)+r.Text())
+		}
+	}
+	want := []string{
+		" RunPodSandbox", "  CNI ADD eth0 of pods", "  make task",
+		" PullImage", "  resolve 7.2", "  registry GET manifest abababababab",
+		"  fetch layer 111111111111", "  fetch layer 222222222222", "  unpack layer 111111111111", "  unpack layer 222222222222",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestDominant: the path's work is named by what the runtime told, where that is half of it.
+func TestDominant(t *testing.T) {
+	w, err := Build(spansOfPull().Records(), cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.Cause(), "pull 4.10s: image not on the node (68 MiB, 17 MiB/s), fetch layer 3.12s of it"; got != want {
+		t.Errorf("cause %q, want %q", got, want)
+	}
+	if !strings.Contains(w.Why(), "fetch layer 3.12s of it") {
+		t.Errorf("why %q", w.Why())
+	}
+
+	tp := stepless()
+	sandboxSpans(tp, 0, 205*ms)
+	if w, err = Build(tp.Records(), cart); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.Cause(), "sandbox 205ms: RunPodSandbox took 205ms, CNI ADD 140ms of it"; got != want {
+		t.Errorf("cause %q, want %q", got, want)
+	}
+}
+
+// stepless is a start of which the sandbox is most.
+func stepless() *tape.Tape {
+	t := tape.New()
+	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	sync := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, sync, plan("cart", "redis:7.2"))
+	call(t, 0, 205*ms, sync, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
+	call(t, 205*ms, 215*ms, sync, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
+	call(t, 215*ms, 225*ms, sync, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
+	t.Point(225*ms, cart, sync, &trace.Milestone{Name: "started", Since: 225 * ms})
+	return t
+}
+
+// TestClocksDiffer: spans by another clock are put into their call.
+func TestClocksDiffer(t *testing.T) {
+	tp := stepless()
+	const ahead = time.Hour
+	sandboxSpans(tp, ahead, ahead+205*ms)
+	w, err := Build(tp.Records(), cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range w.Rows() {
+		if r.Kind == RowSpan && r.Detail == "eth0 of pods" && (r.Start != 2*ms || r.End != 142*ms) {
+			t.Errorf("CNI ADD from %v to %v", r.Start, r.End)
+		}
+	}
+}
+
+// TestManySpans: hostile and huge trees are drawn in part, and end.
+func TestManySpans(t *testing.T) {
+	tp := stepless()
+	top := callSpan(tp, "RunPodSandbox")
+	for i := range 200 {
+		told(tp, time.Duration(i)*ms, time.Duration(i+4)*ms, top, "step "+strconv.Itoa(i))
+	}
+	up := top
+	for range 300 {
+		up = told(tp, 50*ms, 100*ms, up, "deeper")
+	}
+	a := told(tp, 0, 100*ms, 0, "ring")
+	b := told(tp, 0, 100*ms, a, "ring")
+	for i := range tp.Recs {
+		if tp.Recs[i].Span == a {
+			tp.Recs[i].Parent = b
+		}
+	}
+	w, err := Build(tp.Records(), cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, r := range w.Rows() {
+		if r.Kind == RowSpan {
+			n++
+		}
+		if r.Label == "ring" {
+			t.Error("a ring of spans is drawn")
+		}
+	}
+	if n == 0 || n > maxSpanRows {
+		t.Errorf("%d rows", n)
+	}
+}
