@@ -1,0 +1,145 @@
+package cause
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+func volumeWait() Rule {
+	return Rule{
+		ID: "KL10", Name: "volume wait",
+		About: "A volume was not there yet: it had to be attached to the node, the CSI driver or a mount took its time, somebody else worked on the " +
+			"same volume, or a try failed and the next one had to wait. It speaks where that took 10 ms and 5 % of the critical path or more. " +
+			"Changes of ownership are KL09's, objects of the API server KL11's, client throttling KL12's.",
+		Find: findVolumeWait,
+	}
+}
+
+// storage reports whether a plugin brings storage. The others show objects, or images, which are pulls.
+func storage(plugin string) bool {
+	return plugin != "" && !objectPlugin(plugin) && plugin != "kubernetes.io/image"
+}
+
+// volumeHoldups are the set-ups of storage and the waits for them.
+func (c *Case) volumeHoldups() (out []holdup) {
+	volumes := ownSpans[*trace.Volume](c)
+	plugins := map[string]string{}
+	for i := range volumes {
+		v := &volumes[i]
+		plugins[v.Event.Name] = v.Event.Plugin
+		if v.Event.Op != "setup" || !storage(v.Event.Plugin) {
+			continue
+		}
+		what, ev := c.setUp(v)
+		out = append(out, holdup{c.on(v.ID(), v.Start, v.Stop), what, ev, v.Open})
+	}
+	waits := ownSpans[*trace.Wait](c)
+	for i := range waits {
+		w := &waits[i]
+		if what := c.volumeWait(w, plugins); what != "" {
+			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open})
+		}
+	}
+	return out
+}
+
+// volumeWait says what a wait outside a set-up was for; "" where it was not for storage.
+func (c *Case) volumeWait(w *Span[*trace.Wait], plugins map[string]string) string {
+	e := w.Event
+	name, about := strings.CutPrefix(e.On, "volume ")
+	switch {
+	case e.For == trace.WaitAttach, e.For == trace.WaitLock && about && !objectPlugin(plugins[name]):
+		return e.On + ": " + quoted(e.Detail)
+	case e.For != trace.WaitBackoff:
+	case about && storage(plugins[name]):
+		return "another try with " + e.On + ": " + quoted(e.Detail)
+	case !about:
+		a := c.failedAction(w)
+		if a == nil || a.Event.Verb != "volumes" {
+			return ""
+		}
+		if v := c.failedVolume(w, func(v *trace.Volume) bool { return strings.Contains(a.Err(), v.Err) }); v != nil && storage(v.Event.Plugin) {
+			return "another try: " + quoted(v.Err())
+		}
+	}
+	return ""
+}
+
+// setUp says what of a set-up took longest: a call to the driver, a wait, or the plugin itself.
+func (c *Case) setUp(v *Span[*trace.Volume]) (what string, ev Evidence) {
+	ups := c.parents()
+	what = fmt.Sprintf("the set-up of volume %s (%s)", v.Event.Name, v.Event.Plugin)
+	text := fmt.Sprintf("set-up of volume %s (%s): %s", v.Event.Name, v.Event.Plugin, took(v.Dur(), v.Open))
+	if err := v.Err(); err != "" {
+		text += "; " + quoted(err)
+	}
+	best, ev := v.Dur()/2, evidence(v.Rec(), "%s", text)
+	calls := ownSpans[*trace.CSICall](c)
+	for i := range calls {
+		k := &calls[i]
+		if k.Dur() < best || !within(ups, k.ID(), v.ID()) {
+			continue
+		}
+		best = k.Dur()
+		what = fmt.Sprintf("%s of the CSI driver %s for volume %s", k.Event.Method, k.Event.Driver, v.Event.Name)
+		text = fmt.Sprintf("%s of %s: %s", k.Event.Method, k.Event.Driver, took(k.Dur(), k.Open))
+		if err := k.Err(); err != "" {
+			text += "; " + quoted(err)
+		}
+		ev = evidence(k.Rec(), "%s", text)
+	}
+	return what, ev
+}
+
+func findVolumeWait(c *Case) []Finding {
+	all := c.volumeHoldups()
+	var others []stretch
+	chowns := c.chowns()
+	for i := range chowns {
+		others = append(others, chowns[i].at...)
+	}
+	others = append(others, stretches(c.objectHoldups())...)
+	others = append(others, stretches(c.throttled())...)
+	cost := coveredBut(stretches(all), others)
+	open := openOf(all) && !c.up()
+	if len(all) == 0 || cost == 0 || !c.speaks(cost, open) {
+		return nil
+	}
+	own := func(h *holdup) time.Duration { return coveredBut(h.at, others) }
+	long := mostly(all, own)
+	f := Finding{Confidence: Certain, Cost: cost, Current: open}
+	f.Sentence = fmt.Sprintf("it waited %s for %s", took(cost, open), cmp.Or(long.what, "a volume"))
+	if part := own(long); 10*part < 9*cost {
+		f.Sentence += fmt.Sprintf(" (%s of it)", human.Duration(part))
+	}
+	for i := range all {
+		if own(&all[i]) > 0 || all[i].open {
+			f.Evidence = append(f.Evidence, all[i].evidence)
+		}
+	}
+	f.Evidence = few(f.Evidence)
+	f.Remedy = "Look at who is waited for: the attach-detach controller (kubectl get volumeattachment; kubectl describe pv), the CSI driver's own log " +
+		"(kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER), or the server of the mount."
+	f.Disproof = "The same volume is attached and mounted at once by hand or for another pod on this node at that time."
+	return []Finding{f}
+}
+
+// mostly is what took longest. Of a set-up and a wait that makes up half of it, the wait says more: it comes later.
+func mostly(all []holdup, cost func(*holdup) time.Duration) *holdup {
+	var most time.Duration
+	for i := range all {
+		most = max(most, cost(&all[i]))
+	}
+	long := &all[0]
+	for i := range all {
+		if 2*cost(&all[i]) >= most {
+			long = &all[i]
+		}
+	}
+	return long
+}

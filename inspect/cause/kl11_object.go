@@ -1,0 +1,175 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func objectWait() Rule {
+	return Rule{
+		ID: "KL11", Name: "API object wait",
+		About: "The pod waited for an object of the API server: a ConfigMap, a Secret, a token, a claim, a RuntimeClass, a certificate. It speaks " +
+			"of waits of kind object, of back-off about such an object, and of tries that failed because of one, which together took " +
+			"10 ms and 5 % of the critical path or more. Time in which the client's own throttling was the reason is KL12's.",
+		Find: findObjectWait,
+	}
+}
+
+// holdup is something that held a pod up.
+type holdup struct {
+	at       []stretch // on the critical path
+	what     string    // what it was, for the sentence
+	evidence Evidence
+	open     bool
+}
+
+// objectPlugins are volumes made of objects of the API server.
+func objectPlugin(name string) bool {
+	return slices.Contains([]string{"kubernetes.io/configmap", "kubernetes.io/secret", "kubernetes.io/projected", "kubernetes.io/downward-api"}, name)
+}
+
+// aboutObject reports whether a back-off is about an object of the API server.
+func aboutObject(on string) bool {
+	return slices.ContainsFunc([]string{"configmap ", "secret ", "token of ", "claim of volume ", "certificate for volume "}, func(p string) bool {
+		return strings.HasPrefix(on, p)
+	})
+}
+
+// objectHoldups are the waits for objects, and for another try because of one.
+func (c *Case) objectHoldups() (out []holdup) {
+	waits := ownSpans[*trace.Wait](c)
+	for i := range waits {
+		w := &waits[i]
+		e := w.Event
+		what := ""
+		switch {
+		case e.For == trace.WaitObject, e.For == trace.WaitBackoff && aboutObject(e.On):
+			what = "for " + e.On
+		case e.For == trace.WaitBackoff:
+			if err := c.objectError(w); err != "" {
+				what = "to try again after " + quoted(err)
+			}
+		}
+		if what != "" {
+			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open})
+		}
+	}
+	return out
+}
+
+// objectError is why the try before a wait failed, if that was an object's fault: a volume that shows one, a claim, or an environment.
+func (c *Case) objectError(w *Span[*trace.Wait]) string {
+	if name, ok := strings.CutPrefix(w.Event.On, "volume "); ok {
+		if v := c.failedVolume(w, func(v *trace.Volume) bool { return v.Name == name }); v != nil && objectPlugin(v.Event.Plugin) {
+			return v.Err()
+		}
+		return ""
+	}
+	a := c.failedAction(w)
+	switch {
+	case a == nil:
+		return ""
+	case a.Event.Verb == "volumes":
+		v := c.failedVolume(w, func(v *trace.Volume) bool { return strings.Contains(a.Err(), v.Err) })
+		if v == nil && strings.Contains(a.Err(), "claim") || v != nil && objectPlugin(v.Event.Plugin) {
+			return a.Err()
+		}
+	case a.Event.Verb == "create" && (strings.Contains(a.Err(), "configmap") || strings.Contains(a.Err(), "secret")):
+		return a.Err()
+	}
+	return ""
+}
+
+// failedAction is the action whose failure a wait follows: the wait's own words are the action's, or name its container.
+func (c *Case) failedAction(w *Span[*trace.Wait]) (last *Span[*trace.Action]) {
+	actions := ownSpans[*trace.Action](c)
+	for i := range actions {
+		a := &actions[i]
+		if a.Err() == "" || a.Stop.After(w.Start) {
+			continue
+		}
+		named := a.Event.Container != "" && strings.Contains(w.Event.On, "container") && slices.Contains(words(w.Event.On), a.Event.Container)
+		if strings.Contains(w.Event.Detail, a.Err()) || named {
+			last = a
+		}
+	}
+	return last
+}
+
+// failedVolume is the last failed operation of the wanted sort before a wait.
+func (c *Case) failedVolume(w *Span[*trace.Wait], wanted func(*trace.Volume) bool) (last *Span[*trace.Volume]) {
+	volumes := ownSpans[*trace.Volume](c)
+	for i := range volumes {
+		v := &volumes[i]
+		if v.Err() != "" && !v.Stop.After(w.Start) && wanted(v.Event) {
+			last = v
+		}
+	}
+	return last
+}
+
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' })
+}
+
+func findObjectWait(c *Case) []Finding {
+	all := c.objectHoldups()
+	cost := coveredBut(stretches(all), stretches(c.throttled()))
+	open := openOf(all) && !c.up()
+	if len(all) == 0 || !c.speaks(cost, open) {
+		return nil
+	}
+	f := Finding{Confidence: Certain, Cost: cost, Current: open}
+	f.Sentence = fmt.Sprintf("it waited %s %s", took(cost, open), longestOf(all).what)
+	for i := range all {
+		f.Evidence = append(f.Evidence, all[i].evidence)
+	}
+	f.Evidence = few(append(f.Evidence, c.slowRequests()...))
+	f.Remedy = "If the object is missing, make it, or mark the reference optional: true. If the API server refuses it, look at the node authorizer and RBAC; " +
+		"if it answers slowly, at the API server: kubectl get --raw /readyz?verbose."
+	f.Disproof = "The object is read at once with the node's own credentials (kubectl get --kubeconfig KUBECONFIG-OF-THE-NODE -n NAMESPACE KIND NAME), and a new pod that needs it does not wait."
+	return []Finding{f}
+}
+
+// slowRequests are the pod's requests to the API server that failed or took long.
+func (c *Case) slowRequests() (out []Evidence) {
+	calls := ownSpans[*trace.APICall](c)
+	for i := range calls {
+		a := &calls[i]
+		if a.Event.Verb == "patch" || a.Event.Verb == "watch" || a.Err() == "" && a.Dur() < leastCost {
+			continue
+		}
+		text := fmt.Sprintf("%s %s %s/%s: %s", a.Event.Verb, a.Event.Resource, a.Event.Namespace, a.Event.Name, took(a.Dur(), a.Open))
+		if err := a.Err(); err != "" {
+			text += ", " + quoted(err)
+		}
+		out = append(out, evidence(a.Rec(), "%s", text))
+	}
+	return out
+}
+
+// stretches are the parts of the critical path that any of them took.
+func stretches(all []holdup) (out []stretch) {
+	for i := range all {
+		out = append(out, all[i].at...)
+	}
+	return out
+}
+
+// longestOf is what took most of the critical path; call it where there is one.
+func longestOf(all []holdup) *holdup {
+	best := &all[0]
+	for i := range all {
+		if covered(all[i].at) > covered(best.at) {
+			best = &all[i]
+		}
+	}
+	return best
+}
+
+func openOf(all []holdup) bool {
+	return slices.ContainsFunc(all, func(h holdup) bool { return h.open })
+}

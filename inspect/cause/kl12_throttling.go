@@ -1,0 +1,66 @@
+package cause
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func throttling() Rule {
+	return Rule{
+		ID: "KL12", Name: "client throttling",
+		About: "A request of the pod to the API server waited for the agent's own token bucket (kubeAPIQPS, kubeAPIBurst), or because the server " +
+			"asked to come again later (Retry-After). It speaks where such waits took 10 ms and 5 % of the critical path or more; writes of " +
+			"the status are not on it.",
+		Find: findThrottling,
+	}
+}
+
+const (
+	waitThrottled  = "client throttling"
+	waitRetryAfter = "the API server's Retry-After"
+)
+
+// throttled are the waits of the pod's requests. Who waits for an object waits for the request, which may be another goroutine's.
+func (c *Case) throttled() (out []holdup) {
+	waits := ownSpans[*trace.Wait](c)
+	for i := range waits {
+		w := &waits[i]
+		bucket := w.Event.For == trace.WaitTokens && w.Event.On == waitThrottled
+		if !bucket && (w.Event.For != trace.WaitBackoff || w.Event.On != waitRetryAfter) {
+			continue
+		}
+		related := c.related(w.ID())
+		at := c.pathStretches(func(s waterfall.Segment) bool {
+			return related(s) || s.Wait == trace.WaitObject || s.Wait == trace.WaitAttach
+		})
+		out = append(out, holdup{clip(at, w.Start, w.Stop), w.Event.On, waitEvidence(w), w.Open})
+	}
+	return out
+}
+
+func findThrottling(c *Case) []Finding {
+	all := c.throttled()
+	cost := covered(stretches(all))
+	open := openOf(all) && !c.up()
+	if len(all) == 0 || cost == 0 || !c.speaks(cost, open) {
+		return nil
+	}
+	f := Finding{Confidence: Certain, Cost: cost, Current: open}
+	for i := range all {
+		f.Evidence = append(f.Evidence, all[i].evidence)
+	}
+	f.Evidence = few(f.Evidence)
+	if strings.HasPrefix(longestOf(all).what, waitThrottled) {
+		f.Sentence = fmt.Sprintf("its requests to the API server waited %s for the agent's own client throttling", took(cost, open))
+		f.Remedy = "Raise kubeAPIQPS and kubeAPIBurst in the kubelet configuration; the log of requests (kubeloupe events) shows who else uses them up."
+		f.Disproof = "With twice the kubeAPIQPS and kubeAPIBurst, the same burst of pods waits as long."
+		return []Finding{f}
+	}
+	f.Sentence = fmt.Sprintf("the API server asked to come again later, and that took %s", took(cost, open))
+	f.Remedy = "The server sheds load: look at its priority levels (kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels) and at what it is asked for."
+	f.Disproof = "The server's metrics show no rejected requests of this node (apiserver_flowcontrol_rejected_requests_total)."
+	return []Finding{f}
+}

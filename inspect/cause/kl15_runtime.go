@@ -1,0 +1,147 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// lateAnswer is how long a call takes that only asks, and a relist, when the runtime is in trouble: they need milliseconds.
+const lateAnswer = 2 * time.Second
+
+func stalledRuntime() Rule {
+	return Rule{
+		ID: "KL15", Name: "PLEG or runtime stalled",
+		About: "The container runtime did not answer in time, or did not tell what had happened. It rests on calls that only ask (List..., ...Status, " +
+			"Version) and relists that took 2 s or more or failed, on calls that ran into their deadline or found nobody (not pulls and commands), on " +
+			"the syncLoop waiting for the runtime, and on the pod waiting to be told of what was done. It speaks where that took 10 ms and 5 % of " +
+			"the critical path, or of the pod's end, or more. A long RunPodSandbox alone is no stall.",
+		Find: findStalledRuntime,
+	}
+}
+
+// asks reports whether a method only asks, which a runtime in health answers at once.
+func asks(method string) bool {
+	return strings.HasPrefix(method, "List") || strings.HasSuffix(method, "Status") || method == "Version" || method == "ImageFsInfo"
+}
+
+// stall is time in which the runtime gave no answer.
+type stall struct {
+	stretch
+	evidence Evidence
+	own      bool
+	open     bool
+	what     string
+}
+
+func findStalledRuntime(c *Case) []Finding {
+	all := slices.Concat(stalledCalls(ownSpans[*trace.CRICall](c), true), stalledCalls(nodeSpans[*trace.CRICall](c), false), c.stalledRelists(), c.lateTold())
+	where := append(c.pathStretches(c.atRuntime()), c.endStretch()...)
+	f := Finding{Confidence: Likely}
+	var at []stretch
+	var longest time.Duration
+	what := ""
+	for _, s := range all {
+		part := clip(where, s.from, s.to)
+		if len(part) == 0 {
+			continue
+		}
+		at = append(at, part...)
+		f.Evidence = append(f.Evidence, s.evidence)
+		f.Current = f.Current || s.open && c.stuck()
+		if s.own {
+			f.Confidence = Certain
+		}
+		if d := covered(part); d > longest {
+			longest, what = d, s.what
+		}
+	}
+	f.Cost = covered(at)
+	if len(at) == 0 || !c.worth(f.Cost) {
+		return nil
+	}
+	slices.SortFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	f.Evidence = few(f.Evidence)
+	f.Sentence = fmt.Sprintf("the container runtime did not answer or tell in time, which held the pod up for %s: %s", took(f.Cost, f.Current), what)
+	f.Remedy = "Look at the runtime: systemctl status containerd, journalctl -u containerd, crictl info; take its goroutines (kill -USR1 writes them to its log); " +
+		"and at the node's disk and memory (KL24, KL25)."
+	f.Disproof = "crictl ps and crictl pods answer at once all that time."
+	return []Finding{f}
+}
+
+// stalledCalls are the calls that show that the runtime did not answer.
+func stalledCalls(calls []Span[*trace.CRICall], own bool) (out []stall) {
+	for i := range calls {
+		k := &calls[i]
+		m := k.Event.Method
+		code := ""
+		if !k.Open {
+			code = k.Event.Code
+		}
+		gaveUp := (code == "DeadlineExceeded" || code == "Unavailable") && m != "PullImage" && m != "ExecSync"
+		if !gaveUp && (!asks(m) || k.Dur() < lateAnswer) {
+			continue
+		}
+		text := m + " took " + took(k.Dur(), k.Open)
+		if gaveUp {
+			text = m + " ended with " + code + " after " + took(k.Dur(), false)
+		}
+		out = append(out, stall{stretch{k.Start, k.Stop}, callEvidence(k), own, k.Open, text})
+	}
+	return out
+}
+
+// stalledRelists are relists that failed or took long, and the syncLoop's waits for the runtime.
+func (c *Case) stalledRelists() (out []stall) {
+	relists := nodeSpans[*trace.PLEGRelist](c)
+	for i := range relists {
+		r := &relists[i]
+		if r.Err() == "" && r.Dur() < lateAnswer {
+			continue
+		}
+		text := fmt.Sprintf("a relist (%s) took %s", r.Event.Cause, took(r.Dur(), r.Open))
+		if err := r.Err(); err != "" {
+			text += " and failed: " + quoted(err)
+		}
+		out = append(out, stall{stretch{r.Start, r.Stop}, evidence(r.Rec(), "%s", text), false, r.Open, text})
+	}
+	waits := nodeSpans[*trace.Wait](c)
+	for i := range waits {
+		if w := &waits[i]; w.Event.For == trace.WaitRuntime && w.Event.On == "the container runtime" {
+			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), false, w.Open, "the runtime was not ready: " + quoted(w.Event.Detail)})
+		}
+	}
+	return out
+}
+
+// lateTold are the pod's waits to be told of what the runtime had done.
+func (c *Case) lateTold() (out []stall) {
+	tells := c.toTell()
+	waits := ownSpans[*trace.Wait](c)
+	for i := range waits {
+		if w := &waits[i]; tells[w.ID()] {
+			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), true, w.Open, "it waited for " + w.Event.On})
+		}
+	}
+	return out
+}
+
+// atRuntime selects the segments in which the pod needed the runtime: actions with calls to it, waits to be told, and what no record covers.
+func (c *Case) atRuntime() func(waterfall.Segment) bool {
+	ups, calling := c.parents(), c.toTell()
+	for _, k := range ownSpans[*trace.CRICall](c) {
+		if k.Event.Method == "PullImage" {
+			continue
+		}
+		for id, n := k.ID(), 0; id != 0 && n < maxUp; id, n = ups[id], n+1 {
+			calling[id] = true
+		}
+	}
+	return func(s waterfall.Segment) bool {
+		return s.Kind == waterfall.SegmentUnexplained || calling[s.Span()]
+	}
+}

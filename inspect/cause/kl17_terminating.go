@@ -1,0 +1,201 @@
+package cause
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// stuckFor is how long a step of a pod's end takes that is stuck.
+const stuckFor = 5 * time.Second
+
+func stuckTerminating() Rule {
+	return Rule{
+		ID: "KL17", Name: "stuck terminating",
+		About: "The pod's end is held up by one step: a preStop hook or a container that uses up its whole grace period, or any other step (the sandbox, " +
+			"volumes, the cgroup, directories, the API server, a finalizer) that takes 5 s or more, tries that failed included. A container that " +
+			"ends within its grace period is not stuck; nor is a pod that is over and that nobody deletes.",
+		Find: findStuckTerminating,
+	}
+}
+
+// endStep is one step of the pod's end, with all its tries.
+type endStep struct {
+	from, to time.Time
+	what     string
+	remedy   string
+	open     bool // it goes on, or will be tried again
+	unsure   bool
+	evidence []Evidence
+}
+
+func (s *endStep) dur() time.Duration { return s.to.Sub(s.from) }
+
+func findStuckTerminating(c *Case) []Finding {
+	ends := c.endStretch()
+	if len(ends) == 0 {
+		return nil
+	}
+	var worst *endStep
+	for _, s := range append(c.endActions(ends[0]), c.endInAPI(ends[0])...) {
+		if worst == nil || s.dur() > worst.dur() {
+			worst = &s
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	f := Finding{
+		Confidence: Certain, Cost: worst.dur(), Current: worst.open && c.milestone("gone") == nil,
+		Evidence: few(append([]Evidence{evidence(c.milestone("terminating"), "the pod began to end")}, worst.evidence...)), Remedy: worst.remedy,
+		Disproof: "The step's end comes at once when it is done by hand, or another step turns out to have held it.",
+	}
+	if worst.unsure {
+		f.Confidence = Likely
+	}
+	verb := "was held up by"
+	if f.Current {
+		verb = "is stuck in"
+	}
+	f.Sentence = fmt.Sprintf("its end %s %s: %s", verb, worst.what, took(worst.dur(), f.Current))
+	return []Finding{f}
+}
+
+// endActions are the steps of the pod's end that took too long, their tries taken together.
+func (c *Case) endActions(end stretch) (out []endStep) {
+	by, order := map[string][]Span[*trace.Action]{}, []string{}
+	for _, a := range ownSpans[*trace.Action](c) {
+		if a.Start.Before(end.from) {
+			continue
+		}
+		if by[a.Event.ID] == nil {
+			order = append(order, a.Event.ID)
+		}
+		by[a.Event.ID] = append(by[a.Event.ID], a)
+	}
+	for _, id := range order {
+		tries := by[id]
+		last := &tries[len(tries)-1]
+		failing := last.Err() != "" && c.milestone("gone") == nil
+		s := endStep{from: tries[0].Start, to: last.Stop, open: last.Open || failing}
+		if s.open {
+			s.to = c.Now
+		}
+		if !c.tooLong(&s, last) {
+			continue
+		}
+		s.what, s.remedy = c.endWords(last)
+		for i := range tries {
+			t := &tries[i]
+			text := fmt.Sprintf("%s: %s", t.Event.ID, took(t.Dur(), t.Open))
+			if err := t.Err(); err != "" {
+				text += "; " + quoted(err)
+			}
+			s.evidence = append(s.evidence, evidence(t.Rec(), "%s", text))
+		}
+		s.evidence = append(s.evidence, c.below(last)...)
+		out = append(out, s)
+	}
+	return out
+}
+
+// tooLong reports whether a step took longer than it may. A hook and a container may take the grace period.
+func (c *Case) tooLong(s *endStep, a *Span[*trace.Action]) bool {
+	if a.Event.Verb != "kill" && a.Event.Verb != "pre-stop" {
+		return s.dur() >= stuckFor
+	}
+	grace, known := c.graceOf(a)
+	return known && s.dur() >= max(grace, stuckFor)
+}
+
+// graceOf is how long a kill or a hook may take, as the wait within it says.
+func (c *Case) graceOf(a *Span[*trace.Action]) (time.Duration, bool) {
+	for _, w := range ownSpans[*trace.Wait](c) {
+		var n int64
+		if w.Event.For != trace.WaitGrace || w.Rec().Parent != a.ID() {
+			continue
+		}
+		if _, err := fmt.Sscanf(w.Event.Detail, "at most %d s", &n); err == nil && n >= 0 {
+			return time.Duration(min(n, 1<<31)) * time.Second, true
+		}
+	}
+	return 0, false
+}
+
+// endWords names a step, and says what to do.
+func (c *Case) endWords(a *Span[*trace.Action]) (what, remedy string) {
+	e := a.Event
+	switch e.Verb {
+	case "pre-stop":
+		return "the preStop hook of container " + e.Container + ", which used up the grace period",
+			"Shorten the hook, or raise terminationGracePeriodSeconds: what the hook takes is taken from the container."
+	case "kill":
+		if grace, _ := c.graceOf(a); a.Dur() > grace+stuckFor {
+			return fmt.Sprintf("the end of container %s, which goes on after the kill that follows its grace period of %s", e.Container, human.Duration(grace)),
+				"A process that SIGKILL does not end waits in the kernel (ps -eo pid,stat,wchan:32,cmd | grep ' D'), mostly for a disk or a mount; or the runtime is stuck (KL15)."
+		}
+		return "container " + e.Container + ", which did not end by itself in its grace period",
+			"Have the program end on SIGTERM (as PID 1 it must handle it; a shell does not pass it on: use exec), or lower terminationGracePeriodSeconds."
+	case "unmount":
+		return "the unmounting of its volumes", "See who holds the mount (findmnt; fuser -vm PATH) or why the CSI driver fails (its log); it is tried again by itself."
+	case "stop-sandbox", "remove-sandbox", "remove":
+		return "the step " + e.ID, "The runtime does not get it done: crictl pods, journalctl -u containerd, and the CNI plugin's DEL."
+	case "remove-cgroup":
+		return "the removal of its cgroup", "Look for processes left in it (cat cgroup.procs below kubepods); those in state D wait in the kernel, mostly for a disk or a mount."
+	}
+	return "the step " + e.ID, "Mend what its error names; it is tried again by itself."
+}
+
+// below is what the records tell of a step from within: volumes and cgroups that would not go.
+func (c *Case) below(a *Span[*trace.Action]) (out []Evidence) {
+	ups := c.parents()
+	for _, v := range ownSpans[*trace.Volume](c) {
+		if within(ups, v.ID(), a.ID()) && (v.Err() != "" || v.Open) {
+			out = append(out, evidence(v.Rec(), "%s of volume %s: %s", v.Event.Op, v.Event.Name, cmp.Or(quoted(v.Err()), "goes on")))
+		}
+	}
+	for _, o := range ownSpans[*trace.CgroupOp](c) {
+		if within(ups, o.ID(), a.ID()) && (o.Err() != "" || o.Open) {
+			out = append(out, evidence(o.Rec(), "%s of cgroup %s: %s", o.Event.Op, o.Event.Path, cmp.Or(quoted(o.Err()), "goes on")))
+		}
+	}
+	return out
+}
+
+// endInAPI is the end of the pod's object: its deletion, and what comes after it.
+func (c *Case) endInAPI(end stretch) (out []endStep) {
+	var s endStep
+	var last *Span[*trace.StatusPatch]
+	patches := ownSpans[*trace.StatusPatch](c)
+	for i := range patches {
+		p := &patches[i]
+		if p.Event.Mirror || p.Start.Before(end.from) || p.Event.Op != "delete" && p.Err() == "" && !p.Open {
+			continue
+		}
+		if last == nil {
+			s.from = p.Start
+		}
+		last = p
+		s.evidence = append(s.evidence, evidence(p.Rec(), "%s of the object: %s %s", p.Event.Op, took(p.Dur(), p.Open), quoted(p.Err())))
+	}
+	if last == nil {
+		return nil
+	}
+	gone := c.milestone("gone") != nil
+	s.to, s.open = end.to, !gone
+	s.what, s.remedy = "the writing of its end to the API server", "Let the agent reach the API server; it tries again by itself, with back-off."
+	if last.Event.Op == "delete" && !last.Open && last.Err() == "" {
+		s.from, s.unsure = last.Stop, true
+		s.what = "the API server, which still has the object after nothing is left of the pod here"
+		s.remedy = "Mostly a finalizer holds it: kubectl get pod NAME -o jsonpath='{.metadata.finalizers}', and see to the controller that should remove it."
+	} else if gone {
+		s.to = last.Stop
+	}
+	if s.dur() < stuckFor {
+		return nil
+	}
+	return []endStep{s}
+}

@@ -1,0 +1,97 @@
+package cause
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func orphanedVolume() Rule {
+	return Rule{
+		ID: "KL18", Name: "orphaned volume",
+		About: "The volumes of a pod that nobody knows any more are still on the node and cannot be removed. It speaks of the pod whose " +
+			"directory was kept (the verdict keep of orphan), and of a pod that waits for a persistent volume which such a directory still has mounted.",
+		Find: findOrphanedVolume,
+	}
+}
+
+// podVolume finds the volume's name in a path as .../pods/UID/volumes/PLUGIN/NAME.
+var podVolume = regexp.MustCompile(`/pods/[^/]+/volumes/[^/]+/([^/\s]+)`)
+
+// keptOrphans are the last verdicts on pods' directories that could not be removed, by the pod's UID.
+func (c *Case) keptOrphans() map[string]Point[*trace.Decision] {
+	kept := map[string]Point[*trace.Decision]{}
+	for _, d := range nodePoints[*trace.Decision](c) {
+		uid, ok := strings.CutPrefix(d.Event.Subject, "pod ")
+		switch {
+		case d.Event.By != "orphan" || !ok:
+		case d.Event.Verdict == "keep":
+			kept[uid] = d
+		default:
+			delete(kept, uid) // it went in the end
+		}
+	}
+	return kept
+}
+
+func findOrphanedVolume(c *Case) []Finding {
+	kept := c.keptOrphans()
+	if len(kept) == 0 {
+		return nil
+	}
+	if d, ok := kept[c.Pod.UID]; ok && c.Pod.UID != "" {
+		return []Finding{orphanFinding(d, "its directory is left on the node, as its volumes cannot be removed: "+quoted(d.Event.Reason))}
+	}
+	for _, d := range kept {
+		m := podVolume.FindStringSubmatch(d.Event.Reason)
+		if m == nil {
+			continue
+		}
+		var all []holdup
+		waits := ownSpans[*trace.Wait](c)
+		for i := range waits {
+			w := &waits[i]
+			if c.waitsForVolume(w, m[1]) {
+				all = append(all, holdup{c.on(w.ID(), w.Start, w.Stop), w.Event.On, waitEvidence(w), w.Open})
+			}
+		}
+		cost := covered(stretches(all))
+		if open := openOf(all) && !c.up(); len(all) > 0 && c.speaks(cost, open) {
+			f := orphanFinding(d, fmt.Sprintf("it waited %s for volume %s, which is still mounted for pod %s that nobody knows any more",
+				took(cost, open), m[1], strings.TrimPrefix(d.Event.Subject, "pod ")))
+			f.Cost, f.Current, f.Confidence = cost, open, Likely
+			for i := range all {
+				f.Evidence = append(f.Evidence, all[i].evidence)
+			}
+			f.Evidence = few(f.Evidence)
+			return []Finding{f}
+		}
+	}
+	return nil
+}
+
+// waitsForVolume reports whether a wait is for the volume that has this name on the node.
+func (c *Case) waitsForVolume(w *Span[*trace.Wait], name string) bool {
+	e := w.Event
+	if e.For != trace.WaitAttach && e.For != trace.WaitLock && e.For != trace.WaitBackoff {
+		return false
+	}
+	if e.On == "volume "+name {
+		return true
+	}
+	v := c.failedVolume(w, func(v *trace.Volume) bool { return path.Base(v.Path) == name || v.Name == name })
+	return v != nil && strings.Contains(e.Detail, v.Err())
+}
+
+func orphanFinding(d Point[*trace.Decision], sentence string) Finding {
+	return Finding{
+		Confidence: Certain, Sentence: sentence, Current: true,
+		Evidence: []Evidence{evidence(d.Rec, "%s is kept: %s", d.Event.Subject, quoted(d.Event.Reason))},
+		Remedy: "Find who holds the mount (findmnt -R " + Input(d.Event, "path") + "; fuser -vm PATH), end it, and unmount. " +
+			"Housekeeping tries again each minute and removes the directory then. Never remove files below a mount.",
+		Disproof: "findmnt shows no mount below the directory, or the next verdict on it is remove.",
+	}
+}

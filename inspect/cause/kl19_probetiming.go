@@ -1,0 +1,124 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// slowProbing is what a probe's figures must cost to be worth a word; early attempts come closer together than that.
+const slowProbing = 500 * time.Millisecond
+
+func probeTiming() Rule {
+	return Rule{
+		ID: "KL19", Name: "probe period or delay decides readiness",
+		About: "The pod was told ready late because of a probe's figures: the initial delay before the first attempt, the period between the last " +
+			"attempt that failed and the one that succeeded, or the attempts in a row that are asked for. It speaks of waits of a startup or readiness " +
+			"probe on the way from started to ready that end in a success and together took 500 ms and 5 % of the start or more. Waits that " +
+			"end in another failure are the program's time, not the probe's.",
+		Find: findProbeTiming,
+	}
+}
+
+// probeName names a probe as waits for it do.
+func probeName(e *trace.ProbeAttempt) string { return e.Probe + " probe of " + e.Container }
+
+// probeWait is a wait of a probe that its own figures are the reason for.
+type probeWait struct {
+	holdup
+	name, why string
+	certain   bool
+	dur       time.Duration
+}
+
+// idleProbes finds them.
+func (c *Case) idleProbes() (out []probeWait) {
+	attempts := ownSpans[*trace.ProbeAttempt](c)
+	waits := ownSpans[*trace.Wait](c)
+	for i := range waits {
+		w := &waits[i]
+		if w.Event.For != trace.WaitProbe || strings.HasPrefix(w.Event.On, "liveness ") {
+			continue
+		}
+		before, after := around(attempts, w)
+		p := probeWait{holdup: holdup{c.on(w.ID(), w.Start, w.Stop), w.Event.On, waitEvidence(w), w.Open}, name: w.Event.On, dur: w.Dur()}
+		passed := after != nil && (after.Event.Result == "success" || after.Event.Result == "warning")
+		switch {
+		case before == nil && (passed || w.Open):
+			p.why = "initialDelaySeconds: its first attempt was not made before"
+		case !passed:
+			continue
+		case before.Event.Result == "success" || before.Event.Result == "warning":
+			p.why, p.certain = "successThreshold: one success was not enough", true
+		default:
+			p.why = "periodSeconds: after an attempt that failed, the next one was not made before"
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// around finds the attempts of a wait's probe before and after it.
+func around(attempts []Span[*trace.ProbeAttempt], w *Span[*trace.Wait]) (before, after *Span[*trace.ProbeAttempt]) {
+	for i := range attempts {
+		a := &attempts[i]
+		switch {
+		case probeName(a.Event) != w.Event.On:
+		case !a.Stop.After(w.Start):
+			before = a
+		case after == nil && !w.Open && !a.Start.Before(w.Stop):
+			after = a
+		}
+	}
+	return before, after
+}
+
+func findProbeTiming(c *Case) []Finding {
+	all := c.idleProbes()
+	var at []stretch
+	var long *probeWait
+	for i := range all {
+		p := &all[i]
+		if p.open && c.Stage() == Starting && c.milestone("started") != nil {
+			p.at = []stretch{{c.Now.Add(-p.dur), c.Now}} // nothing leads to ready yet: the time so far
+		}
+		at = append(at, p.at...)
+		if long == nil || covered(p.at) > covered(long.at) {
+			long = p
+		}
+	}
+	cost := covered(at)
+	if long == nil || cost < slowProbing || !c.speaks(cost, long.open) {
+		return nil
+	}
+	f := Finding{Confidence: Likely, Cost: cost, Current: long.open && !c.up()}
+	certain := !slices.ContainsFunc(all, func(p probeWait) bool { return covered(p.at) > 0 && !p.certain })
+	upTo := "up to "
+	if certain {
+		f.Confidence, upTo = Certain, ""
+	}
+	f.Sentence = fmt.Sprintf("it was ready up to %s later than it may have been, because of the %s's %s (%s)", took(cost, f.Current), long.name, long.why, upTo+human.Duration(covered(long.at)))
+	if certain {
+		f.Sentence = fmt.Sprintf("it was ready %s later because of the %s's %s", took(cost, f.Current), long.name, long.why)
+	}
+	for i := range all {
+		if covered(all[i].at) > 0 {
+			f.Evidence = append(f.Evidence, all[i].evidence)
+		}
+	}
+	attempts := ownSpans[*trace.ProbeAttempt](c)
+	for i := range attempts {
+		if a := &attempts[i]; probeName(a.Event) == long.name {
+			f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s: %s %s", long.name, a.Event.Result, quoted(a.Event.Output)))
+		}
+	}
+	f.Evidence = few(f.Evidence)
+	f.Remedy = "Lower periodSeconds (1 is cheap) and leave initialDelaySeconds at 0: early attempts then follow closely; use a startup probe for programs that take long. " +
+		"successThreshold: 1 is enough for most."
+	f.Disproof = "The program's own log shows that it was able to serve only when the attempt succeeded."
+	return []Finding{f}
+}

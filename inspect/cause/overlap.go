@@ -1,0 +1,113 @@
+package cause
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// stretch is a piece of time.
+type stretch struct{ from, to time.Time }
+
+// covered is how much time stretches cover; what several cover counts once.
+func covered(all []stretch) (sum time.Duration) {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b stretch) int { return a.from.Compare(b.from) })
+	var until time.Time
+	for _, s := range all {
+		if s.from.Before(until) {
+			s.from = until
+		}
+		if s.to.After(s.from) {
+			sum += s.to.Sub(s.from)
+			until = s.to
+		}
+	}
+	return sum
+}
+
+// coveredBut is how much time some stretches cover and none of the others.
+func coveredBut(some, others []stretch) time.Duration {
+	return covered(slices.Concat(some, others)) - covered(others)
+}
+
+// clip returns the part of [from, to] that lies in each of all.
+func clip(all []stretch, from, to time.Time) (out []stretch) {
+	for _, s := range all {
+		s = stretch{laterOf(s.from, from), earlierOf(s.to, to)}
+		if s.to.After(s.from) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// pathStretches are the parts of the critical path that are of the wanted sort.
+func (c *Case) pathStretches(wanted func(waterfall.Segment) bool) (out []stretch) {
+	for _, s := range c.path() {
+		if wanted(s) {
+			out = append(out, stretch{c.Fall.Origin.Add(s.Start), c.Fall.Origin.Add(s.End)})
+		}
+	}
+	return out
+}
+
+// on is which parts of [from, to] the critical path spent in the span, as cost counts them.
+func (c *Case) on(span trace.SpanID, from, to time.Time) []stretch {
+	return clip(c.pathStretches(c.related(span)), from, to)
+}
+
+// related selects the segments that are a span, part of it, or what it is part of.
+func (c *Case) related(span trace.SpanID) func(waterfall.Segment) bool {
+	ups := c.parents()
+	return func(s waterfall.Segment) bool {
+		id := s.Span()
+		return id != 0 && (within(ups, span, id) || within(ups, id, span))
+	}
+}
+
+// endStretch is the time in which the pod ended, or has been ending; nothing where it does not.
+func (c *Case) endStretch() []stretch {
+	begin := c.milestone("terminating")
+	if begin == nil {
+		return nil
+	}
+	end := c.Now
+	if gone := c.milestone("gone"); gone != nil {
+		end = gone.At()
+	}
+	return []stretch{{begin.At(), end}}
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func earlierOf(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// toTell are the pod's waits for the runtime to tell of what it did, by their spans.
+func (c *Case) toTell() map[trace.SpanID]bool {
+	out := map[trace.SpanID]bool{}
+	waits := ownSpans[*trace.Wait](c)
+	for i := range waits {
+		if waits[i].Event.For == trace.WaitRuntime && waits[i].Event.On == "the runtime to tell of the latest action" {
+			out[waits[i].ID()] = true
+		}
+	}
+	return out
+}
+
+// worth reports whether a cost is worth a word that may be of the start, of the end, or of both.
+func (c *Case) worth(cost time.Duration) bool {
+	return cost >= leastCost && 100*cost >= leastShare*(c.length()+covered(c.endStretch()))
+}
