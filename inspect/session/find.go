@@ -1,0 +1,98 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrNotFound is returned when no life is of the pod that was asked for.
+var ErrNotFound = errors.New("no such pod")
+
+// maxNear bounds how many names are offered instead of one that is not there.
+const maxNear = 5
+
+// Find returns the latest life of a pod named NAMESPACE/NAME; of NAME alone where only one namespace has it.
+func (s *Session) Find(ref string) (*Life, error) {
+	ns, name, full := strings.Cut(ref, "/")
+	if !full {
+		ns, name = "", ref
+	}
+	if name == "" || full && ns == "" || strings.Contains(name, "/") {
+		return nil, fmt.Errorf("pod %q: want NAMESPACE/NAME", ref)
+	}
+	var found *Life
+	for _, l := range slices.Backward(s.lives) {
+		if l.Pod.Name != name || full && l.Pod.Namespace != ns {
+			continue
+		}
+		if found == nil {
+			found = l
+		} else if l.Pod.Namespace != found.Pod.Namespace {
+			return nil, fmt.Errorf("pod %q: both %s and %s have that name; say which", ref, l.Pod, found.Pod)
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	return nil, s.missing(ref, name)
+}
+
+// missing says what there is instead.
+func (s *Session) missing(ref, name string) error {
+	if len(s.lives) == 0 {
+		return fmt.Errorf("pod %q: %w: no record is about any pod", ref, ErrNotFound)
+	}
+	near := s.near(name)
+	if len(near) == 0 {
+		return fmt.Errorf("pod %q: %w: records are about %d others, none with a name like it", ref, ErrNotFound, len(s.byPod))
+	}
+	return fmt.Errorf("pod %q: %w; there is %s", ref, ErrNotFound, strings.Join(near, ", "))
+}
+
+// near are the pods with names most like it; all where there are few.
+func (s *Session) near(name string) []string {
+	var near, all []string
+	seen := map[string]bool{}
+	for _, l := range slices.Backward(s.lives) {
+		p := l.Pod.String()
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		all = append(all, p)
+		if strings.Contains(l.Pod.Name, name) || strings.Contains(name, l.Pod.Name) || distance(name, l.Pod.Name) <= max(1, len(name)/3) {
+			near = append(near, p)
+		}
+		if len(near) == maxNear {
+			break
+		}
+	}
+	if len(near) == 0 && len(all) <= maxNear {
+		near = all
+	}
+	slices.Sort(near)
+	return near
+}
+
+// distance is how many letters have to be put, taken or changed to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,100 @@
+package session
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Life is one life of a pod, from when it was seen until it was gone.
+type Life struct {
+	Pod trace.Pod
+	// N counts the lives of this pod from 1, as far as they were seen.
+	N int
+
+	win    window
+	traces []trace.TraceID
+	before *Life // of the same pod
+	after  *Life
+	// from is when the first record was made, last the newest; until is when the next life began, 0 while none did.
+	from, last, until int64
+	marked            bool // it has had a milestone
+	ready, gone       time.Time
+	incomplete        bool
+	startIncomplete   bool
+}
+
+// Records are the life's records as far as they are kept, in order.
+func (l *Life) Records() []trace.Record { return l.win.records() }
+
+// From is when its first record was made, Last its newest.
+func (l *Life) From() time.Time { return time.Unix(0, l.from) }
+
+// Last is when its newest record was made.
+func (l *Life) Last() time.Time { return time.Unix(0, l.last) }
+
+// Incomplete says that records of it are known to be missing.
+func (l *Life) Incomplete() bool { return l.incomplete || l.win.dropped }
+
+// Fall explains the life's start. What goes on is drawn up to now (zero: the life's last record).
+func (l *Life) Fall(now time.Time) (*waterfall.Waterfall, error) {
+	return l.fall(l.Records(), now)
+}
+
+func (l *Life) fall(recs []trace.Record, now time.Time) (*waterfall.Waterfall, error) {
+	w, err := waterfall.BuildAt(recs, l.Pod, l.at(now))
+	if err != nil {
+		return nil, err
+	}
+	w.Incomplete = w.Incomplete || l.startIncomplete || l.ready.IsZero() && l.win.dropped
+	return w, nil
+}
+
+// at bounds a time by the life's end.
+func (l *Life) at(now time.Time) time.Time {
+	if l.until != 0 && (now.IsZero() || now.UnixNano() > l.until) {
+		return time.Unix(0, l.until)
+	}
+	return now
+}
+
+func (l *Life) over() bool { return !l.gone.IsZero() || l.until != 0 }
+
+func (l *Life) add(r trace.Record) {
+	l.last = max(l.last, r.Time)
+	if m, ok := r.Event.(*trace.Milestone); ok {
+		l.marked = true
+		switch m.Name {
+		case "ready":
+			l.ready = r.At()
+		case "gone":
+			l.gone = r.At()
+		}
+	}
+	l.win.add(r)
+}
+
+// lose says that records of this life may be missing from here on.
+func (l *Life) lose() {
+	l.incomplete = true
+	l.startIncomplete = l.startIncomplete || l.ready.IsZero()
+}
+
+// interest is the time that the causes of a life lie in: its start, or all of it until now where something is still to become of it.
+func (l *Life) interest(now time.Time, settled bool) (from, to int64) {
+	to = cmp.Or(l.until, now.UnixNano())
+	switch {
+	case !l.gone.IsZero():
+		to = min(to, l.gone.UnixNano())
+	case settled && !l.ready.IsZero():
+		to = min(to, l.ready.Add(settle).UnixNano())
+	case settled:
+		to = min(to, l.last)
+	}
+	return l.from, to
+}
+
+// settle is how long after it was ready a start is looked at: the API is told of it meanwhile.
+const settle = 5 * time.Second

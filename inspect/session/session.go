@@ -1,0 +1,187 @@
+package session
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Defaults of Options.
+const (
+	DefaultLives   = 20_000
+	DefaultPerLife = 4096
+	DefaultNode    = 1 << 17
+)
+
+// Options bound what is kept.
+type Options struct {
+	// Lives is how many lives; of more, the oldest that is over goes first.
+	Lives int
+	// PerLife is how many records of a life: half of them the first, half the newest. What has not ended, milestones and the last
+	// status are kept besides.
+	PerLife int
+	// Node is how many records about the node itself: the newest.
+	Node int
+}
+
+// Session is a stream of records, folded.
+type Session struct {
+	opt   Options
+	lives []*Life // oldest first
+	byPod map[trace.Pod]*Life
+	// byTrace finds whose a span of the runtime is that does not say.
+	byTrace map[trace.TraceID]*Life
+	node    window
+	last    int64
+}
+
+// New returns a session without records.
+func New(opt Options) *Session {
+	opt.Lives, opt.PerLife, opt.Node = cmp.Or(opt.Lives, DefaultLives), cmp.Or(opt.PerLife, DefaultPerLife), cmp.Or(opt.Node, DefaultNode)
+	return &Session{
+		opt: opt, byPod: map[trace.Pod]*Life{}, byTrace: map[trace.TraceID]*Life{}, node: newWindow(0, opt.Node),
+	}
+}
+
+// Apply folds a record in. Records come in the order in which they were published.
+func (s *Session) Apply(r *trace.Record) {
+	if r.Event == nil {
+		return
+	}
+	s.last = max(s.last, r.Time)
+	rec := lean(*r)
+	l := s.lifeOf(&rec)
+	if l == nil {
+		s.node.add(rec)
+		return
+	}
+	l.add(rec)
+}
+
+// Lost says that n records are missing here.
+func (s *Session) Lost(n uint64) {
+	if n == 0 {
+		return
+	}
+	for _, l := range s.byPod {
+		if l.gone.IsZero() {
+			l.lose()
+		}
+	}
+}
+
+// Lives returns all lives that are kept, the oldest first.
+func (s *Session) Lives() []*Life { return s.lives }
+
+// Last is when the newest record was made; zero before the first.
+func (s *Session) Last() time.Time {
+	if s.last == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, s.last)
+}
+
+// lifeOf returns the life that a record belongs to, which may begin with it; nil for the node.
+func (s *Session) lifeOf(r *trace.Record) *Life {
+	if span, ok := r.Event.(*trace.RuntimeSpan); ok {
+		return s.lifeOfSpan(r, span)
+	}
+	if r.Pod.IsZero() {
+		return nil
+	}
+	l := s.byPod[r.Pod]
+	if m, ok := r.Event.(*trace.Milestone); l == nil || ok && m.Name == "seen" && l.marked {
+		l = s.begin(r, l)
+	}
+	if _, ok := r.Event.(*trace.CRICall); ok && !r.Trace.IsZero() && s.byTrace[r.Trace] != l {
+		s.byTrace[r.Trace] = l
+		l.traces = append(l.traces, r.Trace)
+	}
+	return l
+}
+
+// lifeOfSpan finds the life that a span of the runtime is about: it may be told when the next has begun.
+func (s *Session) lifeOfSpan(r *trace.Record, span *trace.RuntimeSpan) *Life {
+	l := s.byPod[r.Pod]
+	if l == nil {
+		l = s.byTrace[r.Trace]
+	}
+	for l != nil && l.before != nil && span.Start < l.from {
+		l = l.before
+	}
+	if l != nil {
+		r.Pod = l.Pod
+	}
+	return l
+}
+
+// begin begins a life of the record's pod, after the one before it, if any.
+func (s *Session) begin(r *trace.Record, before *Life) *Life {
+	l := &Life{Pod: r.Pod, N: 1, from: r.Time, win: newWindow(s.opt.PerLife/2, s.opt.PerLife-s.opt.PerLife/2), before: before}
+	if before != nil {
+		l.N, before.until, before.after = before.N+1, r.Time, l
+	}
+	s.byPod[r.Pod] = l
+	s.lives = append(s.lives, l)
+	if len(s.lives) > s.opt.Lives {
+		s.forget()
+	}
+	return l
+}
+
+// forget drops the oldest life that is over; if none is, the oldest. Room is made for some at once.
+func (s *Session) forget() {
+	drop := max(1, s.opt.Lives/64)
+	kept := make([]*Life, 0, len(s.lives))
+	newest := s.lives[len(s.lives)-1]
+	for _, l := range s.lives {
+		if drop > 0 && l != newest && l.over() {
+			drop--
+			s.unlink(l)
+			continue
+		}
+		kept = append(kept, l)
+	}
+	if over := len(kept) - s.opt.Lives; over > 0 {
+		for _, l := range kept[:over] {
+			s.unlink(l)
+		}
+		kept = append([]*Life(nil), kept[over:]...)
+	}
+	s.lives = kept
+}
+
+// unlink removes what leads to a life.
+func (s *Session) unlink(l *Life) {
+	if s.byPod[l.Pod] == l {
+		delete(s.byPod, l.Pod)
+	}
+	for _, t := range l.traces {
+		if s.byTrace[t] == l {
+			delete(s.byTrace, t)
+		}
+	}
+	if l.after != nil {
+		l.after.before = nil
+	}
+}
+
+// lean is a record without what is large and looked at only by views.
+func lean(r trace.Record) trace.Record {
+	switch e := r.Event.(type) {
+	case *trace.CRICall:
+		if !e.Request.IsZero() || !e.Response.IsZero() {
+			c := *e
+			c.Request, c.Response = trace.Body{}, trace.Body{}
+			r.Event = &c
+		}
+	case *trace.StatusPatch:
+		if e.Patch != "" {
+			c := *e
+			c.Patch = ""
+			r.Event = &c
+		}
+	}
+	return r
+}

@@ -1,0 +1,270 @@
+package session_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	ms  = time.Millisecond
+	sec = time.Second
+)
+
+var (
+	web = trace.Pod{Namespace: "shop", Name: "web", UID: "u-web"}
+	db  = trace.Pod{Namespace: "shop", Name: "db", UID: "u-db"}
+)
+
+func fold(t *tape.Tape, opt session.Options) *session.Session {
+	s := session.New(opt)
+	for _, r := range t.Records() {
+		s.Apply(&r)
+	}
+	return s
+}
+
+// live writes one life of a pod: seen, sandbox, started and ready 300 ms later.
+func live(t *tape.Tape, pod trace.Pod, at time.Duration) {
+	t.Point(at, pod, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	sync := t.Begin(at, pod, 0, &trace.Sync{Why: "create"})
+	act := t.Begin(at, pod, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	call := t.Begin(at+ms, pod, act, &trace.CRICall{Method: "RunPodSandbox"})
+	t.End(at+299*ms, call, nil)
+	t.End(at+300*ms, act, nil)
+	t.Point(at+300*ms, pod, sync, &trace.Milestone{Name: "started"})
+	t.Point(at+300*ms, pod, sync, &trace.Milestone{Name: "ready"})
+	t.End(at+301*ms, sync, nil)
+}
+
+func names(recs []trace.Record) (out []string) {
+	for _, r := range recs {
+		switch e := r.Event.(type) {
+		case *trace.Milestone:
+			out = append(out, e.Name)
+		case *trace.RuntimeSpan:
+			out = append(out, "span "+e.Name)
+		case *trace.Log:
+			out = append(out, e.Message)
+		}
+	}
+	return out
+}
+
+func TestLives(t *testing.T) {
+	tp := tape.New()
+	live(tp, web, 0)
+	live(tp, db, sec)
+	tp.Point(2*sec, web, 0, &trace.Milestone{Name: "terminating"})
+	tp.Point(3*sec, web, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(3*sec+ms, web, 0, &trace.Log{Message: "after its end"})
+	live(tp, web, 4*sec)
+	s := fold(tp, session.Options{})
+
+	var got []string
+	for _, l := range s.Lives() {
+		got = append(got, fmt.Sprintf("%s %d %v: %s", l.Pod, l.N, l.From().Sub(tape.Epoch), strings.Join(names(l.Records()), " ")))
+	}
+	want := []string{
+		"shop/web 1 0s: seen started ready terminating gone after its end",
+		"shop/db 1 1s: seen started ready",
+		"shop/web 2 4s: seen started ready",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	l, err := s.Find("shop/web")
+	if err != nil || l.N != 2 {
+		t.Fatalf("Find gives life %+v, %v", l, err)
+	}
+	if w, err := l.Fall(time.Time{}); err != nil || w.Started != 300*ms {
+		t.Errorf("fall: %+v, %v", w, err)
+	}
+	first := s.Lives()[0]
+	if c := s.Case(first, time.Time{}); !c.Now.Equal(tape.Epoch.Add(4*sec)) || c.Stage() != cause.Over {
+		t.Errorf("the first life is asked about at %v, %s", c.Now, c.Stage())
+	}
+}
+
+func TestLateSpansGoToTheirLife(t *testing.T) {
+	tp := tape.New()
+	live(tp, web, 0)
+	tp.Point(2*sec, web, 0, &trace.Milestone{Name: "gone"})
+	live(tp, web, 4*sec)
+	span := func(at, start time.Duration, pod trace.Pod, name string) {
+		tp.Point(at, pod, 0, &trace.RuntimeSpan{Name: name, Start: tape.Epoch.Add(start).UnixNano(), Dur: 100 * ms})
+	}
+	span(5*sec, 10*ms, web, "late")
+	span(5*sec, 10*ms, trace.Pod{}, "late, of the same trace")
+	span(5*sec, 4*sec+10*ms, web, "in time")
+	tp.Point(5*sec, trace.Pod{}, 0, &trace.Log{Message: "of the node"})
+	s := fold(tp, session.Options{})
+	want := [][]string{
+		{"seen", "started", "ready", "gone", "span late", "span late, of the same trace"},
+		{"seen", "started", "ready", "span in time"},
+	}
+	for i, l := range s.Lives() {
+		if diff := cmp.Diff(want[i], names(l.Records())); diff != "" {
+			t.Errorf("life %d: %s", i, diff)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	tp := tape.New()
+	for _, p := range []string{"shop/web-7f9c", "shop/db", "kube-system/dns", "infra/db", "shop/cart", "shop/queue"} {
+		ns, name, _ := strings.Cut(p, "/")
+		live(tp, trace.Pod{Namespace: ns, Name: name, UID: p}, 0)
+	}
+	s := fold(tp, session.Options{})
+	for ref, want := range map[string]string{
+		"shop/db":     "",
+		"dns":         "",
+		"db":          `pod "db": both shop/db and infra/db have that name; say which`,
+		"shop/web":    `pod "shop/web": no such pod; there is shop/web-7f9c`,
+		"shop/crt":    `pod "shop/crt": no such pod; there is shop/cart`,
+		"shop/zzzzzz": `pod "shop/zzzzzz": no such pod: records are about 6 others, none with a name like it`,
+		"a/b/c":       `pod "a/b/c": want NAMESPACE/NAME`,
+		"/db":         `pod "/db": want NAMESPACE/NAME`,
+		"":            `pod "": want NAMESPACE/NAME`,
+	} {
+		_, err := s.Find(ref)
+		if got := fmt.Sprint(err); err == nil && want != "" || err != nil && got != want {
+			t.Errorf("Find(%q):\n got %v\nwant %s", ref, err, want)
+		}
+	}
+	if _, err := session.New(session.Options{}).Find("shop/db"); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("of an empty session: %v", err)
+	}
+}
+
+func TestALifeIsBounded(t *testing.T) {
+	tp := tape.New()
+	live(tp, web, 0)
+	tp.Point(400*ms, web, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+	long := tp.Begin(500*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "long ago"})
+	tp.Begin(500*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "still"})
+	for i := range 1000 {
+		at := sec + time.Duration(i)*ms
+		tp.End(at, tp.Begin(at, web, 0, &trace.Sync{Why: "sync"}), nil)
+	}
+	tp.End(3*sec, long, nil)
+	s := fold(tp, session.Options{PerLife: 40})
+	l := s.Lives()[0]
+	if n := len(l.Records()); n > 60 {
+		t.Errorf("%d records are kept", n)
+	}
+	if !l.Incomplete() {
+		t.Error("it does not say that records are missing")
+	}
+	c := s.Case(l, time.Time{})
+	if c.Fall == nil || c.Fall.Started != 300*ms || c.Fall.Incomplete {
+		t.Errorf("the start is lost: %+v", c.Fall)
+	}
+	open := map[string]bool{}
+	for _, r := range c.Records {
+		if w, ok := r.Event.(*trace.Wait); ok {
+			open[w.On] = r.Edge == trace.EdgeBegin
+		}
+	}
+	if diff := cmp.Diff(map[string]bool{"long ago": false, "still": true}, open); diff != "" {
+		t.Error(diff)
+	}
+	if c.Stage() != cause.Up {
+		t.Errorf("stage %s: the last status is lost", c.Stage())
+	}
+}
+
+func TestLivesAreBounded(t *testing.T) {
+	tp := tape.New()
+	live(tp, db, 0) // stays
+	for i := range 200 {
+		p := trace.Pod{Namespace: "shop", Name: fmt.Sprint("job-", i), UID: fmt.Sprint(i)}
+		live(tp, p, time.Duration(i+1)*sec)
+		tp.Point(time.Duration(i+1)*sec+900*ms, p, 0, &trace.Milestone{Name: "gone"})
+	}
+	s := fold(tp, session.Options{Lives: 10})
+	if n := len(s.Lives()); n != 10 {
+		t.Errorf("%d lives are kept", n)
+	}
+	if _, err := s.Find("shop/db"); err != nil {
+		t.Errorf("the one that goes on was dropped: %v", err)
+	}
+	if _, err := s.Find("shop/job-199"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestACaseHasTheNodeOfItsTime(t *testing.T) {
+	tp := tape.New()
+	log := func(at time.Duration, text string) { tp.Point(at, trace.Pod{}, 0, &trace.Log{Message: text}) }
+	tp.Begin(0, db, 0, &trace.ImagePull{Image: "large"})
+	tp.Point(sec, trace.Pod{}, 0, &trace.Decision{By: "gc.image", Verdict: "remove"})
+	log(2*sec, "before")
+	live(tp, web, 10*sec)
+	log(10*sec+ms, "meanwhile")
+	tp.Point(10*sec+ms, db, 0, &trace.Log{Message: "of another"})
+	log(60*sec, "later")
+	s := fold(tp, session.Options{})
+	l, err := s.Find("shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, r := range s.Case(l, time.Time{}).Node {
+		kinds = append(kinds, r.Event.Kind().String())
+	}
+	if diff := cmp.Diff([]string{"image.pull", "decision", "log", "log"}, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type body string
+
+func (b body) MarshalJSON() ([]byte, error) { return json.Marshal(string(b)) }
+
+func TestBodiesAreDropped(t *testing.T) {
+	call := &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(body("large"))}
+	tp := tape.New()
+	tp.Point(0, web, 0, call)
+	tp.Point(0, web, 0, &trace.StatusPatch{Op: "patch", Patch: "large", Bytes: 5})
+	for _, r := range fold(tp, session.Options{}).Lives()[0].Records() {
+		switch e := r.Event.(type) {
+		case *trace.CRICall:
+			if !e.Request.IsZero() || e.Method == "" {
+				t.Errorf("%+v", e)
+			}
+		case *trace.StatusPatch:
+			if e.Patch != "" || e.Bytes != 5 {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	if call.Request.IsZero() {
+		t.Error("the reader's record was changed")
+	}
+}
+
+func TestLost(t *testing.T) {
+	tp := tape.New()
+	live(tp, web, 0)
+	tp.Point(sec, db, 0, &trace.Milestone{Name: "seen"})
+	s := fold(tp, session.Options{})
+	s.Lost(3)
+	for _, l := range s.Lives() {
+		w, err := l.Fall(time.Time{})
+		if err != nil || !l.Incomplete() || w.Incomplete != (l.Pod == db) {
+			t.Errorf("%s: incomplete %v, its start %+v, %v", l.Pod, l.Incomplete(), w, err)
+		}
+	}
+}
