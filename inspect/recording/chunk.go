@@ -1,0 +1,83 @@
+package recording
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Item is one record, with what is known of its place.
+type Item struct {
+	Rec trace.Record
+	// Lost is how many records are missing before it: the recorder was too slow for them, or
+	// damage took them.
+	Lost uint64
+	// Session is the index of the session it is of. Where it changes, another run of the recorder
+	// began: what was open before stays open for good.
+	Session int
+	// Earlier says that it is from before the recording of its session began, or of the first part
+	// that is left: it tells of the node as it was then.
+	Earlier bool
+}
+
+// chunk is some lines in a row.
+type chunk struct {
+	text    []byte
+	n       int    // which one it is of the source
+	line    int    // number of its first line, where lines are for people
+	missing uint64 // records before it
+	session int
+	earlier bool
+	last    bool // text may end in the middle of a line
+	torn    bool // it did
+	troubles
+}
+
+// item reads the next record; false when the chunk is used up.
+func (c *chunk) item(it *Item) bool {
+	for len(c.text) > 0 {
+		line, rest, whole := bytes.Cut(c.text, []byte("\n"))
+		c.text = rest
+		if c.line > 0 {
+			c.line++
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var r trace.Record
+		if err := r.ParseJSON(line); err != nil {
+			c.bad(line, err, !whole && c.last)
+			continue
+		}
+		if lost, ok := lostIn(&r); ok {
+			c.missing += lost
+			continue
+		}
+		*it = Item{Rec: r, Lost: c.missing, Session: c.session, Earlier: c.earlier}
+		c.missing = 0
+		return true
+	}
+	return false
+}
+
+// bad counts a line that is no record that this version knows.
+func (c *chunk) bad(line []byte, err error, cut bool) {
+	switch {
+	case errors.Is(err, trace.ErrUnknownKind):
+		c.unknown++
+		return
+	case cut:
+		c.torn = true
+		return
+	case line[0] == '{':
+		c.skipped++
+		c.missing++
+	}
+	where := "a record"
+	if c.line > 0 {
+		where = fmt.Sprintf("line %d", c.line-1)
+	}
+	c.note(fmt.Sprintf("%s: %v", where, err))
+}

@@ -1,0 +1,114 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Create begins to record to a file. To a recording that is there it adds a session; any
+// other file, unless it is empty, is left alone and an error says so.
+func Create(path string, opt Options) (*Writer, error) {
+	w, err := create(path, opt)
+	if err != nil {
+		return nil, fmt.Errorf("record to %s: %w", path, err)
+	}
+	return w, nil
+}
+
+func create(path string, opt Options) (*Writer, error) {
+	opt, err := opt.check()
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPacker()
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	w := &Writer{
+		path: path, opt: opt, packer: p, began: now.UnixNano(),
+		header: Header{Created: now.UTC(), Node: opt.Node, Kubeloupe: opt.Kubeloupe, Part: 1},
+	}
+	w.file, err = makeFile(path)
+	if errors.Is(err, fs.ErrExist) {
+		w.file, err = reopen(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := w.beginSession(); err != nil {
+		return nil, errors.Join(err, w.file.Close())
+	}
+	return w, nil
+}
+
+// beginSession writes a header to the file that was opened, which may be new.
+func (w *Writer) beginSession() error {
+	st, err := w.file.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Size() == 0 {
+		w.header.Recording = newRecording()
+		return w.file.begin(&w.header)
+	}
+	ix, err := indexFile(w.file, st.Size())
+	if err != nil {
+		return fmt.Errorf("it is there and not written to: %w", err)
+	}
+	if len(ix.sessions) == 0 {
+		return errors.New("it is there and not written to: a recording without a header")
+	}
+	h := ix.sessions[0].Header
+	w.header.Recording, w.header.Part, w.header.Before = h.Recording, h.Part, h.Before
+	w.header.Cut = Cut{Bytes: st.Size() - ix.end, Records: ix.tornRecords}
+	w.written = ix.count
+	w.file.size = ix.end
+	if err := w.file.Truncate(ix.end); err != nil {
+		return err
+	}
+	if w.file.size >= w.opt.MaxBytes/2 {
+		return w.rotate(false)
+	}
+	frame, err := w.header.frame()
+	if err != nil {
+		return err
+	}
+	return w.file.put(frame)
+}
+
+// rotate makes the file the older part, in place of an earlier one, and goes on in
+// a new file, with the same session or a new one. When it fails, the file is as it was.
+func (w *Writer) rotate(continues bool) error {
+	h := w.header
+	h.Part++
+	h.Continues = continues
+	if continues {
+		h.Cut = Cut{}
+	}
+	h.Before.Records += w.written.Records
+	h.Before.Lost += w.written.Lost
+	fresh := w.path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a crash
+		return err
+	}
+	next, err := makeFile(fresh)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(next.begin(&h), w.file.Sync()); err != nil {
+		return errors.Join(err, next.Close(), os.Remove(fresh))
+	}
+	if err := os.Rename(w.path, older(w.path)); err != nil {
+		return errors.Join(err, next.Close(), os.Remove(fresh))
+	}
+	if err := os.Rename(fresh, w.path); err != nil {
+		return errors.Join(err, next.Close(), os.Rename(older(w.path), w.path))
+	}
+	old := w.file
+	w.file, w.header, w.written = next, h, Count{}
+	return old.Close()
+}

@@ -1,0 +1,92 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// older is what the part before a file is called.
+func older(path string) string { return path + ".1" }
+
+// file is the part that is being written. It writes whole frames or nothing.
+type file struct {
+	*os.File
+	size int64
+}
+
+// makeFile makes a new file, only for its owner.
+func makeFile(path string) (*file, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return lock(f)
+}
+
+// reopen opens a file that is there, which must be a plain one.
+func reopen(path string) (*file, error) {
+	// Without O_NONBLOCK a pipe would keep us here.
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is %s: want a file", path, kindOf(st.Mode()))
+	}
+	if err == nil {
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return lock(f)
+}
+
+func kindOf(m fs.FileMode) string {
+	switch m.Type() {
+	case fs.ModeDir:
+		return "a directory"
+	case fs.ModeNamedPipe:
+		return "a pipe"
+	case fs.ModeSocket:
+		return "a socket"
+	default:
+		return "a device"
+	}
+}
+
+// lock keeps other writers out until the file is closed.
+func lock(f *os.File) (*file, error) {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = fmt.Errorf("%s is being written by another process", f.Name())
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &file{File: f}, nil
+}
+
+// put appends p whole. When that fails, as on a full disk, the file ends where it did before.
+func (f *file) put(p []byte) error {
+	_, err := f.WriteAt(p, f.size)
+	if err != nil {
+		return errors.Join(err, f.Truncate(f.size))
+	}
+	f.size += int64(len(p))
+	return nil
+}
+
+// begin writes what a file begins with.
+func (f *file) begin(h *Header) error {
+	frame, err := h.frame()
+	if err != nil {
+		return err
+	}
+	return f.put(append(appendPrelude(nil), frame...))
+}

@@ -1,0 +1,38 @@
+package recording
+
+import (
+	"fmt"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// DefaultMaxBytes is how large a recording may become unless told otherwise.
+	DefaultMaxBytes = 256 << 20
+	// MinMaxBytes is the least that it may be bounded to.
+	MinMaxBytes = 64 << 10
+)
+
+// Options say how to record. The zero value is good.
+type Options struct {
+	// MaxBytes bounds the recording, FILE and FILE.1 together; 0 is DefaultMaxBytes.
+	MaxBytes int64
+	// NoBodies leaves out what CRI calls carried, requests and responses.
+	NoBodies bool
+	// Node is the node's name, Kubeloupe the version that writes.
+	Node, Kubeloupe string
+	// Backlog returns records that tell of the node as it is; nil for none. It is called
+	// when a new part begins, so that a reader to whom only that part is left knows the
+	// node. It must not call the Writer.
+	Backlog func() []trace.Record
+}
+
+func (o Options) check() (Options, error) {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxBytes < MinMaxBytes {
+		return o, fmt.Errorf("field MaxBytes: %d bytes: want at least %d", o.MaxBytes, MinMaxBytes)
+	}
+	return o, nil
+}

@@ -1,0 +1,156 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// flushEvery is how long a record waits to be written at most.
+const flushEvery = time.Second
+
+// ErrClosed is returned by a writer that was closed.
+var ErrClosed = errors.New("recording is closed")
+
+// Writer writes one session of a recording. It may be used by several goroutines.
+type Writer struct {
+	path  string
+	opt   Options
+	began int64 // records from before are marked as earlier
+
+	mu      sync.Mutex
+	file    *file
+	header  Header // of the file
+	packer  *packer
+	written Count  // in the file, without what only repeats
+	lost    uint64 // to be told with the next record
+	timer   *time.Timer
+	armed   bool  // the timer runs
+	failed  error // of a write by the timer
+	closed  bool
+}
+
+// Write adds records; lost are missing before them. Records are written when they fill a frame,
+// or within a second. An error means that some could not be written, which count as
+// lost from then on; the writer may be used further.
+func (w *Writer) Write(recs []trace.Record, lost uint64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	err := w.failed
+	w.failed = nil
+	w.lost += lost
+	for i := range recs {
+		err = errors.Join(err, w.add(&recs[i]))
+	}
+	w.arm()
+	return w.named(err)
+}
+
+func (w *Writer) add(r *trace.Record) (err error) {
+	var flags byte
+	if r.Time < w.began {
+		flags = flagEarlier
+	}
+	if !w.packer.empty() && w.packer.flags != flags {
+		err = w.seal()
+	}
+	w.pack(r)
+	w.packer.flags = flags
+	if w.packer.full() {
+		err = errors.Join(err, w.seal())
+	}
+	return err
+}
+
+// pack encodes a record. One that is too long goes without its bodies, or is lost.
+func (w *Writer) pack(r *trace.Record) {
+	if w.opt.NoBodies {
+		r = withoutBodies(r)
+	}
+	if w.packer.add(r, w.lost) != nil && w.packer.add(withoutBodies(r), w.lost) != nil {
+		w.lost++
+		return
+	}
+	w.lost = 0
+}
+
+// seal writes what is gathered.
+func (w *Writer) seal() error {
+	if w.packer.empty() {
+		return nil
+	}
+	frame, h := w.packer.seal()
+	err := w.put(frame)
+	if err != nil {
+		w.lost += uint64(h.records) + h.lost
+		return err
+	}
+	w.written.Records += uint64(h.records)
+	w.written.Lost += h.lost
+	return nil
+}
+
+// put writes a frame, to a new part where this one is full.
+func (w *Writer) put(frame []byte) error {
+	half := w.opt.MaxBytes / 2
+	if w.file.size+int64(len(frame)) > half && w.written != (Count{}) {
+		if err := w.rotate(true); err != nil {
+			return err
+		}
+		if err := w.repeat(half); err != nil {
+			return err
+		}
+	}
+	if room := half - w.file.size; int64(len(frame)) > room {
+		return fmt.Errorf("%d bytes at once: more than a part has room for", len(frame))
+	}
+	return w.file.put(frame)
+}
+
+// repeat tells of the node as it is, at the beginning of a part. It is left out
+// where it would take more than a quarter of the part.
+func (w *Writer) repeat(half int64) error {
+	if w.opt.Backlog == nil {
+		return nil
+	}
+	p, err := newPacker()
+	if err != nil {
+		return err
+	}
+	var frames []byte
+	for _, r := range w.opt.Backlog() {
+		if w.opt.NoBodies {
+			r = *withoutBodies(&r)
+		}
+		_ = p.add(&r, 0) // what cannot be encoded could not be written before either
+		if p.full() {
+			frames = appendRepeat(frames, p)
+		}
+	}
+	if !p.empty() {
+		frames = appendRepeat(frames, p)
+	}
+	if int64(len(frames)) > half/4 {
+		return nil
+	}
+	return w.file.put(frames)
+}
+
+func appendRepeat(dst []byte, p *packer) []byte {
+	p.flags = flagEarlier | flagRepeat
+	frame, _ := p.seal()
+	return append(dst, frame...)
+}
+
+func (w *Writer) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("record to %s: %w", w.path, err)
+}
