@@ -2,16 +2,11 @@ package tui
 
 import (
 	"context"
-	"errors"
-	"io"
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
-	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
@@ -30,6 +25,10 @@ type app struct {
 	backlog backlog
 	now     time.Time
 	ended   error // why the stream ended
+	budget  budget
+	drawn   string // the last frame
+	held    bool   // it stays on screen until there is something left to spend
+	mouse   bool   // it is ours, not the terminal's
 
 	w, h    int
 	tabs    []tab
@@ -49,35 +48,15 @@ type app struct {
 
 // newApp returns the UI of a configuration.
 func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
-	look := views.Look{Theme: theme, Keys: keys.New("1", "2", "3", "4", "5", "6", "7", "9", "v", "t", "p")}
 	a := &app{
-		cfg: cfg, ctx: ctx, look: look, pump: p,
+		cfg: cfg, ctx: ctx, look: newLook(theme), pump: p, mouse: !cfg.NoMouse,
 		model: model.New(model.Options{}), history: views.NewHistory(), filters: map[views.Page]string{},
-		pod: views.NewPod(look), cri: views.NewCRI(look), step: views.NewStep(look, cfg.Stepper),
 		now: cfg.Now(),
 	}
-	a.tabs = []tab{
-		{digit: "1", page: views.NewOverview(look)},
-		{digit: "2", page: views.NewLoop(look)},
-		{digit: "3", page: views.NewWorkers(look)},
-		{digit: "4", page: a.cri},
-		{digit: "5", page: views.NewGC(look)},
-		{digit: "6", page: a.pod},
-		{digit: "7", page: a.step, quiet: cfg.Stepper == nil},
-		{digit: "9", page: views.NewLog(look)},
-		{digit: "v", page: views.NewVolumes(look)},
-		{digit: "t", page: views.NewStatus(look)},
-		{digit: "p", page: views.NewProbes(look)},
-	}
-	if cfg.Stepper != nil {
-		a.active = slices.IndexFunc(a.tabs, func(t tab) bool { return t.page == views.Page(a.step) })
-	}
-	for i, t := range a.tabs {
-		if cfg.View > 0 && t.digit == string(rune('0'+cfg.View%10)) {
-			a.active = i
-		}
-	}
+	a.fill()
+	a.active = a.first()
 	a.before = a.active
+	a.look.Scene.Note = a.note()
 	return a
 }
 
@@ -85,16 +64,16 @@ func (a *app) init() tea.Cmd {
 	return tea.Batch(a.pump.next(a.ctx, 0), a.tick(), a.step.Listen(a.ctx))
 }
 
-// update takes one message.
+// update takes one message. What the user does is drawn at once.
 func (a *app) update(msg tea.Msg) tea.Cmd {
+	a.held = false
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.resize(msg.Width, msg.Height)
 	case recsMsg:
 		return a.absorb(msg)
 	case tickMsg:
-		a.setNow()
-		a.refresh()
+		a.move()
 		return a.tick()
 	case tea.KeyPressMsg:
 		return a.key(msg)
@@ -128,7 +107,9 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 	case views.Say:
 		a.tell(msg)
 	case views.Ask:
-		a.prompt = &prompt{label: msg.Label, then: msg.Then}
+		a.ask(&prompt{label: msg.Label, then: msg.Then})
+	case seekMsg:
+		a.seek(string(msg))
 	case views.Redraw:
 		a.refresh()
 	case views.Leave:
@@ -145,20 +126,18 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 
 // absorb takes in what came, or puts it aside while the screen is frozen.
 func (a *app) absorb(msg recsMsg) tea.Cmd {
-	switch {
-	case msg.err == nil:
-	case errors.Is(msg.err, io.EOF), errors.Is(msg.err, trace.ErrClosed):
-		a.tell(views.Say{Text: "the stream of events has ended; this is how it was at the end"})
-	default:
-		a.tell(views.Say{Text: "the stream of events broke: " + msg.err.Error(), Bad: true})
+	if msg.rewound {
+		a.restart()
 	}
 	a.ended = msg.err
+	if a.endedWell() {
+		a.tell(views.Say{Text: "the stream of events has ended; this is how it was at the end"})
+	}
 	if a.backlog.frozen {
 		a.backlog.add(msg.chunks)
 	} else {
 		a.apply(msg.chunks)
-		a.setNow()
-		a.refresh()
+		a.move()
 	}
 	if a.ended != nil {
 		return nil
@@ -173,6 +152,20 @@ func (a *app) apply(chunks []chunk) {
 			a.model.Apply(&c.recs[i])
 			a.history.Add(&c.recs[i])
 		}
+	}
+}
+
+// restart forgets all that was told: it is told again, or differently.
+func (a *app) restart() {
+	a.model, a.history, a.backlog = model.New(model.Options{}), views.NewHistory(), backlog{}
+}
+
+// move shows how things are now, unless too much was written lately: then what is
+// on screen stays for a while.
+func (a *app) move() {
+	a.setNow()
+	if a.held = a.drawn != "" && !a.budget.allows(time.Now()); !a.held {
+		a.refresh()
 	}
 }
 
@@ -197,6 +190,11 @@ func (a *app) top() views.Page {
 }
 
 func (a *app) refresh() {
+	s, n := a.look.Scene, a.model.Node()
+	s.Now, s.Zero, s.Note = a.now, n.Since, a.note()
+	if s.Zero.IsZero() {
+		s.Zero = n.First
+	}
 	a.top().Refresh(views.Frame{Model: a.model, History: a.history, Now: a.now})
 }
 
@@ -205,7 +203,7 @@ type tickMsg struct{}
 // tick makes ages grow: slowly when nothing is under way.
 func (a *app) tick() tea.Cmd {
 	every := time.Second
-	if a.model.Counts().Starting > 0 || len(a.model.InFlight()) > 0 {
+	if a.cfg.Player != nil && a.cfg.Player.State().Playing || a.model.Counts().Starting > 0 || len(a.model.InFlight()) > 0 {
 		every = time.Second / 4
 	}
 	return tea.Tick(every, func(time.Time) tea.Msg { return tickMsg{} })

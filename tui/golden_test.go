@@ -179,6 +179,9 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// sizes are those of an old terminal, a usual one and a large one.
+var sizes = [][2]int{{80, 24}, {120, 40}, {200, 50}}
+
 func TestGolden(t *testing.T) {
 	for _, c := range []struct{ name, keys string }{
 		{"overview", "1"},
@@ -200,7 +203,7 @@ func TestGolden(t *testing.T) {
 		{"help", "4 ?"},
 		{"filter-bad", "3 / / w e ( "},
 	} {
-		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		for _, size := range sizes {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			bubble(t, name, func(t *testing.T) {
 				d := drive(t, Config{}, size[0], size[1]).play().keys(c.keys)
@@ -224,7 +227,7 @@ func TestGoldenCluster(t *testing.T) {
 		{"probes", "p"},
 		{"pod-in-cluster", "t G enter esc p G enter"},
 	} {
-		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		for _, size := range sizes {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			bubble(t, name, func(t *testing.T) {
 				d := drive(t, Config{}, size[0], size[1]).cluster().keys(c.keys)

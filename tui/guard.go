@@ -43,20 +43,22 @@ func (g *guard) View() (v tea.View) {
 	defer func() {
 		if r := recover(); r != nil {
 			g.failure = failed(r)
-			v = screen("the terminal UI failed")
+			v = screen("the terminal UI failed", g.app.mouse)
 		}
 	}()
 	if g.failure != nil {
-		return screen("the terminal UI failed")
+		return screen("the terminal UI failed", g.app.mouse)
 	}
-	return screen(g.app.view())
+	return screen(g.app.view(), g.app.mouse)
 }
 
-// screen is a view on the alternate screen with the mouse.
-func screen(content string) tea.View {
+// screen is a view on the alternate screen, with the mouse or without.
+func screen(content string, mouse bool) tea.View {
 	v := tea.NewView(content)
 	v.AltScreen = true
-	v.MouseMode = tea.MouseModeCellMotion
+	if mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
 	return v
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
 // stuckLoop is how long an iteration of syncLoop may take before the header says
@@ -26,7 +27,30 @@ type status struct {
 	frozen  bool
 	waiting uint64 // records, while frozen
 	ended   string // why the stream ended; "" while it lives
+	label   string // what is shown, "" is the live agent
+	cut     bool   // the connection is
+	play    *PlayState
+	follows bool // the page stays with the newest row
 	api     model.API
+}
+
+func (a *app) status() status {
+	turning, _ := a.model.Iterating()
+	s := status{
+		turning: turning, node: a.model.Node(), now: a.now, rate: a.model.Rate(a.now),
+		api: a.model.API(), frozen: a.backlog.frozen, waiting: a.backlog.came,
+		label: a.cfg.Label, cut: a.ended == nil && a.trouble() != "",
+	}
+	if a.ended != nil {
+		s.ended = a.ended.Error()
+	}
+	if a.cfg.Player != nil {
+		s.play = new(a.cfg.Player.State())
+	}
+	if f, ok := a.top().(views.Follower); ok {
+		s.follows = f.Following()
+	}
+	return s
 }
 
 // segment is a part of the header; the highest drop goes first when it is narrow.
@@ -99,16 +123,28 @@ func (s status) right(th *style.Theme) []segment {
 	if n.Lost > 0 {
 		out = append(out, segment{text: "lost " + style.Count(n.Lost), tone: style.Slow})
 	}
-	return append(out, s.state())
+	if s.follows && !s.frozen {
+		out = append(out, segment{text: "follow", tone: style.Dim, drop: 6})
+	}
+	if s.play != nil && !s.frozen {
+		return append(out, replayBar(th, *s.play)...)
+	}
+	return append(out, s.state(th))
 }
 
 // state says whether what is on screen moves.
-func (s status) state() segment {
+func (s status) state(th *style.Theme) segment {
 	switch {
 	case s.frozen:
 		return segment{text: "FROZEN +" + style.Count(s.waiting), tone: style.Selected}
 	case s.ended != "":
 		return segment{text: "ENDED", tone: style.Strong}
+	}
+	if s.cut {
+		return segment{text: "CUT OFF", tone: style.Fail}
+	}
+	if s.label != "" {
+		return segment{text: th.Cut(th.Clean(s.label), 24), tone: style.Strong}
 	}
 	return segment{text: "LIVE", tone: style.Strong}
 }

@@ -5,17 +5,14 @@ import (
 
 	"charm.land/bubbles/v2/key"
 
+	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
-const helpNotes = "A filter without capital letters ignores case. The mouse works: the wheel moves, a click selects, " +
-	"a second click opens. Unknown figures are written -."
-
-// taken reports whether a page gives a key of its own to what b is known by.
-func taken(b key.Binding, page []key.Binding) bool {
-	return slices.ContainsFunc(page, func(o key.Binding) bool { return o.Help().Key == b.Help().Key })
-}
+const helpNotes = "A filter takes words, \"some words\", /expressions/ and ~expressions, fields by the names of the columns as ns=shop " +
+	"pod!=shop/web took>1.5s image~redis, >500ms for rows that took longer, err for rows with errors, and -not. All must hold. " +
+	"Small letters match capitals too. The mouse selects, opens and scrolls. Unknown figures are written -."
 
 // help opens a page that lists every key of the page on top.
 func (a *app) help() {
@@ -23,21 +20,46 @@ func (a *app) help() {
 		a.back()
 		return
 	}
-	th := a.look.Theme
-	lines := []views.Text{{Line: "in this view", Tone: style.Strong}}
-	list := func(bindings []key.Binding) {
-		for _, b := range bindings {
-			if b.Enabled() {
-				lines = append(lines, views.Text{Line: "  " + th.Left(b.Help().Key, 9) + b.Help().Desc})
-			}
+	k, page := a.look.Keys, a.top().Keys()
+	h := helpPage{th: a.look.Theme}
+	h.section("in this view", page)
+	taken := page
+	if a.cfg.Player != nil {
+		h.section("of the replay", less(k.Replay.All(), page))
+		taken = append(slices.Clone(page), k.Replay.All()...)
+	}
+	h.section("everywhere", less(k.Global(), taken))
+	h.section("while typing", k.Typing.All())
+	for _, l := range views.Wrap(helpNotes, a.w-2) {
+		h.lines = append(h.lines, views.Text{Line: l, Tone: style.Dim})
+	}
+	a.push(views.NewPager(a.look, "Help", "help: "+a.top().Name(), h.lines))
+}
+
+// less leaves out the keys that others take first.
+func less(bindings, taken []key.Binding) []key.Binding {
+	var out []key.Binding
+	for _, b := range bindings {
+		out = append(out, keys.Without(b, taken))
+	}
+	return out
+}
+
+// helpPage is a list of keys.
+type helpPage struct {
+	th    *style.Theme
+	lines []views.Text
+}
+
+// keyWidth is the room for the names of a binding's keys.
+const keyWidth = 15
+
+func (h *helpPage) section(title string, bindings []key.Binding) {
+	h.lines = append(h.lines, views.Text{Line: title, Tone: style.Strong})
+	for _, b := range bindings {
+		if b.Enabled() && len(b.Keys()) > 0 {
+			h.lines = append(h.lines, views.Text{Line: "  " + h.th.Left(b.Help().Key, keyWidth) + " " + b.Help().Desc})
 		}
 	}
-	list(a.top().Keys())
-	lines = append(lines, views.Text{}, views.Text{Line: "everywhere", Tone: style.Strong})
-	list(slices.DeleteFunc(a.look.Keys.Global(), func(b key.Binding) bool { return taken(b, a.top().Keys()) }))
-	lines = append(lines, views.Text{})
-	for _, l := range views.Wrap(helpNotes, a.w-2) {
-		lines = append(lines, views.Text{Line: l, Tone: style.Dim})
-	}
-	a.push(views.NewPager(a.look, "Help", "help: "+a.top().Name(), lines))
+	h.lines = append(h.lines, views.Text{})
 }

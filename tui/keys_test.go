@@ -176,7 +176,7 @@ func testSort(t *testing.T) {
 	seen := 0
 	for range 30 {
 		d.keys("s")
-		if strings.Contains(d.screen(), "in order of arrival") {
+		if strings.Contains(d.screen(), "in the usual order") {
 			seen++
 		}
 	}

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
@@ -12,14 +14,17 @@ import (
 func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 	if a.prompt != nil {
 		p := a.prompt
-		done, cmd := p.key(msg)
+		done, cmd := p.key(a.look.Keys.Typing, msg)
 		if done {
-			a.prompt = nil
+			a.ask(nil)
 		}
 		return cmd
 	}
 	if taker, ok := a.top().(views.KeyTaker); ok && taker.Takes(msg) {
 		return a.top().Update(msg)
+	}
+	if a.replayKey(msg) {
+		return nil
 	}
 	k := a.look.Keys
 	switch {
@@ -33,6 +38,12 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 		a.freeze()
 	case key.Matches(msg, k.Export):
 		return a.export()
+	case key.Matches(msg, k.Copy):
+		return a.copy()
+	case key.Matches(msg, k.Times):
+		a.changeTimes()
+	case key.Matches(msg, k.Mouse):
+		a.changeMouse()
 	case key.Matches(msg, k.Views):
 		a.show(a.tabOf(msg.String()))
 	case key.Matches(msg, k.NextView):
@@ -112,11 +123,49 @@ func (a *app) back() {
 // askFilter lets the user type a filter that works while it is typed.
 func (a *app) askFilter() {
 	old := a.filters[a.top()]
-	a.prompt = &prompt{
-		label: "filter: ", text: old,
+	a.ask(&prompt{
+		label: "filter: ", text: old, help: filterHelp(a.fields()),
 		live: a.setFilter,
 		drop: func() { _ = a.setFilter("") }, // an empty filter is valid
+	})
+}
+
+// filterHelp is what can be typed.
+func filterHelp(f query.Fields) string {
+	out := `word -not "some words" /regexp/`
+	if f.Err {
+		out += " err"
 	}
+	if f.Took != "" {
+		out += " >500ms"
+	}
+	if len(f.Names) > 0 {
+		out += "  FIELD= != ~ > <, of: " + strings.Join(f.Names, " ")
+	}
+	return out
+}
+
+// ask lets the user type a line; nil ends that.
+func (a *app) ask(p *prompt) {
+	a.prompt = p
+	a.resize(a.w, a.h)
+}
+
+// changeTimes goes on to the next way of writing times.
+func (a *app) changeTimes() {
+	s := a.look.Scene
+	s.Times = s.Times.Next()
+	a.tell(views.Say{Text: "times: " + s.Times.String()})
+}
+
+// changeMouse takes the mouse or leaves it to the terminal.
+func (a *app) changeMouse() {
+	a.mouse = !a.mouse
+	text := "the mouse is the terminal's: it selects text"
+	if a.mouse {
+		text = "the mouse works here: it selects, opens and scrolls; with Shift it is the terminal's"
+	}
+	a.tell(views.Say{Text: text})
 }
 
 // setFilter filters the page on top. A text that is no filter leaves the last one

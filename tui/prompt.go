@@ -4,8 +4,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -16,6 +18,7 @@ const maxPrompt = 200
 type prompt struct {
 	label string
 	text  string
+	help  string               // what can be typed; "" takes no line
 	hint  string               // what is wrong with the text
 	live  func(string) error   // called after each change; nil: not
 	then  func(string) tea.Msg // called on Enter; nil: not
@@ -23,26 +26,26 @@ type prompt struct {
 }
 
 // key takes a key. done says that the prompt is over.
-func (p *prompt) key(msg tea.KeyPressMsg) (done bool, cmd tea.Cmd) {
-	switch msg.String() {
-	case "enter":
+func (p *prompt) key(k keys.Typing, msg tea.KeyPressMsg) (done bool, cmd tea.Cmd) {
+	switch {
+	case key.Matches(msg, k.Done):
 		if p.then == nil {
 			return true, nil
 		}
 		text, then := p.text, p.then
 		return true, func() tea.Msg { return then(text) }
-	case "esc", "ctrl+c":
+	case key.Matches(msg, k.Drop):
 		if p.drop != nil {
 			p.drop()
 		}
 		return true, nil
-	case "backspace", "ctrl+h":
+	case key.Matches(msg, k.Erase):
 		if r := []rune(p.text); len(r) > 0 {
 			p.set(string(r[:len(r)-1]))
 		}
-	case "ctrl+u":
+	case key.Matches(msg, k.EraseAll):
 		p.set("")
-	case "ctrl+w":
+	case key.Matches(msg, k.EraseWord):
 		p.set(p.text[:strings.LastIndexByte(strings.TrimRight(p.text, " "), ' ')+1])
 	default:
 		p.insert(msg.Key().Text)
@@ -69,18 +72,31 @@ func (p *prompt) set(s string) {
 	}
 }
 
-// view draws the prompt in w columns: the end of the text is always in sight.
-func (p *prompt) view(th *style.Theme, w int) string {
-	label := " " + p.label
-	hint := ""
-	if p.hint != "" {
-		hint = "  " + th.Cut(th.Clean(p.hint), max(w-style.Width(label)-min(style.Width(p.text), w/3)-4, 10))
+// lines is how many the prompt takes.
+func (p *prompt) lines() int {
+	if p.live == nil && p.help == "" {
+		return 1
 	}
-	room := max(w-style.Width(label)-style.Width(hint)-1, 1)
+	return 2
+}
+
+// view draws the prompt in w columns, the end of the text always in sight, and
+// below it what is wrong with it or what can be typed.
+func (p *prompt) view(th *style.Theme, w int) []string {
+	label := " " + p.label
+	room := max(w-style.Width(label)-1, 1)
 	text := th.Clean(p.text)
 	for style.Width(text) > room {
 		_, size := utf8.DecodeRuneInString(text)
 		text = text[size:]
 	}
-	return th.Paint(style.Strong, label) + text + th.Paint(style.Selected, " ") + th.Paint(style.Fail, hint)
+	out := []string{th.Paint(style.Strong, label) + text + th.Paint(style.Selected, " ")}
+	switch {
+	case p.lines() == 1:
+	case p.hint != "":
+		out = append(out, th.Paint(style.Fail, th.Cut(" "+th.Clean(p.hint), w)))
+	default:
+		out = append(out, th.Paint(style.Dim, th.Cut(" "+p.help, w)))
+	}
+	return out
 }

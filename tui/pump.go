@@ -24,8 +24,9 @@ const (
 
 // recsMsg is what came since the last one.
 type recsMsg struct {
-	chunks []chunk
-	err    error // the source has no more
+	chunks  []chunk
+	rewound bool  // chunks are told anew, from the beginning
+	err     error // the source has no more
 }
 
 // chunk is records in a row, and how many were lost before them.
@@ -74,6 +75,10 @@ func (p *pump) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if rewound(err) {
+			p.restart()
+			err = nil
+		}
 		full := p.put(recs, lost, err)
 		if err != nil {
 			return
@@ -86,6 +91,14 @@ func (p *pump) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// restart throws away what waits: it is told anew.
+func (p *pump) restart() {
+	p.mu.Lock()
+	p.pending, p.waiting = recsMsg{rewound: true}, 0
+	p.mu.Unlock()
+	nudge(p.more)
 }
 
 func (p *pump) put(recs []trace.Record, lost uint64, err error) (full bool) {
@@ -118,7 +131,7 @@ func (p *pump) next(ctx context.Context, wait time.Duration) tea.Cmd {
 			case <-ctx.Done():
 				return nil
 			}
-			if msg := p.take(); len(msg.chunks) > 0 || msg.err != nil {
+			if msg := p.take(); len(msg.chunks) > 0 || msg.rewound || msg.err != nil {
 				return msg
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -19,7 +20,9 @@ import (
 // Source is where records come from: a cursor on a live agent's bus, a
 // connection to another one, a file. Next waits for at least one record and
 // appends up to cap(buf) of them to buf[:0]; lost is how many are missing before
-// them. It returns when ctx ends, and io.EOF after the last record.
+// them. It returns when ctx ends, and io.EOF after the last record. An error with
+// the method Rewound() bool that returns true says that records begin anew, as
+// after a replay went back or a connection was made again: more follow.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
 }
@@ -37,8 +40,19 @@ type Config struct {
 	// Env is the terminal's environment as KEY=value: TERM, NO_COLOR, COLORTERM, LANG,
 	// LC_*; nil is the process's own.
 	Env []string
-	// View is the number of the view to start with; 0 means the Overview, or Step when stepping.
-	View int
+	// View is the number of the view to start with, ViewName its name, one of
+	// ViewNames; without either it is the Overview, or Step when stepping.
+	View     int
+	ViewName string
+	// Label says in the header what is shown, as ATTACHED pid 123; "" is LIVE.
+	Label string
+	// Link says what is wrong with the connection to the source, and what is done
+	// about it; it returns "" while all is well. nil: there is none. It must not block.
+	Link func() string
+	// Player controls the Source when that is a recording; nil: it is not.
+	Player Player
+	// NoMouse leaves the mouse to the terminal, for selecting text, until it is asked for.
+	NoMouse bool
 	// ExportDir is where exports go; "" is the working directory.
 	ExportDir string
 	// Now is the clock to measure ages with; nil is time.Now. A replay gives its own.
@@ -63,11 +77,20 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Env == nil {
 		cfg.Env = os.Environ()
 	}
+	if err := checkView(cfg.ViewName); err != nil {
+		return err
+	}
+	if cfg.Out == nil {
+		cfg.Out = os.Stdout
+	}
+	var wrote *atomic.Int64
+	cfg.Out, wrote = metered(cfg.Out)
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := newPump(cfg.Source)
 	go p.run(inner)
 	g := &guard{app: newApp(inner, cfg, style.For(cfg.Env), p)}
+	g.app.budget.wrote = wrote
 	_, err := tea.NewProgram(g, options(inner, cfg)...).Run()
 	cancel()
 	p.wait(time.Second)
@@ -85,12 +108,10 @@ func Run(ctx context.Context, cfg Config) error {
 func options(ctx context.Context, cfg Config) []tea.ProgramOption {
 	opts := []tea.ProgramOption{
 		tea.WithContext(ctx), tea.WithFPS(fps), tea.WithEnvironment(cfg.Env), tea.WithoutSignalHandler(),
+		tea.WithOutput(cfg.Out),
 	}
 	if cfg.In != nil {
 		opts = append(opts, tea.WithInput(cfg.In))
-	}
-	if cfg.Out != nil {
-		opts = append(opts, tea.WithOutput(cfg.Out))
 	}
 	if cfg.width > 0 {
 		opts = append(opts, tea.WithWindowSize(cfg.width, cfg.height))

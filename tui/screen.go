@@ -6,18 +6,24 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
 const (
 	bodyTop   = 2 // header and tabs
-	bottom    = 1
 	minWidth  = 60
 	minHeight = 16
 )
 
-func (a *app) bodyHeight() int { return max(a.h-bodyTop-bottom, 0) }
+func (a *app) bodyHeight() int { return max(a.h-bodyTop-a.bottom(), 0) }
+
+// bottom is how many lines the footer takes.
+func (a *app) bottom() int {
+	if a.prompt != nil {
+		return a.prompt.lines()
+	}
+	return 1
+}
 
 func (a *app) tooSmall() bool { return a.w < minWidth || a.h < minHeight }
 
@@ -34,11 +40,18 @@ func (a *app) resize(w, h int) {
 
 // fit tells a page its size; pages need not cope with less than what is drawn at all.
 func (a *app) fit(p views.Page) {
-	p.SetSize(max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-bottom))
+	p.SetSize(max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-a.bottom()))
 }
 
-// view draws the whole screen.
+// view is the whole screen, drawn anew unless it is held.
 func (a *app) view() string {
+	if !a.held {
+		a.drawn = a.draw()
+	}
+	return a.drawn
+}
+
+func (a *app) draw() string {
 	if a.w <= 0 || a.h <= 0 {
 		return ""
 	}
@@ -59,7 +72,9 @@ func (a *app) view() string {
 			lines = append(lines, "")
 		}
 	}
-	lines = append(lines, fit(a.footer(), a.w))
+	for _, l := range a.footer() {
+		lines = append(lines, fit(l, a.w))
+	}
 	return th.Fold(strings.Join(lines, "\n"))
 }
 
@@ -69,72 +84,4 @@ func fit(line string, w int) string {
 		return line
 	}
 	return ansi.Truncate(line, w, "")
-}
-
-func (a *app) status() status {
-	turning, _ := a.model.Iterating()
-	s := status{
-		turning: turning, node: a.model.Node(), now: a.now, rate: a.model.Rate(a.now),
-		api: a.model.API(), frozen: a.backlog.frozen, waiting: a.backlog.came,
-	}
-	if a.ended != nil {
-		s.ended = a.ended.Error()
-	}
-	return s
-}
-
-// footer is the last line: what is being typed, what is to be said, the filter
-// in force, or the most useful keys.
-func (a *app) footer() string {
-	th := a.look.Theme
-	switch {
-	case a.prompt != nil:
-		return a.prompt.view(th, a.w)
-	case a.say.Text != "" && a.cfg.Now().Before(a.sayUntil):
-		tone := style.Plain
-		if a.say.Bad {
-			tone = style.Fail
-		}
-		return th.Paint(tone, th.Cut(" "+th.Clean(a.say.Text), a.w))
-	case a.filters[a.top()] != "":
-		rest := "   Esc drops it"
-		if c, ok := a.top().(interface{ Counts() (shown, all int) }); ok {
-			shown, all := c.Counts()
-			rest = "   " + style.Count(shown) + " of " + style.Count(all) + rest
-		}
-		return th.Paint(style.Strong, th.Cut(" filter: "+th.Clean(a.filters[a.top()]), a.w-len(rest))) + th.Paint(style.Dim, rest)
-	}
-	return th.Paint(style.Dim, th.Cut(a.hints(), a.w))
-}
-
-// hints are the keys worth a reminder, as many as there is room for.
-func (a *app) hints() string {
-	k, has := a.look.Keys, map[string]bool{}
-	for _, b := range a.top().Keys() {
-		has[b.Help().Key] = true
-	}
-	var out []string
-	if h, ok := a.top().(interface{ Hints() string }); ok && h.Hints() != "" {
-		out = append(out, h.Hints())
-	}
-	if has[k.Enter.Help().Key] {
-		out = append(out, "Enter open")
-	}
-	if len(a.stack) > 0 {
-		out = append(out, "Esc back")
-	}
-	out = append(out, "/ filter")
-	if has[k.Sort.Help().Key] {
-		out = append(out, "s sort")
-	}
-	out = append(out, "Space freeze", "e export")
-	last := "? help  q quit"
-	if has["q"] { // it means something else here, and the page says what
-		last = "? help"
-	}
-	for len(out) > 1 && style.Width(strings.Join(out, "  ")+last)+3 > a.w {
-		out = out[:len(out)-1]
-	}
-	out = append(out, last)
-	return " " + strings.Join(out, "  ")
 }

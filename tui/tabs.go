@@ -39,48 +39,94 @@ func (t tab) label(f folding, active bool) string {
 	return t.digit + " " + t.page.Name()
 }
 
-// tabLine draws the names of the views, the one shown standing out.
+// tabsHelp stands at the end of the line where there is room.
+const tabsHelp = "? help"
+
+// tabLine draws the names of the views, the one shown standing out. Where there
+// is no room it leaves out names, at last whole tabs far from the one shown.
 func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []place) {
-	const help = "? help"
-	gap, fold := "  ", foldNone
-	if tabsWidth(tabs, active, gap, fold) > w {
-		gap = " "
+	d := tabDraw{th: th, tabs: tabs, active: active, gap: "  "}
+	if d.width(0, len(tabs)) > w {
+		d.gap = " "
 	}
-	for fold < foldAll && tabsWidth(tabs, active, gap, fold) > w {
-		fold++
+	for d.fold < foldAll && d.width(0, len(tabs)) > w {
+		d.fold++
 	}
+	from, to := d.window(w)
+	line, places, x := d.line(from, to)
+	if x+2+len(tabsHelp) <= w {
+		line += strings.Repeat(" ", w-x-len(tabsHelp)) + th.Paint(style.Dim, tabsHelp)
+	}
+	return line, places
+}
+
+// tabDraw draws the line of tabs once.
+type tabDraw struct {
+	th     *style.Theme
+	tabs   []tab
+	active int
+	gap    string
+	fold   folding
+}
+
+// width is what the tabs from up to to take, with the marks for those left out.
+func (d *tabDraw) width(from, to int) int {
+	n := 0
+	for i := from; i < to; i++ {
+		if drawn(d.tabs, i, d.active) {
+			n += len(d.gap) + style.Width(d.tabs[i].label(d.fold, i == d.active))
+		}
+	}
+	if from > 0 {
+		n += 2
+	}
+	if to < len(d.tabs) {
+		n += 2
+	}
+	return n
+}
+
+// window is which tabs fit into w columns: as many as do around the one shown.
+func (d *tabDraw) window(w int) (from, to int) {
+	from, to = 0, len(d.tabs)
+	for d.width(from, to) > w && to-from > 1 {
+		if to-1-d.active >= d.active-from {
+			to--
+		} else {
+			from++
+		}
+	}
+	return from, to
+}
+
+// line draws the tabs from up to to; x is how wide it is.
+func (d *tabDraw) line(from, to int) (line string, places []place, x int) {
 	var b strings.Builder
-	x := 0
-	for i, t := range tabs {
-		if !drawn(tabs, i, active) {
+	add := func(tone style.Tone, text string) {
+		b.WriteString(d.th.Paint(tone, text))
+		x += style.Width(text)
+	}
+	if from > 0 {
+		add(style.Dim, " "+d.th.Glyphs.Ellipsis)
+	}
+	for i, t := range d.tabs {
+		if i < from || i >= to || !drawn(d.tabs, i, d.active) {
 			places = append(places, place{x, x})
 			continue
 		}
-		label := t.label(fold, i == active)
 		lead, tone := " ", style.Dim
-		if i == active {
-			lead, tone = th.Glyphs.Mark, style.Strong // the mark is for those who see no tones
+		if i == d.active {
+			lead, tone = d.th.Glyphs.Mark, style.Strong // the mark is for those who see no tones
 		}
-		text := lead + label
-		if i > 0 {
-			text = gap[1:] + text
+		if x > 0 {
+			lead = d.gap[1:] + lead
 		}
-		b.WriteString(th.Paint(tone, text))
-		places = append(places, place{x, x + style.Width(text)})
-		x += style.Width(text)
+		at := x
+		add(tone, lead+t.label(d.fold, i == d.active))
+		places = append(places, place{at, x})
 	}
-	if x+2+len(help) <= w {
-		b.WriteString(strings.Repeat(" ", w-x-len(help)) + th.Paint(style.Dim, help))
+	if to < len(d.tabs) {
+		add(style.Dim, " "+d.th.Glyphs.Ellipsis)
 	}
-	return b.String(), places
-}
-
-func tabsWidth(tabs []tab, active int, gap string, fold folding) int {
-	n := 0
-	for i, t := range tabs {
-		if drawn(tabs, i, active) {
-			n += len(gap) + style.Width(t.label(fold, i == active))
-		}
-	}
-	return n
+	return b.String(), places, x
 }

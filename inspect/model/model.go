@@ -80,6 +80,8 @@ func (m *Model) Apply(r *trace.Record) {
 		m.applyDecision(r, e, p)
 	case *trace.Pressure:
 		m.applyPressure(r, e)
+	case *trace.Usage:
+		m.node.Usage = Usage{At: r.At(), Usage: *e}
 	case *trace.APICall:
 		m.applyAPICall(r, e)
 	case *trace.NodeStatus:

@@ -27,6 +27,7 @@ type Node struct {
 	Records        uint64    // applied
 	Lost           uint64    // told to Lost
 	LostAt         time.Time // the last record before the last hole
+	Usage          Usage     // of the machine by the agent
 }
 
 func (n *Node) count(r *trace.Record) {

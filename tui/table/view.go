@@ -92,3 +92,12 @@ func (t *Table[R]) line(b *strings.Builder, r R, widths []int, selected bool) {
 	}
 	b.WriteString(line.String())
 }
+
+// Cells returns what is written in all columns for a row, those without room too.
+func (t *Table[R]) Cells(r R) []string {
+	var out []string
+	for _, c := range t.cfg.Columns {
+		out = append(out, c.Cell(r).Text)
+	}
+	return out
+}

@@ -85,6 +85,9 @@ func (n *nodeScript) house() {
 	for at := 5 * time.Second; at < Length; at += 10 * time.Second {
 		n.call(at, at+3*ms, Span{}, trace.CRICall{Method: "Status"})
 	}
+	for at := 10 * time.Second; at < Length; at += 10 * time.Second {
+		n.Point(at, Span{}, &trace.Usage{Interval: 10 * time.Second, CPU: 130 * ms, RSS: 48 << 20, Goroutines: 91, CPUs: 4, Busy: 9 * time.Second})
+	}
 	n.Both(60*time.Second, 60*time.Second+9*ms, Span{}, &trace.PLEGRelist{Cause: "period", Sandboxes: 31, Containers: 32})
 }
 

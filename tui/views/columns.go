@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -42,11 +43,12 @@ func duration[R any](title string, drop int, slow time.Duration, of func(R) time
 	return c
 }
 
-// clock is a column of times of day.
-func clock[R any](title string, drop int, of func(R) time.Time) table.Column[R] {
+// clock is a column of instants, written as the scene says; filters compare times of day.
+func clock[R any](look Look, title string, drop int, of func(R) time.Time) table.Column[R] {
 	return table.Column[R]{
 		Title: title, Width: 12, Drop: drop,
-		Cell: func(r R) table.Cell { return table.Cell{Text: style.Clock(of(r)), Tone: style.Dim} },
+		Cell:   func(r R) table.Cell { return table.Cell{Text: look.Scene.Time(of(r)), Tone: style.Dim} },
+		Figure: func(r R) float64 { return query.SecondsOfDay(of(r)) },
 	}
 }
 

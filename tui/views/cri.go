@@ -7,14 +7,12 @@ import (
 	"strconv"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
-	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -24,34 +22,40 @@ const slowCall = time.Second
 
 // CRI shows the calls to the runtime, the newest first, or figures per method.
 type CRI struct {
-	list[model.Call]
+	parts
+	calls   list[model.Call]
 	methods methods
-	by      bool // per method
-	toggle  key.Binding
 	now     time.Time
 }
+
+// perMethod is the part of a page that shows figures per method.
+const perMethod = 1
 
 // methods is the table per method of the last minute.
 type methods struct{ list[model.Method] }
 
 // NewCRI returns the page.
 func NewCRI(look Look) *CRI {
-	p := &CRI{list: list[model.Call]{Look: look}, toggle: keys.Bind("m", "calls, or figures per method", "m")}
-	p.tbl = table.New(table.Config[model.Call]{
-		Theme: look.Theme, Columns: p.columns(),
-		ID: func(c model.Call) string { return strconv.FormatUint(c.Seq, 10) },
+	p := &CRI{parts: parts{Look: look}, calls: list[model.Call]{Look: look, stream: true}}
+	p.parts = parts{Look: look, of: []part{&p.calls, &p.methods}, toggle: keys.Of("calls, or figures per method", "m")}
+	p.calls.tbl = newTable(look, table.Config[model.Call]{
+		Columns: p.columns(),
+		ID:      func(c model.Call) string { return strconv.FormatUint(c.Seq, 10) },
 		Text: func(c model.Call) string {
 			return c.Method + " " + c.Pod.String() + " " + p.target(c) + " " + p.result(c)
 		},
-		Empty: "no call to the runtime seen yet",
+		Failed: func(c model.Call) bool { return c.Failed() },
+		Fields: ofPod(func(c model.Call) trace.Pod { return c.Pod }),
+		Empty:  "no call to the runtime seen yet",
 	})
-	p.open = p.bodies
+	p.calls.open = p.bodies
 	p.methods.Look = look
-	p.methods.tbl = table.New(table.Config[model.Method]{
-		Theme: look.Theme, Columns: methodColumns(look.Theme),
-		ID:    func(m model.Method) string { return m.Name },
-		Text:  func(m model.Method) string { return m.Name + " " },
-		Empty: "no call to the runtime in the last minute",
+	p.methods.tbl = newTable(look, table.Config[model.Method]{
+		Columns: methodColumns(look.Theme),
+		ID:      func(m model.Method) string { return m.Name },
+		Text:    func(m model.Method) string { return m.Name },
+		Failed:  func(m model.Method) bool { return m.Errors > 0 },
+		Empty:   "no call to the runtime in the last minute",
 	})
 	p.methods.open = func(m model.Method) tea.Cmd { return send(OpenCalls{m.Name}) }
 	return p
@@ -61,78 +65,27 @@ func NewCRI(look Look) *CRI {
 func (*CRI) Name() string { return "CRI" }
 
 // ShowCalls goes back from the figures per method to the calls.
-func (p *CRI) ShowCalls() { p.by = false }
+func (p *CRI) ShowCalls() { p.at = 0 }
 
 // Refresh implements Page.
 func (p *CRI) Refresh(f Frame) {
 	p.now = f.Now
-	if p.by {
+	if p.at == perMethod {
 		p.methods.tbl.SetRows(f.Model.Methods(f.Now))
 		return
 	}
 	rows := f.Model.Calls()
 	slices.Reverse(rows)
-	p.tbl.SetRows(rows)
+	p.calls.tbl.SetRows(rows)
 }
-
-// SetSize implements Page.
-func (p *CRI) SetSize(w, h int) {
-	p.list.SetSize(w, h)
-	p.methods.SetSize(w, h)
-}
-
-// SetFilter implements Page.
-func (p *CRI) SetFilter(q *query.Filter) {
-	p.list.SetFilter(q)
-	p.methods.SetFilter(q)
-}
-
-// Fields implements Fielder.
-func (p *CRI) Fields() query.Fields {
-	if p.by {
-		return p.methods.Fields()
-	}
-	return p.list.Fields()
-}
-
-// Counts returns how many rows are shown and how many there are.
-func (p *CRI) Counts() (shown, all int) {
-	if p.by {
-		return p.methods.Counts()
-	}
-	return p.list.Counts()
-}
-
-// View implements Page.
-func (p *CRI) View() string {
-	if p.by {
-		return p.methods.View()
-	}
-	return p.list.View()
-}
-
-// Keys implements Page.
-func (p *CRI) Keys() []key.Binding { return append(p.list.Keys(), p.toggle) }
 
 // Hints are the keys of this page worth a reminder.
 func (*CRI) Hints() string { return "m methods" }
 
-// Update implements Page.
-func (p *CRI) Update(msg tea.Msg) tea.Cmd {
-	if k, ok := msg.(tea.KeyPressMsg); ok && key.Matches(k, p.toggle) {
-		p.by = !p.by
-		return send(Redraw{})
-	}
-	if p.by {
-		return p.methods.Update(msg)
-	}
-	return p.list.Update(msg)
-}
-
 func (p *CRI) columns() []table.Column[model.Call] {
 	failed := func(c model.Call) style.Tone { return toneIf(c.Failed(), style.Fail) }
 	return []table.Column[model.Call]{
-		clock("time", 3, func(c model.Call) time.Time { return c.Begin }),
+		clock(p.Look, "time", 3, func(c model.Call) time.Time { return c.Begin }),
 		toned(text("method", 16, 0, 0, func(c model.Call) string { return p.Theme.Clean(c.Method) }), failed),
 		duration("took", 0, slowCall, func(c model.Call) time.Duration { return max(c.Age(p.now), 1) }),
 		toned(text("result", 11, 1, 0, p.result), failed),

@@ -21,12 +21,13 @@ type GC struct {
 
 // NewGC returns the page.
 func NewGC(look Look) *GC {
-	p := &GC{list: list[model.Pass]{Look: look}}
-	p.tbl = table.New(table.Config[model.Pass]{
-		Theme: look.Theme, Columns: p.columns(),
-		ID:    func(r model.Pass) string { return r.What + r.Begin.String() },
-		Text:  func(r model.Pass) string { return r.What + " " + r.Cause + " " + p.outcome(r) },
-		Empty: "no garbage collection pass seen yet; containers every minute, images every five",
+	p := &GC{list: list[model.Pass]{Look: look, stream: true}}
+	p.tbl = newTable(look, table.Config[model.Pass]{
+		Columns: p.columns(),
+		ID:      func(r model.Pass) string { return r.What + r.Begin.String() },
+		Text:    func(r model.Pass) string { return r.What + " " + r.Cause + " " + p.outcome(r) },
+		Failed:  func(r model.Pass) bool { return r.Err != "" },
+		Empty:   "no garbage collection pass seen yet; containers every minute, images every five",
 	})
 	p.open = p.verdicts
 	return p
@@ -46,7 +47,7 @@ func (p *GC) Refresh(f Frame) {
 func (p *GC) columns() []table.Column[model.Pass] {
 	failed := func(r model.Pass) style.Tone { return toneIf(r.Err != "", style.Fail) }
 	return []table.Column[model.Pass]{
-		clock("time", 2, func(r model.Pass) time.Time { return r.Begin }),
+		clock(p.Look, "time", 2, func(r model.Pass) time.Time { return r.Begin }),
 		text("what", 9, 0, 0, func(r model.Pass) string { return p.Theme.Clean(r.What) }),
 		text("cause", 8, 0, 3, func(r model.Pass) string { return p.Theme.Clean(r.Cause) }),
 		number("seen", 5, 0, func(r model.Pass) int64 { return int64(r.Considered) }, count),

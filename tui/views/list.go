@@ -1,9 +1,12 @@
 package views
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -11,8 +14,24 @@ import (
 // list is the common part of pages that are one table.
 type list[R any] struct {
 	Look
-	tbl  *table.Table[R]
-	open func(R) tea.Cmd // nil: rows do not open
+	tbl    *table.Table[R]
+	open   func(R) tea.Cmd // nil: rows do not open
+	stream bool            // rows are a stream, and can be followed
+}
+
+// newTable returns a table of a page.
+func newTable[R any](look Look, cfg table.Config[R]) *table.Table[R] {
+	cfg.Theme = look.Theme
+	cfg.Note = func() string { return look.Scene.Note }
+	return table.New(cfg)
+}
+
+// ofPod are the fields of rows that are about a pod.
+func ofPod[R any](pod func(R) trace.Pod) map[string]func(R) string {
+	return map[string]func(R) string{
+		"ns":   func(r R) string { return pod(r).Namespace },
+		"name": func(r R) string { return pod(r).Name },
+	}
 }
 
 // wheel is how many rows one notch of the mouse wheel moves.
@@ -33,9 +52,24 @@ func (l *list[R]) Fields() query.Fields { return l.tbl.Fields() }
 // Counts returns how many rows are shown and how many there are.
 func (l *list[R]) Counts() (shown, all int) { return l.tbl.Len() }
 
+// Following implements Follower.
+func (l *list[R]) Following() bool { return l.stream && l.tbl.Following() }
+
+// Copy implements Copier: the row under the cursor.
+func (l *list[R]) Copy() (text, what string) {
+	row, ok := l.tbl.Selected()
+	if !ok {
+		return "", ""
+	}
+	return strings.Join(l.tbl.Cells(row), "  "), "the row"
+}
+
 // Keys implements Page.
 func (l *list[R]) Keys() []key.Binding {
-	ks := append(l.Look.Keys.Moving(), l.Look.Keys.Sort)
+	ks := append(l.Look.Keys.Moving(), l.Look.Keys.Sort, l.Look.Keys.Reverse)
+	if l.stream {
+		ks = append(ks, l.Look.Keys.Follow)
+	}
 	if l.open != nil {
 		ks = append(ks, l.Look.Keys.Enter)
 	}
@@ -79,12 +113,36 @@ func (l *list[R]) key(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.Enter):
 		return l.enter()
 	case key.Matches(msg, k.Sort):
-		if by := l.tbl.Sort(); by != "" {
-			return send(Say{Text: "sorted by " + by})
-		}
-		return send(Say{Text: "in order of arrival"})
+		l.tbl.Sort()
+		return send(Say{Text: l.order()})
+	case key.Matches(msg, k.Reverse):
+		l.tbl.Reverse()
+		return send(Say{Text: l.order()})
+	case key.Matches(msg, k.Follow) && l.stream:
+		return l.follow()
 	}
 	return nil
+}
+
+// order says how rows are ordered.
+func (l *list[R]) order() string {
+	by := l.tbl.SortedBy()
+	text := "sorted by " + by
+	if by == "" {
+		text = "in the usual order"
+	}
+	if l.tbl.Reversed() {
+		text += ", turned round"
+	}
+	return text
+}
+
+func (l *list[R]) follow() tea.Cmd {
+	l.tbl.Follow()
+	if l.tbl.Following() {
+		return send(Say{Text: "following the newest row"})
+	}
+	return send(Say{Text: "staying with this row"})
 }
 
 func (l *list[R]) enter() tea.Cmd {

@@ -9,25 +9,25 @@ import (
 	"strconv"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
-	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
 
 // Log shows what is worth a line, the newest last, or every record.
 type Log struct {
-	list[logRow]
+	parts
+	lines   list[logRow]
 	records list[logRow]
 	history *History
-	all     bool
-	toggle  key.Binding
 }
+
+// allRecords is the part of the log that shows them.
+const allRecords = 1
 
 // logRow is a line or a record.
 type logRow struct {
@@ -37,58 +37,29 @@ type logRow struct {
 
 // NewLog returns the page.
 func NewLog(look Look) *Log {
-	p := &Log{list: list[logRow]{Look: look}, toggle: keys.Bind("a", "what is worth a line, or all records", "a")}
-	p.tbl = p.table(p.columns(), "nothing worth a line yet; a shows all records")
-	p.open = p.whole
+	p := &Log{parts: parts{Look: look}}
+	p.lines = list[logRow]{Look: look, open: p.whole, stream: true}
+	p.lines.tbl = p.table(p.columns(), "nothing worth a line yet; a shows all records")
 	took := duration("took", 2, slowCall, logRow.took)
 	took.Compare = nil
-	p.records = list[logRow]{Look: look, open: p.whole}
+	p.records = list[logRow]{Look: look, open: p.whole, stream: true}
 	p.records.tbl = p.table(slices.Insert(p.columns(), 2, took), "no record seen yet")
+	p.parts = parts{Look: look, of: []part{&p.lines, &p.records}, toggle: keys.Of("what is worth a line, or all records", "a")}
 	return p
 }
 
 func (p *Log) table(columns []table.Column[logRow], empty string) *table.Table[logRow] {
-	return table.New(table.Config[logRow]{
-		Theme: p.Theme, Columns: columns, Tail: true, Empty: empty,
-		ID:   func(r logRow) string { return strconv.FormatUint(r.seq(), 10) },
-		Text: func(r logRow) string { return p.label(r) + " " + r.pod().String() + " " + p.text(r) },
+	return newTable(p.Look, table.Config[logRow]{
+		Columns: columns, Tail: true, Empty: empty,
+		ID:     func(r logRow) string { return strconv.FormatUint(r.seq(), 10) },
+		Text:   func(r logRow) string { return p.label(r) + " " + r.pod().String() + " " + p.text(r) },
+		Failed: func(r logRow) bool { return r.tone() == style.Fail || r.line.Level == "warn" },
+		Fields: ofPod(logRow.pod),
 	})
 }
 
-// shown is the table in use.
-func (p *Log) shown() *list[logRow] {
-	if p.all {
-		return &p.records
-	}
-	return &p.list
-}
-
-// SetSize implements Page.
-func (p *Log) SetSize(w, h int) {
-	p.list.SetSize(w, h)
-	p.records.SetSize(w, h)
-}
-
-// SetFilter implements Page.
-func (p *Log) SetFilter(q *query.Filter) {
-	p.list.SetFilter(q)
-	p.records.SetFilter(q)
-}
-
-// Fields implements Fielder.
-func (p *Log) Fields() query.Fields { return p.shown().Fields() }
-
-// Counts returns how many rows are shown and how many there are.
-func (p *Log) Counts() (shown, all int) { return p.shown().Counts() }
-
-// View implements Page.
-func (p *Log) View() string { return p.shown().View() }
-
 // Name implements Page.
 func (*Log) Name() string { return "Log" }
-
-// Keys implements Page.
-func (p *Log) Keys() []key.Binding { return append(p.list.Keys(), p.toggle) }
 
 // Hints are the keys of this page worth a reminder.
 func (*Log) Hints() string { return "a all records" }
@@ -97,7 +68,7 @@ func (*Log) Hints() string { return "a all records" }
 func (p *Log) Refresh(f Frame) {
 	p.history = f.History
 	var rows []logRow
-	if p.all {
+	if p.at == allRecords {
 		rows = make([]logRow, 0, f.History.Len())
 		for i := range f.History.Len() {
 			rows = append(rows, logRow{rec: f.History.At(i)})
@@ -107,21 +78,16 @@ func (p *Log) Refresh(f Frame) {
 			rows = append(rows, logRow{line: l})
 		}
 	}
-	p.shown().tbl.SetRows(rows)
-}
-
-// Update implements Page.
-func (p *Log) Update(msg tea.Msg) tea.Cmd {
-	if k, ok := msg.(tea.KeyPressMsg); ok && key.Matches(k, p.toggle) {
-		p.all = !p.all
-		return send(Redraw{})
+	if p.at == allRecords {
+		p.records.tbl.SetRows(rows)
+		return
 	}
-	return p.shown().Update(msg)
+	p.lines.tbl.SetRows(rows)
 }
 
 func (p *Log) columns() []table.Column[logRow] {
 	return []table.Column[logRow]{
-		clock("time", 3, logRow.at),
+		clock(p.Look, "time", 3, logRow.at),
 		toned(text("what", 14, 0, 0, p.label), logRow.tone),
 		text("pod", 19, 1, 1, func(r logRow) string { return p.Theme.CutMid(p.Theme.Clean(r.pod().String()), 40) }),
 		toned(table.Column[logRow]{

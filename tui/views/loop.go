@@ -27,12 +27,12 @@ type Loop struct {
 
 // NewLoop returns the page.
 func NewLoop(look Look) *Loop {
-	p := &Loop{list: list[model.Loop]{Look: look}}
-	p.tbl = table.New(table.Config[model.Loop]{
-		Theme: look.Theme, Columns: p.columns(),
-		ID:    func(l model.Loop) string { return strconv.FormatUint(l.N, 10) + l.Begin.String() },
-		Text:  func(l model.Loop) string { return l.Case + " " + l.Op + " " + p.told(l) },
-		Empty: "no iteration of syncLoop seen yet",
+	p := &Loop{list: list[model.Loop]{Look: look, stream: true}}
+	p.tbl = newTable(look, table.Config[model.Loop]{
+		Columns: p.columns(),
+		ID:      func(l model.Loop) string { return strconv.FormatUint(l.N, 10) + l.Begin.String() },
+		Text:    func(l model.Loop) string { return l.Case + " " + l.Op + " " + p.told(l) },
+		Empty:   "no iteration of syncLoop seen yet",
 	})
 	p.open = p.children
 	return p
@@ -56,25 +56,26 @@ func (p *Loop) columns() []table.Column[model.Loop] {
 			Title: "n", Width: 7, Right: true, Desc: true,
 			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.N)) },
 			Compare: func(a, b model.Loop) int { return cmp.Compare(a.N, b.N) },
+			Figure:  func(l model.Loop) float64 { return float64(l.N) },
 		},
-		{
-			Title: "time", Width: 12, Drop: 2,
-			Cell: func(l model.Loop) table.Cell { return table.Cell{Text: style.Clock(l.Begin), Tone: style.Dim} },
-		},
+		clock(p.Look, "time", 2, func(l model.Loop) time.Time { return l.Begin }),
 		text("case", 21, 0, 0, func(l model.Loop) string { return p.Theme.Clean(strings.TrimSpace(l.Case + " " + l.Op)) }),
 		{
 			Title: "pods", Width: 4, Right: true, Desc: true,
 			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.Pods)) },
 			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Pods, b.Pods) },
+			Figure:  func(l model.Loop) float64 { return float64(l.Pods) },
 		},
 		{
 			Title: "took", Width: 6, Right: true, Desc: true, Cell: p.took,
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Dur, b.Dur) },
+			Compare: func(a, b model.Loop) int { return cmp.Compare(p.lasted(a), p.lasted(b)) },
+			Figure:  func(l model.Loop) float64 { return p.lasted(l).Seconds() }, Took: true,
 		},
 		{
 			Title: "idle", Width: 6, Right: true, Desc: true, Drop: 1,
 			Cell:    func(l model.Loop) table.Cell { return table.Cell{Text: style.Known(l.Idle), Tone: style.Dim} },
 			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Idle, b.Idle) },
+			Figure:  func(l model.Loop) float64 { return l.Idle.Seconds() },
 		},
 		{
 			Title: "what it did", Width: 10, Flex: 1,
@@ -84,10 +85,7 @@ func (p *Loop) columns() []table.Column[model.Loop] {
 }
 
 func (p *Loop) took(l model.Loop) table.Cell {
-	d, tone := l.Dur, style.Plain
-	if l.Running {
-		d = max(p.now.Sub(l.Begin), 0)
-	}
+	d, tone := p.lasted(l), style.Plain
 	if d >= slowLoop {
 		tone = style.Slow
 	}
@@ -96,6 +94,14 @@ func (p *Loop) took(l model.Loop) table.Cell {
 		text, tone = style.Unknown, style.Dim
 	}
 	return table.Cell{Text: text, Tone: tone}
+}
+
+// lasted is how long an iteration took, up to now.
+func (p *Loop) lasted(l model.Loop) time.Duration {
+	if l.Running {
+		return max(p.now.Sub(l.Begin), 0)
+	}
+	return l.Dur
 }
 
 // told says what an iteration did: its own words, else what it caused.

@@ -42,6 +42,7 @@ type Frame struct {
 type Look struct {
 	Theme *style.Theme
 	Keys  keys.Map
+	Scene *Scene
 }
 
 // Open asks for a page on top of this one; Esc comes back.
@@ -75,6 +76,12 @@ type Redraw struct{}
 
 // Fielder is a page whose rows have fields, for filters.
 type Fielder interface{ Fields() query.Fields }
+
+// Follower is a page that can stay with the newest row.
+type Follower interface{ Following() bool }
+
+// Copier is a page that knows what to copy: a text and what it is, as "the row".
+type Copier interface{ Copy() (text, what string) }
 
 // KeyTaker is a page that wants some keys before they get their usual meaning.
 type KeyTaker interface{ Takes(tea.KeyPressMsg) bool }

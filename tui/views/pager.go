@@ -55,6 +55,15 @@ func (p *Pager) SetFilter(q *query.Filter) {
 // Keys implements Page.
 func (p *Pager) Keys() []key.Binding { return p.Look.Keys.Moving() }
 
+// Copy implements Copier: the whole text.
+func (p *Pager) Copy() (text, what string) {
+	out := []string{p.title}
+	for _, l := range p.shown {
+		out = append(out, l.Line)
+	}
+	return strings.Join(out, "\n") + "\n", "the text"
+}
+
 // Update implements Page.
 func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 	k := p.Look.Keys

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -22,13 +23,15 @@ type Probes struct {
 // NewProbes returns the page.
 func NewProbes(look Look) *Probes {
 	p := &Probes{list: list[model.Probe]{Look: look}}
-	p.tbl = table.New(table.Config[model.Probe]{
-		Theme: look.Theme, Columns: p.columns(),
-		ID: func(r model.Probe) string { return r.Pod.String() + r.Pod.UID + "/" + r.Container + "/" + r.Kind },
+	p.tbl = newTable(look, table.Config[model.Probe]{
+		Columns: p.columns(),
+		ID:      func(r model.Probe) string { return r.Pod.String() + r.Pod.UID + "/" + r.Container + "/" + r.Kind },
 		Text: func(r model.Probe) string {
 			return r.Pod.String() + " " + r.Container + " " + r.Kind + " " + r.How + " " + r.State + " " + r.Output
 		},
-		Empty: "no probe seen yet",
+		Failed: func(r model.Probe) bool { return r.State == "failure" || failing(&r) },
+		Fields: ofPod(func(r model.Probe) trace.Pod { return r.Pod }),
+		Empty:  "no probe seen yet",
 	})
 	p.open = func(r model.Probe) tea.Cmd { return send(OpenPod{r.Pod}) }
 	return p

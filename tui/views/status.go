@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
-	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -29,10 +28,9 @@ const (
 // Status shows what the API has of the pods and of the node: how the API server does, the node's
 // object, and each pod's status; or figures per kind of request.
 type Status struct {
-	list[model.Status]
+	parts
+	pods     list[model.Status]
 	requests methods
-	by       bool // per kind of request
-	toggle   key.Binding
 	w        int
 	now      time.Time
 	api      model.API
@@ -41,24 +39,28 @@ type Status struct {
 
 // NewStatus returns the page.
 func NewStatus(look Look) *Status {
-	p := &Status{list: list[model.Status]{Look: look}, toggle: keys.Bind("m", "statuses, or figures per kind of API request", "m")}
-	p.tbl = table.New(table.Config[model.Status]{
-		Theme: look.Theme, Columns: p.columns(),
-		ID: func(s model.Status) string { return s.Pod.String() + s.Pod.UID },
+	p := &Status{parts: parts{Look: look}, pods: list[model.Status]{Look: look}}
+	p.parts = parts{Look: look, of: []part{&p.pods, &p.requests}, toggle: keys.Of("statuses, or figures per kind of API request", "m")}
+	p.pods.tbl = newTable(look, table.Config[model.Status]{
+		Columns: p.columns(),
+		ID:      func(s model.Status) string { return s.Pod.String() + s.Pod.UID },
 		Text: func(s model.Status) string {
 			return s.Pod.String() + " " + s.Phase + " " + s.State() + " " + p.doing(s)
 		},
-		Empty: "no pod seen yet",
+		Failed: func(s model.Status) bool { return s.State() == "failing" || s.Errors > 0 },
+		Fields: ofPod(func(s model.Status) trace.Pod { return s.Pod }),
+		Empty:  "no pod seen yet",
 	})
-	p.open = p.details
+	p.pods.open = p.details
 	p.requests.Look = look
 	columns := methodColumns(look.Theme)
 	columns[0].Title = "request"
-	p.requests.tbl = table.New(table.Config[model.Method]{
-		Theme: look.Theme, Columns: columns,
-		ID:    func(m model.Method) string { return m.Name },
-		Text:  func(m model.Method) string { return m.Name },
-		Empty: "no request to the API server in the last minute",
+	p.requests.tbl = newTable(look, table.Config[model.Method]{
+		Columns: columns,
+		ID:      func(m model.Method) string { return m.Name },
+		Text:    func(m model.Method) string { return m.Name },
+		Failed:  func(m model.Method) bool { return m.Errors > 0 },
+		Empty:   "no request to the API server in the last minute",
 	})
 	return p
 }
@@ -72,7 +74,7 @@ func (p *Status) Refresh(f Frame) {
 	p.requests.tbl.SetRows(f.Model.Requests(f.Now))
 	rows := f.Model.Statuses()
 	slices.SortStableFunc(rows, func(a, b model.Status) int { return cmp.Compare(statusUrgency(&a), statusUrgency(&b)) })
-	p.tbl.SetRows(rows)
+	p.pods.tbl.SetRows(rows)
 }
 
 func statusUrgency(s *model.Status) int {
@@ -90,44 +92,14 @@ func statusUrgency(s *model.Status) int {
 // SetSize implements Page.
 func (p *Status) SetSize(w, h int) {
 	p.w = w
-	p.list.SetSize(w, h-statusHead)
-	p.requests.SetSize(w, h-statusHead)
+	p.parts.SetSize(w, h-statusHead)
 }
-
-// SetFilter implements Page.
-func (p *Status) SetFilter(q *query.Filter) {
-	p.list.SetFilter(q)
-	p.requests.SetFilter(q)
-}
-
-// Fields implements Fielder.
-func (p *Status) Fields() query.Fields {
-	if p.by {
-		return p.requests.Fields()
-	}
-	return p.list.Fields()
-}
-
-// Counts returns how many rows are shown and how many there are.
-func (p *Status) Counts() (shown, all int) {
-	if p.by {
-		return p.requests.Counts()
-	}
-	return p.list.Counts()
-}
-
-// Keys implements Page.
-func (p *Status) Keys() []key.Binding { return append(p.list.Keys(), p.toggle) }
 
 // Hints are the keys of this page worth a reminder.
 func (*Status) Hints() string { return "m requests" }
 
 // Update implements Page.
 func (p *Status) Update(msg tea.Msg) tea.Cmd {
-	if k, ok := msg.(tea.KeyPressMsg); ok && key.Matches(k, p.toggle) {
-		p.by = !p.by
-		return send(Redraw{})
-	}
 	if c, ok := msg.(tea.MouseClickMsg); ok {
 		if c.Y < statusHead {
 			return nil
@@ -135,19 +107,12 @@ func (p *Status) Update(msg tea.Msg) tea.Cmd {
 		c.Y -= statusHead
 		msg = c
 	}
-	if p.by {
-		return p.requests.Update(msg)
-	}
-	return p.list.Update(msg)
+	return p.parts.Update(msg)
 }
 
 // View implements Page.
 func (p *Status) View() string {
-	body := p.tbl.View()
-	if p.by {
-		body = p.requests.View()
-	}
-	return p.server() + "\n" + p.object() + "\n" + body
+	return p.server() + "\n" + p.object() + "\n" + p.parts.View()
 }
 
 // server is a line on the API server.

@@ -27,13 +27,15 @@ type Volumes struct {
 // NewVolumes returns the page.
 func NewVolumes(look Look) *Volumes {
 	p := &Volumes{list: list[model.Volume]{Look: look}}
-	p.tbl = table.New(table.Config[model.Volume]{
-		Theme: look.Theme, Columns: p.columns(),
-		ID: func(v model.Volume) string { return v.Pod.String() + v.Pod.UID + "/" + v.Name },
+	p.tbl = newTable(look, table.Config[model.Volume]{
+		Columns: p.columns(),
+		ID:      func(v model.Volume) string { return v.Pod.String() + v.Pod.UID + "/" + v.Name },
 		Text: func(v model.Volume) string {
 			return v.Pod.String() + " " + v.Name + " " + v.Plugin + " " + v.State() + " " + p.doing(v)
 		},
-		Empty: "no volume seen yet",
+		Failed: func(v model.Volume) bool { return v.Err != "" || v.Errors > 0 },
+		Fields: ofPod(func(r model.Volume) trace.Pod { return r.Pod }),
+		Empty:  "no volume seen yet",
 	})
 	p.open = p.details
 	return p

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -23,11 +24,13 @@ type Workers struct {
 // NewWorkers returns the page.
 func NewWorkers(look Look) *Workers {
 	p := &Workers{list: list[model.Pod]{Look: look}}
-	p.tbl = table.New(table.Config[model.Pod]{
-		Theme: look.Theme, Columns: p.columns(),
-		ID:    podID,
-		Text:  func(r model.Pod) string { return r.Key.String() + " " + p.state(r) + " " + p.doing(r) },
-		Empty: "no pod seen yet",
+	p.tbl = newTable(look, table.Config[model.Pod]{
+		Columns: p.columns(),
+		ID:      podID,
+		Text:    func(r model.Pod) string { return r.Key.String() + " " + p.state(r) + " " + p.doing(r) },
+		Failed:  func(r model.Pod) bool { return r.Worker.Errors > 0 || inTrouble(&r, p.now) },
+		Fields:  ofPod(func(r model.Pod) trace.Pod { return r.Key }),
+		Empty:   "no pod seen yet",
 	})
 	p.open = func(r model.Pod) tea.Cmd { return send(OpenPod{r.Key}) }
 	return p

@@ -1,0 +1,100 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/views"
+)
+
+// footer is the last line, or two: what is being typed, what is to be said, what
+// is wrong with the stream, the filter in force, or the most useful keys.
+func (a *app) footer() []string {
+	if a.prompt != nil {
+		return a.prompt.view(a.look.Theme, a.w)
+	}
+	th, trouble := a.look.Theme, a.trouble()
+	switch {
+	case a.say.Text != "" && a.cfg.Now().Before(a.sayUntil):
+		return []string{said(th, a.say, a.w)}
+	case trouble != "":
+		return []string{said(th, views.Say{Text: trouble, Bad: true}, a.w)}
+	case a.filters[a.top()] != "":
+		return []string{a.filtered(th)}
+	}
+	cost := cost(a.model.Node(), a.w < 110)
+	hints := th.Left(a.hints(a.w-style.Width(cost)-2), a.w-style.Width(cost)-1)
+	return []string{th.Paint(style.Dim, hints+cost)}
+}
+
+func said(th *style.Theme, s views.Say, w int) string {
+	tone := style.Plain
+	if s.Bad {
+		tone = style.Fail
+	}
+	return th.Paint(tone, th.Cut(" "+th.Clean(s.Text), w))
+}
+
+// filtered says what the filter in force is, and how many rows it leaves.
+func (a *app) filtered(th *style.Theme) string {
+	rest := "   Esc drops it"
+	if c, ok := a.top().(interface{ Counts() (shown, all int) }); ok {
+		shown, all := c.Counts()
+		rest = "   " + style.Count(shown) + " of " + style.Count(all) + rest
+	}
+	return th.Paint(style.Strong, th.Cut(" filter: "+th.Clean(a.filters[a.top()]), a.w-len(rest))) + th.Paint(style.Dim, rest)
+}
+
+// cost is what the agent takes of the machine, and what this reader missed.
+func cost(n model.Node, short bool) string {
+	cpu, rss := style.Unknown, style.Unknown
+	if share, ok := n.Usage.Share(); ok {
+		cpu = fmt.Sprintf("%.1f%%", share*100)
+	}
+	if n.Usage.RSS > 0 {
+		rss = style.Bytes(n.Usage.RSS)
+	}
+	if short {
+		return cpu + " " + rss + " lost " + style.Count(n.Lost)
+	}
+	return "agent cpu " + cpu + " mem " + rss + " lost " + style.Count(n.Lost)
+}
+
+// hints are the keys worth a reminder, as many as there is room for in w columns.
+func (a *app) hints(w int) string {
+	k, has := a.look.Keys, map[string]bool{}
+	for _, b := range a.top().Keys() {
+		has[b.Help().Key] = true
+	}
+	var out []string
+	if h, ok := a.top().(interface{ Hints() string }); ok && h.Hints() != "" {
+		out = append(out, h.Hints())
+	}
+	if has[k.Enter.Help().Key] {
+		out = append(out, "Enter open")
+	}
+	if len(a.stack) > 0 {
+		out = append(out, "Esc back")
+	}
+	out = append(out, "/ filter")
+	if has[k.Sort.Help().Key] {
+		out = append(out, "s sort")
+	}
+	if a.cfg.Player != nil {
+		out = append(out, "Space pause", "{ } cause", ": time")
+	} else {
+		out = append(out, "Space freeze")
+	}
+	last := "? help  q quit"
+	if has["q"] { // it means something else here, and the page says what
+		last = "? help"
+	}
+	out = append(out, "y copy", "e export")
+	for len(out) > 1 && style.Width(strings.Join(out, "  ")+last)+3 > w {
+		out = out[:len(out)-1]
+	}
+	out = append(out, last)
+	return " " + strings.Join(out, "  ")
+}

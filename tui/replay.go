@@ -1,0 +1,191 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/views"
+)
+
+// Player controls a recording that is the Source.
+type Player interface {
+	State() PlayState
+	Pause(bool)
+	// Step goes n records on, or back when n is below zero, and pauses.
+	Step(n int)
+	SetSpeed(float64)
+	Seek(time.Time)
+	// NextMark and PrevMark go to the next, or last, thing worth a look, as a cause
+	// or a failure, and say what it is; "" when there is none.
+	NextMark() string
+	PrevMark() string
+}
+
+// PlayState is where a replay is.
+type PlayState struct {
+	Playing         bool
+	Speed           float64 // 1 is as it was
+	At, First, Last time.Time
+	AtEnd           bool
+}
+
+// speeds are those that the keys go through.
+var speeds = []float64{.1, .25, .5, 1, 2, 4, 8, 16, 64, 256}
+
+// replayKey takes a key of the replay.
+func (a *app) replayKey(msg tea.KeyPressMsg) (taken bool) {
+	p := a.cfg.Player
+	if p == nil {
+		return false
+	}
+	k, s := a.look.Keys.Replay, p.State()
+	switch {
+	case key.Matches(msg, k.Pause):
+		p.Pause(s.Playing)
+	case key.Matches(msg, k.Forward):
+		p.Step(1)
+	case key.Matches(msg, k.Backward):
+		p.Step(-1)
+	case key.Matches(msg, k.Faster):
+		a.setSpeed(1)
+	case key.Matches(msg, k.Slower):
+		a.setSpeed(-1)
+	case key.Matches(msg, k.NextMark):
+		a.tell(marked(p.NextMark(), "no cause or failure comes after this"))
+	case key.Matches(msg, k.PrevMark):
+		a.tell(marked(p.PrevMark(), "no cause or failure came before this"))
+	case key.Matches(msg, k.Seek):
+		a.askTime()
+	default:
+		return false
+	}
+	return true
+}
+
+func marked(what, none string) views.Say {
+	if what == "" {
+		return views.Say{Text: none}
+	}
+	return views.Say{Text: what}
+}
+
+// setSpeed goes on to the next speed, or back.
+func (a *app) setSpeed(by int) {
+	now, i := a.cfg.Player.State().Speed, 0
+	for i < len(speeds)-1 && speeds[i] < now {
+		i++
+	}
+	i = max(min(i+by, len(speeds)-1), 0)
+	a.cfg.Player.SetSpeed(speeds[i])
+	a.tell(views.Say{Text: "speed " + speedText(speeds[i])})
+}
+
+func speedText(s float64) string { return "×" + strconv.FormatFloat(s, 'f', -1, 64) }
+
+// askTime lets the user type where to go.
+func (a *app) askTime() {
+	a.ask(&prompt{
+		label: "go to: ", help: "12:03:04, +30s and -2m from here, or 50%",
+		live: func(s string) error {
+			_, err := seekTime(s, a.cfg.Player.State())
+			return err
+		},
+		then: func(s string) tea.Msg { return seekMsg(s) },
+	})
+}
+
+// seekMsg asks to go to a time, as typed.
+type seekMsg string
+
+func (a *app) seek(text string) {
+	t, err := seekTime(text, a.cfg.Player.State())
+	if err != nil {
+		a.tell(views.Say{Text: err.Error(), Bad: true})
+		return
+	}
+	if !t.IsZero() {
+		a.cfg.Player.Seek(t)
+	}
+}
+
+// seekTime reads a time of day, a way from here, a part of the whole, or an
+// instant in full; "" is no time.
+func seekTime(text string, s PlayState) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || text == "+" || text == "-" {
+		return time.Time{}, nil
+	}
+	if text[0] == '+' || text[0] == '-' {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%s is no duration: want one as +30s or -1m30s", text)
+		}
+		return clamped(s.At.Add(d), s), nil
+	}
+	if n, ok := strings.CutSuffix(text, "%"); ok {
+		f, err := strconv.ParseFloat(n, 64)
+		if err != nil || f < 0 || f > 100 {
+			return time.Time{}, fmt.Errorf("%s is no part: want 0%% to 100%%", text)
+		}
+		return s.First.Add(time.Duration(f / 100 * float64(s.Last.Sub(s.First)))), nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return clamped(t, s), nil
+	}
+	for _, layout := range []string{"15:04:05.999999999", "15:04"} {
+		t, err := time.Parse(layout, text)
+		if err != nil {
+			continue
+		}
+		y, m, d := s.First.Local().Date()
+		t = time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.Local)
+		if t.Before(s.First) && !t.AddDate(0, 0, 1).After(s.Last) { // the recording goes past midnight
+			t = t.AddDate(0, 0, 1)
+		}
+		return clamped(t, s), nil
+	}
+	return time.Time{}, errors.New("want a time as 12:03:04, +30s, -2m or 50%")
+}
+
+// clamped is the nearest instant of the recording.
+func clamped(t time.Time, s PlayState) time.Time {
+	switch {
+	case t.Before(s.First):
+		return s.First
+	case t.After(s.Last):
+		return s.Last
+	}
+	return t
+}
+
+// replayBar says in the header where the replay is.
+func replayBar(th *style.Theme, s PlayState) []segment {
+	word := segment{text: "REPLAY " + th.Glyphs.Mark, tone: style.Strong}
+	switch {
+	case s.AtEnd:
+		word = segment{text: "AT ITS END", tone: style.Strong}
+	case !s.Playing:
+		word = segment{text: "PAUSED", tone: style.Selected}
+	}
+	word.text += " " + speedText(s.Speed)
+	at := segment{text: s.At.Format("15:04:05"), tone: style.Strong}
+	of := segment{text: "/ " + s.Last.Format("15:04:05"), drop: 3}
+	done := segment{text: th.Bar(float64(s.At.Sub(s.First)), float64(s.Last.Sub(s.First)), 10), tone: style.Dim, drop: 8}
+	return []segment{word, at, of, done}
+}
+
+// rewound reports whether an error says that records begin anew.
+func rewound(err error) bool {
+	r, ok := errors.AsType[interface {
+		error
+		Rewound() bool
+	}](err)
+	return ok && r.Rewound()
+}
