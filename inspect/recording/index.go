@@ -68,6 +68,7 @@ func (ix *index) find(r io.ReaderAt, pos, size int64) (head, int64, error) {
 	}
 	at, err := search(r, min(pos, ix.payload), size)
 	if at < 0 || err != nil {
+		ix.tornRecords = uint64(h.records) // zero where there is no head either
 		return head{}, -1, err
 	}
 	ix.note(fmt.Sprintf("damage at byte %d: reading goes on at %d", pos, at))
@@ -75,7 +76,7 @@ func (ix *index) find(r io.ReaderAt, pos, size int64) (head, int64, error) {
 	return h, at, err
 }
 
-// headAt reads a head whose payload lies within the file.
+// headAt reads a head. It is good when its payload lies within the file.
 func headAt(r io.ReaderAt, at, size int64) (head, bool, error) {
 	if at+headLen > size {
 		return head{}, false, nil
