@@ -10,9 +10,9 @@ import (
 const (
 	// bytesPerSecond is what the stream may make the UI write, over any while; what
 	// the user asks for by a key is drawn at once all the same.
-	bytesPerSecond = 10 * 1000
+	bytesPerSecond = 9000
 	// burst is what may be written at once after a quiet time.
-	burst = bytesPerSecond
+	burst = 6000
 )
 
 // budget says when the next frame may be drawn, going by what the last ones took.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/tuitest"
 )
 
@@ -35,28 +37,54 @@ func (s silent) Read([]byte) (int, error) {
 
 var xterm = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=/dev/pts/9"}
 
-func TestAtMostTenFramesASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const seconds = 10
-		ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second)
-		defer cancel()
-		var out counter
-		err := Run(ctx, Config{
-			Source: tuitest.Play(tuitest.Flood(1000, 2*seconds), 0),
-			In:     silent{ctx.Done()}, Out: &out, Env: xterm, width: 120, height: 40,
+// TestSpareOverSSH: whatever comes and whatever is shown, no more than ten frames and
+// 10 KB a second are written.
+func TestSpareOverSSH(t *testing.T) {
+	some, many := tuitest.Flood(1000, 6), tuitest.Flood(10000, 6)
+	for _, c := range []struct {
+		view string
+		recs []trace.Record
+		w, h int
+	}{
+		{"log", some, 80, 24},
+		{"log", some, 200, 50},
+		{"log", many, 80, 24},
+		{"log", many, 200, 50},
+		{"cri", many, 120, 40},
+		{"loop", many, 200, 50},
+		{"overview", many, 200, 50},
+		{"workers", many, 200, 50},
+		{"pod", many, 200, 50},
+	} {
+		bubble(t, fmt.Sprintf("%s %dx%d %d", c.view, c.w, c.h, len(c.recs)), func(t *testing.T) {
+			spare(t, Config{Source: tuitest.Play(c.recs, 0), ViewName: c.view, Env: xterm, width: c.w, height: c.h})
 		})
-		time.Sleep(time.Minute) // the last tick is over
-		if err == nil || ctx.Err() == nil {
-			t.Errorf("Run returned %v before its time", err)
-		}
-		writes := int(out.writes.Load())
-		if most := seconds*fps + 5; writes > most { // a few to enter and leave
-			t.Errorf("%d writes in %d s, want at most %d", writes, seconds, most)
-		}
-		if writes < seconds*fps/2 {
-			t.Errorf("%d writes in %d s: the screen hardly moves", writes, seconds)
-		}
-	})
+	}
+}
+
+func spare(t *testing.T, cfg Config) {
+	t.Helper()
+	const seconds = 5
+	ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second)
+	defer cancel()
+	var out counter
+	cfg.In, cfg.Out = silent{ctx.Done()}, &out
+	err := Run(ctx, cfg)
+	time.Sleep(time.Minute) // the last tick is over
+	if err == nil || ctx.Err() == nil {
+		t.Errorf("Run returned %v before its time", err)
+	}
+	writes, bytes := int(out.writes.Load()), int(out.bytes.Load())
+	t.Logf("%d writes, %d bytes in %d s", writes, bytes, seconds)
+	if most := seconds*fps + 5; writes > most { // a few to enter and leave
+		t.Errorf("%d writes in %d s, want at most %d", writes, seconds, most)
+	}
+	if most := seconds*10240 + cfg.width*cfg.height; bytes > most {
+		t.Errorf("%d bytes in %d s, want at most %d", bytes, seconds, most)
+	}
+	if writes < seconds {
+		t.Errorf("%d writes in %d s: the screen hardly moves", writes, seconds)
+	}
 }
 
 func TestNothingIsLostInAFlood(t *testing.T) {
