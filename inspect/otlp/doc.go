@@ -1,0 +1,41 @@
+// Package otlp takes the spans that a container runtime tells of itself, over OTLP (gRPC and
+// HTTP), and publishes those that belong to one of our CRI calls, with the pod of that call.
+//
+// It owns two listeners, on loopback addresses only, and what it remembers of calls and spans.
+// It never changes a span's ids: the CRI client sends traceparent, so the runtime's spans are in
+// the call's trace already. What belongs to no call of ours is counted and dropped. Senders are
+// not trusted: sizes, numbers and depths are bounded, and nothing they send is kept that does
+// not fit a call.
+//
+// Run follows the bus with one goroutine, which alone places spans, and one per listener; the
+// servers have one per connection. It publishes trace.RuntimeSpan, each span once.
+//
+// # What containerd tells
+//
+// Of containerd 2.4.2, by its source and as seen with test/e2e's TestRuntimeSpans. It sends where
+// OTEL_EXPORTER_OTLP_ENDPOINT (or _TRACES_ENDPOINT) is set; OTEL_EXPORTER_OTLP_PROTOCOL is grpc or
+// http/protobuf, OTEL_BSP_SCHEDULE_DELAY (5 s unless set) is how long spans gather before they
+// are sent, and the sampler follows our calls, which say that they are sampled.
+//
+//	RunPodSandbox    runtime.v1.RuntimeService/RunPodSandbox, in it cri.sandbox.run
+//	  network        cni.setup_pod_network → cni.Setup → cni.asynchAttach, one for each network
+//	                 configuration (cni.name, cni.ifname), all of them at once
+//	  container      client.NewContainer (snapshot, spec, record)
+//	  task           container.NewTask (starts the shim) → containerd.task.v3.Task/Create (runc
+//	                 create), client.task.Start → containerd.task.v3.Task/Start
+//	PullImage        runtime.v1.ImageService/PullImage
+//	  resolve        remotes.docker.resolver.HTTPRequest with HEAD; a token is ...FetchToken
+//	  manifests      pkg.unpack.unpacker.UnpackHandler, in it the GET
+//	  layers         pkg.unpack.unpacker.unpack, in it for each layer ...fetchLayer and
+//	                 ...unpackLayer, which begins with the wait for the layer's fetch
+//	CreateContainer  client.NewContainer
+//	StartContainer   container.NewTask, client.task.Start
+//	StopPodSandbox   client.task.Kill, cni.Remove
+//
+// It does not tell: the making of the network namespace, which lies in cri.sandbox.run before
+// cni.setup_pod_network and has no span; each CNI plugin of a network's chain, which go-cni and
+// libcni do not trace (package plugins beside this one watches their programs instead); the
+// shim's start, which is container.NewTask before Task/Create; what a snapshot takes within
+// client.NewContainer; runc's own steps. A shim built with the tag shim_tracing would tell its
+// side of Task/Create and Task/Start too.
+package otlp

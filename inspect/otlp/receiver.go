@@ -1,0 +1,199 @@
+package otlp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// errBusy tells a sender to come again.
+var errBusy = errors.New("too many spans wait to be published: send them again later")
+
+// Receiver takes spans. Make it with New.
+type Receiver struct {
+	bus              *trace.Bus
+	grpcAddr         string
+	httpAddr         string
+	mu               sync.Mutex // guards the listeners and wakeup
+	grpcLis, httpLis net.Listener
+	wakeup           context.CancelFunc
+	batches          chan []span
+	counts           counts
+}
+
+// counts are the atomic parts of Stats.
+type counts struct{ published, foreign, repeated, refused, lost atomic.Uint64 }
+
+// Stats counts spans since the start.
+type Stats struct {
+	// Published is how many became records.
+	Published uint64
+	// Foreign is how many belong to no CRI call of ours.
+	Foreign uint64
+	// Repeated is how many came a second time.
+	Repeated uint64
+	// Refused is how many were malformed, too large or too many for one request.
+	Refused uint64
+	// Lost is how many waited in vain for the span above them, without which it cannot be
+	// said whose they are.
+	Lost uint64
+}
+
+// New checks the addresses.
+func New(cfg Config) (*Receiver, error) {
+	r := &Receiver{bus: cfg.Bus, batches: make(chan []span, maxBatches)}
+	var err error
+	if cfg.GRPC != "" {
+		if r.grpcAddr, err = loopback("OTLP gRPC", cfg.GRPC); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.HTTP != "" {
+		if r.httpAddr, err = loopback("OTLP HTTP", cfg.HTTP); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Listen binds the addresses, so that a port in use is known before anything else is
+// begun. Run does it where it has not been done.
+func (r *Receiver) Listen(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if r.grpcAddr != "" && r.grpcLis == nil {
+		if r.grpcLis, err = listen(ctx, r.grpcAddr); err != nil {
+			return fmt.Errorf("listen for spans over gRPC: %w", err)
+		}
+	}
+	if r.httpAddr != "" && r.httpLis == nil {
+		if r.httpLis, err = listen(ctx, r.httpAddr); err != nil {
+			if r.grpcLis != nil {
+				_ = r.grpcLis.Close()
+				r.grpcLis = nil
+			}
+			return fmt.Errorf("listen for spans over HTTP: %w", err)
+		}
+	}
+	return nil
+}
+
+// Addrs returns where it listens, "" for what is off or not listening yet.
+func (r *Receiver) Addrs() (grpc, http string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.grpcLis != nil {
+		grpc = r.grpcLis.Addr().String()
+	}
+	if r.httpLis != nil {
+		http = r.httpLis.Addr().String()
+	}
+	return grpc, http
+}
+
+// Stats returns the counts so far.
+func (r *Receiver) Stats() Stats {
+	return Stats{
+		Published: r.counts.published.Load(), Foreign: r.counts.foreign.Load(), Repeated: r.counts.repeated.Load(),
+		Refused: r.counts.refused.Load(), Lost: r.counts.lost.Load(),
+	}
+}
+
+// Run serves until ctx ends, which is no error.
+func (r *Receiver) Run(ctx context.Context) error {
+	cursor := r.bus.Subscribe(trace.FromOldest)
+	defer cursor.Close()
+	if err := r.Listen(ctx); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.place(ctx, cursor) })
+	if r.grpcLis != nil {
+		g.Go(func() error { return r.serveGRPC(ctx, r.grpcLis) })
+	}
+	if r.httpLis != nil {
+		g.Go(func() error { return r.serveHTTP(ctx, r.httpLis) })
+	}
+	return g.Wait()
+}
+
+// place follows the bus and publishes what arrives. All it remembers is its own.
+func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor) error {
+	tree := newTree()
+	buf := make([]trace.Record, 0, 256)
+	for {
+		waiting, stop := context.WithCancel(ctx)
+		r.setWakeup(stop)
+		for len(r.batches) > 0 {
+			batch := <-r.batches
+			// The call was published before its request went out: it is on the bus by now.
+			for recs, _ := cursor.Poll(buf); len(recs) > 0; recs, _ = cursor.Poll(buf) {
+				tree.follow(recs)
+			}
+			r.publish(tree, batch)
+		}
+		for waiting.Err() == nil {
+			recs, _, err := cursor.Next(waiting, buf)
+			if errors.Is(err, trace.ErrClosed) {
+				stop()
+				return nil
+			}
+			tree.follow(recs)
+		}
+		stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+func (r *Receiver) publish(tree *tree, batch []span) {
+	for _, s := range batch {
+		ready, verdict := tree.add(s)
+		switch verdict {
+		case foreign:
+			r.counts.foreign.Add(1)
+		case repeated:
+			r.counts.repeated.Add(1)
+		case placed, held:
+		}
+		for _, s := range ready {
+			r.counts.published.Add(1)
+			trace.Place(r.bus, trace.Span{Trace: s.trace, ID: s.id, Parent: s.parent, Pod: s.pod}, s.event)
+		}
+	}
+	r.counts.lost.Store(tree.lost)
+}
+
+func (r *Receiver) setWakeup(f context.CancelFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wakeup = f
+}
+
+// take hands a request's spans on. It fails where too many wait already.
+func (r *Receiver) take(d decoded) error {
+	r.counts.refused.Add(uint64(d.refused))
+	if len(d.spans) == 0 {
+		return nil
+	}
+	select {
+	case r.batches <- d.spans:
+	default:
+		return errBusy
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wakeup != nil {
+		r.wakeup()
+	}
+	return nil
+}
