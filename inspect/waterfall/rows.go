@@ -197,12 +197,14 @@ func (w *Waterfall) nested(a *interval) []Row {
 		}
 	})
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Start, b.Start) })
-	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].Kind == RowCall {
-			rows = slices.Insert(rows, i+1, below[rows[i].Span]...)
+	var out []Row
+	for _, r := range rows {
+		out = append(out, r)
+		if r.Kind == RowCall {
+			out = append(out, below[r.Span]...)
 		}
 	}
-	return rows
+	return out
 }
 
 func (w *Waterfall) waitRow(iv *interval, e *trace.Wait, depth int) Row {
