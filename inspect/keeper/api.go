@@ -1,0 +1,79 @@
+package keeper
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Bounds of what is kept of the API server.
+const (
+	maxFailures = 64
+	maxWatches  = 4096
+)
+
+// api is what is kept of calls to the API server.
+type api struct {
+	calls   ring[*item] // the last that ended
+	watches map[trace.SpanID]*item
+	// ok is the last answer, failures those since: the first and the last ones.
+	ok       *item
+	failures []*item
+	failed   *item // the last failure ever
+	// lease is the last renewal of the node's lease that worked, noLease the last that did not.
+	lease, noLease *item
+}
+
+func newAPI(calls int) api {
+	return api{calls: newRing[*item](calls), watches: map[trace.SpanID]*item{}}
+}
+
+func (a *api) collect(c *collector) {
+	c.add(a.calls.items...)
+	c.add(slices.Collect(maps.Values(a.watches))...)
+	c.add(a.failures...)
+	c.add(a.ok, a.failed, a.lease, a.noLease)
+}
+
+func (a *api) fold(r *trace.Record, e *trace.APICall, it *item) {
+	if e.Ended {
+		delete(a.watches, r.Parent)
+		a.calls.push(it)
+		return
+	}
+	if r.Edge == trace.EdgeBegin {
+		return
+	}
+	a.calls.push(it)
+	failed := e.Err != "" || e.Code >= 400
+	if e.Verb == "watch" && !failed && len(a.watches) < maxWatches {
+		a.watches[r.Span] = it
+	}
+	a.health(e, it)
+	if e.Resource != "leases" || e.Verb == "watch" || e.Verb == "list" {
+		return
+	}
+	switch {
+	case failed:
+		a.noLease = it
+	case e.Verb != "get":
+		a.lease = it
+	}
+}
+
+// health tells failures of the API server from answers, as inspect/model does.
+func (a *api) health(e *trace.APICall, it *item) {
+	switch {
+	case e.Code == 0 && strings.Contains(e.Err, "context canceled"):
+	case e.Code != 0 && e.Code != 429 && e.Code < 500:
+		a.ok, a.failures = it, a.failures[:0]
+	default:
+		a.failed = it
+		if len(a.failures) == maxFailures {
+			a.failures = slices.Delete(a.failures, 1, 2)
+		}
+		a.failures = append(a.failures, it)
+	}
+}

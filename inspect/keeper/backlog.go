@@ -1,0 +1,121 @@
+package keeper
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Backlog is what was kept: a part of the stream, in its order.
+type Backlog struct {
+	Records []trace.Record
+	// Holes are where records were lost on the way to the keeper, in order.
+	Holes []Hole
+	// Seq is the last record that was folded, whether kept or not: what comes after it is news.
+	Seq uint64
+}
+
+// All yields the records, each with how many are missing before it.
+func (b *Backlog) All() iter.Seq2[trace.Record, uint64] {
+	return func(yield func(trace.Record, uint64) bool) {
+		holes := b.Holes
+		for _, r := range b.Records {
+			var lost uint64
+			for len(holes) > 0 && holes[0].After < r.Seq {
+				lost += holes[0].Lost
+				holes = holes[1:]
+			}
+			if !yield(r, lost) {
+				return
+			}
+		}
+	}
+}
+
+// Backlog returns what is kept once the record with the number seq was folded, for which it waits.
+func (k *Keeper) Backlog(ctx context.Context, seq uint64) (Backlog, error) {
+	for {
+		b, moved, ok := k.take(seq)
+		if ok {
+			return b, nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return Backlog{}, fmt.Errorf("wait for record %d to be kept: %w", seq, ctx.Err())
+		}
+	}
+}
+
+func (k *Keeper) take(seq uint64) (b Backlog, moved <-chan struct{}, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.seq < seq {
+		if k.moved == nil {
+			k.moved = make(chan struct{})
+		}
+		return Backlog{}, k.moved, false
+	}
+	return Backlog{Records: k.records(), Holes: slices.Clone(k.holes), Seq: k.seq}, nil, true
+}
+
+// records returns copies of all records kept, in order. What is about pods that were dropped is left out: it
+// would make them appear again.
+func (k *Keeper) records() []trace.Record {
+	c := collector{}
+	k.collect(&c)
+	slices.SortFunc(c.recs, func(a, b *trace.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	out := make([]trace.Record, 0, len(c.recs))
+	for _, r := range c.recs {
+		again := len(out) > 0 && out[len(out)-1].Seq == r.Seq
+		if !again && (r.Pod.IsZero() || k.pods[r.Pod] != nil) {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+// collector gathers what is to be in a backlog, in any order and more than once.
+type collector struct{ recs []*trace.Record }
+
+func (c *collector) add(items ...*item) {
+	for _, it := range items {
+		if it == nil {
+			continue
+		}
+		c.recs = append(c.recs, it.first)
+		if it.end != nil {
+			c.recs = append(c.recs, it.end)
+		}
+	}
+}
+
+func (c *collector) groups(g *groups) {
+	for _, one := range g.items {
+		c.add(one.it)
+		c.add(one.children...)
+	}
+}
+
+func (k *Keeper) collect(c *collector) {
+	if k.seq > 0 {
+		c.recs = append(c.recs, &k.last)
+	}
+	for _, it := range k.open {
+		c.add(it)
+	}
+	c.add(k.calls.items...)
+	c.add(k.decisions.items...)
+	c.add(k.lines.items...)
+	c.groups(&k.loops)
+	c.groups(&k.passes)
+	k.node.collect(c)
+	k.api.collect(c)
+	for _, p := range k.pods {
+		p.collect(c)
+	}
+}

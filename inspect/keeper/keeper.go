@@ -1,0 +1,123 @@
+package keeper
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Source is where records come from, as a trace.Cursor.
+type Source interface {
+	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
+}
+
+// Keeper is what is kept of one stream. Safe for concurrent use.
+type Keeper struct {
+	opt Options
+
+	mu    sync.Mutex
+	seq   uint64        // of the last record folded
+	moved chan struct{} // closed when seq moves on; nil while nobody waits for that
+
+	last   trace.Record
+	holes  []Hole
+	open   map[trace.SpanID]*item
+	pods   map[trace.Pod]*pod
+	starts []*pod // with the records of their start, oldest first
+	gone   []*pod // in the order in which they went
+	swept  int64  // when sweep looked last
+
+	node      node
+	api       api
+	calls     ring[*item]
+	decisions ring[*item]
+	lines     ring[*item]
+	loops     groups
+	passes    groups
+}
+
+// How many effects of a loop iteration and verdicts of a pass are kept.
+const (
+	maxCaused   = 32
+	maxVerdicts = 500
+)
+
+// New returns a keeper that knows nothing yet.
+func New(opt Options) *Keeper {
+	opt = opt.withDefaults()
+	return &Keeper{
+		opt:  opt,
+		open: map[trace.SpanID]*item{}, pods: map[trace.Pod]*pod{},
+		node: newNode(), api: newAPI(opt.Calls),
+		calls: newRing[*item](opt.Calls), decisions: newRing[*item](opt.Decisions), lines: newRing[*item](opt.Lines),
+		loops: newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
+	}
+}
+
+// Run folds what the source gives until ctx is done or the source ends, which is no error.
+func (k *Keeper) Run(ctx context.Context, source Source) error {
+	buf := make([]trace.Record, 0, 256)
+	for {
+		recs, lost, err := source.Next(ctx, buf)
+		if err != nil {
+			return nil //nolint:nilerr // the source has ended, and there is nothing to keep any more
+		}
+		k.Apply(recs, lost)
+	}
+}
+
+// Apply folds records, before which lost ones are missing. Their events must not be changed afterwards.
+func (k *Keeper) Apply(recs []trace.Record, lost uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if lost > 0 {
+		k.hole(lost)
+	}
+	for i := range recs {
+		if recs[i].Event != nil {
+			k.fold(&recs[i])
+		}
+	}
+	if k.moved != nil {
+		close(k.moved)
+		k.moved = nil
+	}
+}
+
+func (k *Keeper) fold(r *trace.Record) {
+	k.seq, k.last = r.Seq, *r
+	k.last.Event = bare(r.Event)
+	var p *pod
+	if !r.Pod.IsZero() {
+		p = k.podFor(r)
+	}
+	it := k.itemOf(r)
+	if r.Edge != trace.EdgeEnd && r.Parent != 0 {
+		k.loops.child(it)
+	}
+	k.foldNode(r, it)
+	if p != nil {
+		k.foldPod(p, r, it)
+	}
+	k.sweep(r.Time)
+}
+
+// itemOf returns what a record belongs to; what has begun stays open until its end.
+func (k *Keeper) itemOf(r *trace.Record) *item {
+	if r.Edge == trace.EdgeEnd {
+		if it := k.open[r.Span]; it != nil {
+			it.end = slim(r)
+			k.close(r.Span)
+			return it
+		}
+	}
+	it := &item{first: slim(r)}
+	if r.Edge == trace.EdgeBegin && r.Span != 0 {
+		if len(k.open) >= k.opt.Open {
+			k.closeOldest()
+		}
+		k.open[r.Span] = it
+	}
+	return it
+}

@@ -1,0 +1,177 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func TestBodiesAreLeftOut(t *testing.T) {
+	tp := tape.New()
+	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
+	call := &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(raw(`{"a":1}`))}
+	tp.Begin(0, pod, 0, call)
+	k := keeper.New(keeper.Options{})
+	k.Apply(tp.Records(), 0)
+	b, err := k.Backlog(t.Context(), 1)
+	if err != nil || len(b.Records) != 1 || b.Seq != 1 {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	if e, ok := b.Records[0].Event.(*trace.CRICall); !ok || !e.Request.IsZero() {
+		t.Errorf("kept %+v", b.Records[0].Event)
+	}
+	if call.Request.IsZero() {
+		t.Error("what the caller has was changed")
+	}
+}
+
+// TestGonePodsAreDropped also of what lists still say of them.
+func TestGonePodsAreDropped(t *testing.T) {
+	tp := tape.New()
+	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
+	tp.Point(0, pod, 0, &trace.Milestone{Name: "seen"})
+	tp.Point(0, pod, 0, &trace.NodeEvent{Reason: "Pulled"})
+	tp.Point(time.Second, pod, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(14*time.Minute, trace.Pod{}, 0, &trace.Log{Message: "soon"})
+	tp.Point(17*time.Minute, trace.Pod{}, 0, &trace.Log{Message: "late"})
+	recs := tp.Records()
+	k := keeper.New(keeper.Options{})
+	k.Apply(recs[:4], 0)
+	if b, err := k.Backlog(t.Context(), 0); err != nil || len(b.Records) != 4 {
+		t.Fatalf("soon after: %+v, %v", b.Records, err)
+	}
+	k.Apply(recs[4:], 0)
+	b, err := k.Backlog(t.Context(), 0)
+	if err != nil || len(b.Records) != 2 {
+		t.Fatalf("later: %+v, %v", b.Records, err)
+	}
+	for _, r := range b.Records {
+		if !r.Pod.IsZero() {
+			t.Errorf("a record of %s is left: %T", r.Pod, r.Event)
+		}
+	}
+}
+
+func TestBacklogWaitsForTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tp := tape.New()
+		for i := range 3 {
+			tp.Point(0, trace.Pod{}, 0, &trace.Log{Message: fmt.Sprint(i)})
+		}
+		recs := tp.Records()
+		k := keeper.New(keeper.Options{})
+		k.Apply(recs[:2], 0)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := k.Backlog(ctx, 3); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("before it came: %v", err)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			k.Apply(recs[2:], 7)
+		}()
+		b, err := k.Backlog(t.Context(), 3)
+		if err != nil || b.Seq != 3 || len(b.Holes) != 1 || b.Holes[0] != (keeper.Hole{After: 2, Lost: 7}) {
+			t.Errorf("afterwards: %+v, %v", b, err)
+		}
+	})
+}
+
+// TestRun reads a bus until it is told to stop.
+func TestRun(t *testing.T) {
+	bus := trace.NewBus(64)
+	k := keeper.New(keeper.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cursor := bus.Subscribe(trace.FromOldest)
+	defer cursor.Close()
+	done := make(chan error, 1)
+	go func() { done <- k.Run(ctx, cursor) }()
+	trace.Point(bus, trace.Span{}, trace.Log{Message: "hello"})
+	if b, err := k.Backlog(t.Context(), bus.Seq()); err != nil || len(b.Records) != 1 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMemoryIsBounded plays many pods, each with a long start, none of which goes.
+func TestMemoryIsBounded(t *testing.T) {
+	opt := keeper.Options{Pods: 20, Kept: 5, PerStart: 50, Calls: 10, Loops: 5, Decisions: 5, Lines: 5, Open: 100}
+	k := keeper.New(opt)
+	for i := range 200 {
+		tp := tape.New()
+		pod := trace.Pod{Name: fmt.Sprint(i), UID: fmt.Sprint(i)}
+		tp.Point(0, pod, 0, &trace.Milestone{Name: "seen"})
+		for j := range 100 {
+			tp.Point(0, pod, 0, &trace.NodeEvent{Reason: fmt.Sprint(j)})
+			tp.End(0, tp.Begin(0, pod, 0, &trace.CRICall{Method: "Status"}), nil)
+			tp.Begin(0, pod, 0, &trace.Wait{For: trace.WaitLock})
+			tp.Point(0, pod, 0, &trace.Decision{By: "x"})
+			tp.Begin(0, trace.Pod{}, 0, &trace.Loop{N: 1})
+		}
+		k.Apply(tp.Records(), 0)
+	}
+	b, err := k.Backlog(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// starts and the rest of pods, rings with begins and ends, iterations with what they caused, what is open
+	most := 5*2*51 + 20*10 + 10*2 + 5*2 + 5*2 + 5 + 100
+	if len(b.Records) > most {
+		t.Errorf("%d records are kept, want at most %d", len(b.Records), most)
+	}
+}
+
+func BenchmarkApply(b *testing.B) {
+	recs := recorded(b, "session")
+	k := keeper.New(keeper.Options{})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		at := i % len(recs)
+		k.Apply(recs[at:at+1], 0)
+	}
+}
+
+// BenchmarkBacklog keeps 110 pods with whole starts, and says how much memory a record kept takes.
+func BenchmarkBacklog(b *testing.B) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	k := keeper.New(keeper.Options{})
+	for i := range 110 {
+		tp := tape.New()
+		pod := trace.Pod{Namespace: "shop", Name: fmt.Sprint(i), UID: fmt.Sprint(i)}
+		tp.Point(0, pod, 0, &trace.Milestone{Name: "seen"})
+		for j := range 50 {
+			tp.End(time.Second, tp.Begin(0, pod, 0, &trace.Action{ID: fmt.Sprint("create ", j), Verb: "create"}), &trace.Action{ID: "create"})
+		}
+		tp.Point(0, pod, 0, &trace.Milestone{Name: "ready"})
+		recs := tp.Records()
+		for j := range recs {
+			recs[j].Seq += uint64(i * 1000)
+		}
+		k.Apply(recs, 0)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	var n int
+	for b.Loop() {
+		got, err := k.Backlog(b.Context(), 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n = len(got.Records)
+	}
+	b.ReportMetric(float64(n), "records")
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/record")
+}

@@ -1,0 +1,164 @@
+package keeper
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// How much is kept of manifests that are wrong, and of signals.
+const (
+	maxFiles        = 200
+	maxErrorsOfFile = 10
+	maxSignals      = 64
+)
+
+// node is the latest of what is about the node itself.
+type node struct {
+	state    string
+	first    map[string]*item // the first and the last word of each state of the agent
+	latest   map[string]*item
+	pleg     *item
+	relist   *item
+	loop     *item // the last iteration that ended
+	usage    *item
+	pressure map[string]*item
+	sources  map[[2]string][]*item // errors of manifests that are not known to be mended
+
+	// Writes of the node's object: the last, the last that worked, the last registration that did.
+	written, good, registered *item
+}
+
+func newNode() node {
+	return node{
+		first: map[string]*item{}, latest: map[string]*item{},
+		pressure: map[string]*item{}, sources: map[[2]string][]*item{},
+	}
+}
+
+func (n *node) collect(c *collector) {
+	c.add(slices.Collect(maps.Values(n.first))...)
+	c.add(slices.Collect(maps.Values(n.latest))...)
+	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered)
+	c.add(slices.Collect(maps.Values(n.pressure))...)
+	for _, errs := range n.sources {
+		c.add(errs...)
+	}
+}
+
+// foldNode keeps what a record says of the node as a whole.
+func (k *Keeper) foldNode(r *trace.Record, it *item) {
+	n, over := &k.node, r.Edge != trace.EdgeBegin
+	switch e := r.Event.(type) {
+	case *trace.Agent:
+		k.foldAgent(e, it)
+	case *trace.Loop:
+		k.loops.add(it)
+		if over {
+			n.loop = it
+		}
+	case *trace.CRICall:
+		if r.Edge == it.first.Edge { // the first that is seen of it
+			k.calls.push(it)
+		}
+	case *trace.GC:
+		k.passes.add(it)
+	case *trace.Decision:
+		k.decisions.push(it)
+		k.passes.child(it)
+	case *trace.Pressure:
+		if len(n.pressure) < maxSignals || n.pressure[e.Signal] != nil {
+			n.pressure[e.Signal] = it
+		}
+	case *trace.APICall:
+		k.api.fold(r, e, it)
+	case *trace.NodeStatus:
+		if over {
+			n.write(e, it)
+		}
+	case *trace.PLEGMode:
+		n.pleg = it
+		k.lines.push(it)
+	case *trace.PLEGRelist:
+		if over {
+			n.relist = it
+		}
+	case *trace.Source:
+		k.delivered(r, e, it)
+	case *trace.SourceError:
+		n.wrong(r, e, it)
+		k.lines.push(it)
+	case *trace.Log, *trace.NodeEvent:
+		k.lines.push(it)
+	case *trace.Usage:
+		n.usage = it
+	}
+}
+
+func (k *Keeper) foldAgent(e *trace.Agent, it *item) {
+	n := &k.node
+	k.lines.push(it)
+	if e.State == "starting" && n.state != "starting" {
+		clear(n.first)
+		clear(n.latest)
+		clear(k.open)
+		clear(k.api.watches)
+		n.pleg, n.loop, n.relist = nil, nil, nil
+	}
+	n.state = e.State
+	if n.first[e.State] == nil && len(n.first) < maxSignals {
+		n.first[e.State] = it
+	}
+	if n.first[e.State] != nil {
+		n.latest[e.State] = it
+	}
+}
+
+func (n *node) write(e *trace.NodeStatus, it *item) {
+	n.written = it
+	if e.Err != "" {
+		return
+	}
+	n.good = it
+	if e.Op != "patch" {
+		n.registered = it
+	}
+}
+
+func sourceKey(source, path string, pod trace.Pod) [2]string {
+	return [2]string{source, cmp.Or(path, pod.String())}
+}
+
+// wrong keeps an error of a manifest until it is known to be mended.
+func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
+	key := sourceKey(e.Source, e.Path, r.Pod)
+	if e.Message == "" {
+		delete(n.sources, key)
+		return
+	}
+	errs, known := n.sources[key]
+	if !known && len(n.sources) >= maxFiles {
+		return
+	}
+	errs = slices.DeleteFunc(errs, func(o *item) bool {
+		was, ok := o.first.Event.(*trace.SourceError)
+		return ok && was.Line == e.Line && was.Field == e.Field && was.Message == e.Message
+	})
+	if len(errs) < maxErrorsOfFile {
+		errs = append(errs, it)
+	}
+	n.sources[key] = errs
+}
+
+// delivered drops the errors of what a source delivered. It is kept beside the lines that told of them: they are
+// about errors that are over.
+func (k *Keeper) delivered(r *trace.Record, e *trace.Source, it *item) {
+	key := sourceKey(e.Source, e.Path, r.Pod)
+	if r.Edge == trace.EdgeBegin || e.Path == "" && r.Pod.IsZero() || len(k.node.sources[key]) == 0 {
+		return
+	}
+	delete(k.node.sources, key)
+	k.lines.push(it)
+}

@@ -1,0 +1,41 @@
+package keeper
+
+import "time"
+
+// Options bound what is kept. Zero fields mean the defaults, which are no less than what inspect/model
+// shows of starts.
+type Options struct {
+	Pods      int           // pods in all, the least recently heard of make room; 4096
+	Kept      int           // pods with the records of their start; 128
+	PerStart  int           // records of a start; 400
+	Gone      int           // pods that are gone; 100
+	GoneFor   time.Duration // how long those are kept, in the stream's time; 15 minutes
+	Loops     int           // loop iterations; 64
+	Calls     int           // calls to the runtime, and as many to the API server; 1000
+	Decisions int           // verdicts, besides those of the passes kept; 300
+	Passes    int           // garbage collection passes; 16
+	Lines     int           // what makes log lines; 200
+	Open      int           // things begun and not ended; 8192
+}
+
+func (o Options) withDefaults() Options {
+	set := func(v *int, def int) {
+		if *v <= 0 {
+			*v = def
+		}
+	}
+	set(&o.Pods, 4096)
+	set(&o.Kept, 128)
+	set(&o.PerStart, 400)
+	set(&o.Gone, 100)
+	set(&o.Loops, 64)
+	set(&o.Calls, 1000)
+	set(&o.Decisions, 300)
+	set(&o.Passes, 16)
+	set(&o.Lines, 200)
+	set(&o.Open, 8192)
+	if o.GoneFor <= 0 {
+		o.GoneFor = 15 * time.Minute
+	}
+	return o
+}

@@ -1,0 +1,230 @@
+package keeper
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxPulls bounds pulls of a pod whose progress is kept.
+const maxPulls = 64
+
+// pod is what is kept of one pod.
+type pod struct {
+	key   trace.Pod
+	first *item
+	last  trace.Record
+	// prior are two records of an earlier pod of the same identity: it terminated, it is gone.
+	prior []*item
+	start start
+
+	// seen is the last milestone of that name, the others are the first.
+	seen, started, ready *item
+	// ending is what first said that it terminates; gone that it is gone, at goneAt.
+	ending, gone *item
+	goneAt       int64
+	next         *item // the milestone seen of the pod's next life, while this one terminates
+
+	status   *item // the last, and the one that ended the recording of the start
+	closing  *item
+	worker   *item // the last word of its worker, the one that brought it to its state, and the one before that
+	moved    *item
+	left     *item
+	state    string
+	sync     *item // the last pass that ended
+	plan     *item
+	retry    *item                    // the last decision that says when a back-off ends
+	progress map[trace.SpanID]*item   // of pulls, by their spans
+	pulls    map[string]*item         // the last that ended, by image
+	volumes  map[string]*volume       // by name
+	within   map[trace.SpanID]*volume // by the open spans of their operations and calls
+	probes   map[[2]string]*probe
+	writes   writes
+}
+
+func newPod(key trace.Pod, first *item) *pod {
+	return &pod{
+		key: key, first: first, start: start{recording: true},
+		progress: map[trace.SpanID]*item{}, volumes: map[string]*volume{}, within: map[trace.SpanID]*volume{},
+		probes: map[[2]string]*probe{}, pulls: map[string]*item{},
+	}
+}
+
+// inPassing reports whether a pod was only named by something.
+func (p *pod) inPassing() bool {
+	return p.seen == nil && p.started == nil && p.ready == nil && p.ending == nil && p.status == nil && p.worker == nil
+}
+
+func (p *pod) collect(c *collector) {
+	c.add(p.prior...)
+	c.add(p.start.items...)
+	c.add(p.first, p.seen, p.started, p.ready, p.ending, p.gone, p.next)
+	c.add(p.status, p.closing, p.worker, p.moved, p.left, p.sync, p.plan, p.retry)
+	c.recs = append(c.recs, &p.last)
+	c.add(slices.Collect(maps.Values(p.progress))...)
+	c.add(slices.Collect(maps.Values(p.pulls))...)
+	for _, v := range p.volumes {
+		v.collect(c)
+	}
+	for _, pr := range p.probes {
+		c.add(pr.any, pr.counted, pr.changed, pr.before, pr.next)
+	}
+	p.writes.collect(c)
+}
+
+// podFor returns the pod that a record is about.
+func (k *Keeper) podFor(r *trace.Record) *pod {
+	p := k.pods[r.Pod]
+	if p == nil {
+		if len(k.pods) >= k.opt.Pods {
+			k.dropQuietest()
+		}
+		p = newPod(r.Pod, nil)
+		k.pods[r.Pod] = p
+	}
+	p.last = k.last
+	return p
+}
+
+func (k *Keeper) dropQuietest() {
+	var quiet *pod
+	for _, p := range k.pods {
+		if quiet == nil || p.last.Seq < quiet.last.Seq {
+			quiet = p
+		}
+	}
+	k.drop(quiet)
+}
+
+// drop forgets a pod.
+func (k *Keeper) drop(p *pod) {
+	k.forgetStart(p)
+	delete(k.pods, p.key)
+	k.gone = slices.DeleteFunc(k.gone, func(o *pod) bool { return o == p })
+}
+
+// foldPod keeps what a record says of a pod.
+func (k *Keeper) foldPod(p *pod, r *trace.Record, it *item) {
+	if p.first == nil {
+		p.first = it
+	}
+	k.keepStart(p, r, it)
+	switch e := r.Event.(type) {
+	case *trace.Milestone:
+		k.foldMilestone(p, e, it)
+	case *trace.PodStatus:
+		p.status = it
+		k.startByStatus(p, e, it)
+	case *trace.Worker:
+		p.foldWorker(e, it)
+	case *trace.Sync:
+		k.foldSync(p, r, it)
+	case *trace.Plan:
+		p.plan = it
+	case *trace.Decision:
+		p.foldDecision(e, it)
+	case *trace.Wait:
+		p.foldWait(r, e, it)
+	case *trace.ImagePull:
+		p.pulled(r, e, it, k.open)
+	case *trace.ImageProgress:
+		p.foldProgress(r, it)
+	case *trace.Volume:
+		p.foldVolume(r, e, it)
+	case *trace.VolumeProgress:
+		p.volumeProgress(r, it)
+	case *trace.CSICall:
+		p.foldCSI(r, it)
+	case *trace.StatusPatch:
+		p.foldWrite(r, e, it)
+	case *trace.ProbeAttempt:
+		p.foldAttempt(r, e, it)
+	}
+}
+
+func (p *pod) foldWorker(e *trace.Worker, it *item) {
+	if p.moved == nil || p.state != e.To {
+		p.left, p.moved, p.state = p.worker, it, e.To
+	}
+	p.worker = it
+	switch e.To {
+	case "terminating", "terminated", "gone":
+		p.end(it)
+	}
+}
+
+func (k *Keeper) foldSync(p *pod, r *trace.Record, it *item) {
+	if r.Edge != trace.EdgeBegin {
+		p.sync = it
+		return
+	}
+	if len(k.holes) == 0 {
+		return
+	}
+	for id, o := range k.open { // a worker is serial: what an earlier pass left open has ended unseen
+		if o == it || o.first.Pod != p.key || !k.doubtful(o) {
+			continue
+		}
+		switch o.first.Event.(type) {
+		case *trace.Sync, *trace.Action:
+			k.close(id)
+		}
+	}
+}
+
+// foldDecision keeps the one that says until when a back-off lasts.
+func (p *pod) foldDecision(e *trace.Decision, it *item) {
+	if e.By != "backoff" && e.By != "restart" {
+		return
+	}
+	for _, in := range e.Inputs {
+		if _, err := time.Parse(time.RFC3339Nano, in.V); in.K == "retry_at" && err == nil {
+			p.retry = it
+		}
+	}
+}
+
+func (p *pod) foldWait(r *trace.Record, e *trace.Wait, it *item) {
+	if waterfall.AboutStatus(e) {
+		p.writes.known = true
+	}
+	if r.Edge != trace.EdgeBegin || e.For != trace.WaitProbe {
+		return
+	}
+	kind, container, _ := strings.Cut(e.On, " probe of ")
+	_, in, _ := strings.Cut(e.Detail, " in ")
+	if _, err := time.ParseDuration(in); err != nil {
+		return
+	}
+	if pr := p.probes[[2]string{kind, container}]; pr != nil {
+		pr.next = it
+	}
+}
+
+func (p *pod) foldProgress(r *trace.Record, it *item) {
+	id := cmp.Or(r.Parent, r.Span)
+	if p.progress[id] == nil && len(p.progress) >= maxPulls {
+		return
+	}
+	p.progress[id] = it
+}
+
+// pulled drops the progress of a pull that ended, and of one of its image whose begin nobody saw.
+func (p *pod) pulled(r *trace.Record, e *trace.ImagePull, it *item, open map[trace.SpanID]*item) {
+	if r.Edge == trace.EdgeBegin {
+		return
+	}
+	if len(p.pulls) < maxPulls || p.pulls[e.Image] != nil {
+		p.pulls[e.Image] = it
+	}
+	delete(p.progress, r.Span)
+	maps.DeleteFunc(p.progress, func(id trace.SpanID, it *item) bool {
+		was, ok := it.first.Event.(*trace.ImageProgress)
+		return ok && was.Image == e.Image && open[id] == nil
+	})
+}

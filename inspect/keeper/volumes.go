@@ -1,0 +1,133 @@
+package keeper
+
+import (
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// How much is kept of a pod's volumes.
+const (
+	maxVolumes     = 128 // per pod
+	maxVolumeCalls = 16  // per volume
+	maxWithin      = 512 // open operations and calls, per pod
+)
+
+// volume is what is kept of one volume: the operation under way or the last one, the last that ended, the last
+// that mounted it and the last that unmounted it, and those that the last calls to its driver are part of.
+type volume struct {
+	ops                       []*operation // oldest first
+	ended, mounted, unmounted *operation
+}
+
+// operation is one on a volume, with what it needs to be understood.
+type operation struct {
+	it       *item
+	progress *item
+	calls    []*item
+}
+
+func (v *volume) collect(c *collector) {
+	for _, o := range v.ops {
+		c.add(o.it, o.progress)
+		c.add(o.calls...)
+	}
+}
+
+func (p *pod) volume(name string) *volume {
+	v := p.volumes[name]
+	if v == nil && len(p.volumes) < maxVolumes {
+		v = &volume{}
+		p.volumes[name] = v
+	}
+	return v
+}
+
+func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *item) {
+	v := p.volume(e.Name)
+	if v == nil {
+		return
+	}
+	op := v.of(it)
+	if r.Edge == trace.EdgeBegin {
+		if len(p.within) >= maxWithin { // their ends were lost
+			clear(p.within)
+		}
+		p.within[r.Span] = v
+		v.trim()
+		return
+	}
+	delete(p.within, r.Span)
+	v.ended = op
+	switch {
+	case e.Err != "" || e.Op == "refresh" || e.Op == "grow":
+	case e.Op == "teardown":
+		v.unmounted = op
+	default:
+		v.mounted = op
+	}
+	v.trim()
+}
+
+// of returns the operation that an item is, a new one if need be.
+func (v *volume) of(it *item) *operation {
+	for _, o := range v.ops {
+		if o.it == it {
+			return o
+		}
+	}
+	op := &operation{it: it}
+	v.ops = append(v.ops, op)
+	return op
+}
+
+// within finds the operation whose span, or a call of which, is a parent that is open.
+func (v *volume) within(parent trace.SpanID) *operation {
+	for _, o := range slices.Backward(v.ops) {
+		if o.it.first.Span == parent || slices.ContainsFunc(o.calls, func(c *item) bool { return c.first.Span == parent }) {
+			return o
+		}
+	}
+	return nil
+}
+
+// trim drops operations that say nothing that later ones do not, and calls of which there are too many.
+func (v *volume) trim() {
+	calls := 0
+	for _, o := range slices.Backward(v.ops) {
+		o.calls = o.calls[max(0, len(o.calls)-max(maxVolumeCalls-calls, 0)):]
+		calls += len(o.calls)
+	}
+	newest := v.ops[len(v.ops)-1]
+	v.ops = slices.DeleteFunc(v.ops, func(o *operation) bool {
+		needed := o == newest || o == v.ended || o == v.mounted || o == v.unmounted || len(o.calls) > 0
+		return !needed && o.it.over()
+	})
+}
+
+func (p *pod) volumeProgress(r *trace.Record, it *item) {
+	if v := p.within[r.Parent]; v != nil {
+		if op := v.within(r.Parent); op != nil {
+			op.progress = it
+		}
+	}
+}
+
+func (p *pod) foldCSI(r *trace.Record, it *item) {
+	v := p.within[r.Parent]
+	if r.Edge == trace.EdgeEnd {
+		delete(p.within, r.Span)
+	}
+	if v == nil {
+		return
+	}
+	op := v.within(r.Parent)
+	if op == nil || slices.Contains(op.calls, it) {
+		return
+	}
+	op.calls = append(op.calls, it)
+	if r.Edge == trace.EdgeBegin {
+		p.within[r.Span] = v
+	}
+	v.trim()
+}

@@ -1,0 +1,39 @@
+package keeper
+
+import (
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// writes is what is kept of the writes about a pod's object: the last, the last that worked, the last of its
+// status that did, the one that deleted it, and the first since the last that worked.
+type writes struct {
+	last, settled, good, deleted, pending *item
+	known                                 bool // something was said of a write, or of a wait for one
+}
+
+func (w *writes) collect(c *collector) { c.add(w.last, w.settled, w.good, w.deleted, w.pending) }
+
+func (p *pod) foldWrite(r *trace.Record, e *trace.StatusPatch, it *item) {
+	w := &p.writes
+	w.known = true
+	if r.Edge != trace.EdgeBegin {
+		w.last = it
+	}
+	if r.Edge == trace.EdgeBegin || e.Err != "" {
+		if w.pending == nil {
+			w.pending = it
+		}
+		return
+	}
+	w.settled, w.pending = it, nil
+	switch e.Op {
+	case "patch":
+		w.good = it
+		if ready := p.start.readyAt; ready != 0 && (waterfall.SaysReady(e) || r.Start() >= ready) {
+			p.start.recording = false
+		}
+	case "delete":
+		w.deleted = it
+	}
+}
