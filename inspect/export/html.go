@@ -1,0 +1,105 @@
+package export
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+//go:embed page.js
+var pageScript string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"clean": clean, "duration": human.Duration,
+}).Parse(pageText))
+
+// page is what the template shows.
+type page struct {
+	Policy        template.HTMLAttr // what the browser may load and run
+	Title, Source string
+	Origin        string
+	Phase         string
+	Figures       []figure
+	Why           string
+	Picture       template.HTML
+	Rules         template.CSS
+	Script        template.JS
+	Path, Tail    []part
+	Waits         []part
+	Findings      []cause.Finding
+	Incomplete    bool
+}
+
+// HTML writes the waterfall as one page that needs nothing else: the picture with details
+// of what the pointer or the keyboard is on, the phases, the waits, and the findings that it is given.
+func HTML(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
+	var b strings.Builder
+	p := newPicture(f)
+	p.inline(&b)
+	style := "\n" + pictureStyle + pageStyle
+	data := page{
+		Policy: template.HTMLAttr(fmt.Sprintf("content=\"default-src 'none'; img-src data:; style-src %s; script-src %s; base-uri 'none'; form-action 'none'\"",
+			hashOf(style), hashOf(pageScript))),
+		Title: clean(f.Pod.String()), Source: clean(f.Source), Origin: f.Origin.UTC().Format("2006-01-02 15:04:05.000 UTC"), Phase: clean(f.Phase),
+		Figures: figures(f), Why: sentence(clean(f.Why())),
+		Picture: template.HTML(b.String()), Rules: template.CSS(style), Script: template.JS(pageScript), //nolint:gosec // it is ours, and what is not in it is escaped
+		Path: longestFirst(parts(f.Path, f.Length())), Findings: found, Incomplete: f.Incomplete,
+	}
+	if len(f.Tail) > 0 {
+		data.Tail = longestFirst(parts(f.Tail, f.Ready-f.Started))
+	}
+	for _, x := range f.Waits {
+		data.Waits = append(data.Waits, part{Label: string(x.For), Kind: waterfall.SegmentWait, Dur: x.Dur, Share: percent(x.Dur, f.Length())})
+	}
+	if err := pageTemplate.Execute(w, data); err != nil {
+		return fmt.Errorf("write HTML of %s: %w", f.Pod, err)
+	}
+	return nil
+}
+
+// inline draws the chart alone: the page has heading and footing of its own, and the style.
+func (p *picture) inline(b *strings.Builder) {
+	p.top = 34
+	height := p.bottom() + 22
+	fmt.Fprintf(b, "<svg viewBox=\"0 0 %d %d\" role=\"group\" aria-label=\"Waterfall\">\n", pictureWidth, height)
+	p.legend(b, 18)
+	p.chart(b)
+	b.WriteString("</svg>")
+}
+
+// hashOf is how a content security policy names a style or a script.
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// longestFirst orders parts by time; what is unexplained stays last.
+func longestFirst(in []part) []part {
+	if n := len(in) - 1; n > 0 {
+		slices.SortStableFunc(in[:n], func(a, b part) int { return int(b.Dur - a.Dur) })
+	}
+	return in
+}
+
+// sentence begins with a capital letter.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,77 @@
+package export
+
+import (
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// nameOf says in a few words what an event is, as traces name their spans: of few different values, so
+// without ids.
+func nameOf(e trace.Event) string {
+	var parts []string
+	switch e := e.(type) {
+	case *trace.Action:
+		parts = []string{e.ID}
+	case *trace.CRICall:
+		parts = []string{e.Method}
+	case *trace.CSICall:
+		parts = []string{e.Method}
+	case *trace.APICall:
+		parts = []string{e.Verb, e.Resource}
+	case *trace.Wait:
+		parts = []string{"wait", string(e.For)}
+	case *trace.ImagePull:
+		parts = []string{"pull", human.Image(e.Image)}
+	case *trace.Volume:
+		parts = []string{e.Op, e.Name}
+	case *trace.CgroupOp:
+		parts = []string{"cgroup", e.Op}
+	case *trace.Sync:
+		parts = []string{"sync", e.Why}
+	case *trace.Loop:
+		parts = []string{"loop", e.Case, e.Op}
+	case *trace.GC:
+		parts = []string{e.What, "gc"}
+	case *trace.PLEGRelist:
+		parts = []string{"relist", e.Cause}
+	case *trace.ProbeAttempt:
+		parts = []string{e.Probe, "probe", e.Container}
+	case *trace.StatusPatch:
+		parts = []string{"status", e.Op}
+	case *trace.NodeStatus:
+		parts = []string{"node status", e.Op}
+	case *trace.ServerRequest:
+		parts = []string{e.Method, e.Server}
+	case *trace.Source:
+		parts = []string{"source", e.Source, e.Op}
+	case *trace.RuntimeSpan:
+		parts = []string{e.Name}
+	default:
+		return pointName(e)
+	}
+	return clean(strings.Join(strings.Fields(strings.Join(parts, " ")), " "))
+}
+
+// pointName is nameOf for what has no duration.
+func pointName(e trace.Event) string {
+	name := e.Kind().String()
+	switch e := e.(type) {
+	case *trace.Milestone:
+		name = e.Name
+	case *trace.PodStatus:
+		name = "status " + e.Phase
+	case *trace.Worker:
+		name = "worker " + e.To
+	case *trace.Decision:
+		name = e.By + " " + e.Verdict
+	case *trace.NodeEvent:
+		name = e.Reason
+	case *trace.PLEGEvent:
+		name = e.Type
+	case *trace.Agent:
+		name = "agent " + e.State
+	}
+	return clean(name)
+}

@@ -1,0 +1,160 @@
+package export
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+)
+
+// The measures of a picture, in pixels.
+const (
+	pictureWidth = 1040
+	margin       = 20
+	headHeight   = 64
+	axisHeight   = 30
+	rowHeight    = 22
+	lineHeight   = 18
+	// advance is the width of a character of the rows: monospaced, 12 px.
+	advance = 7.25
+)
+
+// picture places a waterfall's rows. Its origin is the top left corner.
+type picture struct {
+	f     *waterfall.Waterfall
+	rows  []waterfall.Row
+	slow  int // the row that set the pace, or -1
+	share int // of the start, in percent
+	left  float64
+	scale float64 // pixels in a nanosecond
+	top   int     // of the axis
+	foot  []string
+	sum   []string
+}
+
+func newPicture(f *waterfall.Waterfall) *picture {
+	p := &picture{f: f, rows: f.Rows(), top: headHeight}
+	p.slow, p.share = slowRow(f, p.rows)
+	label := 18
+	for _, r := range p.rows {
+		label = max(label, utf8.RuneCountInString(clean(r.Text()))+2*r.Depth)
+	}
+	p.left = margin + advance*float64(min(label, 44)+2)
+	p.fit()
+	chars := columns(pictureWidth - 2*margin)
+	p.foot = wrap("why: "+clean(f.Why()), chars)
+	if s := f.Sum(); s != "" {
+		p.sum = wrap("sum: "+clean(s), chars)
+	}
+	return p
+}
+
+// fit makes the time line as long as what is said behind the bars allows, but at least half of its room.
+func (p *picture) fit() {
+	room := pictureWidth - margin - p.left
+	span := float64(max(p.f.End, time.Microsecond))
+	p.scale = room / span
+	for i, r := range p.rows {
+		text := float64(utf8.RuneCountInString(p.after(i))+1) * advance
+		if r.Err == "" && r.End > 0 && float64(r.End)*p.scale+text > room {
+			p.scale = max((room-text)/float64(r.End), room/2/span)
+		}
+	}
+}
+
+func (p *picture) height() int {
+	return p.bottom() + lineHeight*(len(p.foot)+len(p.sum)) + 2*margin
+}
+
+// bottom is where the rows end.
+func (p *picture) bottom() int { return p.top + axisHeight + rowHeight*len(p.rows) }
+
+func (p *picture) x(at time.Duration) float64 { return p.left + float64(at)*p.scale }
+
+// heading writes pod, figures and the key to the colours.
+func (p *picture) heading(b *strings.Builder) {
+	words := lines(figures(p.f))
+	if p.f.Phase != "" {
+		words = append([]string{clean(p.f.Phase)}, words...)
+	}
+	text(b, margin, 32, "kl-head", cut(clean(p.f.Pod.String()), 60))
+	text(b, margin, 53, "kl-dim", strings.Join(words, "  ·  "))
+	p.legend(b, 31)
+}
+
+// legend explains the looks of the bars, at the right.
+func (p *picture) legend(b *strings.Builder, y float64) {
+	x := float64(pictureWidth - margin)
+	for _, k := range p.keys() {
+		x -= advance * float64(utf8.RuneCountInString(k.text))
+		text(b, x, y, "kl-dim", k.text)
+		fmt.Fprintf(b, "<g class=\"%s\"><rect class=\"kl-bar\" x=\"%s\" y=\"%s\" width=\"14\" height=\"10\" rx=\"2\"/></g>\n", k.class, px(x-20), px(y-9))
+		x -= 38
+	}
+}
+
+type key struct{ class, text string }
+
+// keys are those that the picture needs, from the right.
+func (p *picture) keys() []key {
+	has := map[string]bool{}
+	for i := range p.rows {
+		for c := range strings.FieldsSeq(p.class(i)) {
+			has[c] = true
+		}
+	}
+	var out []key
+	for _, k := range []key{{"kl-failed", "failed"}, {"kl-wait", "wait"}, {"kl-side", "beside it"}, {"kl-slow", "most of it"}, {"kl-critical", "critical path"}} {
+		if has[k.class] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// class says how a row looks.
+func (p *picture) class(i int) string {
+	r := p.rows[i]
+	class := "kl-side"
+	if r.Critical {
+		class = "kl-critical"
+	}
+	if r.Kind == waterfall.RowWait {
+		class += " kl-wait"
+	}
+	if r.Depth > 0 {
+		class += " kl-nested"
+	}
+	if i == p.slow {
+		class += " kl-slow"
+	}
+	if r.Err != "" {
+		class += " kl-failed"
+	}
+	return class
+}
+
+// footing writes why, and the sum.
+func (p *picture) footing(b *strings.Builder) {
+	y := p.bottom() + margin + 12
+	for _, s := range p.foot {
+		text(b, margin, float64(y), "kl-text", s)
+		y += lineHeight
+	}
+	for _, s := range p.sum {
+		text(b, margin, float64(y), "kl-dim", s)
+		y += lineHeight
+	}
+}
+
+func text(b *strings.Builder, x, y float64, class, s string) {
+	fmt.Fprintf(b, "<text class=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n", class, px(x), px(y), escape(s))
+}
+
+// px writes a length with a tenth of a pixel.
+func px(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") }
+
+// columns is how many characters of the rows go into a width.
+func columns(width float64) int { return int(width / advance) }

@@ -1,0 +1,80 @@
+package tape
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Start is how one pod with one container comes up.
+type Start struct {
+	Pod   trace.Pod
+	At    time.Duration
+	Image string
+	Bytes int64 // of the image, where it is pulled
+	// Queue is the wait before the sandbox.
+	Queue, Sandbox, Volumes, Pull, Create, Run, Probe time.Duration
+}
+
+// Start adds a whole start, as an agent of today tells it.
+func (t *Tape) Start(s Start) {
+	at := s.At
+	t.Point(at, s.Pod, 0, &trace.Milestone{Name: "seen", Source: "file", Spec: &trace.PodSpec{
+		Containers: []trace.ContainerSpec{{Name: "web", Image: s.Image}},
+	}})
+	sync := t.Begin(at, s.Pod, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(at, s.Pod, sync, &trace.Plan{Steps: []trace.PlanStep{
+		{ID: "volumes", Verb: "volumes"},
+		{ID: "sandbox", Verb: "sandbox"},
+		{ID: "image web", Verb: "image"},
+		{ID: "create web", Verb: "create", Needs: []string{"sandbox", "volumes", "image web"}},
+		{ID: "start web", Verb: "start", Needs: []string{"create web"}},
+	}})
+	joined := max(t.volumes(s, sync), t.sandbox(s, sync), t.image(s, sync))
+	created := t.step(s.Pod, sync, joined, joined+s.Create, trace.Action{ID: "create web", Verb: "create", Container: "web"}, "CreateContainer")
+	started := t.step(s.Pod, sync, created, created+s.Run, trace.Action{ID: "start web", Verb: "start", Container: "web"}, "StartContainer")
+	t.Point(started, s.Pod, sync, &trace.Milestone{Name: "started", Since: started - at})
+	t.End(started, sync, nil)
+	t.Point(started, s.Pod, 0, &trace.PodStatus{Phase: "Running", Total: 1})
+	if s.Probe > 0 {
+		t.End(started+s.Probe, t.Begin(started, s.Pod, 0, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of web"}), nil)
+	}
+	t.Point(started+s.Probe, s.Pod, 0, &trace.Milestone{Name: "ready", Since: started + s.Probe - at})
+}
+
+func (t *Tape) volumes(s Start, sync trace.SpanID) time.Duration {
+	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "volumes", Verb: "volumes"})
+	t.End(s.At+s.Volumes, t.Begin(s.At, s.Pod, a, &trace.Volume{Op: "setup", Name: "token", Plugin: "kubernetes.io/projected"}), nil)
+	t.End(s.At+s.Volumes, a, nil)
+	return s.At + s.Volumes
+}
+
+func (t *Tape) sandbox(s Start, sync trace.SpanID) time.Duration {
+	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	if s.Queue > 0 {
+		t.End(s.At+s.Queue, t.Begin(s.At, s.Pod, a, &trace.Wait{For: trace.WaitQueue, On: "runtime", Detail: "4 of 4 slots busy"}), nil)
+	}
+	end := s.At + s.Queue + s.Sandbox
+	t.End(end, t.Begin(s.At+s.Queue, s.Pod, a, &trace.CRICall{Method: "RunPodSandbox"}), &trace.CRICall{Method: "RunPodSandbox", Code: "OK"})
+	t.End(end, a, nil)
+	return end
+}
+
+func (t *Tape) image(s Start, sync trace.SpanID) time.Duration {
+	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "image web", Verb: "image", Target: s.Image, Reason: "IfNotPresent"})
+	if s.Pull > 0 {
+		p := t.Begin(s.At, s.Pod, a, &trace.ImagePull{Image: s.Image})
+		t.End(s.At+s.Pull, t.Begin(s.At, s.Pod, p, &trace.CRICall{Method: "PullImage", Image: s.Image}), &trace.CRICall{Method: "PullImage", Image: s.Image, Code: "OK"})
+		t.End(s.At+s.Pull, p, &trace.ImagePull{Image: s.Image, Bytes: s.Bytes})
+	}
+	t.End(s.At+s.Pull, a, nil)
+	return s.At + s.Pull
+}
+
+// step adds an action that consists of one CRI call, and returns its end.
+func (t *Tape) step(pod trace.Pod, sync trace.SpanID, from, to time.Duration, a trace.Action, method string) time.Duration {
+	act := t.Begin(from, pod, sync, &a)
+	t.End(to, t.Begin(from, pod, act, &trace.CRICall{Method: method}), &trace.CRICall{Method: method, Code: "OK"})
+	t.End(to, act, nil)
+	return to
+}
