@@ -83,44 +83,40 @@ func findBlockedLoop(c *Case) []Finding {
 
 // busyWith says what took most of an iteration: the longest of what it caused; of several, what is most of it from within.
 func (c *Case) busyWith(l *Span[*trace.Loop]) (what string, ev *Evidence) {
-	best := l.Dur() / 4
+	best, ups := l.Dur()/4, c.nodeParents()
 	note := func(rec *trace.Record, from, to time.Time, text string) {
 		d := covered(clip([]stretch{{from, to}}, l.Start, l.Stop))
-		if d < best || !c.causedBy(rec, l.ID()) {
+		if d < best || !within(ups, rec.Span, l.ID()) {
 			return
 		}
 		best, what = d, text+" "+took(d, l.Open)
-		e := evidence(rec, "%s", what)
-		ev = &e
+		ev = new(evidence(rec, "%s", what))
 	}
-	for i, all := 0, nodeSpans[*trace.CgroupOp](c); i < len(all); i++ {
-		note(all[i].Rec(), all[i].Start, all[i].Stop, all[i].Event.Op+" of cgroup "+all[i].Event.Path)
+	for _, s := range nodeSpans[*trace.CgroupOp](c) {
+		note(s.Rec(), s.Start, s.Stop, s.Event.Op+" of cgroup "+s.Event.Path)
 	}
-	for i, all := 0, nodeSpans[*trace.Volume](c); i < len(all); i++ {
-		note(all[i].Rec(), all[i].Start, all[i].Stop, all[i].Event.Op+" of volume "+all[i].Event.Name)
+	for _, s := range nodeSpans[*trace.Volume](c) {
+		note(s.Rec(), s.Start, s.Stop, s.Event.Op+" of volume "+s.Event.Name)
 	}
-	for i, all := 0, nodeSpans[*trace.CRICall](c); i < len(all); i++ {
-		note(all[i].Rec(), all[i].Start, all[i].Stop, "the runtime's "+all[i].Event.Method)
+	for _, s := range nodeSpans[*trace.CRICall](c) {
+		note(s.Rec(), s.Start, s.Stop, "the runtime's "+s.Event.Method)
 	}
-	for i, all := 0, nodeSpans[*trace.APICall](c); i < len(all); i++ {
-		note(all[i].Rec(), all[i].Start, all[i].Stop, "the API server's "+all[i].Event.Verb+" "+all[i].Event.Resource)
+	for _, s := range nodeSpans[*trace.APICall](c) {
+		note(s.Rec(), s.Start, s.Stop, "the API server's "+s.Event.Verb+" "+s.Event.Resource)
 	}
-	for i, all := 0, nodeSpans[*trace.Wait](c); i < len(all); i++ {
-		note(all[i].Rec(), all[i].Start, all[i].Stop, "a wait ("+string(all[i].Event.For)+") for "+all[i].Event.On)
+	for _, s := range nodeSpans[*trace.Wait](c) {
+		note(s.Rec(), s.Start, s.Stop, "a wait ("+string(s.Event.For)+") for "+s.Event.On)
 	}
 	return what, ev
 }
 
-// causedBy reports whether a record of the node is part of a span.
-func (c *Case) causedBy(r *trace.Record, outer trace.SpanID) bool {
-	if r.Parent == outer {
-		return true
-	}
+// nodeParents are the parents of the node's spans.
+func (c *Case) nodeParents() map[trace.SpanID]trace.SpanID {
 	ups := map[trace.SpanID]trace.SpanID{}
 	for i := range c.Node {
-		if n := &c.Node[i]; n.Parent != 0 {
-			ups[n.Span] = n.Parent
+		if r := &c.Node[i]; r.Parent != 0 && r.Parent != r.Span {
+			ups[r.Span] = r.Parent
 		}
 	}
-	return within(ups, r.Parent, outer)
+	return ups
 }

@@ -73,10 +73,10 @@ func findStarvedProbe(c *Case) []Finding {
 		}
 		n++
 		name = probeName(a.Event)
-		gaveUp = gaveUp || a.Event.Probe == "liveness" && a.Event.State == "failure"
-		at = append(at, c.on(a.ID(), a.Start, a.Stop)...)
-		if w := c.waitAfter(a); w != nil {
-			at = append(at, c.on(w.ID(), w.Start, w.Stop)...)
+		if a.Event.Probe == "liveness" {
+			gaveUp = gaveUp || a.Event.State == "failure" // nobody waits for it to be ready
+		} else {
+			at = append(at, c.starved(a)...)
 		}
 		f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s: %s after %s: %s", name, a.Event.Result, human.Duration(a.Dur()), quoted(a.Event.Output)),
 			evidence(u.Rec, "%s", usageText(u.Event)))
@@ -107,6 +107,15 @@ func (c *Case) saturatedDuring(from, to time.Time) *Point[*trace.Usage] {
 		}
 	}
 	return nil
+}
+
+// starved is what an attempt and the wait that follows it took of the critical path.
+func (c *Case) starved(a *Span[*trace.ProbeAttempt]) []stretch {
+	at := c.on(a.ID(), a.Start, a.Stop)
+	if w := c.waitAfter(a); w != nil {
+		at = append(at, c.on(w.ID(), w.Start, w.Stop)...)
+	}
+	return at
 }
 
 // waitAfter is the wait of a probe that follows an attempt.

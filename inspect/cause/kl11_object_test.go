@@ -1,0 +1,70 @@
+package cause_test
+
+import (
+	"testing"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func TestObjectWait(t *testing.T) {
+	config := trace.Volume{Name: "config", Plugin: "kubernetes.io/configmap"}
+	object := trace.Wait{For: trace.WaitObject, On: "configmap shop/app"}
+	run(t, "KL11", []script{
+		{
+			name: "a slow answer", want: "it waited 3.00s for configmap shop/app", cost: 3 * sec,
+			write: func(s *casetest.Script) {
+				s.Wait(0, 3*sec, volumes(s, 0, 3*sec, config), object)
+				s.Span(0, 3*sec, 0, &trace.APICall{Verb: "get", Resource: "configmaps", Namespace: "shop", Name: "app", Code: 200})
+				start(s, 3*sec, "volumes")
+			},
+		},
+		{
+			name: "not readable yet", want: "it waited 1.00s for secret shop/key", cost: 1 * sec,
+			write: func(s *casetest.Script) {
+				s.Wait(0, sec, volumes(s, 0, sec, config), trace.Wait{For: trace.WaitBackoff, On: "secret shop/key", Detail: "the API server does not let this node read it yet"})
+				start(s, sec, "volumes")
+			},
+		},
+		{
+			name: "a volume's object is missing", want: `it waited 20.0s so far to try again after setup of volume "config"`, cost: 19990 * ms, current: true, now: 20 * sec,
+			write: func(s *casetest.Script) {
+				err := `setup of volume "config" (kubernetes.io/configmap) failed: configmap "app" not found`
+				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: "volumes", Err: err})
+				s.Span(0, 10*ms, act, &trace.Volume{Op: "setup", Name: "config", Plugin: config.Plugin, Err: err})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: "volumes: " + err})
+			},
+		},
+		{
+			name: "an environment's object is missing", want: `it waited 20.0s so far to try again after container web: env[X]: configmaps "none" not found`, cost: 19990 * ms, current: true, now: 20 * sec,
+			write: func(s *casetest.Script) {
+				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "CreateContainerConfigError"})
+			},
+		},
+		{
+			name: "not: the client's own throttling (KL12)",
+			write: func(s *casetest.Script) {
+				v := volumes(s, 0, 3*sec, config)
+				s.Wait(0, 3*sec, v, object)
+				s.Wait(0, 2990*ms, 0, trace.Wait{For: trace.WaitTokens, On: "client throttling"})
+				start(s, 3*sec, "volumes")
+			},
+		},
+		{
+			name: "not: a container that crashes",
+			write: func(s *casetest.Script) {
+				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: "no such runtime"})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "CreateContainerError"})
+			},
+		},
+		{
+			name: "not: it was there before it was needed",
+			write: func(s *casetest.Script) {
+				s.Wait(0, 300*ms, volumes(s, 0, 300*ms, config), object)
+				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+				start(s, sec, "sandbox", "volumes")
+			},
+		},
+	})
+}

@@ -1,0 +1,96 @@
+package cause_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// started ends a start of a pod that is not ready yet.
+func started(s *casetest.Script, at time.Duration) {
+	s.Action(at-40*ms, at-20*ms, trace.Action{ID: "create web", Verb: "create"})
+	s.Action(at-20*ms, at, trace.Action{ID: "start web", Verb: "start"}, "create web")
+	s.Milestone(at, "started")
+}
+
+func probing(s *casetest.Script, from, to time.Duration) {
+	s.Wait(from, to, 0, trace.Wait{For: trace.WaitProbe, On: "readiness probe of web"})
+}
+
+func attempt(s *casetest.Script, at time.Duration, result string) {
+	s.Span(at, at+10*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: "readiness", How: "httpGet", Result: result})
+}
+
+func TestProbeTiming(t *testing.T) {
+	run(t, "KL19", []script{
+		{
+			name: "the period", want: "it was ready up to 9.99s later than it may have been, because of the readiness probe of web's periodSeconds", cost: 9990 * ms, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				attempt(s, sec, "failure")
+				probing(s, 1010*ms, 11*sec)
+				attempt(s, 11*sec, "success")
+				s.Milestone(11010*ms, "ready")
+			},
+		},
+		{
+			name: "the delay", want: "it was ready up to 30.0s later than it may have been, because of the readiness probe of web's initialDelaySeconds", cost: 30 * sec, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				probing(s, sec, 31*sec)
+				attempt(s, 31*sec, "success")
+				s.Milestone(31010*ms, "ready")
+			},
+		},
+		{
+			name: "the delay, still", want: "it was ready up to 19.0s so far later", cost: 19 * sec, confidence: cause.Likely, current: true, now: 20 * sec,
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				probing(s, sec, casetest.Open)
+			},
+		},
+		{
+			name: "the threshold", want: "it was ready 9.99s later because of the readiness probe of web's successThreshold", cost: 9990 * ms,
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				attempt(s, sec, "success")
+				probing(s, 1010*ms, 11*sec)
+				attempt(s, 11*sec, "success")
+				s.Milestone(11010*ms, "ready")
+			},
+		},
+		{
+			name: "not: the program needs long, and is asked often",
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				for at := sec; at < 30*sec; at += 400 * ms {
+					attempt(s, at, "failure")
+					probing(s, at+10*ms, at+400*ms)
+				}
+				attempt(s, 30200*ms, "success")
+				s.Milestone(30210*ms, "ready")
+			},
+		},
+		{
+			name: "not: it is asked, and not ready yet", now: 40 * sec,
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				attempt(s, sec, "failure")
+				probing(s, 1010*ms, casetest.Open)
+			},
+		},
+		{
+			name: "not: ready at once",
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				attempt(s, sec, "success")
+				s.Milestone(1010*ms, "ready")
+				probing(s, 1010*ms, 11*sec)
+				attempt(s, 11*sec, "success")
+			},
+		},
+	})
+}

@@ -1,0 +1,86 @@
+package cause_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// usage tells of the second that ends at a time; busy and stalls are in percent of it.
+func usage(s *casetest.Script, at time.Duration, busy int, stalls ...trace.Stall) {
+	u := &trace.Usage{Interval: sec, CPUs: 2, Busy: 2 * sec * time.Duration(busy) / 100, CPU: 20 * ms, Stalls: stalls}
+	s.PointOf(node(), at, 0, u)
+}
+
+func stall(resource string, percent int) trace.Stall {
+	return trace.Stall{Resource: resource, Some: sec * time.Duration(percent) / 100}
+}
+
+func TestStarvedProbe(t *testing.T) {
+	timesOut := func(s *casetest.Script, kind, state string) {
+		started(s, sec)
+		s.Span(sec, 2*sec, 0, &trace.ProbeAttempt{
+			Container: "web", Probe: kind, Result: "failure", State: state, Output: "Get \"http://10.0.0.7/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+		})
+	}
+	ready := func(s *casetest.Script) {
+		probing(s, 2*sec, 11*sec)
+		attempt(s, 11*sec, "success")
+		s.Milestone(11010*ms, "ready")
+	}
+	run(t, "KL20", []script{
+		{
+			name: "busy", want: "the readiness probe of web ran into its timeout once while the node's processors were saturated, which cost 10.0s", cost: 10 * sec, confidence: cause.Likely,
+			write: func(s *casetest.Script) { timesOut(s, "readiness", ""); usage(s, 2*sec, 98); ready(s) },
+		},
+		{
+			name: "stalled", want: "the readiness probe of web ran into its timeout once", cost: 10 * sec, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				timesOut(s, "readiness", "")
+				usage(s, 2*sec, 80, stall("cpu", 60))
+				ready(s)
+			},
+		},
+		{
+			name: "a liveness probe gives up", want: "the liveness probe of web ran into its timeout once", confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				timesOut(s, "liveness", "failure")
+				usage(s, 2*sec, 98)
+				s.Milestone(2*sec, "ready")
+			},
+		},
+		{
+			name:  "not: an idle node",
+			write: func(s *casetest.Script) { timesOut(s, "readiness", ""); usage(s, 2*sec, 30); ready(s) },
+		},
+		{
+			name: "not: busy at another time",
+			write: func(s *casetest.Script) {
+				timesOut(s, "readiness", "")
+				usage(s, 2*sec, 30)
+				usage(s, 5*sec, 99)
+				ready(s)
+			},
+		},
+		{
+			name: "not: the program refuses",
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				attempt(s, sec, "failure")
+				usage(s, 2*sec, 99)
+				ready(s)
+			},
+		},
+		{
+			name: "not: liveness times out once and recovers",
+			write: func(s *casetest.Script) {
+				timesOut(s, "liveness", "success")
+				usage(s, 2*sec, 98)
+				s.Milestone(2*sec, "ready")
+			},
+		},
+	})
+}

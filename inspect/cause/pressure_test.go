@@ -1,0 +1,102 @@
+package cause_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// working is a start whose sandbox takes two seconds, with figures of each.
+func working(figures func(*casetest.Script, time.Duration)) func(*casetest.Script) {
+	return func(s *casetest.Script) {
+		s.Action(0, 1960*ms, trace.Action{ID: "sandbox", Verb: "sandbox"})
+		start(s, 1960*ms, "sandbox")
+		figures(s, sec)
+		figures(s, 2*sec)
+	}
+}
+
+// waiting is one that waits for a probe instead.
+func waiting(figures func(*casetest.Script, time.Duration)) func(*casetest.Script) {
+	return func(s *casetest.Script) {
+		s.Wait(0, 1960*ms, 0, trace.Wait{For: trace.WaitBackoff, On: "the next try"})
+		start(s, 1960*ms)
+		figures(s, sec)
+		figures(s, 2*sec)
+	}
+}
+
+func of(busy int, stalls ...trace.Stall) func(*casetest.Script, time.Duration) {
+	return func(s *casetest.Script, at time.Duration) { usage(s, at, busy, stalls...) }
+}
+
+func TestCPUPressure(t *testing.T) {
+	noPSI := func(busy int, delay time.Duration) func(*casetest.Script, time.Duration) {
+		return func(s *casetest.Script, at time.Duration) {
+			s.PointOf(node(), at, 0, &trace.Usage{Interval: sec, CPUs: 2, Busy: 2 * sec * time.Duration(busy) / 100, RunDelay: delay})
+		}
+	}
+	run(t, "KL23", []script{
+		{
+			name: "stalls", want: "tasks of the node stalled for a processor 70 % of the time in which the pod worked (70 % at worst), about 1.40s of it", cost: 1400 * ms, confidence: cause.Likely,
+			write: working(of(97, stall("cpu", 70))),
+		},
+		{
+			name: "a kernel without PSI", want: "tasks of the node stalled for a processor 30 % of the time", cost: 600 * ms, confidence: cause.Likely,
+			write: working(noPSI(100, 300*ms)),
+		},
+		{name: "not: busy, and nobody waits", write: working(of(100, stall("cpu", 20)))},
+		{name: "not: some waits, and room is left", write: working(of(60, stall("cpu", 70)))},
+		{name: "not: no PSI, busy, and the agent does not wait", write: working(noPSI(100, 20*ms))},
+		{name: "not: the pod only waited", write: waiting(of(97, stall("cpu", 70)))},
+		{
+			name: "not: an interval that tells little of so short a start",
+			write: func(s *casetest.Script) {
+				start(s, 100*ms)
+				s.PointOf(node(), 10*sec, 0, &trace.Usage{Interval: 10 * sec, CPUs: 2, Busy: 20 * sec, Stalls: []trace.Stall{{Resource: "cpu", Some: 9 * sec}}})
+			},
+		},
+	})
+}
+
+func TestMemoryPressure(t *testing.T) {
+	run(t, "KL24", []script{
+		{
+			name: "stalls", want: "tasks of the node stalled for memory 15 % of the time", cost: 300 * ms, confidence: cause.Likely,
+			write: working(of(50, stall("memory", 15))),
+		},
+		{
+			name: "while the pod ends", want: "tasks of the node stalled for memory 40 % of the time", cost: 400 * ms, confidence: cause.Likely, found: true,
+			write: func(s *casetest.Script) {
+				s.Milestone(9*sec, "terminating")
+				usage(s, 10*sec, 50, stall("memory", 40))
+				s.Milestone(10*sec, "gone")
+			},
+		},
+		{name: "not: little", write: working(of(50, stall("memory", 4)))},
+		{name: "not: another resource", write: working(of(50, stall("io", 90)))},
+		{name: "not: the pod only waited", write: waiting(of(50, stall("memory", 60)))},
+	})
+}
+
+func TestIOPressure(t *testing.T) {
+	run(t, "KL25", []script{
+		{
+			name: "stalls", want: "tasks of the node stalled for a disk 45 % of the time", cost: 900 * ms, confidence: cause.Likely,
+			write: working(of(50, stall("io", 45))),
+		},
+		{name: "not: little", write: working(of(50, stall("io", 20)))},
+		{name: "not: no figures of it", write: working(of(50))},
+		{
+			name: "not: before the pod and after",
+			write: func(s *casetest.Script) {
+				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+				start(s, sec, "sandbox")
+				usage(s, 5*sec, 10, stall("io", 99))
+			},
+		},
+	})
+}
