@@ -16,7 +16,8 @@ func backedOff(s *casetest.Script, at, until time.Duration, failures, err string
 		By: "backoff", Subject: "shop/web:1", Verdict: "wait", Reason: "attempt " + failures + " failed; the next may begin in 10s",
 		Inputs: []trace.KV{
 			{K: "failures", V: failures},
-			{K: "retry_at", V: tape.Epoch.Add(at + 10*sec + 500*ms).Format(time.RFC3339Nano)}, {K: "error", V: err},
+			{K: "retry_at", V: tape.Epoch.Add(at + 10*sec + 500*ms).Format(time.RFC3339Nano)},
+			{K: "error", V: err},
 		},
 	})
 	s.Wait(at+500*ms, until, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "ErrImagePull"})

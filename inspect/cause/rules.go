@@ -1,5 +1,11 @@
 package cause
 
-func imageRules() []Rule   { return nil } // KL01 to KL05
-func networkRules() []Rule { return nil } // KL06 to KL08, KL14
-func podRules() []Rule     { return nil } // KL21, KL26 to KL28
+func imageRules() []Rule {
+	return []Rule{otherPull(), slowNetwork(), slowUnpacking(), slowCredentials(), imageBackoff()}
+}
+
+func networkRules() []Rule {
+	return []Rule{slowCNI(), networkNotReady(), nameReserved(), sandboxChurn()}
+}
+
+func podRules() []Rule { return []Rule{initDominates(), slotQueue(), crashBackoff(), stepped()} }

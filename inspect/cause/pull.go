@@ -1,0 +1,104 @@
+package cause
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// pullParts are a pull's two parts, as far as records tell: bytes arriving, and what the runtime did once all had arrived.
+type pullParts struct {
+	pull Span[*trace.ImagePull]
+	// loaded is until when bytes are known to have arrived, from when on all were there; either may be zero.
+	loaded, complete time.Time
+	bytes            int64
+	confidence       Confidence
+	evidence         []Evidence
+}
+
+// pullParts splits the pod's own pulls. Spans of the runtime tell best; else the progress that containerd's content store
+// shows. A pull with neither is left out.
+func (c *Case) pullParts() (out []pullParts) {
+	for _, p := range ownSpans[*trace.ImagePull](c) {
+		if p.Event.Shared {
+			continue
+		}
+		parts := pullParts{pull: p}
+		if parts.bySpans(c) || parts.byProgress(c) {
+			out = append(out, parts)
+		}
+	}
+	return out
+}
+
+// bySpans reads containerd's spans of the layers. That all have arrived is known when the pull has ended.
+func (p *pullParts) bySpans(c *Case) bool {
+	var last Point[*trace.RuntimeSpan]
+	for _, s := range c.runtimeSpans(p.pull.ID()) {
+		if !strings.HasSuffix(s.Event.Name, "fetchLayer") {
+			continue
+		}
+		p.bytes += layerSize(s.Event)
+		if last.Rec == nil || spanEnd(s.Event).After(spanEnd(last.Event)) {
+			last = s
+		}
+	}
+	if last.Rec == nil || p.pull.Open {
+		return false
+	}
+	p.loaded, p.complete, p.confidence = spanEnd(last.Event), spanEnd(last.Event), Certain
+	p.evidence = append(p.evidence, evidence(last.Rec, "%s told that the last layer had arrived %s after the pull began",
+		last.Event.Service, took(p.loaded.Sub(p.pull.Start), false)))
+	return true
+}
+
+// layerSize is the size of a layer that a span is about, in bytes; 0 when it does not say.
+func layerSize(e *trace.RuntimeSpan) int64 {
+	for _, a := range e.Attrs {
+		if a.K == "layer.media.size" {
+			n, _ := strconv.ParseInt(a.V, 10, 64)
+			return max(n, 0)
+		}
+	}
+	return 0
+}
+
+// byProgress reads what the content store had. It is looked at a few times a second: the last layer came between two looks.
+func (p *pullParts) byProgress(c *Case) bool {
+	for _, pr := range ownPoints[*trace.ImageProgress](c) {
+		e := pr.Event
+		if e.Source != "content-store" || e.Total <= 0 || pr.Rec.Parent != p.pull.ID() {
+			continue
+		}
+		p.bytes, p.confidence = e.Total, Likely
+		if e.Done < e.Total {
+			p.loaded, p.complete = pr.Rec.At(), time.Time{}
+			p.evidence = []Evidence{evidence(pr.Rec, "%d of %d bytes had arrived %s after the pull began", e.Done, e.Total, took(pr.Rec.At().Sub(p.pull.Start), false))}
+			if p.pull.Open {
+				p.bytes = e.Done
+			}
+			continue
+		}
+		if p.complete.IsZero() {
+			p.complete = pr.Rec.At()
+			p.evidence = append(p.evidence, evidence(pr.Rec, "all %d bytes had arrived %s after the pull began", e.Total, took(p.complete.Sub(p.pull.Start), false)))
+		}
+	}
+	return !p.loaded.IsZero() || !p.complete.IsZero()
+}
+
+// runtimeSpans are the runtime's own spans below a span.
+func (c *Case) runtimeSpans(under trace.SpanID) (out []Point[*trace.RuntimeSpan]) {
+	ups := c.parents()
+	for _, p := range ownPoints[*trace.RuntimeSpan](c) {
+		if within(ups, p.Rec.Span, under) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func spanStart(e *trace.RuntimeSpan) time.Time { return time.Unix(0, e.Start) }
+func spanEnd(e *trace.RuntimeSpan) time.Time   { return spanStart(e).Add(e.Dur) }

@@ -1,0 +1,84 @@
+package cause
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Stage is where a pod is in its life.
+type Stage string
+
+// The stages.
+const (
+	Starting Stage = "starting" // it has not been ready yet
+	Up       Stage = "up"
+	Down     Stage = "down" // it was ready, and is not
+	Ending   Stage = "ending"
+	Over     Stage = "over" // it is gone, or its containers have done what they were to do
+)
+
+// Stage returns where the pod is.
+func (c *Case) Stage() Stage {
+	st := c.status()
+	switch {
+	case c.milestone("gone") != nil:
+		return Over
+	case c.milestone("terminating") != nil:
+		return Ending
+	case st != nil && (st.Event.Phase == "Succeeded" || st.Event.Phase == "Failed"):
+		return Over
+	case !c.hasBeenUp():
+		return Starting
+	case st != nil && st.Event.Ready < st.Event.Total:
+		return Down
+	}
+	return Up
+}
+
+// hasBeenUp reports whether the pod was ready once, or was found running.
+func (c *Case) hasBeenUp() bool {
+	return c.milestone("ready") != nil || c.Found()
+}
+
+// Found reports whether the pod was found running, so that its start was not seen.
+func (c *Case) Found() bool {
+	for _, name := range []string{"seen", "started"} {
+		if r := c.milestone(name); r != nil {
+			if m, ok := r.Event.(*trace.Milestone); ok && m.Adopted {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stuck reports whether something should still become of the pod, so that what it waits for matters now.
+func (c *Case) stuck() bool {
+	s := c.Stage()
+	return s == Starting || s == Down || s == Ending
+}
+
+// DownSince is when the pod stopped being ready, as its statuses tell; zero when it has not.
+func (c *Case) DownSince() time.Time {
+	var since time.Time
+	for _, p := range ownPoints[*trace.PodStatus](c) {
+		switch {
+		case p.Event.Ready >= p.Event.Total:
+			since = time.Time{}
+		case since.IsZero():
+			since = p.Rec.At()
+		}
+	}
+	return since
+}
+
+// status is the pod's last status; nil when none was told.
+func (c *Case) status() *Point[*trace.PodStatus] {
+	for i := len(c.Records) - 1; i >= 0; i-- {
+		if e, ok := c.Records[i].Event.(*trace.PodStatus); ok {
+			return &Point[*trace.PodStatus]{Event: e, Rec: &c.Records[i]}
+		}
+	}
+	return nil
+}

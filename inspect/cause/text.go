@@ -1,0 +1,59 @@
+package cause
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// maxError bounds what is quoted of an error, in bytes.
+const maxError = 300
+
+// quoted is foreign text on one line, cut short.
+func quoted(s string) string {
+	s = human.Line(s)
+	if len(s) > maxError {
+		s = strings.ToValidUTF8(s[:maxError], "") + "..."
+	}
+	return s
+}
+
+// took says how long something took, or has taken so far.
+func took(d time.Duration, open bool) string {
+	if open {
+		return human.Duration(d) + " so far"
+	}
+	return human.Duration(d)
+}
+
+// waitEvidence is a wait as evidence.
+func waitEvidence(s *Span[*trace.Wait]) Evidence {
+	text := fmt.Sprintf("wait (%s) for %s: %s", s.Event.For, s.Event.On, took(s.Dur(), s.Open))
+	if s.Event.Detail != "" {
+		text += "; " + quoted(s.Event.Detail)
+	}
+	return evidence(s.Rec(), "%s", text)
+}
+
+// callEvidence is a call to the runtime as evidence.
+func callEvidence(s *Span[*trace.CRICall]) Evidence {
+	text := s.Event.Method + ": " + took(s.Dur(), s.Open)
+	if err := s.Err(); err != "" {
+		text = s.Event.Method + " failed after " + human.Duration(s.Dur()) + ": " + quoted(err)
+	}
+	return evidence(s.Rec(), "%s", text)
+}
+
+// times says how often: once, twice, 3 times.
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
