@@ -104,7 +104,7 @@ func open(endpoint string, cfg Config) (*grpc.ClientConn, error) {
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		grpc.WithChainUnaryInterceptor(deadlines(cfg.Timeout), traceUnary(cfg.Bus)),
+		grpc.WithChainUnaryInterceptor(gated, deadlines(cfg.Timeout), traceUnary(cfg.Bus)),
 		grpc.WithChainStreamInterceptor(traceStream(cfg.Bus)),
 	)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -40,9 +41,17 @@ func (p *Puller) pull(ctx context.Context, req *Request, spec *runtimeapi.ImageS
 
 	auths := authsOf(credentials)
 	began := time.Now()
+	// A pull may be for other pods too: it is asked for here, and then held by nobody.
+	if err := cri.Ask(ctx, "PullImage", &runtimeapi.PullImageRequest{Image: spec, SandboxConfig: req.SandboxConfig}); err != nil {
+		p.record(req, credentials, landed{}, err)
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
+		}
+		return Result{}, p.failed(ctx, req, began, err)
+	}
 	key := flightKey{image: spec.Image, runtimeHandler: spec.RuntimeHandler, credentials: fingerprint(auths)}
 	fl, shared := p.flights.board(ctx, key, func(ctx context.Context) (landed, error) {
-		return p.fly(ctx, spec, auths, req.SandboxConfig)
+		return p.fly(cri.Ungated(ctx), spec, auths, req.SandboxConfig)
 	})
 	got, err := p.ride(ctx, key, fl, spec.Image, shared)
 	p.record(req, credentials, got, err)

@@ -2,7 +2,6 @@ package podruntime
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -66,16 +65,6 @@ type Observer interface {
 	Get(uid types.UID) *observe.Pod
 	// Refresh asks the runtime.
 	Refresh(ctx context.Context, uid types.UID) (*observe.Pod, error)
-}
-
-// Gate is asked before each step of a pod that it holds. It is how a person steps.
-type Gate interface {
-	// Holds reports whether the pod's steps go one by one.
-	Holds(pod trace.Pod) bool
-	// Before returns when the step may go on; an error means that it must not, nor any later one.
-	Before(ctx context.Context, pod trace.Pod, plan trace.Plan, step string, title string, request json.Marshaler) error
-	// After is told how the step went.
-	After(pod trace.Pod, step string, err error)
 }
 
 // Config is what a Runtime needs.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/fieldpath"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
@@ -19,7 +20,7 @@ import (
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
 func (r *run) create(ctx context.Context, s *Step) error {
-	req, err := r.createOnce(ctx, s)
+	req, err := r.createOnce(cri.Ungated(ctx), s) // volumes are not this step's
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return err

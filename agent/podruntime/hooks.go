@@ -25,17 +25,20 @@ func (e *hookError) Unwrap() error { return e.err }
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
 func (r *run) postStart(ctx context.Context, s *Step) error {
-	c, id := container(r.pod, s.Container), r.targetOf(s)
 	if r.cfg.Hooks == nil {
 		return nil
 	}
-	output, err := r.cfg.Hooks.Run(ctx, r.pod, c, id, r.podIP(), c.Lifecycle.PostStart)
-	if err == nil {
-		return nil
+	c := container(r.pod, s.Container)
+	output, err := r.cfg.Hooks.Run(ctx, r.pod, c, r.targetOf(s), r.podIP(), c.Lifecycle.PostStart)
+	if err == nil || ctx.Err() != nil {
+		return err // when the pod ends, the container does with it
 	}
-	if ctx.Err() != nil {
-		return err // the pod ends, and the container with it
-	}
+	return r.hookFailed(ctx, s, output, err)
+}
+
+// hookFailed is what is done about a postStart hook that failed.
+func (r *run) hookFailed(ctx context.Context, s *Step, output string, err error) error {
+	c, id := container(r.pod, s.Container), r.targetOf(s)
 	r.mu.Lock()
 	delete(r.started, s.Container)
 	r.mu.Unlock()

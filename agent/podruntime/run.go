@@ -130,12 +130,6 @@ func (r *run) all(ctx context.Context) error {
 	}
 }
 
-// refusal is the gate's word that neither this step nor any later one may be done.
-type refusal struct{ err error }
-
-func (e *refusal) Error() string { return e.err.Error() }
-func (e *refusal) Unwrap() error { return e.err }
-
 // launch starts what is ready. It returns how many steps run and whether any of
 // them is runtime work.
 func (r *run) launch(ctx context.Context, state []progress, index map[string]int, results chan<- ended) (busy int, work bool) {
@@ -199,18 +193,12 @@ func readiness(s *Step, state []progress, index map[string]int, elapsed time.Dur
 	return ready
 }
 
-// do carries out one step: begin, gate, act, end.
+// do carries out one step: begin, act, end.
 func (r *run) do(ctx context.Context, s *Step) error {
 	act := trace.Action{ID: s.ID, Verb: string(s.Verb), Container: s.Container, Target: s.Target, Reason: s.Reason}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), act)
 	ctx = trace.ContextWith(ctx, span)
-	err := r.gate(ctx, s)
-	if err == nil {
-		err = r.act(ctx, s)
-	}
-	if r.gated {
-		r.cfg.Gate.After(r.ref, s.ID, err)
-	}
+	err := r.perform(ctx, s)
 	if act.Target == "" {
 		act.Target = r.targetOf(s)
 	}
@@ -219,22 +207,6 @@ func (r *run) do(ctx context.Context, s *Step) error {
 	}
 	trace.End(r.cfg.Bus, span, act)
 	return err
-}
-
-// gate waits for the person who steps, which is a named wait.
-func (r *run) gate(ctx context.Context, s *Step) error {
-	if !r.gated {
-		return nil
-	}
-	r.lease.drop() // a person thinks: let other pods work
-	title, request := r.preview(ctx, s)
-	wait := trace.Wait{For: trace.WaitGate, On: "the person who steps"}
-	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)
-	defer func() { trace.End(r.cfg.Bus, span, wait) }()
-	if err := r.cfg.Gate.Before(ctx, r.ref, r.plan.Trace(), s.ID, title, request); err != nil {
-		return &refusal{err}
-	}
-	return nil
 }
 
 // act does what the step says.

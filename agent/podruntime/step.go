@@ -74,6 +74,8 @@ type Plan struct {
 	Finished bool
 	// Reset says that all containers are removed, to begin anew once they are.
 	Reset bool
+	// Ending says that the plan is part of the pod's end.
+	Ending bool
 }
 
 // Reason is why a container waits, in the words that users know.

@@ -119,7 +119,9 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	if err != nil {
 		return err
 	}
-	_, err = r.execute(ctx, pod, seen, MakeKill(pod, seen, grace, why), order)
+	plan := MakeKill(pod, seen, grace, why)
+	plan.Ending = true
+	_, err = r.execute(ctx, pod, seen, plan, order)
 	return err
 }
 
@@ -130,7 +132,9 @@ func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uin
 	if err != nil {
 		return err
 	}
-	_, err = r.execute(ctx, pod, seen, MakeClean(seen, remove), order)
+	plan := MakeClean(seen, remove)
+	plan.Ending = true
+	_, err = r.execute(ctx, pod, seen, plan, order)
 	r.learn(pod.UID, func(k *knowledge) { k.prepared = false })
 	return err
 }

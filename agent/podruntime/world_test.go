@@ -14,11 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -41,7 +43,7 @@ type world struct {
 	dead      bool  // the runtime says that the sandbox is not ready
 }
 
-func newWorld(t *testing.T, gate Gate) *world {
+func newWorld(t *testing.T, g Gate) *world {
 	t.Helper()
 	w := &world{t: t, rec: tracetest.New(t), hooks: map[string]func(context.Context) error{}}
 	var err error
@@ -50,7 +52,7 @@ func newWorld(t *testing.T, gate Gate) *world {
 	}
 	w.rt, err = New(Config{
 		Sandboxes: fakeCRI{w}, Containers: fakeCRI{w}, Images: fakeImages{w}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
-		Observer: fakeObserver{w}, Gate: gate, Slots: w.slots, Backoff: NewCrashBackoff(0),
+		Observer: fakeObserver{w}, Gate: g, Slots: w.slots, Backoff: NewCrashBackoff(0),
 		Node:    criconfig.Node{LogRoot: t.TempDir()},
 		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) { return nil, nil },
 		RootDir: t.TempDir(), Bus: w.rec.Bus(),
@@ -169,6 +171,9 @@ type fakeCRI struct{ *world }
 
 func (w fakeCRI) RunPodSandbox(ctx context.Context, r *runtimeapi.RunPodSandboxRequest, _ ...grpc.CallOption) (*runtimeapi.RunPodSandboxResponse, error) {
 	id := fmt.Sprintf("sb%d", r.GetConfig().GetMetadata().GetAttempt())
+	if err := cri.Ask(ctx, "RunPodSandbox", r); err != nil {
+		return nil, err
+	}
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: id}, w.do(ctx, "run sandbox")
 }
 
@@ -197,6 +202,9 @@ func (w fakeCRI) CreateContainer(ctx context.Context, r *runtimeapi.CreateContai
 
 func (w fakeCRI) StartContainer(ctx context.Context, r *runtimeapi.StartContainerRequest, _ ...grpc.CallOption) (*runtimeapi.StartContainerResponse, error) {
 	name, _, _ := strings.Cut(r.GetContainerId(), "-")
+	if err := cri.Ask(ctx, "StartContainer", r); err != nil {
+		return nil, err
+	}
 	return &runtimeapi.StartContainerResponse{}, w.do(ctx, "start "+name)
 }
 
@@ -208,16 +216,27 @@ func (w fakeCRI) RemoveContainer(ctx context.Context, r *runtimeapi.RemoveContai
 	return &runtimeapi.RemoveContainerResponse{}, w.do(ctx, "remove "+r.GetContainerId())
 }
 
-// fakeGate holds every pod; before is asked before each step.
+// fakeGate holds every pod; before is asked before each step, and answer where it is set.
 type fakeGate struct {
 	before func(ctx context.Context, step, title string, request json.Marshaler) error
+	answer func(q *gate.Question) (gate.Answer, error)
 	ended  []string
+	asked  []string
 }
 
 func (*fakeGate) Holds(trace.Pod) bool { return true }
 
-func (g *fakeGate) Before(ctx context.Context, _ trace.Pod, _ trace.Plan, step, title string, request json.Marshaler) error {
-	return g.before(ctx, step, title, request)
+func (g *fakeGate) Ask(ctx context.Context, q *gate.Question) (gate.Answer, error) {
+	g.asked = append(g.asked, strings.TrimSpace(string(q.When)+" "+q.Action+" "+q.Call))
+	if q.When == gate.After {
+		g.ended = append(g.ended, q.Action)
+	}
+	if g.answer != nil {
+		return g.answer(q)
+	}
+	if q.When != gate.Before {
+		return gate.Answer{}, nil
+	}
+	defer q.Held()()
+	return gate.Answer{}, g.before(ctx, q.Action, q.Title, q.Request)
 }
-
-func (g *fakeGate) After(_ trace.Pod, step string, _ error) { g.ended = append(g.ended, step) }

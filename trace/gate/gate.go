@@ -49,6 +49,9 @@ type Question struct {
 	Took time.Duration
 	// Object is the pod as {"pod": ..., "status": ...}, without secrets.
 	Object json.Marshaler
+	// Held is to be called when a person is asked, and what it returns when they have answered: the
+	// runner gives up what other pods wait for, and names the wait.
+	Held func() (end func())
 }
 
 // Do is what is to become of an action or a call.
@@ -67,4 +70,7 @@ type Answer struct {
 	// Code is a gRPC code, Message goes with it.
 	Code    uint32
 	Message string
+	// Delay is waited for first, no longer than until Left is closed: the client went away.
+	Delay time.Duration
+	Left  <-chan struct{}
 }

@@ -1,0 +1,44 @@
+package cri
+
+import (
+	"context"
+	"path"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+)
+
+// Gate is asked before each call made with a context that carries it. What it returns, unless
+// nil, is the call's error, and the call is not made.
+type Gate func(ctx context.Context, method string, req proto.Message) error
+
+type gateKey struct{}
+
+// WithGate returns a context whose calls are asked for.
+func WithGate(ctx context.Context, g Gate) context.Context { return context.WithValue(ctx, gateKey{}, g) }
+
+// Ungated returns a context whose calls are not asked for: of work that others share, which a
+// person who steps one pod may not hold up. Ask before it begins.
+func Ungated(ctx context.Context) context.Context { return WithGate(ctx, nil) }
+
+// Ask asks the gate that ctx carries, if any, for a call that is made elsewhere.
+func Ask(ctx context.Context, method string, req proto.Message) error {
+	if g, ok := ctx.Value(gateKey{}).(Gate); ok && g != nil {
+		return g(ctx, method, req)
+	}
+	return nil
+}
+
+// gated asks for each unary call. It comes first, so that a call's deadline begins once it may be made.
+func gated(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if m, ok := req.(proto.Message); ok && isCRI(method) {
+		if err := Ask(ctx, path.Base(method), m); err != nil {
+			return err
+		}
+	}
+	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+// IsSecret reports whether the name of a variable or an annotation says that its value should
+// not be shown.
+func IsSecret(name string) bool { return secretName(name) }

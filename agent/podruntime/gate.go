@@ -1,0 +1,184 @@
+package podruntime
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/gate"
+)
+
+// Gate is asked before and after each step of a pod that it holds, and before each CRI call
+// of the step. It is how a person steps.
+type Gate interface {
+	// Holds reports whether the pod's steps go one by one.
+	Holds(pod trace.Pod) bool
+	// Ask returns when the pod may go on; an error means that it must not, nor do any later step.
+	Ask(ctx context.Context, q *gate.Question) (gate.Answer, error)
+}
+
+// refusal is the gate's word that neither this step nor any later one may be done.
+type refusal struct{ err error }
+
+func (e *refusal) Error() string { return e.err.Error() }
+func (e *refusal) Unwrap() error { return e.err }
+
+// perform does one step, as often as the gate will have it.
+func (r *run) perform(ctx context.Context, s *Step) error {
+	if !r.gated {
+		return r.act(ctx, s)
+	}
+	for n := 1; ; n++ {
+		again, err := r.try(ctx, s, n)
+		if !again {
+			return err
+		}
+	}
+}
+
+// try asks, does one step and tells how it went. A quit that comes after the step is for the next one.
+func (r *run) try(ctx context.Context, s *Step, n int) (again bool, err error) {
+	q := r.question(ctx, s, n)
+	a, err := r.ask(ctx, &q)
+	if err != nil {
+		return false, &refusal{err}
+	}
+	calls := callGate{run: r, ctx: ctx, step: s, q: q}
+	began := time.Now()
+	if a.Do == gate.Fail {
+		calls.fail = failure(&a)
+	}
+	switch {
+	case s.Verb.calls():
+		err = r.act(cri.WithGate(ctx, calls.ask), s)
+		if err == nil && !calls.failed {
+			err = calls.fail // it found nothing to do
+		}
+	case calls.fail == nil:
+		err = r.act(ctx, s)
+	case s.Verb == VerbPostStart:
+		err = r.hookFailed(ctx, s, "", calls.fail)
+	default:
+		err = calls.fail
+	}
+	if calls.refused != nil {
+		return false, &refusal{calls.refused}
+	}
+	q.When, q.Err, q.Took = gate.After, err, time.Since(began)-calls.held
+	a, asked := r.ask(ctx, &q)
+	return asked == nil && a.Do == gate.Retry, err
+}
+
+// ask asks the gate, and waits for as long as the answer says.
+func (r *run) ask(ctx context.Context, q *gate.Question) (gate.Answer, error) {
+	q.Held = func() func() {
+		r.lease.drop() // a person thinks: let other pods work
+		return r.wait(ctx, "the person who steps")
+	}
+	a, err := r.cfg.Gate.Ask(ctx, q)
+	if err != nil || a.Delay <= 0 {
+		return a, err
+	}
+	r.lease.drop()
+	defer r.wait(ctx, "a delay of "+a.Delay.String())()
+	t := time.NewTimer(a.Delay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-a.Left:
+	case <-ctx.Done():
+		return a, context.Cause(ctx)
+	}
+	return a, nil
+}
+
+// wait names a wait at the gate; the returned function ends it.
+func (r *run) wait(ctx context.Context, on string) (end func()) {
+	w := trace.Wait{For: trace.WaitGate, On: on}
+	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), w)
+	return func() { trace.End(r.cfg.Bus, span, w) }
+}
+
+// question is what is asked before a step.
+func (r *run) question(ctx context.Context, s *Step, n int) gate.Question {
+	q := gate.Question{
+		Pod: r.ref, Plan: r.plan.Trace(), Ending: r.plan.Ending, Action: s.ID, Container: s.Container, Sandbox: r.sandboxID,
+		When: gate.Before, Attempt: n, Object: object{r},
+	}
+	if c := container(r.pod, s.Container); c != nil {
+		q.Image = c.Image
+	}
+	q.Title, q.Request = r.preview(ctx, s)
+	return q
+}
+
+// callGate asks for the CRI calls of one step, or lets the first of them fail.
+type callGate struct {
+	run     *run
+	ctx     context.Context //nolint:containedctx // the step's, which ends before that of a patient call
+	step    *Step
+	q       gate.Question
+	fail    error // what the first call gets
+	failed  bool
+	refused error
+	held    time.Duration
+}
+
+func (c *callGate) ask(_ context.Context, method string, req proto.Message) error {
+	switch {
+	case c.failed:
+		return nil
+	case c.fail != nil:
+		c.failed = true
+		return c.fail
+	case c.refused != nil:
+		return c.refused
+	}
+	began := time.Now()
+	defer func() { c.held += time.Since(began) }()
+	q := c.q
+	q.When, q.Call, q.Title, q.Request = gate.Call, method, "runtime.v1."+method+"Request", cri.Readable(req)
+	q.Sandbox = c.run.sandboxID
+	a, err := c.run.ask(c.ctx, &q)
+	switch {
+	case err != nil:
+		c.refused = err
+		return err
+	case a.Do == gate.Fail:
+		return failure(&a)
+	case c.step.Verb.runtimeWork():
+		return c.run.lease.take(c.ctx)
+	}
+	return nil
+}
+
+// calls reports whether what a step does is one or more CRI calls, which may fail in its
+// place: then what the runner does about a failed call is done.
+func (v Verb) calls() bool {
+	switch v {
+	case VerbImage, VerbSandbox, VerbCreate, VerbStart, VerbResize, VerbKill, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
+		return true
+	case VerbCgroup, VerbDirs, VerbVolumes, VerbPostStart, VerbPreStop, VerbResizePod, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
+	}
+	return false
+}
+
+func failure(a *gate.Answer) error {
+	return status.Error(codes.Code(a.Code), cmp.Or(a.Message, "failed by the person who steps"))
+}
+
+// object is the pod as a person who steps sees it: as its source gave it, and what the
+// runtime has of it.
+type object struct{ *run }
+
+// MarshalJSON implements json.Marshaler.
+func (o object) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"pod": withoutSecrets(o.pod), "status": o.status()})
+}

@@ -1,0 +1,100 @@
+package podruntime
+
+import (
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+)
+
+const redacted = "[redacted]"
+
+// withoutSecrets is a copy of the pod without values whose names sound secret, and without the
+// annotation in which kubectl keeps whole manifests.
+func withoutSecrets(pod *v1.Pod) *v1.Pod {
+	pod = pod.DeepCopy()
+	pod.ManagedFields = nil
+	for k := range pod.Annotations {
+		if cri.IsSecret(k) || strings.HasSuffix(k, "last-applied-configuration") {
+			pod.Annotations[k] = redacted
+		}
+	}
+	hide := func(env []v1.EnvVar) {
+		for i := range env {
+			if env[i].Value != "" && cri.IsSecret(env[i].Name) {
+				env[i].Value = redacted
+			}
+		}
+	}
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			hide(list[i].Env)
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		hide(pod.Spec.EphemeralContainers[i].Env)
+	}
+	return pod
+}
+
+// seenStatus is what the runtime has of a pod, for people.
+type seenStatus struct {
+	PodIPs     []string          `json:"podIPs,omitempty"`
+	Sandboxes  []seenSandbox     `json:"sandboxes,omitempty"`
+	Containers []seenContainer   `json:"containers,omitempty"`
+	Waiting    map[string]Reason `json:"waiting,omitempty"`
+	// API is the status that the pod's source gave, if any.
+	API *v1.PodStatus `json:"api,omitempty"`
+}
+
+type seenSandbox struct {
+	ID      string   `json:"id"`
+	Attempt uint32   `json:"attempt"`
+	Ready   bool     `json:"ready"`
+	IPs     []string `json:"ips,omitempty"`
+}
+
+type seenContainer struct {
+	Name       string    `json:"name"`
+	ID         string    `json:"id"`
+	State      string    `json:"state"`
+	Attempt    uint32    `json:"attempt"`
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	FinishedAt time.Time `json:"finishedAt,omitzero"`
+	ExitCode   int32     `json:"exitCode,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	Message    string    `json:"message,omitempty"`
+}
+
+// status is what is known now, or was when the plan was made.
+func (r *run) status() seenStatus {
+	seen := r.cfg.Observer.Get(r.pod.UID)
+	if seen == nil || r.seen != nil && r.seen.At.After(seen.At) {
+		seen = r.seen
+	}
+	out := seenStatus{PodIPs: r.podIPs, Waiting: r.Reasons(r.pod.UID)}
+	if r.pod.Status.Phase != "" {
+		out.API = &r.pod.Status
+	}
+	if seen == nil {
+		return out
+	}
+	for i := range seen.Sandboxes {
+		s := &seen.Sandboxes[i]
+		out.Sandboxes = append(out.Sandboxes, seenSandbox{ID: s.ID, Attempt: s.Attempt, Ready: s.Ready, IPs: s.IPs})
+	}
+	for i := range seen.Containers {
+		out.Containers = append(out.Containers, seenOf(&seen.Containers[i]))
+	}
+	return out
+}
+
+func seenOf(c *observe.Container) seenContainer {
+	return seenContainer{
+		Name: c.Name, ID: c.ID, State: c.State.String(), Attempt: c.Attempt, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt,
+		ExitCode: c.ExitCode, Reason: c.Reason, Message: c.Message,
+	}
+}
