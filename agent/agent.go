@@ -129,7 +129,13 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		rest = "the simulated runtime ends too, and its pods"
 	}
 	reason := rest
-	group, ctx := errgroup.WithContext(ctx)
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		a.say(trace.Agent{State: "stopping"}) // before the waits of pods end with the workers
+		stop()
+	})()
+	group, ctx := errgroup.WithContext(work)
 	if k.Node.ExitOnContention {
 		group.Go(func() error {
 			contended, err := locks.contended(ctx)

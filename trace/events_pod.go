@@ -97,6 +97,8 @@ type Wait struct {
 	On string `json:"on"`
 	// Detail adds figures, for people.
 	Detail string `json:"detail,omitempty"`
+	// Until is when it ends by itself, in Unix nanoseconds; left out where that is not known.
+	Until int64 `json:"until_ns,omitempty"`
 }
 
 // WaitKind says what sort of thing is waited for.

@@ -89,7 +89,7 @@ func (p *Prober) arm(t *target, due, now time.Time) {
 	if delay := due.Sub(now); delay > 0 && t.value != Success {
 		t.wait = trace.Wait{
 			For: trace.WaitProbe, On: fmt.Sprintf("%s probe of %s", t.kind, t.spec.Name),
-			Detail: fmt.Sprintf("the next attempt is in %v", delay.Round(time.Millisecond)),
+			Detail: fmt.Sprintf("the next attempt is in %v", delay.Round(time.Millisecond)), Until: due.UnixNano(),
 		}
 		t.waiting = trace.Begin(p.cfg.Bus, t.pod.span(), t.wait)
 	}

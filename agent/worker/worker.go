@@ -278,10 +278,10 @@ func (w *worker) arm(at time.Time, wait trace.Wait) {
 		return
 	}
 	w.stopTimer()
-	w.at = at
-	w.retry = openWait{wait: wait}
+	w.at, w.retry = at, openWait{}
 	if wait.For != "" {
-		w.retry.span = trace.Begin(w.m.cfg.Bus, w.span, wait)
+		wait.Until = at.UnixNano()
+		w.retry = openWait{wait: wait, span: trace.Begin(w.m.cfg.Bus, w.span, wait)}
 	}
 	w.timer = time.AfterFunc(max(0, time.Until(at)), func() { w.m.due(w) })
 }
