@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // slowProbing is what a probe's figures must cost to be worth a word; early attempts come closer together than that.
@@ -49,13 +48,13 @@ func (c *Case) idleProbes() (out []probeWait) {
 		passed := after != nil && (after.Event.Result == "success" || after.Event.Result == "warning")
 		switch {
 		case before == nil && (passed || w.Open):
-			p.why = "initialDelaySeconds: its first attempt was not made before"
+			p.why = "its first attempt had to wait for initialDelaySeconds"
 		case !passed:
 			continue
 		case before.Event.Result == "success" || before.Event.Result == "warning":
-			p.why, p.certain = "successThreshold: one success was not enough", true
+			p.why, p.certain = "one success was not enough for successThreshold", true
 		default:
-			p.why = "periodSeconds: after an attempt that failed, the next one was not made before"
+			p.why = "after an attempt that failed, the next had to wait for periodSeconds"
 		}
 		out = append(out, p)
 	}
@@ -101,18 +100,15 @@ func findProbeTiming(c *Case) []Finding {
 	if certain {
 		f.Confidence, upTo = Certain, ""
 	}
-	f.Sentence = fmt.Sprintf("it was ready up to %s later than it may have been, because of the %s's %s (%s)", took(cost, f.Current), long.name, long.why, upTo+human.Duration(covered(long.at)))
-	if certain {
-		f.Sentence = fmt.Sprintf("it was ready %s later because of the %s's %s", took(cost, f.Current), long.name, long.why)
-	}
+	f.Sentence = fmt.Sprintf("the %s decided when it was ready: %s, which took %s%s", long.name, long.why, upTo, took(cost, f.Current))
 	for i := range all {
 		if covered(all[i].at) > 0 {
 			f.Evidence = append(f.Evidence, all[i].evidence)
 		}
 	}
-	attempts := ownSpans[*trace.ProbeAttempt](c)
+	attempts, ready := ownSpans[*trace.ProbeAttempt](c), c.milestone("ready")
 	for i := range attempts {
-		if a := &attempts[i]; probeName(a.Event) == long.name {
+		if a := &attempts[i]; probeName(a.Event) == long.name && (ready == nil || a.Start.Before(ready.At())) {
 			f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s: %s %s", long.name, a.Event.Result, quoted(a.Event.Output)))
 		}
 	}

@@ -27,7 +27,7 @@ func attempt(s *casetest.Script, at time.Duration, result string) {
 func TestProbeTiming(t *testing.T) {
 	run(t, "KL19", []script{
 		{
-			name: "the period", want: "it was ready up to 9.99s later than it may have been, because of the readiness probe of web's periodSeconds", cost: 9990 * ms, confidence: cause.Likely,
+			name: "the period", want: "the readiness probe of web decided when it was ready: after an attempt that failed, the next had to wait for periodSeconds, which took up to 9.99s", cost: 9990 * ms, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				started(s, sec)
 				attempt(s, sec, "failure")
@@ -37,7 +37,7 @@ func TestProbeTiming(t *testing.T) {
 			},
 		},
 		{
-			name: "the delay", want: "it was ready up to 30.0s later than it may have been, because of the readiness probe of web's initialDelaySeconds", cost: 30 * sec, confidence: cause.Likely,
+			name: "the delay", want: "the readiness probe of web decided when it was ready: its first attempt had to wait for initialDelaySeconds, which took up to 30.0s", cost: 30 * sec, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				started(s, sec)
 				probing(s, sec, 31*sec)
@@ -46,14 +46,14 @@ func TestProbeTiming(t *testing.T) {
 			},
 		},
 		{
-			name: "the delay, still", want: "it was ready up to 19.0s so far later", cost: 19 * sec, confidence: cause.Likely, current: true, now: 20 * sec,
+			name: "the delay, still", want: "the readiness probe of web decided when it was ready: its first attempt had to wait for initialDelaySeconds, which took up to 19.0s so far", cost: 19 * sec, confidence: cause.Likely, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
 				started(s, sec)
 				probing(s, sec, casetest.Open)
 			},
 		},
 		{
-			name: "the threshold", want: "it was ready 9.99s later because of the readiness probe of web's successThreshold", cost: 9990 * ms,
+			name: "the threshold", want: "the readiness probe of web decided when it was ready: one success was not enough for successThreshold, which took 9.99s", cost: 9990 * ms,
 			write: func(s *casetest.Script) {
 				started(s, sec)
 				attempt(s, sec, "success")
