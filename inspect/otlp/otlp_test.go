@@ -267,7 +267,7 @@ func TestBadRequests(t *testing.T) {
 		{"no JSON", typeJSON, "", []byte("hello"), http.StatusBadRequest, "decode request"},
 		{"no gzip", typeProto, "gzip", []byte("hello"), http.StatusBadRequest, "unpack body"},
 		{"torn gzip", typeProto, "gzip", pack(bytes.Repeat([]byte("hello"), 1000))[:30], http.StatusBadRequest, "read body"},
-		{"a bomb", typeProto, "gzip", pack(make([]byte, 64<<20)), http.StatusRequestEntityTooLarge, "fewer spans"},
+		{"a bomb", typeProto, "gzip", pack(make([]byte, 16<<20)), http.StatusRequestEntityTooLarge, "fewer spans"},
 		{"too large", typeProto, "", make([]byte, maxBody+1), http.StatusRequestEntityTooLarge, "fewer spans"},
 		{"too large for JSON", typeJSON, "", make([]byte, maxJSON+1), http.StatusRequestEntityTooLarge, "fewer spans"},
 		{"another encoding", typeProto, "zstd", nil, http.StatusUnsupportedMediaType, "use gzip"},
