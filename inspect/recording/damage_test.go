@@ -117,9 +117,16 @@ func TestDamageIsToldOnce(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	_, data, heads := frames(f, 3000)
-	f.Add(data[:heads[1]])
-	f.Add(data[:heads[1]+500])
+	p := path(f)
+	for i := range 3 { // sessions of one frame each
+		write(f, p, Options{}, busy(12, later, uint64(i*12+1)))
+	}
+	data, err := os.ReadFile(p)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add(data[:len(data)-100])
 	f.Add([]byte(`{"seq":1,"time":"2026-03-01T12:00:00.000000001Z","kind":"agent","event":{"state":"ready"}}` + "\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p := path(t)

@@ -48,6 +48,8 @@ type Session struct {
 	Header
 	// First and Last are times of its records; zero when it has none.
 	First, Last time.Time
+	// Records is how many it has, of those that are left.
+	Records uint64
 
 	frame int // its first
 }

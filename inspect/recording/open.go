@@ -141,11 +141,9 @@ func (r *Reader) sum() {
 		f := &r.frames[i]
 		r.info.Records += uint64(f.records)
 		r.info.Lost += f.lost
-		if f.first == 0 {
-			continue
-		}
 		s := &r.sessions[f.session]
-		if f.flags&flagEarlier != 0 {
+		s.Records += uint64(f.records)
+		if f.first == 0 || f.flags&flagEarlier != 0 {
 			continue
 		}
 		if first == 0 {
