@@ -57,7 +57,7 @@ func HTML(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
 			hashOf(style), hashOf(pageScript))),
 		Title: clean(f.Pod.String()), Source: clean(f.Source), Origin: f.Origin.UTC().Format("2006-01-02 15:04:05.000 UTC"), Phase: clean(f.Phase),
 		Figures: figures(f), Why: sentence(clean(f.Why())),
-		Picture: template.HTML(b.String()), Rules: template.CSS(style), Script: template.JS(pageScript), //nolint:gosec // it is ours, and what is not in it is escaped
+		Picture: template.HTML(b.String()), Rules: template.CSS(style), Script: template.JS(pageScript), // what is not ours in it is escaped
 		Path: longestFirst(parts(f.Path, f.Length())), Findings: found, Incomplete: f.Incomplete,
 	}
 	if len(f.Tail) > 0 {

@@ -68,7 +68,7 @@ func (p *perfetto) mark(m mark) {
 		e.string(eventName, nameOf(m.point.event))
 		annotate(&e, m.point.event)
 	case m.typ == typeCounter:
-		e.uint(eventCount, uint64(m.value)) //nolint:gosec // int64 is encoded so
+		e.uint(eventCount, uint64(m.value))
 	}
 	packet.uint(packetTime, uint64(max(m.at, 0)))
 	packet.message(packetEvent, e)
@@ -111,7 +111,7 @@ func note(e *message, name string, value any) {
 	case bool:
 		m.uint(noteBool, map[bool]uint64{true: 1}[v])
 	case int64:
-		m.uint(noteInt, uint64(v)) //nolint:gosec // int64 is encoded so
+		m.uint(noteInt, uint64(v))
 	case float64:
 		m.double(noteDouble, v)
 	case string:

@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -177,6 +176,3 @@ func compareBool(a, b bool) int {
 	}
 	return -1
 }
-
-// dur is how long a span took.
-func (sp *span) dur() time.Duration { return time.Duration(sp.end - sp.start) }
