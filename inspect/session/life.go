@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
@@ -20,14 +21,22 @@ type Life struct {
 	after  *Life
 	// from is when the first record was made, last the newest; until is when the next life began, 0 while none did.
 	from, last, until int64
-	marked            bool // it has had a milestone
-	ready, gone       time.Time
-	incomplete        bool
-	startIncomplete   bool
+	// stopped is when the agent stopped, 0 while it had not: waits that end after that were given up, not over.
+	stopped         int64
+	marked          bool // it has had a milestone
+	ready, gone     time.Time
+	incomplete      bool
+	startIncomplete bool
 }
 
-// Records are the life's records as far as they are kept, in order.
-func (l *Life) Records() []trace.Record { return l.win.records() }
+// Records are the life's records as far as they are kept, in order; those until the agent stopped, if it did.
+func (l *Life) Records() []trace.Record {
+	recs := l.win.records()
+	if l.stopped != 0 {
+		return slices.DeleteFunc(recs, func(r trace.Record) bool { _, span := r.Event.(*trace.RuntimeSpan); return r.Time > l.stopped && !span })
+	}
+	return recs
+}
 
 // From is when its first record was made, Last its newest.
 func (l *Life) From() time.Time { return time.Unix(0, l.from) }
@@ -52,10 +61,12 @@ func (l *Life) fall(recs []trace.Record, now time.Time) (*waterfall.Waterfall, e
 	return w, nil
 }
 
-// at bounds a time by the life's end.
+// at bounds a time by the life's end, or the agent's.
 func (l *Life) at(now time.Time) time.Time {
-	if l.until != 0 && (now.IsZero() || now.UnixNano() > l.until) {
-		return time.Unix(0, l.until)
+	for _, end := range []int64{l.until, l.stopped} {
+		if end != 0 && (now.IsZero() || now.UnixNano() > end) {
+			now = time.Unix(0, end)
+		}
 	}
 	return now
 }

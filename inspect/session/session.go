@@ -53,10 +53,22 @@ func (s *Session) Apply(r *trace.Record) {
 	rec := lean(*r)
 	l := s.lifeOf(&rec)
 	if l == nil {
+		s.agent(&rec)
 		s.node.add(rec)
 		return
 	}
 	l.add(rec)
+}
+
+// agent notes that the agent stops.
+func (s *Session) agent(r *trace.Record) {
+	if a, ok := r.Event.(*trace.Agent); ok && a.State == "stopping" {
+		for _, l := range s.byPod {
+			if l.gone.IsZero() {
+				l.stopped = r.Time
+			}
+		}
+	}
 }
 
 // Lost says that n records are missing here.

@@ -268,3 +268,27 @@ func TestLost(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAgentStops(t *testing.T) {
+	tp := tape.New()
+	live(tp, db, 0)
+	tp.Point(sec, web, 0, &trace.Milestone{Name: "seen"})
+	wait := tp.Begin(sec, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "the next try"})
+	tp.Point(5*sec, trace.Pod{}, 0, &trace.Agent{State: "stopping"})
+	tp.End(5*sec+ms, wait, nil)
+	tp.Point(6*sec, trace.Pod{}, 0, &trace.Agent{State: "stopped"})
+	s := fold(tp, session.Options{})
+	l, err := s.Find("shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Case(l, time.Time{})
+	if n := len(c.Records); n != 2 || !c.Now.Equal(tape.Epoch.Add(5*sec)) {
+		t.Errorf("%d records, now %v: the wait has to go on until the agent stopped", n, c.Now)
+	}
+	live(tp, web, 9*sec)
+	s = fold(tp, session.Options{})
+	if l, _ = s.Find("shop/web"); l.N != 2 || s.Case(l, time.Time{}).Stage() != cause.Up {
+		t.Errorf("life %d after the agent began again", l.N)
+	}
+}
