@@ -1,0 +1,128 @@
+package cause_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+)
+
+var update = flag.Bool("update", false, "write the heads of the pages in docs/causes, and their index, anew from the rules")
+
+const (
+	pages    = "../../docs/causes"
+	longPage = 45
+	wide     = 120
+)
+
+// TestPages sees to it that each rule has a page that begins with what the rule says of itself, and that no page is left over.
+func TestPages(t *testing.T) {
+	var want []string
+	for _, r := range cause.Rules() {
+		want = append(want, r.ID+".md")
+		path := filepath.Join(pages, r.ID+".md")
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		page := string(raw)
+		at := strings.Index(page, "\n**Seen.** ")
+		if at < 0 {
+			t.Errorf("%s has no part Seen", path)
+			continue
+		}
+		if made := head(r) + page[at:]; *update && made != page {
+			write(t, path, made)
+			page = made
+		}
+		if diff := cmp.Diff(head(r), page[:strings.Index(page, "\n**Seen.** ")]); diff != "" {
+			t.Errorf("%s begins with something else than its rule (-update writes it anew):\n%s", path, diff)
+		}
+		checkPage(t, path, page)
+	}
+	entries, err := os.ReadDir(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		if e.Name() != "README.md" {
+			got = append(got, e.Name())
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pages that are wanted and that there are:\n%s", diff)
+	}
+	checkIndex(t)
+}
+
+// checkPage sees to it that a page has all its parts, in order, and is short.
+func checkPage(t *testing.T, path, page string) {
+	t.Helper()
+	last := -1
+	for _, part := range []string{"Seen", "Evidence", "Cost", "Confidence", "Remedy", "Disproof", "Not this", "To produce it"} {
+		at := strings.Index(page, "\n**"+part+".** ")
+		if at <= last {
+			t.Errorf("%s: part %q is missing or out of order", path, part)
+		}
+		last = at
+	}
+	lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
+	if len(lines) > longPage {
+		t.Errorf("%s has %d lines, at most %d are wanted", path, len(lines), longPage)
+	}
+	for n, l := range lines {
+		if len(l) > wide && !strings.HasPrefix(l, "    ") {
+			t.Errorf("%s:%d is longer than %d", path, n+1, wide)
+		}
+	}
+}
+
+func checkIndex(t *testing.T) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Causes\n\nWhat `kubeloupe why` can name. Written from the rules (`go test ./inspect/cause -run TestPages -update`).\n\n| id | cause |\n| --- | --- |\n")
+	for _, r := range cause.Rules() {
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", r.ID, r.ID, r.Name)
+	}
+	path := filepath.Join(pages, "README.md")
+	if *update {
+		write(t, path, b.String())
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.String(), string(raw)); diff != "" {
+		t.Errorf("%s is not as the rules are (-update writes it anew):\n%s", path, diff)
+	}
+}
+
+// head is how a rule's page begins.
+func head(r cause.Rule) string {
+	lines := []string{"# " + r.ID + ": " + r.Name, ""}
+	line := ""
+	for w := range strings.FieldsSeq(r.About) {
+		if line != "" && len(line)+1+len(w) > wide {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+w, " ")
+	}
+	return strings.Join(slices.Concat(lines, []string{line, ""}), "\n")
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // it is a page for all
+		t.Fatal(err)
+	}
+}
