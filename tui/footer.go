@@ -83,7 +83,7 @@ func (a *app) hints(w int) string {
 		out = append(out, "s sort")
 	}
 	if a.cfg.Player != nil {
-		out = append(out, "Space pause", "{ } cause", ": time")
+		out = append(out, "Space pause", "{ } marks", ": time")
 	} else {
 		out = append(out, "Space freeze")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/replay"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
@@ -29,7 +30,7 @@ type status struct {
 	ended   string // why the stream ended; "" while it lives
 	label   string // what is shown, "" is the live agent
 	cut     bool   // the connection is
-	play    *PlayState
+	play    *replay.State
 	follows bool // the page stays with the newest row
 	api     model.API
 }
@@ -124,7 +125,7 @@ func (s status) right(th *style.Theme) []segment {
 		out = append(out, segment{text: "lost " + style.Count(n.Lost), tone: style.Slow})
 	}
 	if s.follows && !s.frozen {
-		out = append(out, segment{text: "follow", tone: style.Dim, drop: 6})
+		out = append(out, segment{text: "follow", tone: style.Dim, drop: 3})
 	}
 	if s.play != nil && !s.frozen {
 		return append(out, replayBar(th, *s.play)...)

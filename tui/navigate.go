@@ -20,6 +20,7 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return cmd
 	}
+	a.say = views.Say{}
 	if taker, ok := a.top().(views.KeyTaker); ok && taker.Takes(msg) {
 		return a.top().Update(msg)
 	}
@@ -132,7 +133,7 @@ func (a *app) askFilter() {
 
 // filterHelp is what can be typed.
 func filterHelp(f query.Fields) string {
-	out := `word -not "some words" /regexp/`
+	out := "word -not /regexp/"
 	if f.Err {
 		out += " err"
 	}
@@ -140,7 +141,7 @@ func filterHelp(f query.Fields) string {
 		out += " >500ms"
 	}
 	if len(f.Names) > 0 {
-		out += "  FIELD= != ~ > <, of: " + strings.Join(f.Names, " ")
+		out += " FIELD=x, of " + strings.Join(f.Names, " ")
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -10,34 +11,25 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/inspect/replay"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
-// Player controls a recording that is the Source.
+// Player controls a recording that is the Source. inspect/replay's does.
 type Player interface {
-	State() PlayState
+	State() replay.State
 	Pause(bool)
-	// Step goes n records on, or back when n is below zero, and pauses.
 	Step(n int)
+	StepLine()
 	SetSpeed(float64)
 	Seek(time.Time)
-	// NextMark and PrevMark go to the next, or last, thing worth a look, as a cause
-	// or a failure, and say what it is; "" when there is none.
-	NextMark() string
-	PrevMark() string
-}
-
-// PlayState is where a replay is.
-type PlayState struct {
-	Playing         bool
-	Speed           float64 // 1 is as it was
-	At, First, Last time.Time
-	AtEnd           bool
+	NextMark() (replay.Mark, bool)
+	PrevMark() (replay.Mark, bool)
 }
 
 // speeds are those that the keys go through.
-var speeds = []float64{.1, .25, .5, 1, 2, 4, 8, 16, 64, 256}
+var speeds = []float64{.1, .25, .5, 1, 2, 4, 8, 16, 64, 256, replay.Max}
 
 // replayKey takes a key of the replay.
 func (a *app) replayKey(msg tea.KeyPressMsg) (taken bool) {
@@ -57,10 +49,14 @@ func (a *app) replayKey(msg tea.KeyPressMsg) (taken bool) {
 		a.setSpeed(1)
 	case key.Matches(msg, k.Slower):
 		a.setSpeed(-1)
+	case key.Matches(msg, k.Line):
+		p.StepLine()
 	case key.Matches(msg, k.NextMark):
-		a.tell(marked(p.NextMark(), "no cause or failure comes after this"))
+		m, ok := p.NextMark()
+		a.marked(m, ok, "no mark comes after this")
 	case key.Matches(msg, k.PrevMark):
-		a.tell(marked(p.PrevMark(), "no cause or failure came before this"))
+		m, ok := p.PrevMark()
+		a.marked(m, ok, "no mark comes before this")
 	case key.Matches(msg, k.Seek):
 		a.askTime()
 	default:
@@ -69,11 +65,12 @@ func (a *app) replayKey(msg tea.KeyPressMsg) (taken bool) {
 	return true
 }
 
-func marked(what, none string) views.Say {
-	if what == "" {
-		return views.Say{Text: none}
+// marked says what was jumped to.
+func (a *app) marked(m replay.Mark, ok bool, none string) {
+	if ok {
+		none = style.Clock(m.Time) + "  " + m.Label
 	}
-	return views.Say{Text: what}
+	a.tell(views.Say{Text: none})
 }
 
 // setSpeed goes on to the next speed, or back.
@@ -87,7 +84,12 @@ func (a *app) setSpeed(by int) {
 	a.tell(views.Say{Text: "speed " + speedText(speeds[i])})
 }
 
-func speedText(s float64) string { return "×" + strconv.FormatFloat(s, 'f', -1, 64) }
+func speedText(s float64) string {
+	if math.IsInf(s, 1) {
+		return "as fast as it goes"
+	}
+	return "×" + strconv.FormatFloat(s, 'f', -1, 64)
+}
 
 // askTime lets the user type where to go.
 func (a *app) askTime() {
@@ -117,7 +119,7 @@ func (a *app) seek(text string) {
 
 // seekTime reads a time of day, a way from here, a part of the whole, or an
 // instant in full; "" is no time.
-func seekTime(text string, s PlayState) (time.Time, error) {
+func seekTime(text string, s replay.State) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "+" || text == "-" {
 		return time.Time{}, nil
@@ -155,7 +157,7 @@ func seekTime(text string, s PlayState) (time.Time, error) {
 }
 
 // clamped is the nearest instant of the recording.
-func clamped(t time.Time, s PlayState) time.Time {
+func clamped(t time.Time, s replay.State) time.Time {
 	switch {
 	case t.Before(s.First):
 		return s.First
@@ -166,23 +168,30 @@ func clamped(t time.Time, s PlayState) time.Time {
 }
 
 // replayBar says in the header where the replay is.
-func replayBar(th *style.Theme, s PlayState) []segment {
+func replayBar(th *style.Theme, s replay.State) []segment {
 	word := segment{text: "REPLAY " + th.Glyphs.Mark, tone: style.Strong}
 	switch {
+	case s.Jumping:
+		word = segment{text: "JUMPING", tone: style.Strong}
 	case s.AtEnd:
 		word = segment{text: "AT ITS END", tone: style.Strong}
 	case !s.Playing:
 		word = segment{text: "PAUSED", tone: style.Selected}
 	}
-	word.text += " " + speedText(s.Speed)
+	if s.Speed != 1 {
+		word.text += " " + speedText(s.Speed)
+	}
 	at := segment{text: s.At.Format("15:04:05"), tone: style.Strong}
 	of := segment{text: "/ " + s.Last.Format("15:04:05"), drop: 3}
-	done := segment{text: th.Bar(float64(s.At.Sub(s.First)), float64(s.Last.Sub(s.First)), 10), tone: style.Dim, drop: 8}
+	done := segment{text: th.Bar(float64(s.At.Sub(s.First)), float64(s.Last.Sub(s.First)), 10), tone: style.Dim, drop: 5}
 	return []segment{word, at, of, done}
 }
 
 // rewound reports whether an error says that records begin anew.
 func rewound(err error) bool {
+	if errors.Is(err, replay.ErrRewound) {
+		return true
+	}
 	r, ok := errors.AsType[interface {
 		error
 		Rewound() bool

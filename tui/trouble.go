@@ -17,6 +17,8 @@ func (a *app) trouble() string {
 	switch {
 	case a.ended != nil && !a.endedWell():
 		return "the stream of events broke: " + a.ended.Error()
+	case a.cfg.Player != nil && a.cfg.Player.State().Err != "":
+		return "the replay cannot go on: " + a.cfg.Player.State().Err
 	case a.ended == nil && a.cfg.Link != nil:
 		return a.cfg.Link()
 	}

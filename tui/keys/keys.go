@@ -23,7 +23,7 @@ type Typing struct{ Done, Drop, Erase, EraseWord, EraseAll key.Binding }
 
 // Replay are the keys that work while a recording is played.
 type Replay struct {
-	Pause, Forward, Backward, Faster, Slower, NextMark, PrevMark, Seek key.Binding
+	Pause, Forward, Backward, Line, Faster, Slower, NextMark, PrevMark, Seek key.Binding
 }
 
 // New returns the key map. views are the digits and letters that name a view.
@@ -56,10 +56,11 @@ func New(views ...string) Map {
 			Pause:    Of("pause the replay, or go on", "space"),
 			Forward:  Of("one event on", "."),
 			Backward: Of("one event back", ","),
+			Line:     Of("on to the next event worth a line", ";"),
 			Faster:   Of("faster", ">"),
 			Slower:   Of("slower", "<"),
-			NextMark: Of("on to the next cause or failure", "}"),
-			PrevMark: Of("back to the one before", "{"),
+			NextMark: Of("on to the next mark: a cause, a failure", "}"),
+			PrevMark: Of("back to the mark before", "{"),
 			Seek:     Of("go to a time", ":"),
 		},
 		Typing: Typing{
@@ -87,7 +88,7 @@ func (m Map) Global() []key.Binding {
 
 // All returns the keys of a replay.
 func (r Replay) All() []key.Binding {
-	return []key.Binding{r.Pause, r.Backward, r.Forward, r.PrevMark, r.NextMark, r.Slower, r.Faster, r.Seek}
+	return []key.Binding{r.Pause, r.Backward, r.Forward, r.Line, r.PrevMark, r.NextMark, r.Slower, r.Faster, r.Seek}
 }
 
 // All returns the keys of a line being typed.

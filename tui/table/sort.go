@@ -5,7 +5,7 @@ import "slices"
 // Sort moves on to the next column that is drawn and can be sorted by, and at
 // last back to the order given. It returns the column's title, "" for that order.
 func (t *Table[R]) Sort() string {
-	widths := layout(t.cfg.Columns, t.w, t.sort)
+	widths := layout(t.cfg.Columns, t.w, t.sort, t.wants)
 	for t.sort++; t.sort < len(t.cfg.Columns); t.sort++ {
 		if t.cfg.Columns[t.sort].Compare != nil && widths[t.sort] > 0 {
 			break

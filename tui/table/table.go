@@ -43,14 +43,22 @@ type Table[R any] struct {
 	cur    int // index into shown
 	top    int // first row drawn
 	sel    string
-	moved  bool // the cursor left the edge that it follows
+	moved  bool  // the cursor left the edge that it follows
+	wants  []int // the widest that each column has been, in a box of this width
 }
 
 // New returns an empty table.
-func New[R any](cfg Config[R]) *Table[R] { return &Table[R]{cfg: cfg, sort: -1} }
+func New[R any](cfg Config[R]) *Table[R] {
+	return &Table[R]{cfg: cfg, sort: -1, wants: make([]int, len(cfg.Columns))}
+}
 
 // SetSize gives the box to draw in, heading included.
-func (t *Table[R]) SetSize(w, h int) { t.w, t.h = max(w, 0), max(h, 0) }
+func (t *Table[R]) SetSize(w, h int) {
+	if w != t.w {
+		clear(t.wants)
+	}
+	t.w, t.h = max(w, 0), max(h, 0)
+}
 
 // SetFilter shows only rows that it accepts; nil shows all.
 func (t *Table[R]) SetFilter(f *query.Filter) {

@@ -12,21 +12,35 @@ func (t *Table[R]) View() string {
 	if t.h <= 0 || t.w <= 0 {
 		return ""
 	}
-	widths := layout(t.cfg.Columns, t.w, t.sort)
+	t.scroll()
+	rows := t.drawn()
+	widths := layout(t.cfg.Columns, t.w, t.sort, t.wants)
 	var b strings.Builder
 	t.heading(&b, widths)
-	if len(t.shown) == 0 {
-		if t.h > 1 {
-			b.WriteString("\n" + t.cfg.Theme.Paint(style.Dim, t.cfg.Theme.Cut(" "+t.empty(), t.w)))
-		}
-		return b.String()
+	if len(t.shown) == 0 && t.h > 1 {
+		b.WriteString("\n" + t.cfg.Theme.Paint(style.Dim, t.cfg.Theme.Cut(" "+t.empty(), t.w)))
 	}
-	t.scroll()
-	for i := t.top; i < min(t.top+t.rows(), len(t.shown)); i++ {
+	for i, cells := range rows {
 		b.WriteByte('\n')
-		t.line(&b, t.shown[i], widths, i == t.cur)
+		t.line(&b, cells, widths, t.top+i == t.cur)
 	}
 	return b.String()
+}
+
+// drawn returns the cells of the rows in sight, and notes how wide they are.
+func (t *Table[R]) drawn() [][]Cell {
+	var out [][]Cell
+	for _, r := range t.shown[t.top:min(t.top+t.rows(), len(t.shown))] {
+		cells := make([]Cell, len(t.cfg.Columns))
+		for i, c := range t.cfg.Columns {
+			cells[i] = c.Cell(r)
+			if c.Flex > 0 {
+				t.wants[i] = max(t.wants[i], style.Width(cells[i].Text))
+			}
+		}
+		out = append(out, cells)
+	}
+	return out
 }
 
 func (t *Table[R]) empty() string {
@@ -36,7 +50,7 @@ func (t *Table[R]) empty() string {
 	if t.cfg.Note == nil || t.cfg.Note() == "" {
 		return t.cfg.Empty
 	}
-	return t.cfg.Empty + "; " + t.cfg.Note()
+	return t.cfg.Empty + "; " + t.cfg.Theme.Clean(t.cfg.Note())
 }
 
 func (t *Table[R]) heading(b *strings.Builder, widths []int) {
@@ -62,14 +76,14 @@ func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 
 // line draws one row. The one under the cursor is drawn in one tone, and marked
 // for those who see no tones.
-func (t *Table[R]) line(b *strings.Builder, r R, widths []int, selected bool) {
+func (t *Table[R]) line(b *strings.Builder, cells []Cell, widths []int, selected bool) {
 	th := t.cfg.Theme
 	var line strings.Builder
 	for i, c := range t.cfg.Columns {
 		if widths[i] == 0 {
 			continue
 		}
-		cell := c.Cell(r)
+		cell := cells[i]
 		text := th.Left(cell.Text, widths[i])
 		if c.Right {
 			text = th.Right(cell.Text, widths[i])

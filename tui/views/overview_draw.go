@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func (d *overviewDraw) head() {
 	th, c := d.Theme, d.counts
 	d.line(th.Rule("pods", d.w))
 	if !d.known {
-		d.none("waiting for the first event")
+		d.none(cmp.Or(d.Scene.Note, "waiting for the first event"))
 		return
 	}
 	parts := []span{{text: fmt.Sprintf(" %d total", c.Total), tone: style.Strong}, {text: fmt.Sprintf("%d ready", c.Ready)}}

@@ -173,6 +173,9 @@ func (p *Pod) View() string {
 
 func (p *Pod) unknown() string {
 	text := " no pod seen yet"
+	if p.Scene.Note != "" {
+		text += "; " + p.Theme.Clean(p.Scene.Note)
+	}
 	if !p.chosen.IsZero() {
 		text = " " + p.Theme.Clean(p.chosen.String()) + " is no longer remembered; [ and ] go to other pods"
 	}
