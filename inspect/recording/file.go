@@ -48,16 +48,15 @@ func reopen(path string) (*file, error) {
 }
 
 func kindOf(m fs.FileMode) string {
-	switch m.Type() {
-	case fs.ModeDir:
+	switch {
+	case m.IsDir():
 		return "a directory"
-	case fs.ModeNamedPipe:
+	case m&fs.ModeNamedPipe != 0:
 		return "a pipe"
-	case fs.ModeSocket:
+	case m&fs.ModeSocket != 0:
 		return "a socket"
-	default:
-		return "a device"
 	}
+	return "a device"
 }
 
 // lock keeps other writers out until the file is closed.

@@ -12,9 +12,9 @@ import (
 )
 
 func TestRotate(t *testing.T) {
-	p, recs := path(t), busy(40000, later, 1)
+	p, recs := path(t), busy(10000, later, 1)
 	told := []trace.Record{{Seq: 1, Time: 1, Event: &trace.Agent{State: "ready", Node: "n1"}}}
-	opt := Options{MaxBytes: 512 << 10, Node: "n1", Backlog: func() []trace.Record { return told }}
+	opt := Options{MaxBytes: 128 << 10, Node: "n1", Backlog: func() []trace.Record { return told }}
 	write(t, p, opt, recs)
 	items, info := read(t, p)
 	if info.Parts != 2 || info.Bytes > opt.MaxBytes || info.Dropped == 0 || info.Sessions != 1 {
@@ -42,7 +42,7 @@ func TestRotate(t *testing.T) {
 
 func TestRotateOtherOlderFile(t *testing.T) {
 	p := path(t)
-	write(t, p, Options{MaxBytes: 256 << 10}, busy(20000, later, 1))
+	write(t, p, Options{MaxBytes: 128 << 10}, busy(10000, later, 1))
 	if err := os.WriteFile(older(p), []byte("something else"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +54,10 @@ func TestRotateOtherOlderFile(t *testing.T) {
 // TestNewSessionRotates: a session that finds its file full begins a new part.
 func TestNewSessionRotates(t *testing.T) {
 	p := path(t)
-	write(t, p, Options{}, busy(20000, later, 1))
+	write(t, p, Options{}, busy(3000, later, 1))
 	write(t, p, Options{MaxBytes: MinMaxBytes}, busy(10, later.Add(time.Hour), 1))
 	items, info := read(t, p)
-	if info.Parts != 2 || info.Sessions != 2 || info.Dropped != 0 || len(items) != 20010 {
+	if info.Parts != 2 || info.Sessions != 2 || info.Dropped != 0 || len(items) != 3010 {
 		t.Errorf("%d %+v", len(items), info)
 	}
 }

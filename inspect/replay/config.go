@@ -9,7 +9,9 @@ import (
 
 const (
 	// MinSpeed and MaxSpeed bound the speed, but for Max.
-	MinSpeed, MaxSpeed = 0.1, 1000.0
+	MinSpeed = 0.1
+	// MaxSpeed is the other bound.
+	MaxSpeed = 1000
 	// Max is the speed at which nothing is waited for.
 	Max = 1e6
 	// MaxGap is how long nothing happens at most, in the recording's time, unless in real time.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,7 +38,7 @@ func runScript(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	var got strings.Builder
+	var got output
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{t: t, path: filepath.Join(dir, "rec"), out: &got}
 		defer s.stop()
@@ -63,11 +64,29 @@ func runScript(t *testing.T, file string) {
 	}
 }
 
+// output is written to by the script and by whoever reads the player.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
 // script plays one recording in a bubble, in which time begins at 2000-01-01.
 type script struct {
 	t      *testing.T
 	path   string
-	out    *strings.Builder
+	out    *output
 	cfg    Config
 	rd     *recording.Reader
 	p      *Player
@@ -185,10 +204,8 @@ func (s *script) session(args []string) {
 			fmt.Sscan(a[1:], &lost)
 			continue
 		}
-		when := at("0s")
-		if a == "earlier" {
-			when = time.Now().Add(-time.Hour)
-		} else {
+		when := time.Now().Add(-time.Hour)
+		if a != "earlier" {
 			when = at(a)
 		}
 		level := "info"

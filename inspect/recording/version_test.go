@@ -1,0 +1,120 @@
+package recording
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// TestVersion1 opens a recording that was made when version 1 was new, and reads what
+// it read then (v1.jsonl). Neither file is ever made again: that is the promise of
+// docs/recording.md.
+func TestVersion1(t *testing.T) {
+	items, info := read(t, filepath.Join("testdata", "v1.klrec"))
+	want, err := os.ReadFile(filepath.Join("testdata", "v1.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, it := range items {
+		if it.Lost > 0 {
+			got = append(got, texts(t, []trace.Record{*lostRecord(it.Lost, it.Rec.Time)})...)
+		}
+		got = append(got, texts(t, []trace.Record{it.Rec})...)
+	}
+	then := strings.Split(strings.TrimSpace(string(want)), "\n")
+	if len(got) != len(then) {
+		t.Fatalf("%d records, then %d", len(got), len(then))
+	}
+	for i := range then {
+		if why := lacks(value(t, got[i]), value(t, then[i]), ""); why != "" {
+			t.Errorf("record %d: %s\nnow:  %s\nthen: %s", i, why, got[i], then[i])
+		}
+	}
+	if info.Version != 1 || info.Node != "vm" || info.Kubeloupe != "v0.4.0" || info.Sessions != 2 || info.Lost != 7 || info.Unknown != 2 || info.Torn || info.Skipped != 0 {
+		t.Errorf("%+v", info)
+	}
+	if !items[0].Earlier || items[0].Session != 0 || items[len(items)-1].Session != 1 {
+		t.Errorf("%+v", items[0])
+	}
+}
+
+func value(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// lacks says what of then is not in now. A later version may write fields that this one did
+// not have; none may go or change.
+func lacks(now, then any, at string) string {
+	was, ok := then.(map[string]any)
+	if !ok {
+		return cmp.Diff(then, now)
+	}
+	is, ok := now.(map[string]any)
+	if !ok {
+		return at + " is no object"
+	}
+	for k, v := range was {
+		if why := lacks(is[k], v, at+"."+k); why != "" {
+			return at + "." + k + ": " + why
+		}
+	}
+	return ""
+}
+
+// TestNewerKinds: records of kinds that are not known yet are counted and passed over.
+func TestNewerKinds(t *testing.T) {
+	p, recs := path(t), busy(20, later, 1)
+	w, err := Create(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(recs[:10], 0); err != nil {
+		t.Fatal(err)
+	}
+	w.packer.text = append(w.packer.text, dream+"\n"...)
+	w.packer.records++
+	if err := w.Write(recs[10:], 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	items, info := read(t, p)
+	same(t, items, recs)
+	if info.Unknown != 1 || info.Records != 21 || lostOf(items) != 0 {
+		t.Errorf("%+v", info)
+	}
+}
+
+// TestNewerFrames: frames of a kind that is not known yet are passed over.
+func TestNewerFrames(t *testing.T) {
+	p, recs := path(t), busy(20, later, 1)
+	write(t, p, Options{}, recs[:10])
+	f, err := os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := []byte("a table of contents")
+	h := head{kind: 'T', stored: uint32(len(text)), raw: uint32(len(text)), sum: castagnoli(text)}
+	if _, err := f.Write(append(h.append(nil), text...)); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	write(t, p, Options{}, recs[10:])
+	items, info := read(t, p)
+	same(t, items, recs)
+	if info.Skipped != 0 || info.Torn || len(info.Damage) != 0 {
+		t.Errorf("%+v", info)
+	}
+}
