@@ -1,0 +1,33 @@
+package control
+
+import (
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// peer is who is at the other end of a connection, as the kernel noted when it was made.
+type peer struct{ uid, pid int }
+
+func peerOf(conn *net.UnixConn) (peer, error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return peer{}, fmt.Errorf("peer credentials: %w", err)
+	}
+	var cred *unix.Xucred
+	var pid int
+	var bad error
+	err = raw.Control(func(fd uintptr) {
+		if cred, bad = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED); bad == nil {
+			pid, bad = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+		}
+	})
+	if err == nil {
+		err = bad
+	}
+	if err != nil {
+		return peer{}, fmt.Errorf("peer credentials: %w", err)
+	}
+	return peer{uid: int(cred.Uid), pid: pid}, nil
+}

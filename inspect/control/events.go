@@ -1,0 +1,121 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// batch is how many records are taken from the bus at once.
+const batch = 256
+
+// events streams records. Between the backlog and what follows none is missing and none comes twice.
+func (c *client) events(ctx context.Context, opt EventsOptions) error {
+	stopping := ctx
+	if opt.Follow { // else who asks may close its writing side, as programs in a pipe do
+		var cancel context.CancelFunc
+		ctx, cancel = c.watch(ctx)
+		defer cancel()
+	}
+	f := &feed{w: c.w, opt: opt}
+	cursor := c.cfg.Bus.Subscribe(trace.FromNow)
+	defer cursor.Close()
+	if opt.Backlog {
+		if err := c.backlog(ctx, f); err != nil {
+			return err
+		}
+	}
+	if !opt.Follow {
+		return c.end(endDone)
+	}
+	buf := make([]trace.Record, 0, batch)
+	for {
+		recs, lost, err := cursor.Next(ctx, buf)
+		if stopping.Err() != nil {
+			return c.end(endStop)
+		}
+		if err != nil {
+			return errGone
+		}
+		if err := f.live(recs, lost); err != nil {
+			return errGone
+		}
+	}
+}
+
+func (c *client) backlog(ctx context.Context, f *feed) error {
+	if c.cfg.Keeper == nil {
+		return errors.New("this agent keeps no backlog: ask for follow alone")
+	}
+	ctx, cancel := context.WithTimeout(ctx, backlogTime)
+	defer cancel()
+	b, err := c.cfg.Keeper.Backlog(ctx, c.cfg.Bus.Seq())
+	if err != nil {
+		return err
+	}
+	for r, lost := range b.All() {
+		if f.put(&r, lost) != nil {
+			return errGone
+		}
+	}
+	f.seq = b.Seq
+	if f.w.send(answer{Live: &b.Seq}) != nil {
+		return errGone
+	}
+	return nil
+}
+
+// feed writes records to a client.
+type feed struct {
+	w    *lineWriter
+	opt  EventsOptions
+	seq  uint64 // the last record that was dealt with; 0 not known
+	lost uint64 // not told yet
+}
+
+// live writes what came from the bus, but for what the backlog had already. Losses are counted by the
+// sequence numbers: some of what the cursor lost may have been in the backlog.
+func (f *feed) live(recs []trace.Record, lost uint64) error {
+	for i := range recs {
+		r := &recs[i]
+		if r.Seq <= f.seq {
+			continue
+		}
+		switch {
+		case f.seq != 0:
+			lost = r.Seq - f.seq - 1
+		case i > 0:
+			lost = 0
+		}
+		f.seq = r.Seq
+		if err := f.put(r, lost); err != nil {
+			return err
+		}
+	}
+	return f.w.bw.Flush()
+}
+
+// put writes a record if it is wanted; that some are lost is told in any case.
+func (f *feed) put(r *trace.Record, lost uint64) error {
+	if f.lost += lost; f.lost > 0 {
+		if err := f.w.put(answer{Lost: f.lost}); err != nil {
+			return err
+		}
+		f.lost = 0
+	}
+	if !f.wants(r) {
+		return nil
+	}
+	ok, err := f.w.record(r)
+	if !ok {
+		f.lost++ // told before the next one
+	}
+	return err
+}
+
+func (f *feed) wants(r *trace.Record) bool {
+	return (f.opt.Pod == "" || r.Pod.String() == f.opt.Pod) &&
+		(len(f.opt.Kinds) == 0 || slices.Contains(f.opt.Kinds, r.Event.Kind().String()))
+}

@@ -1,0 +1,111 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// listener is a socket file that is being listened at.
+type listener struct {
+	*net.UnixListener
+	path string
+	file os.FileInfo
+}
+
+// listen makes the socket, mode 0600, and its directory, mode 0700, where that is missing. What a dead process left
+// is replaced, a socket that somebody listens at is not.
+func listen(path string) (*listener, error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	unlock, err := lock(dir)
+	if err != nil {
+		return nil, fmt.Errorf("control socket: lock %s: %w", dir, err)
+	}
+	defer unlock()
+	if err := clearPath(path); err != nil {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	l.SetUnlinkOnClose(false) // by then it may be another's
+	if err = os.Chmod(path, 0o600); err == nil {
+		var file os.FileInfo
+		if file, err = os.Lstat(path); err == nil {
+			return &listener{l, path, file}, nil
+		}
+	}
+	l.Close() //nolint:errcheck // it served nobody
+	return nil, fmt.Errorf("control socket: %w", err)
+}
+
+// close stops listening and removes the file, if it is still the one that was made.
+func (l *listener) close() error {
+	err := l.Close()
+	if file, bad := os.Lstat(l.path); bad == nil && os.SameFile(file, l.file) {
+		err = errors.Join(err, os.Remove(l.path))
+	}
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("control socket: %w", err)
+	}
+	return nil
+}
+
+// clearPath removes what a dead process left.
+func clearPath(path string) error {
+	file, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("control socket: %w", err)
+	case file.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("control socket: %s is there and is no socket: remove it, or give another path", path)
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		defer conn.Close() //nolint:errcheck // nothing was said
+		return inUse(path, conn)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("control socket: %w", err)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("control socket: left by a dead process: %w", err)
+	}
+	return nil
+}
+
+func inUse(path string, conn net.Conn) error {
+	who := "another process"
+	if u, ok := conn.(*net.UnixConn); ok {
+		if p, err := peerOf(u); err == nil {
+			who = fmt.Sprintf("process %d", p.pid)
+		}
+	}
+	return fmt.Errorf("control socket: %s listens at %s already: stop it, or give another path", who, path)
+}
+
+// lock keeps others that would listen in the same directory out for a moment.
+func lock(dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		f.Close() //nolint:errcheck // opened for reading
+		return nil, err
+	}
+	return func() { f.Close() }, nil //nolint:errcheck // closing unlocks
+}

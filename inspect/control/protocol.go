@@ -1,0 +1,162 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Version is the protocol's. Both ends must speak the same.
+const Version = 1
+
+// Hello is the server's first line.
+type Hello struct {
+	// Control is the protocol's version.
+	Control int `json:"control"`
+	// Version is kubeloupe's.
+	Version string `json:"version"`
+	PID     int    `json:"pid"`
+	Node    string `json:"node,omitempty"`
+	// Simulated says that no real container runs.
+	Simulated bool `json:"simulated,omitempty"`
+}
+
+// EventsOptions say which records are wanted.
+type EventsOptions struct {
+	// Backlog begins with what is needed to know the node, or a pod.
+	Backlog bool `json:"backlog,omitempty"`
+	// Follow goes on with what happens from now on.
+	Follow bool `json:"follow,omitempty"`
+	// Kinds and Pod, as NAMESPACE/NAME, leave out all else; empty leaves out nothing.
+	Kinds []string `json:"kinds,omitempty"`
+	Pod   string   `json:"pod,omitempty"`
+}
+
+// QueryRequest is a question about what records do not tell.
+type QueryRequest struct {
+	What string            `json:"what"`
+	Args map[string]string `json:"args,omitempty"`
+}
+
+// StepRequest says which pod to step.
+type StepRequest struct {
+	// Pod is NAMESPACE/NAME. It need not be there yet.
+	Pod string `json:"pod"`
+	// Deletion steps its end instead of its creation.
+	Deletion bool `json:"deletion,omitempty"`
+}
+
+// request is the client's first line: one of the fields is set.
+type request struct {
+	Events *EventsOptions `json:"events,omitempty"`
+	Query  *QueryRequest  `json:"query,omitempty"`
+	Step   *StepRequest   `json:"step,omitempty"`
+}
+
+// command is a line of a stepping client.
+type command struct {
+	ID   uint64 `json:"id"`
+	Line string `json:"line"`
+}
+
+// reply answers a command.
+type reply struct {
+	ID   uint64 `json:"id"`
+	Text string `json:"text,omitempty"`
+	Err  string `json:"error,omitempty"`
+}
+
+// answer is a line of the server after its hello: one of the fields is set. Records go by a shorter way.
+type answer struct {
+	Record   json.RawMessage `json:"record,omitempty"`
+	Lost     uint64          `json:"lost,omitempty"`
+	Live     *uint64         `json:"live,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	Attached bool            `json:"attached,omitempty"`
+	Stop     *step.Stop      `json:"stop,omitempty"`
+	Reply    *reply          `json:"reply,omitempty"`
+	End      string          `json:"end,omitempty"` // why nothing more comes
+	Err      string          `json:"error,omitempty"`
+}
+
+// Why a stream ends.
+const (
+	endDone = "done"     // all was said
+	endStop = "stopping" // the agent stops
+)
+
+// decodeRequest reads a client's first line.
+func decodeRequest(line []byte) (request, error) {
+	var r request
+	if err := strict(line, &r); err != nil {
+		return request{}, fmt.Errorf("request: %w", err)
+	}
+	set := 0
+	for _, is := range []bool{r.Events != nil, r.Query != nil, r.Step != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return request{}, errors.New("request: want one of the fields events, query and step")
+	}
+	if err := r.check(); err != nil {
+		return request{}, fmt.Errorf("request: %w", err)
+	}
+	return r, nil
+}
+
+func (r *request) check() error {
+	switch {
+	case r.Events != nil:
+		if r.Events.Pod != "" && !isPodName(r.Events.Pod) {
+			return fmt.Errorf("field events.pod: %q is not NAMESPACE/NAME", r.Events.Pod)
+		}
+		if !r.Events.Backlog && !r.Events.Follow {
+			return errors.New("field events: want backlog, follow or both")
+		}
+		all := trace.Kinds()
+		for _, kind := range r.Events.Kinds {
+			if !slices.Contains(all, kind) {
+				return fmt.Errorf("field events.kinds: unknown kind %q: want one of %s", kind, strings.Join(all, ", "))
+			}
+		}
+	case r.Query != nil && r.Query.What == "":
+		return errors.New("field query.what is empty")
+	case r.Step != nil && !isPodName(r.Step.Pod):
+		return fmt.Errorf("field step.pod: %q is not NAMESPACE/NAME", r.Step.Pod)
+	}
+	return nil
+}
+
+func isPodName(s string) bool {
+	namespace, name, ok := strings.Cut(s, "/")
+	return ok && namespace != "" && name != "" && !strings.Contains(name, "/")
+}
+
+func decodeCommand(line []byte) (command, error) {
+	var c command
+	if err := strict(line, &c); err != nil {
+		return command{}, fmt.Errorf("command: %w", err)
+	}
+	return c, nil
+}
+
+// strict reads one object without unknown fields and with nothing behind it.
+func strict(line []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(line[d.InputOffset():])) > 0 {
+		return errors.New("more than one object in a line")
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package control
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDecodeRequest(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"events":{"follow":true}}`:                                     "",
+		`{"events":{"backlog":true,"kinds":["pod.status"],"pod":"a/b"}}`: "",
+		`{"query":{"what":"config"}}`:                                    "",
+		`{"step":{"pod":"a/b","deletion":true}}`:                         "",
+		``:                                                               "EOF",
+		`{}`:                                                             "one of the fields",
+		`[]`:                                                             "cannot unmarshal",
+		`null`:                                                           "one of the fields",
+		`{"events":{"follow":true},"query":{"what":"x"}}`: "one of the fields",
+		`{"events":{}}`: "want backlog, follow or both",
+		`{"events":{"follow":true,"kinds":["nothing"]}}`:                   `unknown kind "nothing": want one of agent,`,
+		`{"events":{"follow":true,"pod":"b"}}`:                             `"b" is not NAMESPACE/NAME`,
+		`{"events":{"folow":true}}`:                                        `unknown field "folow"`,
+		`{"query":{"what":""}}`:                                            "query.what is empty",
+		`{"step":{"pod":"a/b/c"}}`:                                         "step.pod",
+		`{"step":{"pod":"a/b"}} {"step":{"pod":"a/b"}}`:                    "more than one object",
+		strings.Repeat(`{"query":{"args":`, 1000) + strings.Repeat("}", 1): "request:",
+	} {
+		_, err := decodeRequest([]byte(in))
+		if got := text(err); (want == "") != (err == nil) || !strings.Contains(got, want) {
+			t.Errorf("%.80s: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// FuzzDecode holds that what is taken is whole, whatever comes.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{
+		`{"events":{"backlog":true,"follow":true,"kinds":["pod.status"],"pod":"a/b"}}`, `{"query":{"what":"config","args":{"a":"b"}}}`,
+		`{"step":{"pod":"a/b"}}`, `{"id":1,"line":"n"}`, `{"record":{}}`, `{"lost":3}`, `{"error":"x"}`, `{"stop":{"Pod":{}}}`, `{"live":0}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if r, err := decodeRequest(in); err == nil {
+			if again := r.check(); again != nil {
+				t.Errorf("taken, but %v", again)
+			}
+		}
+		decodeCommand(in)             // it must not panic
+		(&line{path: "x"}).decode(in) // likewise
+	})
+}

@@ -1,0 +1,96 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+// client is one connection being served.
+type client struct {
+	*Server
+	conn *net.UnixConn
+	r    *lineReader
+	w    *lineWriter
+	peer peer
+}
+
+// errGone is the end of a client, which cannot be told.
+var errGone = errors.New("the client is gone")
+
+// handle reads the request and does it. The error is for the client.
+func (c *client) handle(ctx context.Context) error {
+	if err := c.conn.SetReadDeadline(time.Now().Add(requestTime)); err != nil {
+		return nil //nolint:nilerr // the connection is over
+	}
+	line, err := c.r.next()
+	switch {
+	case errors.Is(err, errTooLong):
+		return err
+	case err != nil: // it only wanted to know who listens, or is slow
+		return nil
+	}
+	req, err := decodeRequest(line)
+	if err != nil {
+		return err
+	}
+	if err := c.conn.SetReadDeadline(time.Time{}); err != nil {
+		return nil //nolint:nilerr // the connection is over
+	}
+	switch {
+	case req.Events != nil:
+		c.log("debug", "events are read over the control socket", c.peer)
+		err = c.events(ctx, *req.Events)
+	case req.Query != nil:
+		err = c.query(ctx, *req.Query)
+	default:
+		c.log("info", "pod "+req.Step.Pod+" is stepped over the control socket", c.peer)
+		err = c.step(ctx, *req.Step)
+	}
+	if errors.Is(err, errGone) {
+		return nil
+	}
+	return err
+}
+
+// query asks the agent; the answer is one line.
+func (c *client) query(ctx context.Context, q QueryRequest) error {
+	if c.cfg.Node == nil {
+		return errors.New("this agent answers no questions")
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	value, err := c.cfg.Node.Query(ctx, q.What, q.Args)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if c.w.send(answer{Result: text}) != nil {
+		return errGone
+	}
+	return nil
+}
+
+// watch returns a context that is done when the client goes away. From now on nothing but its end is read from it.
+func (c *client) watch(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		io.ReadFull(c.conn, make([]byte, 1)) //nolint:errcheck // whatever it is, it is the end
+	}()
+	return ctx, cancel
+}
+
+// end says that nothing more comes.
+func (c *client) end(why string) error {
+	if c.w.send(answer{End: why}) != nil {
+		return errGone
+	}
+	return nil
+}

@@ -1,0 +1,344 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func TestHello(t *testing.T) {
+	a := start(t, nil)
+	h := a.dial().Hello()
+	if h.Control != control.Version || h.Version != "0.2.0" || h.Node != "lab-1" || !h.Simulated || h.PID == 0 {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestBacklog(t *testing.T) {
+	a := start(t, nil)
+	pod := trace.ForPod(trace.Span{}, trace.Pod{Namespace: "shop", Name: "web", UID: "1"})
+	a.say("one")
+	trace.Point(a.bus, pod, trace.Milestone{Name: "seen", Source: "file"})
+	trace.Point(a.bus, pod, trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+	c := a.dial()
+
+	recs, lost := all(t, must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true})))
+	if len(recs) < 3 || lost != 0 || message(recs[0]) != "one" {
+		t.Errorf("all: %d records, %d lost", len(recs), lost)
+	}
+	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true, Pod: "shop/web", Kinds: []string{"pod.status"}}))
+	recs, _ = all(t, s)
+	want := &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1}
+	if len(recs) != 1 || cmp.Diff(want, recs[0].Event) != "" || recs[0].Pod != pod.Pod || !s.Live() {
+		t.Errorf("of one pod and kind: %+v", recs)
+	}
+}
+
+// TestNothingTwiceNothingMissing attaches while much happens.
+func TestNothingTwiceNothingMissing(t *testing.T) {
+	a := start(t, nil)
+	const n = 2000
+	stop := make(chan struct{})
+	go func() {
+		defer close(stop)
+		for i := range n {
+			a.say("line %d", i)
+			if i%100 == 0 {
+				time.Sleep(time.Millisecond) // lets readers in; nothing is measured
+			}
+		}
+	}()
+	s := must[*control.Stream](t)(a.dial().Events(t.Context(), control.EventsOptions{Backlog: true, Follow: true}))
+	defer s.Close()
+	var seq, lost uint64
+	live := false
+	for {
+		recs, l, err := s.Next(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range recs {
+			if live && recs[i].Seq != seq+1 && (i > 0 || recs[i].Seq != seq+1+l) {
+				t.Fatalf("record %d follows %d, %d told as lost", recs[i].Seq, seq, l)
+			}
+			if recs[i].Seq <= seq {
+				t.Fatalf("record %d comes after %d", recs[i].Seq, seq)
+			}
+			seq = recs[i].Seq
+			if message(recs[i]) == "line 1999" {
+				<-stop
+				return
+			}
+		}
+		lost += l
+		live = live || s.Live()
+	}
+}
+
+// TestStuckClient stops reading, and is told exactly what it lost when it goes on. Nobody else notices.
+func TestStuckClient(t *testing.T) {
+	a := start(t, nil)
+	c := a.dial()
+	stuck := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Follow: true}))
+	defer stuck.Close()
+	reader := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Follow: true}))
+	defer reader.Close()
+	subscribed(t, a, 2)
+	first := a.bus.Seq()
+	filler := strings.Repeat("x", 1000)
+	const rounds, per = 100, 100
+	for range rounds { // 10 MB: more than a socket holds
+		for range per {
+			a.say("%s", filler)
+		}
+		count(t, reader, a.bus.Seq())
+	}
+	a.say("end")
+	got, lost := uint64(0), uint64(0)
+	for {
+		recs, l, err := stuck.Next(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost += l
+		got += uint64(len(recs))
+		if last := recs[len(recs)-1]; message(last) == "end" {
+			got -= recs[len(recs)-1].Seq - a.bus.Seq()
+			break
+		}
+	}
+	// What came before first may be among it: the notes of who attached.
+	if all := a.bus.Seq() - first; lost == 0 || got+lost < all || got+lost > all+2 {
+		t.Errorf("%d records came and %d were lost of %d", got, lost, all)
+	}
+}
+
+// subscribed waits until n clients follow: each of them was noted before.
+func subscribed(t *testing.T, a *agent, n int) {
+	t.Helper()
+	cursor := a.bus.Subscribe(trace.FromOldest)
+	defer cursor.Close()
+	for n > 0 {
+		recs, _, err := cursor.Next(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range recs {
+			if e, ok := r.Event.(*trace.Log); ok && strings.HasPrefix(e.Message, "events are read") {
+				n--
+			}
+		}
+	}
+}
+
+// count reads until a record came.
+func count(t *testing.T, s *control.Stream, seq uint64) {
+	t.Helper()
+	for {
+		recs, lost, err := s.Next(t.Context(), nil)
+		if err != nil || lost > 0 {
+			t.Fatalf("%d lost: %v", lost, err)
+		}
+		if recs[len(recs)-1].Seq >= seq {
+			return
+		}
+	}
+}
+
+// TestCutOff is a client that does not read for longer than the server's patience: its place is free again.
+func TestCutOff(t *testing.T) {
+	a := start(t, func(c *control.Config) { c.Patience, c.MaxConns = 20*time.Millisecond, 1 })
+	conn, _ := a.raw()
+	io.WriteString(conn, `{"events":{"follow":true}}`+"\n")
+	subscribed(t, a, 1)
+	filler := strings.Repeat("x", 10000)
+	for {
+		for range 100 {
+			a.say("%s", filler)
+		}
+		if _, err := control.Dial(t.Context(), a.path); err == nil {
+			return
+		}
+	}
+}
+
+func TestQuery(t *testing.T) {
+	a := start(t, nil)
+	c := a.dial()
+	got, err := c.Query(t.Context(), "images", map[string]string{"pod": "shop/web"})
+	if err != nil || string(got) != `[{"id":"sha256:1","pod":"shop/web"}]` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := c.Query(t.Context(), "weather", nil); err == nil || !strings.HasSuffix(err.Error(), `unknown question "weather"`) {
+		t.Errorf("unknown: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := c.Query(ctx, "slow", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("slow: %v", err)
+	}
+}
+
+func TestStep(t *testing.T) {
+	a := start(t, nil)
+	c := a.dial()
+	if _, err := c.Step(t.Context(), control.StepRequest{Pod: "shop/none"}); err == nil || !strings.Contains(err.Error(), "no pod shop/none") {
+		t.Errorf("no such pod: %v", err)
+	}
+	s := must[*control.Stepper](t)(c.Step(t.Context(), control.StepRequest{Pod: "shop/web", Deletion: true}))
+	mine := a.steps.session()
+	if mine.req != (control.StepRequest{Pod: "shop/web", Deletion: true}) {
+		t.Errorf("asked for %+v", mine.req)
+	}
+	if got, err := s.Do(t.Context(), "p"); got != "did p" || err != nil {
+		t.Errorf("p: %q, %v", got, err)
+	}
+	if _, err := s.Do(t.Context(), "early"); !errors.Is(err, step.ErrNothingWaits) {
+		t.Errorf("early: %v", err)
+	}
+	if _, err := s.Do(t.Context(), "n"); err != nil {
+		t.Error(err)
+	}
+	stop := <-s.Stops()
+	if stop.Next != "sandbox" || stop.Total != 5 || len(stop.Actions) != 1 || stop.Actions[0].State != step.Done || stop.Actions[0].Dur != time.Millisecond {
+		t.Errorf("stop %+v", stop)
+	}
+	s.Close()
+	<-mine.closed
+	if _, err := s.Do(t.Context(), "p"); !errors.Is(err, control.ErrEnded) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestGateOpens however a session ends.
+func TestGateOpens(t *testing.T) {
+	for name, end := range map[string]func(*agent, *control.Stepper){
+		"the client goes while a command is done": func(_ *agent, s *control.Stepper) {
+			go s.Do(context.Background(), "hang")
+			s.Do(context.Background(), "p") // it waits for the other, in vain
+		},
+		"the agent stops": func(a *agent, s *control.Stepper) {
+			a.cancel()
+			<-s.Done()
+			if err := s.Err(); !errors.Is(err, control.ErrEnded) {
+				a.t.Errorf("ended with %v", err)
+			}
+		},
+		"all is done": func(a *agent, s *control.Stepper) {
+			s.Do(context.Background(), "end") // the end may be sooner
+			<-s.Done()
+			if err := s.Err(); err != nil {
+				a.t.Errorf("ended with %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := start(t, nil)
+			s := must[*control.Stepper](t)(a.dial().Step(t.Context(), control.StepRequest{Pod: "shop/web"}))
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				end(a, s)
+			}()
+			if strings.HasPrefix(name, "the client") {
+				s.Close()
+			}
+			<-ended
+			<-a.steps.session().closed
+		})
+	}
+}
+
+func TestServerStops(t *testing.T) {
+	a := start(t, nil)
+	c := a.dial()
+	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true, Follow: true}))
+	a.raw() // says nothing
+	a.cancel()
+	for {
+		_, _, err := s.Next(t.Context(), nil)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, control.ErrEnded) || !strings.Contains(err.Error(), "it stops") {
+			t.Errorf("the stream ends with %v", err)
+		}
+		break
+	}
+	if err := <-a.done; err != nil {
+		t.Error(err)
+	}
+	if _, err := control.Dial(t.Context(), a.path); !errors.Is(err, control.ErrNoAgent) {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestNextCanBeCancelled(t *testing.T) {
+	a := start(t, nil)
+	s := must[*control.Stream](t)(a.dial().Events(t.Context(), control.EventsOptions{Follow: true, Kinds: []string{"gc"}}))
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, _, err := s.Next(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("cancelled: %v", err)
+	}
+	subscribed(t, a, 1)
+	trace.Point(a.bus, trace.Span{}, trace.GC{What: "image"})
+	if recs, _, err := s.Next(t.Context(), nil); err != nil || len(recs) != 1 {
+		t.Errorf("afterwards: %v, %v", recs, err)
+	}
+}
+
+func TestHostileInput(t *testing.T) {
+	a := start(t, nil)
+	for in, want := range map[string]string{
+		strings.Repeat("x", 1<<20): "line is too long",
+		"{}\n":                     "want one of the fields",
+		"\x00\xff\n":               "invalid character",
+		`{"step":{"pod":"a/b"}}` + "\n" + "nonsense\n":               "command: invalid character",
+		`{"step":{"pod":"a/b"}}` + "\n" + strings.Repeat(" ", 1<<20): "line is too long",
+	} {
+		conn, br := a.raw()
+		go io.WriteString(conn, in)
+		got, _ := io.ReadAll(br) // a reset is an end, too
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%.40q: %s, want %s", in, got, want)
+		}
+	}
+	a.dial()
+}
+
+func TestTooManyClients(t *testing.T) {
+	a := start(t, func(c *control.Config) { c.MaxConns = 2 })
+	a.raw()
+	a.raw()
+	if _, err := control.Dial(t.Context(), a.path); err == nil || !strings.Contains(err.Error(), "too many clients: 2 are served") {
+		t.Errorf("the third: %v", err)
+	}
+}
+
+func TestNotThere(t *testing.T) {
+	a := start(t, func(c *control.Config) { c.Keeper, c.Node, c.Steppers = nil, nil, nil })
+	c := a.dial()
+	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true}))
+	_, _, err := s.Next(t.Context(), nil)
+	_, err2 := c.Query(t.Context(), "config", nil)
+	_, err3 := c.Step(t.Context(), control.StepRequest{Pod: "a/b"})
+	for _, err := range []error{err, err2, err3} {
+		if err == nil || !strings.Contains(err.Error(), "this agent ") {
+			t.Error(err)
+		}
+	}
+	if _, err := c.Events(t.Context(), control.EventsOptions{}); err == nil {
+		t.Error("a wrong request was sent")
+	}
+}

@@ -1,0 +1,144 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/kubeloupe/kubeloupe/inspect/step"
+)
+
+// Stepper is a pod of an agent being stepped. Safe for concurrent use.
+type Stepper struct {
+	line  *line
+	stops chan step.Stop
+	done  chan struct{}
+
+	mu      sync.Mutex
+	next    uint64
+	waiting map[uint64]chan reply
+	err     error // why it ended; set before done is closed
+}
+
+// Step begins to step a pod. Close lets it go.
+func (c *Client) Step(ctx context.Context, req StepRequest) (*Stepper, error) {
+	l, err := c.request(ctx, request{Step: &req})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.answer(ctx); err != nil {
+		l.conn.Close() //nolint:errcheck // it was refused
+		return nil, err
+	}
+	s := &Stepper{line: l, stops: make(chan step.Stop, 1), done: make(chan struct{}), waiting: map[uint64]chan reply{}}
+	go s.read()
+	return s, nil
+}
+
+// Stops is where the pod says that an action waits. It holds the newest stop only and is never closed.
+func (s *Stepper) Stops() <-chan step.Stop { return s.stops }
+
+// Done is closed when the session has ended: by Close, by the agent, or because all is done. Err says how.
+func (s *Stepper) Done() <-chan struct{} { return s.done }
+
+// Err returns why the session ended; nil before that, and when all was done.
+func (s *Stepper) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close ends the session: the pod goes on by itself.
+func (s *Stepper) Close() {
+	s.line.conn.Close() //nolint:errcheck // it is over either way
+	<-s.done
+}
+
+// Do carries out one command line and returns what it says.
+func (s *Stepper) Do(ctx context.Context, text string) (string, error) {
+	answered := make(chan reply, 1)
+	s.mu.Lock()
+	s.next++
+	id := s.next
+	s.waiting[id] = answered
+	err := s.line.w.send(command{ID: id, Line: text})
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.waiting, id)
+		s.mu.Unlock()
+	}()
+	if err != nil {
+		return "", fmt.Errorf("agent at %s: %w: %w", s.line.path, ErrEnded, err)
+	}
+	select {
+	case r := <-answered:
+		return r.Text, remote(r.Err)
+	case <-s.done:
+		return s.last(answered)
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// last is the answer to a command at the end of the session: it may have come just before.
+func (s *Stepper) last(answered <-chan reply) (string, error) {
+	select {
+	case r := <-answered:
+		return r.Text, remote(r.Err)
+	default:
+	}
+	if err := s.Err(); err != nil {
+		return "", err
+	}
+	return "", fmt.Errorf("agent at %s: %w", s.line.path, ErrEnded)
+}
+
+// remote makes an error of what the session answered; those that callers know stay what they are.
+func remote(text string) error {
+	if text == "" {
+		return nil
+	}
+	for _, known := range []error{step.ErrNothingWaits, step.ErrQuit} {
+		if text == known.Error() {
+			return known
+		}
+	}
+	return errors.New(text)
+}
+
+// read takes what the agent says until the connection ends.
+func (s *Stepper) read() {
+	defer close(s.done)
+	defer s.line.conn.Close() //nolint:errcheck // all was read
+	for {
+		a, err := s.line.answer(context.Background())
+		if err != nil || a.End != "" {
+			s.mu.Lock()
+			s.err = err
+			s.mu.Unlock()
+			return
+		}
+		switch {
+		case a.Stop != nil:
+			s.stop(*a.Stop)
+		case a.Reply != nil:
+			s.mu.Lock()
+			if c := s.waiting[a.Reply.ID]; c != nil {
+				c <- *a.Reply
+				delete(s.waiting, a.Reply.ID)
+			}
+			s.mu.Unlock()
+		}
+	}
+}
+
+// stop puts the newest in the place of one that nobody took.
+func (s *Stepper) stop(stop step.Stop) {
+	select {
+	case <-s.stops:
+	default:
+	}
+	s.stops <- stop
+}

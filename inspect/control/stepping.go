@@ -1,0 +1,103 @@
+package control
+
+import (
+	"context"
+	"errors"
+)
+
+// step lets the client step a pod until it goes away. Then the gate opens.
+func (c *client) step(ctx context.Context, req StepRequest) error {
+	if c.cfg.Steppers == nil {
+		return errors.New("this agent steps no pods")
+	}
+	stopping := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	session, err := c.cfg.Steppers.Attach(ctx, req)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if c.w.send(answer{Attached: true}) != nil {
+		return errGone
+	}
+	t := talk{commands: make(chan command, waiting), replies: make(chan reply), bad: make(chan error, 1)}
+	go func() {
+		defer cancel()
+		t.bad <- c.read(ctx, &t)
+	}()
+	go t.do(ctx, session)
+	for {
+		var a answer
+		select {
+		case stop, ok := <-session.Stops():
+			if !ok {
+				return c.end(endDone)
+			}
+			a.Stop = &stop
+		case r := <-t.replies:
+			a.Reply = &r
+		case err := <-t.bad:
+			return err
+		case <-stopping.Done():
+			return c.end(endStop)
+		}
+		if c.w.send(a) != nil {
+			return errGone
+		}
+	}
+}
+
+// waiting is how many commands of a client may wait for the one that is being done.
+const waiting = 16
+
+// talk is what goes on in a session.
+type talk struct {
+	commands chan command
+	replies  chan reply
+	bad      chan error // how reading ended
+}
+
+// read takes the client's lines. It never waits for a command to be done but when too many do already, so that
+// the end of the client is noticed at once.
+func (c *client) read(ctx context.Context, t *talk) error {
+	for {
+		line, err := c.r.next()
+		if errors.Is(err, errTooLong) {
+			return err
+		}
+		if err != nil {
+			return errGone
+		}
+		cmd, err := decodeCommand(line)
+		if err != nil {
+			return err
+		}
+		select {
+		case t.commands <- cmd:
+		case <-ctx.Done():
+			return errGone
+		}
+	}
+}
+
+// do carries out commands one by one.
+func (t *talk) do(ctx context.Context, session Session) {
+	for {
+		select {
+		case cmd := <-t.commands:
+			r := reply{ID: cmd.ID}
+			var err error
+			if r.Text, err = session.Do(ctx, cmd.Line); err != nil {
+				r.Err = err.Error()
+			}
+			select {
+			case t.replies <- r:
+			case <-ctx.Done():
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
