@@ -1,0 +1,116 @@
+package compare
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Comparison is the difference between two starts. Durations are in nanoseconds.
+type Comparison struct {
+	A Side `json:"a"`
+	B Side `json:"b"`
+	// Totals are seen to started, started to ready, the runtime's floor.
+	Totals []Line `json:"totals"`
+	// Path is the critical path by what covers it, waits by kind, unexplained last. It adds up to seen to started.
+	Path []Line `json:"path"`
+	// Phases are the actions and probes themselves, on the critical path or beside it.
+	Phases []Line `json:"phases"`
+	// Sentence says what changed most.
+	Sentence string `json:"sentence"`
+}
+
+// Side is one of the two starts.
+type Side struct {
+	Pod     trace.Pod `json:"pod"`
+	Origin  time.Time `json:"origin"`
+	Started bool      `json:"started"`
+	// Incomplete says that records of this start are missing.
+	Incomplete bool `json:"incomplete,omitempty"`
+}
+
+// Line is one phase on both sides. A and B are nil where there is no such phase, and so is Delta where one of
+// them is, but on the path, where what is missing took no time of it. Percent is Delta's share of A, nil also where
+// there is no A.
+type Line struct {
+	Label   string         `json:"label"`
+	A       *time.Duration `json:"a_ns,omitempty"`
+	B       *time.Duration `json:"b_ns,omitempty"`
+	Delta   *time.Duration `json:"delta_ns,omitempty"`
+	Percent *int           `json:"percent,omitempty"`
+}
+
+// Diff compares b with a.
+func Diff(a, b *waterfall.Waterfall) *Comparison {
+	c := &Comparison{
+		A:      side(a),
+		B:      side(b),
+		Totals: join(totals(a), totals(b)),
+		Path:   pathLines(a, b),
+		Phases: join(phases(a), phases(b)),
+	}
+	c.Sentence = c.say()
+	return c
+}
+
+// pathLines compares the critical paths, if both lead to started: else they do not end at the same thing.
+func pathLines(a, b *waterfall.Waterfall) []Line {
+	out := join(path(a), path(b))
+	if a.Started < 0 || b.Started < 0 {
+		return out
+	}
+	for i, l := range out {
+		out[i].Delta = new(orZero(l.B) - orZero(l.A))
+	}
+	return out
+}
+
+func side(f *waterfall.Waterfall) Side {
+	return Side{Pod: f.Pod, Origin: f.Origin.UTC(), Started: f.Started >= 0, Incomplete: f.Incomplete}
+}
+
+// join matches phases by label: in a's order, those that only b has after what they follow there.
+func join(a, b *times) []Line {
+	var out []Line
+	done := map[string]bool{}
+	next := 0
+	onlyB := func() { // up to b's next phase that a has as well
+		for ; next < len(b.labels); next++ {
+			label := b.labels[next]
+			if _, both := a.by[label]; both && !done[label] {
+				return
+			}
+			if !done[label] {
+				out, done[label] = append(out, line(label, a, b)), true
+			}
+		}
+	}
+	onlyB()
+	for _, label := range a.labels {
+		out, done[label] = append(out, line(label, a, b)), true
+		onlyB()
+	}
+	return out
+}
+
+func line(label string, a, b *times) Line {
+	l := Line{Label: label, A: a.get(label), B: b.get(label)}
+	if l.A == nil || l.B == nil {
+		return l
+	}
+	l.Delta = new(*l.B - *l.A)
+	if *l.A > 0 {
+		l.Percent = new(percent(*l.Delta, *l.A))
+	}
+	return l
+}
+
+// percent returns a's share of b, rounded away from zero at the half.
+func percent(a, b time.Duration) int {
+	half := b / 2
+	if a < 0 {
+		half = -half
+	}
+	return int((100*a + half) / b)
+}
