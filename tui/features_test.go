@@ -239,7 +239,9 @@ type player struct {
 
 func (p *player) State() replay.State { return p.state }
 
-func (p *player) ask(format string, args ...any) { p.asked = append(p.asked, fmt.Sprintf(format, args...)) }
+func (p *player) ask(format string, args ...any) {
+	p.asked = append(p.asked, fmt.Sprintf(format, args...))
+}
 
 func (p *player) Pause(on bool)      { p.state.Playing = !on; p.ask("pause %v", on) }
 func (p *player) Step(n int)         { p.ask("step %d", n) }
