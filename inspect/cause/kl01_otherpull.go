@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -59,15 +60,19 @@ func ownFlight(own []Span[*trace.ImagePull], image string) bool {
 	return false
 }
 
-// pullsDuring are the pulls of other pods during a wait: of its image, or any where places are few.
+// pullsDuring are the pulls of other pods during a wait: of its image, or any where places are few. Named are the pods that took a
+// tenth of the wait or more.
 func (c *Case) pullsDuring(w *Span[*trace.Wait]) (pods []string, ev []Evidence) {
 	for _, p := range nodeSpans[*trace.ImagePull](c) {
 		same := p.Event.Image == w.Event.On || w.Event.On == placeAmongPulls
-		if p.Event.Shared || !same || !p.Start.Before(w.Stop) || !p.Stop.After(w.Start) {
+		both := min(p.Stop.UnixNano(), w.Stop.UnixNano()) - max(p.Start.UnixNano(), w.Start.UnixNano())
+		if p.Event.Shared || !same || both <= 0 || 10*both < int64(w.Dur()) {
 			continue
 		}
 		pod := p.Pod().String()
-		pods = append(pods, pod)
+		if !slices.Contains(pods, pod) {
+			pods = append(pods, pod)
+		}
 		ev = append(ev, evidence(p.Rec(), "%s pulls %s: %s", pod, human.Image(p.Event.Image), took(p.Dur(), p.Open)))
 	}
 	return pods, ev

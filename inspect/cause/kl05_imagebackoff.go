@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,40 +15,44 @@ import (
 func imageBackoff() Rule {
 	return Rule{
 		ID: "KL05", Name: "image back-off",
-		About: "Pulls of an image failed, and the next attempt had to wait (10s, doubling to 5m). It rests on the back-off's decisions and " +
-			"on the waits that name the image's reason (ErrImagePull, ImagePullBackOff, ...).",
+		About: "An image could not be had, and the next attempt had to wait: a pull's back-off (10s, doubling to 5m), or the worker's own where " +
+			"nothing was pulled (ErrImageNeverPull, InvalidImageName). It rests on the waits that name the image's reason, on the back-off's " +
+			"decisions and on the actions that failed.",
 		Find: findImageBackoff,
 	}
 }
 
 // imageReasons are why a container waits for its image, as users know them.
-var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed"}
+var imageReasons = []string{
+	"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError",
+}
 
 func findImageBackoff(c *Case) []Finding {
-	decisions := slices.DeleteFunc(ownPoints[*trace.Decision](c), func(p Point[*trace.Decision]) bool {
-		return p.Event.By != "backoff" || p.Event.Verdict != "wait"
-	})
-	if len(decisions) == 0 {
-		return nil
-	}
 	w := c.waited(func(e *trace.Wait) bool {
 		return e.For == trace.WaitBackoff && slices.ContainsFunc(imageReasons, func(r string) bool { return strings.Contains(e.Detail, r) })
 	})
-	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
+	failed := slices.DeleteFunc(ownSpans[*trace.Action](c), func(s Span[*trace.Action]) bool { return s.Event.Verb != "image" || s.Err() == "" })
+	if len(w.spans) == 0 || len(failed) == 0 || !c.speaks(w.cost, w.open != nil) {
 		return nil
 	}
-	last := decisions[len(decisions)-1]
+	last := failed[len(failed)-1]
+	why, image := last.Err(), last.Event.Target
 	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil}
-	f.Sentence = fmt.Sprintf("the image %s could not be pulled (%s), and the next attempt had to wait: %s in back-off",
-		human.Image(last.Event.Subject), failures(last.Event), took(w.cost, f.Current))
-	if err := Input(last.Event, "error"); err != "" {
-		f.Sentence += ": " + quoted(err)
+	for _, a := range failed {
+		f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s failed: %s", a.Event.ID, quoted(a.Err())))
 	}
-	for _, d := range decisions {
-		f.Evidence = append(f.Evidence, evidence(d.Rec, "%s: %s", human.Image(d.Event.Subject), d.Event.Reason))
+	often := "it failed " + times(len(failed))
+	for _, d := range ownPoints[*trace.Decision](c) {
+		if d.Event.By == "backoff" && d.Event.Verdict == "wait" {
+			why, image, often = cmp.Or(Input(d.Event, "error"), why), d.Event.Subject, failures(d.Event)
+			f.Evidence = append(f.Evidence, evidence(d.Rec, "%s: %s", human.Image(image), d.Event.Reason))
+		}
 	}
+	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(append(f.Evidence, waitEvidence(&w.spans[len(w.spans)-1])))
-	f.Remedy = imageRemedy(Input(last.Event, "error"))
+	f.Sentence = fmt.Sprintf("the image %s could not be had (%s), and the next attempt had to wait, %s in back-off: %s",
+		human.Image(image), often, took(w.cost, f.Current), quoted(why))
+	f.Remedy = imageRemedy(why)
 	f.Disproof = "A pull of the same reference by hand on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
 	return []Finding{f}
 }
@@ -67,6 +72,10 @@ func imageRemedy(err string) string {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(err), w) })
 	}
 	switch {
+	case has("pull policy of never"):
+		return "Put the image on the node, or let it be pulled: imagePullPolicy IfNotPresent."
+	case has("invalidimagename", "invalid reference"):
+		return "Correct the image's name: it cannot be read as one."
 	case has("not found", "manifest unknown", "does not exist"):
 		return "Correct the image's name or tag, or push it: the registry does not have it. A new spec is tried at once."
 	case has("unauthorized", "denied", "authorization failed", "no basic auth", "401", "403"):

@@ -26,18 +26,26 @@ func backedOff(s *casetest.Script, at, until time.Duration, failures, err string
 func TestImageBackoff(t *testing.T) {
 	run(t, "KL05", []script{
 		{
-			name: "goes on", want: "the image web:1 could not be pulled (it failed once), and the next attempt had to wait: 5.50s so far in back-off: not found",
+			name: "goes on", want: "the image web:1 could not be had (it failed once), and the next attempt had to wait, 5.50s so far in back-off: not found",
 			cost: 5500 * ms, current: true, now: 6 * sec,
 			write: func(s *casetest.Script) { backedOff(s, 0, casetest.Open, "1", "not found") },
 		},
 		{
-			name: "was", want: "the image web:1 could not be pulled (it failed twice), and the next attempt had to wait: 20.0s in back-off",
+			name: "was", want: "the image web:1 could not be had (it failed twice), and the next attempt had to wait, 20.0s in back-off: dial tcp",
 			cost: 20 * sec,
 			write: func(s *casetest.Script) {
 				backedOff(s, 0, 10500*ms, "1", "dial tcp: connection refused")
 				backedOff(s, 10500*ms, 21*sec, "2", "dial tcp: connection refused")
 				s.Action(21*sec, 22*sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
 				start(s, 22*sec, "image shop/web:1")
+			},
+		},
+		{
+			name: "never to be pulled", want: "the image web:1 could not be had (it failed once), and the next attempt had to wait, 900ms so far in back-off: ErrImageNeverPull",
+			cost: 900 * ms, current: true, now: sec,
+			write: func(s *casetest.Script) {
+				s.Action(0, 100*ms, trace.Action{ID: "image shop/web:1", Verb: "image", Target: "shop/web:1", Err: "ErrImageNeverPull: Container image"})
+				s.Wait(100*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: "image shop/web:1: ErrImageNeverPull: Container image"})
 			},
 		},
 		{

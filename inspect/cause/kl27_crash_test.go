@@ -28,6 +28,14 @@ func TestCrashBackoff(t *testing.T) {
 			write: func(s *casetest.Script) { up(s); crash(s, 5*sec, casetest.Open) },
 		},
 		{
+			name: "again and again, never ready", want: "container web keeps ending (exit code 3, attempt 1), and its restart has to wait: 14.0s so far in back-off", cost: 14 * sec, current: true, now: 20 * sec,
+			write: func(s *casetest.Script) {
+				s.Milestone(300*ms, "started")
+				crash(s, 5*sec, 15*sec)
+				crash(s, 16*sec, casetest.Open)
+			},
+		},
+		{
 			name: "not: over, and up again",
 			write: func(s *casetest.Script) {
 				up(s)

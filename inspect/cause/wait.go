@@ -9,7 +9,7 @@ import (
 // waited are the pod's waits of one sort.
 type waited struct {
 	spans []Span[*trace.Wait]
-	// cost is how much of the critical path they took; of those that go on beside it, their time so far.
+	// cost is how much of the critical path they took; of those after it in a pod that is not up, and those that go on, all their time so far.
 	cost time.Duration
 	// open is one that goes on in a pod that is not up; nil when there is none.
 	open *Span[*trace.Wait]
@@ -25,18 +25,29 @@ func (c *Case) waited(wanted func(*trace.Wait) bool) waited {
 		w.spans = append(w.spans, s)
 		cost := c.cost(s.ID(), s.Start, s.Stop)
 		if s.Open && c.stuck() {
-			w.open = &w.spans[len(w.spans)-1]
-			if cost == 0 {
-				cost = s.Dur()
-			}
+			w.open = new(s)
+		}
+		if cost == 0 && (w.open != nil && s.Open || c.since(s.Stop)) {
+			cost = s.Dur()
 		}
 		w.cost += cost
 	}
-	if w.open != nil {
-		open := *w.open // spans may have grown, and moved
-		w.open = &open
-	}
 	return w
+}
+
+// since reports whether a time lies after the critical path, where a pod that is not up, or ends, still goes through something.
+func (c *Case) since(t time.Time) bool {
+	switch c.Stage() {
+	case Starting:
+		return c.Fall == nil || t.Sub(c.Fall.Origin) > c.length()
+	case Down:
+		return t.After(c.DownSince())
+	case Ending:
+		since, _ := c.ending()
+		return t.After(since)
+	case Up, Over:
+	}
+	return false
 }
 
 // longest is the wait that lasted longest; call it where there is one.
