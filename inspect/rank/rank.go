@@ -1,0 +1,117 @@
+package rank
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options choose the order.
+type Options struct {
+	// By is started (the default), ready, floor, or a phase, as pull, "wait queue" or unexplained.
+	By string
+	// N is how many starts are listed; 0 is all. Percentiles are of all.
+	N int
+	// Group is image, namespace or source; empty is no groups.
+	Group string
+}
+
+// Ranking is all starts of a session in order.
+type Ranking struct {
+	By string `json:"by"`
+	// Total counts all starts, Started those that got there, of which the percentiles are.
+	Total   int `json:"total"`
+	Started int `json:"started"`
+	// Starts are the slowest, at most as many as were asked for.
+	Starts []Start `json:"starts"`
+	// All is about what the order is by. Phases are those of the critical path, the longest in sum first.
+	All    Spread   `json:"all"`
+	Phases []Spread `json:"phases"`
+	Group  string   `json:"group,omitempty"`
+	Groups []Spread `json:"groups,omitempty"`
+}
+
+// Spread is how a figure is spread over the starts that have it.
+type Spread struct {
+	Name string        `json:"name"`
+	N    int           `json:"n"`
+	P50  time.Duration `json:"p50_ns"`
+	P90  time.Duration `json:"p90_ns"`
+	P99  time.Duration `json:"p99_ns"`
+	Max  time.Duration `json:"max_ns"`
+	Sum  time.Duration `json:"sum_ns"`
+}
+
+// Rank orders starts. A pod that has not started counts as long as it has been seen.
+func Rank(starts []Start, opt Options) (*Ranking, error) {
+	opt.By = cmp.Or(opt.By, "started")
+	keys, err := groupKeys(opt.Group)
+	if err != nil {
+		return nil, err
+	}
+	if !known(starts, opt.By) {
+		return nil, fmt.Errorf("rank by %q: no start has it; want one of %s", opt.By, strings.Join(names(starts), ", "))
+	}
+	r := &Ranking{By: opt.By, Total: len(starts), Group: opt.Group}
+	r.Starts = slices.Clone(starts)
+	slices.SortStableFunc(r.Starts, func(a, b Start) int {
+		x, _ := a.by(opt.By)
+		y, _ := b.by(opt.By)
+		return cmp.Or(cmp.Compare(y, x), cmp.Compare(b.SoFar, a.SoFar), a.Seen.Compare(b.Seen))
+	})
+	r.sum(starts, keys)
+	if opt.N > 0 && opt.N < len(r.Starts) {
+		r.Starts = slices.Clip(r.Starts[:opt.N])
+	}
+	return r, nil
+}
+
+// by is the figure that a start is ranked by, false where it has none.
+func (s *Start) by(what string) (time.Duration, bool) {
+	switch what {
+	case "started":
+		return s.SoFar, s.Started >= 0
+	case "ready":
+		return s.Ready, s.Ready >= 0
+	case "floor":
+		return s.Floor, s.Floor > 0
+	}
+	return s.in(what)
+}
+
+// known reports whether it can be ranked by that; without starts it can by anything.
+func known(starts []Start, by string) bool {
+	if by == "started" || by == "ready" || by == "floor" || len(starts) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(starts, func(s Start) bool { _, ok := s.in(by); return ok })
+}
+
+// names are what starts can be ranked by.
+func names(starts []Start) []string {
+	seen := map[string]bool{}
+	for i := range starts {
+		for _, p := range starts[i].Phases {
+			seen[p.Name] = true
+		}
+	}
+	return append([]string{"started", "ready", "floor"}, slices.Sorted(maps.Keys(seen))...)
+}
+
+// groupKeys returns what groups a start belongs to.
+func groupKeys(group string) (func(*Start) []string, error) {
+	switch group {
+	case "":
+		return nil, nil
+	case "image":
+		return func(s *Start) []string { return s.Images }, nil
+	case "namespace":
+		return func(s *Start) []string { return []string{s.Pod.Namespace} }, nil
+	case "source":
+		return func(s *Start) []string { return []string{s.Source} }, nil
+	}
+	return nil, fmt.Errorf("group by %q: want image, namespace or source", group)
+}

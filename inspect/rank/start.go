@@ -1,0 +1,99 @@
+package rank
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Start is what is ranked of one start. Durations are in nanoseconds.
+type Start struct {
+	Pod    trace.Pod `json:"pod"`
+	Source string    `json:"source,omitempty"`
+	Images []string  `json:"images,omitempty"`
+	Seen   time.Time `json:"seen"`
+	// Started and Ready are since seen; -1 when the pod has not got there, which JSON leaves out. SoFar is Started, or how
+	// long the pod has been seen.
+	Started time.Duration `json:"-"`
+	Ready   time.Duration `json:"-"`
+	SoFar   time.Duration `json:"so_far_ns"`
+	Floor   time.Duration `json:"floor_ns,omitempty"`
+	// Phases are the critical path from seen to started by what covers it, as pull, create, wait queue, unexplained.
+	Phases []Phase `json:"phases"`
+	// Cause is one line on what it spent most time on.
+	Cause string `json:"cause,omitempty"`
+}
+
+// unexplained is the phase that every start has.
+const unexplained = "unexplained"
+
+// Phase is all of a start's critical path that one kind of thing took.
+type Phase struct {
+	Name string        `json:"name"`
+	Dur  time.Duration `json:"dur_ns"`
+}
+
+// Of takes from a waterfall what is ranked.
+func Of(f *waterfall.Waterfall) Start {
+	s := Start{
+		Pod: f.Pod, Source: f.Source, Seen: f.Origin.UTC(), Started: f.Started, Ready: f.Ready, SoFar: f.Length(), Floor: f.Floor, Cause: f.Cause(),
+	}
+	for _, seg := range f.Path {
+		if seg.Kind != waterfall.SegmentUnexplained {
+			s.add(phaseOf(seg), seg.Dur())
+		}
+	}
+	s.add(unexplained, f.Unexplained) // also when there is none: it is the promise
+	for _, r := range f.Rows() {
+		if r.Verb == "image" && r.Depth == 0 && !slices.Contains(s.Images, r.Detail) {
+			s.Images = append(s.Images, r.Detail)
+		}
+	}
+	return s
+}
+
+func (s *Start) add(name string, d time.Duration) {
+	for i := range s.Phases {
+		if s.Phases[i].Name == name {
+			s.Phases[i].Dur += d
+			return
+		}
+	}
+	s.Phases = append(s.Phases, Phase{Name: name, Dur: d})
+}
+
+// phaseOf names a stretch of the path without the container, so that the phases of many starts are the same.
+func phaseOf(s waterfall.Segment) string {
+	if s.Kind == waterfall.SegmentWait {
+		return s.Label
+	}
+	switch verb, _, _ := strings.Cut(s.Label, " "); verb {
+	case "create", "start", "post-start", "image", "kill", "stop-sandbox", "remove", "remove-sandbox", "resize":
+		return verb
+	}
+	return s.Label
+}
+
+// in returns how long the start was in a phase, false where it was not.
+func (s *Start) in(phase string) (time.Duration, bool) {
+	for _, p := range s.Phases {
+		if p.Name == phase {
+			return p.Dur, true
+		}
+	}
+	return 0, false
+}
+
+// longest is the phase that took most.
+func (s *Start) longest() Phase {
+	var best Phase
+	for _, p := range s.Phases {
+		if p.Dur > best.Dur {
+			best = p
+		}
+	}
+	return best
+}
