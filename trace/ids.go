@@ -1,10 +1,8 @@
 package trace
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 )
 
 // TraceID is a W3C trace id. The zero value means none.
@@ -83,9 +81,20 @@ func appendHex(dst []byte, v uint64) []byte {
 	return dst
 }
 
-func parseHex(b []byte) (uint64, error) {
-	if _, err := hex.DecodeString(string(b)); err != nil {
-		return 0, fmt.Errorf("id %q: %w", b, err)
+func parseHex(b []byte) (v uint64, err error) {
+	for _, c := range b {
+		var digit byte
+		switch {
+		case '0' <= c && c <= '9':
+			digit = c - '0'
+		case 'a' <= c && c <= 'f':
+			digit = c - 'a' + 10
+		case 'A' <= c && c <= 'F':
+			digit = c - 'A' + 10
+		default:
+			return 0, fmt.Errorf("id %q: want hexadecimal digits", b)
+		}
+		v = v<<4 | uint64(digit)
 	}
-	return strconv.ParseUint(string(b), 16, 64)
+	return v, nil
 }
