@@ -22,6 +22,7 @@ const (
 	maxValue     = 256      // bytes of an attribute's value, an error or a name
 	maxCalls     = 8192     // CRI calls that are remembered
 	maxPublished = 16384    // spans that are remembered, to know them again
+	maxSandboxes = 4096     // sandboxes whose plugins are looked for
 	maxHeld      = 1024     // spans that wait for the one above them
 )
 
@@ -30,6 +31,9 @@ type Config struct {
 	// GRPC and HTTP are addresses as 127.0.0.1:4317 and 127.0.0.1:4318; empty means
 	// that protocol is off. Only loopback addresses are taken.
 	GRPC, HTTP string
+	// CNIBinDirs are the directories of CNI plugins, as /opt/cni/bin. What is run there for
+	// a sandbox call becomes a span too, see package plugins. Empty means that is off.
+	CNIBinDirs []string
 	// Bus is where calls are learned of and spans are published.
 	Bus *trace.Bus
 }

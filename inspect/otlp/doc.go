@@ -7,8 +7,13 @@
 // not trusted: sizes, numbers and depths are bounded, and nothing they send is kept that does
 // not fit a call.
 //
-// Run follows the bus with one goroutine, which alone places spans, and one per listener; the
-// servers have one per connection. It publishes trace.RuntimeSpan, each span once.
+// What the runtime does not tell and can be seen from outside is added: each run of a CNI plugin
+// (package plugins) becomes a span cni.plugin.NAME of the service kubeloupe, below the call for
+// the pod's sandbox.
+//
+// Run follows the bus with one goroutine, which alone places spans, and has one more per listener
+// and one for plugins; the servers have one per connection. It publishes trace.RuntimeSpan, each
+// span once, and one trace.Log where plugins cannot be watched.
 //
 // # What containerd tells
 //
@@ -34,7 +39,7 @@
 //
 // It does not tell: the making of the network namespace, which lies in cri.sandbox.run before
 // cni.setup_pod_network and has no span; each CNI plugin of a network's chain, which go-cni and
-// libcni do not trace (package plugins beside this one watches their programs instead); the
+// libcni do not trace (see above); the
 // shim's start, which is container.NewTask before Task/Create; what a snapshot takes within
 // client.NewContainer; runc's own steps. A shim built with the tag shim_tracing would tell its
 // side of Task/Create and Task/Start too.

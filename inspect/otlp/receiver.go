@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubeloupe/kubeloupe/inspect/otlp/plugins"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -25,6 +26,7 @@ type Receiver struct {
 	grpcLis, httpLis net.Listener
 	wakeup           context.CancelFunc
 	batches          chan []span
+	cni              *plugins.Watcher // nil when off
 	counts           counts
 }
 
@@ -57,6 +59,11 @@ func New(cfg Config) (*Receiver, error) {
 	}
 	if cfg.HTTP != "" {
 		if r.httpAddr, err = loopback("OTLP HTTP", cfg.HTTP); err != nil {
+			return nil, err
+		}
+	}
+	if len(cfg.CNIBinDirs) > 0 {
+		if r.cni, err = plugins.New(plugins.Config{Dirs: cfg.CNIBinDirs, Done: r.ran}); err != nil {
 			return nil, err
 		}
 	}
@@ -122,6 +129,9 @@ func (r *Receiver) Run(ctx context.Context) error {
 	if r.httpLis != nil {
 		g.Go(func() error { return r.serveHTTP(ctx, r.httpLis) })
 	}
+	if r.cni != nil {
+		g.Go(func() error { r.watchCNI(ctx); return nil })
+	}
 	return g.Wait()
 }
 
@@ -170,7 +180,10 @@ func (r *Receiver) publish(tree *tree, batch []span) {
 			trace.Place(r.bus, trace.Span{Trace: s.trace, ID: s.id, Parent: s.parent, Pod: s.pod}, s.event)
 		}
 	}
-	r.counts.lost.Store(tree.lost)
+	if n := tree.lost; n > 0 {
+		r.counts.lost.Add(n)
+		tree.lost = 0
+	}
 }
 
 func (r *Receiver) setWakeup(f context.CancelFunc) {

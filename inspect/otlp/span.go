@@ -21,6 +21,7 @@ type span struct {
 	trace      trace.TraceID
 	id, parent trace.SpanID
 	pod        trace.Pod
+	cni        string // the command of a plugin's run, whose trace and call are found by its pod
 	event      trace.RuntimeSpan
 }
 

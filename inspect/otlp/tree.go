@@ -23,12 +23,15 @@ type tree struct {
 	calls  *recent[trace.SpanID, call]
 	traces map[trace.TraceID]*known
 	told   *recent[key, trace.Pod]
-	held   []span
-	lost   uint64
+	// sandboxes are the last calls that have CNI plugins run.
+	sandboxes *recent[sandboxCall, call]
+	held      []span
+	lost      uint64
 }
 
 type call struct {
 	trace trace.TraceID
+	span  trace.SpanID
 	pod   trace.Pod
 }
 
@@ -49,6 +52,8 @@ func newTree() *tree {
 		calls:  newRecent[trace.SpanID, call](maxCalls),
 		traces: map[trace.TraceID]*known{},
 		told:   newRecent[key, trace.Pod](maxPublished),
+
+		sandboxes: newRecent[sandboxCall, call](maxSandboxes),
 	}
 }
 
@@ -56,15 +61,18 @@ func newTree() *tree {
 func (t *tree) follow(recs []trace.Record) {
 	for i := range recs {
 		r := &recs[i]
-		if _, ok := r.Event.(*trace.CRICall); !ok || r.Trace.IsZero() {
+		e, ok := r.Event.(*trace.CRICall)
+		if !ok || r.Trace.IsZero() {
 			continue
 		}
 		if _, known := t.calls.get(r.Span); known {
 			continue
 		}
-		if old, full := t.calls.put(r.Span, call{trace: r.Trace, pod: r.Pod}); full {
+		c := call{trace: r.Trace, span: r.Span, pod: r.Pod}
+		if old, full := t.calls.put(r.Span, c); full {
 			t.forget(old.trace)
 		}
+		t.noteSandbox(e.Method, r.Pod, c)
 		k := t.traces[r.Trace]
 		if k == nil {
 			k = &known{pod: r.Pod}
@@ -87,6 +95,9 @@ func (t *tree) forget(id trace.TraceID) {
 
 // add takes a span and returns what can be published now, parents first.
 func (t *tree) add(s span) (ready []span, v verdict) {
+	if s.cni != "" {
+		return t.place(s)
+	}
 	if _, again := t.told.get(key{s.trace, s.id}); again || t.waits(s) {
 		return nil, repeated
 	}
@@ -162,6 +173,15 @@ func newRecent[K comparable, V any](n int) *recent[K, V] {
 func (r *recent[K, V]) get(k K) (V, bool) {
 	v, ok := r.m[k]
 	return v, ok
+}
+
+// set adds an entry or replaces it.
+func (r *recent[K, V]) set(k K, v V) {
+	if _, ok := r.m[k]; ok {
+		r.m[k] = v
+		return
+	}
+	r.put(k, v)
 }
 
 // put adds an entry that is not there yet and returns the one that had to go.

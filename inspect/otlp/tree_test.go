@@ -1,10 +1,14 @@
 package otlp
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubeloupe/kubeloupe/inspect/otlp/plugins"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -68,5 +72,71 @@ func TestBounds(t *testing.T) {
 	}
 	if len(tr.told.m) != maxPublished || len(tr.held) != maxHeld || tr.lost != 100 {
 		t.Errorf("%d told, %d held, %d lost", len(tr.told.m), len(tr.held), tr.lost)
+	}
+}
+
+// TestPlugins: a plugin's run goes below the pod's last call that has such plugins run.
+func TestPlugins(t *testing.T) {
+	b := start(t)
+	first := b.call(trace.Span{}, web)
+	trace.End(b.bus, first, trace.CRICall{Method: "RunPodSandbox"})
+	again := b.call(first, web)
+	stop := trace.Begin(b.bus, trace.ForPod(trace.Span{}, web), trace.CRICall{Method: "StopPodSandbox"})
+	b.call(trace.Span{}, trace.Pod{Name: "db"})
+	at := time.Unix(100, 5)
+	b.ran(plugins.Exec{Plugin: "host-local", Command: "ADD", IfName: "eth0", Pod: web, ID: 11, Parent: 10, Start: at, Dur: 1})
+	b.ran(plugins.Exec{Plugin: "none", Command: "VERSION", Pod: web, ID: 12, Start: at})
+	b.ran(plugins.Exec{Plugin: "none", Command: "ADD", Pod: trace.Pod{Name: "other"}, ID: 13, Start: at})
+	b.ran(plugins.Exec{Plugin: "none", Command: "ADD", ID: 14, Start: at})
+	b.ran(plugins.Exec{Plugin: "bridge", Command: "ADD", IfName: "eth0", Sandbox: "abc", Pod: web, ID: 10, Start: at, Dur: 2})
+	b.ran(plugins.Exec{Plugin: "bridge", Command: "DEL", Pod: web, ID: 20, Start: at})
+	recs := b.next(3)
+	type place struct {
+		t      trace.TraceID
+		id, up trace.SpanID
+		pod    trace.Pod
+	}
+	var got []place
+	for _, r := range recs {
+		got = append(got, place{r.Trace, r.Span, r.Parent, r.Pod})
+	}
+	want := []place{{again.Trace, 11, 10, web}, {again.Trace, 10, again.ID, web}, {stop.Trace, 20, stop.ID, web}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(place{})); diff != "" {
+		t.Errorf("placed (-want +got):\n%s", diff)
+	}
+	event := &trace.RuntimeSpan{
+		Name: "cni.plugin.bridge", Service: "kubeloupe", Start: at.UnixNano(), Dur: 2,
+		Attrs: []trace.KV{{K: "cni.command", V: "ADD"}, {K: "cni.ifname", V: "eth0"}, {K: "sandbox.id", V: "abc"}},
+	}
+	if diff := cmp.Diff(trace.Event(event), recs[1].Event); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoPlugins: where plugins cannot be watched the receiver says so and goes on.
+func TestNoPlugins(t *testing.T) {
+	bus := trace.NewBus(0)
+	cursor := bus.Subscribe(trace.FromOldest)
+	defer cursor.Close()
+	r, err := New(Config{CNIBinDirs: []string{t.TempDir() + "/none"}, Bus: bus})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	recs, _, err := cursor.Next(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, ok := recs[0].Event.(*trace.Log); !ok || !strings.HasPrefix(e.Message, "runs of CNI plugins are not told: ") {
+		t.Errorf("%+v", recs[0].Event)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := New(Config{CNIBinDirs: []string{"x"}}); err == nil {
+		t.Error("a relative directory is taken")
 	}
 }

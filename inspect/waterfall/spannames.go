@@ -13,6 +13,7 @@ import (
 // What dominant and transparent ask for by name.
 const (
 	spanUnpackAll = "pkg.unpack.unpacker.unpack"
+	pluginPrefix  = "cni.plugin." // inspect/otlp's, of a CNI plugin's run
 	labelFetch    = "fetch layer"
 	labelUnpack   = "unpack layer"
 )
@@ -57,6 +58,9 @@ func spanName(e *trace.RuntimeSpan) (label, detail string) {
 		return "fetch " + mediaType(attr(e, "descriptor.media.type")), digest(attr(e, "descriptor.digest"))
 	case "remotes.docker.resolver.HTTPRequest":
 		return registryRequest(e)
+	}
+	if plugin, ok := strings.CutPrefix(e.Name, pluginPrefix); ok {
+		return "CNI plugin " + plugin, strings.TrimSpace(attr(e, "cni.command") + " " + attr(e, "cni.ifname"))
 	}
 	return cmp.Or(spanLabels[e.Name], e.Name, "unnamed"), detail
 }

@@ -49,12 +49,41 @@ func (w *Waterfall) collectSpans(own []trace.Record) {
 	})
 	w.spans = map[trace.SpanID][]*rspan{}
 	for _, s := range order {
-		if up := by[s.parent]; up != nil && up != s {
+		up := by[s.parent]
+		if up == nil && strings.HasPrefix(s.event.Name, pluginPrefix) {
+			up = attachOf(s, order, by)
+		}
+		if up != nil && up != s {
 			up.kids = append(up.kids, s)
 		} else {
 			w.spans[s.parent] = append(w.spans[s.parent], s)
 		}
 	}
+}
+
+// attachOf returns the runtime's span for the network that a CNI plugin was run for: of the
+// same call and interface, and around it. Nothing but time and interface links the two.
+func attachOf(plugin *rspan, all []*rspan, by map[trace.SpanID]*rspan) *rspan {
+	for _, s := range all {
+		name := s.event.Name
+		if name != "cni.asynchAttach" && name != "cni.attachNetworksSerially" && name != "cni.Remove" {
+			continue
+		}
+		if net := attr(s.event, "cni.ifname"); net != "" && net != attr(plugin.event, "cni.ifname") {
+			continue
+		}
+		if plugin.start < s.start-spanSlack || plugin.end > s.end+2*spanSlack {
+			continue
+		}
+		top := s
+		for n := 0; by[top.parent] != nil && n < maxSpanDepth; n++ {
+			top = by[top.parent]
+		}
+		if top.parent == plugin.parent {
+			return s
+		}
+	}
+	return nil
 }
 
 // under returns the spans directly below a call, and what to add to their times. A call

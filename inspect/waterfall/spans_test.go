@@ -180,6 +180,37 @@ func stepless() *tape.Tape {
 	return t
 }
 
+// TestPlugins: a CNI plugin's run, which has only the call above it, is drawn below the network
+// that it was for; one that fits no network stays below the call.
+func TestPlugins(t *testing.T) {
+	tp := stepless()
+	sandboxSpans(tp, 0, 205*ms)
+	rpc := callSpan(tp, "RunPodSandbox")
+	told(tp, 3*ms, 5*ms, rpc, "cni.plugin.loopback", "cni.command", "ADD", "cni.ifname", "lo")
+	bridge := told(tp, 3*ms, 120*ms, rpc, "cni.plugin.bridge", "cni.command", "ADD", "cni.ifname", "eth0")
+	told(tp, 10*ms, 40*ms, bridge, "cni.plugin.host-local", "cni.command", "ADD", "cni.ifname", "eth0")
+	told(tp, 120*ms, 141*ms, rpc, "cni.plugin.portmap", "cni.command", "ADD", "cni.ifname", "eth0")
+	told(tp, 150*ms, 170*ms, rpc, "cni.plugin.tuning", "cni.command", "ADD", "cni.ifname", "eth0")
+	w, err := Build(tp.Records(), cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range w.Rows() {
+		if r.Kind == RowSpan {
+			got = append(got, strings.Repeat(" ", r.Depth-2)+r.Text())
+		}
+	}
+	want := []string{
+		"CNI ADD lo of cni-loopback",
+		"CNI ADD eth0 of pods", " CNI plugin bridge ADD eth0", " CNI plugin host-local ADD eth0", " CNI plugin portmap ADD eth0",
+		"make task", " shim creates task", "CNI plugin tuning ADD eth0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
 // TestClocksDiffer: spans by another clock are put into their call.
 func TestClocksDiffer(t *testing.T) {
 	tp := stepless()

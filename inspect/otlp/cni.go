@@ -1,0 +1,59 @@
+package otlp
+
+import (
+	"context"
+
+	"github.com/kubeloupe/kubeloupe/inspect/otlp/plugins"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// watchCNI watches plugins as long as that works. Spans come without it too.
+func (r *Receiver) watchCNI(ctx context.Context) {
+	if err := r.cni.Run(ctx); err != nil {
+		trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not told: " + err.Error()})
+	}
+}
+
+// ran takes a plugin's run as a span of ours.
+func (r *Receiver) ran(e plugins.Exec) {
+	s := span{id: e.ID, parent: e.Parent, pod: e.Pod, cni: e.Command, event: trace.RuntimeSpan{
+		Name: "cni.plugin." + cut(e.Plugin, maxKey), Service: "kubeloupe", Start: e.Start.UnixNano(), Dur: max(e.Dur, 0),
+		Attrs: []trace.KV{
+			{K: "cni.command", V: cut(e.Command, maxKey)},
+			{K: "cni.ifname", V: cut(e.IfName, maxKey)},
+			{K: "sandbox.id", V: cut(e.Sandbox, maxKey)},
+		},
+	}}
+	if r.take(decoded{spans: []span{s}}) != nil {
+		r.counts.lost.Add(1)
+	}
+}
+
+// sandboxCall says which call a CNI command is part of: for a pod's network being made or undone.
+type sandboxCall struct {
+	pod  trace.Pod
+	undo bool
+}
+
+// place finds the call that ran a plugin: the runtime's last one for the pod and that purpose.
+func (t *tree) place(s span) (ready []span, v verdict) {
+	c, ok := t.sandboxes.get(sandboxCall{s.pod, s.cni == "DEL"})
+	if !ok || s.pod.IsZero() || s.cni != "ADD" && s.cni != "DEL" {
+		return nil, foreign
+	}
+	s.trace = c.trace
+	if s.parent == 0 {
+		s.parent = c.span
+	}
+	return []span{s}, placed
+}
+
+// noteSandbox remembers a call that has CNI plugins run.
+func (t *tree) noteSandbox(method string, pod trace.Pod, c call) {
+	switch method {
+	case "RunPodSandbox":
+		t.sandboxes.set(sandboxCall{pod, false}, c)
+	case "StopPodSandbox", "RemovePodSandbox":
+		t.sandboxes.set(sandboxCall{pod, true}, c)
+	}
+}

@@ -1,0 +1,228 @@
+package plugins
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	maxRuns    = 512              // that go on at a time
+	maxAge     = 10 * time.Minute // of one; its end was missed
+	maxEnviron = 64 << 10
+	retryEvery = 300 * time.Microsecond // a program is looked at again until it has taken over
+	retries    = 30
+	eventSize  = 24 // of struct fanotify_event_metadata, in bytes
+)
+
+// event is one notice of the kernel.
+type event struct {
+	mask uint64
+	fd   int
+	pid  int
+}
+
+// parse takes a read's bytes apart.
+func parse(b []byte) (out []event) {
+	for len(b) >= eventSize {
+		n := int(binary.NativeEndian.Uint32(b))
+		if n < eventSize || n > len(b) || b[4] != unix.FANOTIFY_METADATA_VERSION {
+			break
+		}
+		out = append(out, event{
+			mask: binary.NativeEndian.Uint64(b[8:]),
+			fd:   int(int32(binary.NativeEndian.Uint32(b[16:]))), //nolint:gosec // -1 for none
+			pid:  int(int32(binary.NativeEndian.Uint32(b[20:]))), //nolint:gosec // as the kernel has it
+		})
+		b = b[n:]
+	}
+	return out
+}
+
+// running is a plugin that has begun.
+type running struct {
+	Exec
+	known bool // its environment was read
+	tries int
+}
+
+// table holds what runs, by process.
+type table struct {
+	runs    map[int]*running
+	unknown int // whose environment is not read yet
+}
+
+func (w *Watcher) run(ctx context.Context) error {
+	f, err := watch(w.cfg.Dirs)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
+	t := &table{runs: map[int]*running{}}
+	buf := make([]byte, 4096)
+	for {
+		deadline := time.Time{}
+		if t.unknown > 0 {
+			deadline = time.Now().Add(retryEvery)
+		}
+		if err := f.SetReadDeadline(deadline); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("watch CNI plugins: %w", err)
+		}
+		n, err := f.Read(buf)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("watch CNI plugins: %w", err)
+		}
+		now := time.Now()
+		t.look()
+		for _, e := range parse(buf[:max(n, 0)]) {
+			if over, ok := t.handle(e, now); ok {
+				w.cfg.Done(over)
+			}
+		}
+	}
+}
+
+// watch opens a fanotify group with a mark on each directory.
+func watch(dirs []string) (*os.File, error) {
+	fd, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_LARGEFILE)
+	if err != nil {
+		return nil, fmt.Errorf("%w: fanotify_init: %w", ErrUnsupported, err)
+	}
+	f := os.NewFile(uintptr(fd), "fanotify")
+	for _, d := range dirs {
+		const mask = unix.FAN_OPEN_EXEC | unix.FAN_CLOSE_NOWRITE | unix.FAN_EVENT_ON_CHILD
+		if err := unix.FanotifyMark(fd, unix.FAN_MARK_ADD, mask, unix.AT_FDCWD, d); err != nil {
+			_ = f.Close()
+			if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+				return nil, fmt.Errorf("watch CNI plugins in %s: %w", d, err)
+			}
+			return nil, fmt.Errorf("%w: fanotify_mark %s: %w", ErrUnsupported, d, err)
+		}
+	}
+	return f, nil
+}
+
+// handle follows one notice; over is a run that it ends.
+func (t *table) handle(e event, now time.Time) (over Exec, ok bool) {
+	if e.mask&unix.FAN_Q_OVERFLOW != 0 { // ends may be missing
+		clear(t.runs)
+		t.unknown = 0
+	}
+	if e.fd < 0 {
+		return Exec{}, false
+	}
+	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(e.fd))
+	_ = unix.Close(e.fd)
+	if err != nil || e.pid <= 0 {
+		return Exec{}, false
+	}
+	if e.mask&unix.FAN_OPEN_EXEC != 0 {
+		t.begin(e.pid, filepath.Base(path), now)
+	}
+	r := t.runs[e.pid]
+	if e.mask&unix.FAN_CLOSE_NOWRITE == 0 || r == nil || alive(e.pid) {
+		return Exec{}, false // a script's file is closed when its interpreter takes over
+	}
+	t.drop(e.pid)
+	r.Dur = now.Sub(r.Start)
+	return r.Exec, r.known
+}
+
+func (t *table) begin(pid int, name string, now time.Time) {
+	if old := t.runs[pid]; old != nil {
+		t.drop(pid)
+	}
+	for p, r := range t.runs {
+		if now.Sub(r.Start) > maxAge {
+			t.drop(p)
+		}
+	}
+	if len(t.runs) >= maxRuns {
+		return
+	}
+	r := &running{Exec: Exec{Plugin: name, Start: now, ID: trace.NewSpanID()}}
+	t.runs[pid] = r
+	t.unknown++
+	t.read(pid, r)
+}
+
+func (t *table) drop(pid int) {
+	if r := t.runs[pid]; r != nil && !r.known {
+		t.unknown--
+	}
+	delete(t.runs, pid)
+}
+
+// look reads the environments that could not be read before.
+func (t *table) look() {
+	if t.unknown == 0 {
+		return
+	}
+	for pid, r := range t.runs {
+		if r.known {
+			continue
+		}
+		if r.tries++; r.tries > retries {
+			t.drop(pid) // it is no plugin that is run as one
+			continue
+		}
+		t.read(pid, r)
+	}
+}
+
+func (t *table) read(pid int, r *running) {
+	said, ok := describe(environ(pid))
+	if !ok {
+		return
+	}
+	r.Command, r.IfName, r.Sandbox, r.Pod, r.known = said.Command, said.IfName, said.Sandbox, said.Pod, true
+	t.unknown--
+	if up := t.runs[parentOf(pid)]; up != nil {
+		r.Parent = up.ID
+	}
+}
+
+func environ(pid int) []byte {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	b, _ := io.ReadAll(io.LimitReader(f, maxEnviron)) // as much as there is
+	return b
+}
+
+// parentOf returns the parent of a process, 0 when it is not known.
+func parentOf(pid int) int {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // the name may hold anything
+	if len(fields) < 2 {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(fields[1])) // 0 is no process
+	return n
+}
+
+// alive reports whether a process still has a program; one that ends has none.
+func alive(pid int) bool {
+	_, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	return err == nil
+}

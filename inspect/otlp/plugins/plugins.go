@@ -1,0 +1,107 @@
+// Package plugins watches CNI plugins being run, since nobody tells of them: containerd has
+// one span for a network's whole chain.
+//
+// It owns a fanotify group with a mark on each directory of plugins, and a table of those that
+// run. It learns of a program's start and end from the kernel, and whom it is for from the
+// variables that the CNI specification puts into its environment; it reads nothing else of it.
+// It never holds a program up (it has no permission events), never runs one, and does not know
+// how one ended: the runtime's error says that. Times are when the kernel's notice was read,
+// so they are late by what it takes to wake this process.
+//
+// Run has no goroutine but its caller's. It needs Linux 5.0 and CAP_SYS_ADMIN. It publishes
+// nothing: Config.Done gets each run.
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Exec is one run of a plugin.
+type Exec struct {
+	// Plugin is the program's name, as bridge.
+	Plugin string
+	// Command is ADD, DEL, CHECK, STATUS, GC or VERSION.
+	Command string
+	// IfName is the interface in the pod, Sandbox its container id.
+	IfName, Sandbox string
+	// Pod is as the runtime put it into CNI_ARGS; zero where it did not.
+	Pod   trace.Pod
+	Start time.Time
+	Dur   time.Duration
+	// ID is the run's own span; Parent is that of the plugin that ran it, as host-local by
+	// bridge, and 0 for one that the runtime ran.
+	ID, Parent trace.SpanID
+}
+
+// Config says what to watch.
+type Config struct {
+	// Dirs are the directories of CNI plugins, as /opt/cni/bin.
+	Dirs []string
+	// Done is called for each run that is over.
+	Done func(Exec)
+}
+
+// Watcher watches plugins. Make it with New.
+type Watcher struct{ cfg Config }
+
+// ErrUnsupported says that this system or process cannot watch programs.
+var ErrUnsupported = errors.New("watching CNI plugins needs Linux 5.0 or later and CAP_SYS_ADMIN")
+
+// New checks the configuration.
+func New(cfg Config) (*Watcher, error) {
+	for _, d := range cfg.Dirs {
+		if !filepath.IsAbs(d) {
+			return nil, fmt.Errorf("directory of CNI plugins %q: want an absolute path", d)
+		}
+	}
+	if len(cfg.Dirs) == 0 {
+		return nil, errors.New("no directory of CNI plugins to watch")
+	}
+	return &Watcher{cfg: cfg}, nil
+}
+
+// Run watches until ctx ends, which is no error. Where that is not possible at all, the error
+// is ErrUnsupported.
+func (w *Watcher) Run(ctx context.Context) error { return w.run(ctx) }
+
+// describe takes what CNI says from an environment. It is false while there is nothing of CNI
+// in it: then the program has not taken over yet.
+func describe(environ []byte) (e Exec, ok bool) {
+	for kv := range strings.SplitSeq(string(environ), "\x00") {
+		k, v, _ := strings.Cut(kv, "=")
+		switch k {
+		case "CNI_COMMAND":
+			e.Command, ok = v, true
+		case "CNI_IFNAME":
+			e.IfName = v
+		case "CNI_CONTAINERID":
+			e.Sandbox = v
+		case "CNI_ARGS":
+			e.Pod = podOf(v)
+		}
+	}
+	return e, ok
+}
+
+// podOf reads CNI_ARGS as the runtimes write it.
+func podOf(args string) (p trace.Pod) {
+	for kv := range strings.SplitSeq(args, ";") {
+		k, v, _ := strings.Cut(kv, "=")
+		switch k {
+		case "K8S_POD_NAMESPACE":
+			p.Namespace = v
+		case "K8S_POD_NAME":
+			p.Name = v
+		case "K8S_POD_UID":
+			p.UID = v
+		}
+	}
+	return p
+}
