@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestRuntimeSpans(t *testing.T) {
 	bus := trace.NewBus(0)
 	cursor := bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
-	receiver, err := otlp.New(otlp.Config{HTTP: fmt.Sprintf("127.0.0.1:%d", b.OTLPPort), Bus: bus})
+	receiver, err := otlp.New(otlp.Config{HTTP: fmt.Sprintf("127.0.0.1:%d", b.OTLPPort), CNIBinDirs: []string{b.CNIBinDir}, Bus: bus})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +98,12 @@ func TestRuntimeSpans(t *testing.T) {
 		{"containerd.task.v3.Task/Create", "StartContainer", 1},
 		{"client.task.Start", "StartContainer", 1},
 		{"cni.Remove", "StopPodSandbox", 1},
+		// What we watch ourselves.
+		{"cni.plugin.loopback", "RunPodSandbox", 1},
+		{"cni.plugin.bridge", "RunPodSandbox", 1},
+		{"cni.plugin.host-local", "RunPodSandbox", 1},
+		{"cni.plugin.portmap", "RunPodSandbox", 1},
+		{"cni.plugin.bridge", "StopPodSandbox", 1},
 	}
 	seen := &spans{calls: map[trace.SpanID]*trace.CRICall{}, told: map[trace.SpanID]trace.Record{}}
 	missing := func() (out []string) {
@@ -128,6 +135,19 @@ func TestRuntimeSpans(t *testing.T) {
 	above := []string{"cni.Setup", "cni.setup_pod_network", "cri.sandbox.run", "runtime.v1.RuntimeService/RunPodSandbox", "RunPodSandbox"}
 	if diff := cmp.Diff(above, seen.above(add)); diff != "" {
 		t.Errorf("above CNI ADD (-want +got):\n%s", diff)
+	}
+	ipam := seen.find("cni.plugin.host-local", "RunPodSandbox", pod)[0]
+	if diff := cmp.Diff([]string{"cni.plugin.bridge", "RunPodSandbox"}, seen.above(ipam)); diff != "" {
+		t.Errorf("above host-local (-want +got):\n%s", diff)
+	}
+	for _, r := range seen.find("cni.asynchAttach", "RunPodSandbox", pod) {
+		net := r.Event.(*trace.RuntimeSpan)
+		for _, p := range seen.find("cni.plugin.bridge", "RunPodSandbox", pod) {
+			plugin := p.Event.(*trace.RuntimeSpan)
+			if slices.Contains(net.Attrs, trace.KV{K: "cni.ifname", V: "eth0"}) && (plugin.Start < net.Start || plugin.Dur > net.Dur) {
+				t.Errorf("bridge ran for %v from %d, its network was made for %v from %d", plugin.Dur, plugin.Start, net.Dur, net.Start)
+			}
+		}
 	}
 }
 
