@@ -4,158 +4,233 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
 // Help is what `h` prints.
-const Help = `n, Enter   do the next action, then stop
-c          go on until a breakpoint, or the end
-b WHAT     stop before actions of that verb, id or CRI method (a glob); b alone lists; b -WHAT removes
-p          print the request that comes next; p plan, p changed
-q          delete the pod, clean up and quit`
+const Help = `n, Enter     do the next action, then stop; stops also after one that failed
+s            step: stop before the next CRI call too
+c            continue to a breakpoint, or the end
+until WHAT   continue to ready, started, gone, or an action
+retry        do the action that failed again
+fail CODE    let what comes next fail with a gRPC code, as fail Unavailable "no route"
+delay D      do what comes next after a time, as delay 2s
+b WHAT       stop before actions of that verb, id or CRI method (a glob)
+b after WHAT [if dur>1s && container==web] [#3]     also: err, code, image, attempt; #3 is from the third hit on
+b on error   stop after what failed; b alone lists, b -WHAT or b -N removes
+p [PATH]     print the request that comes next; p plan, p changed; a path of pod, status or request
+i            inspect: what there is of the pod on the node now
+diff         what changed since the last stop; diff start: since the first
+where        in which action, plan and pass, and why
+! [CMD]      shell: a command line on the node; KUBELOUPE_POD, _SANDBOX and _NETNS are set
+transcript F append what is typed and said to a file
+q            quit: delete the pod and clean up; of a pod of a running agent: leave, the pod goes on`
 
 // ErrNothingWaits is the answer to n and c while no action waits.
 var ErrNothingWaits = errors.New("no action waits: it runs, or the plan is done")
 
-// Do carries out one command line and returns what it says. The caller acts on a quit
-// (see Quitting). An unknown command is an error that lists the known ones.
-func (s *Session) Do(_ context.Context, line string) (string, error) {
-	word, rest := strings.TrimSpace(line), ""
-	if i := strings.IndexFunc(word, unicode.IsSpace); i > 0 {
-		word, rest = word[:i], strings.TrimSpace(word[i:])
-	}
-	switch word {
-	case "b", "break":
-		return s.breakpoint(rest)
-	case "p", "print":
-		return s.print(rest)
-	case "", "n", "next", "c", "continue", "h", "help", "?", "q", "quit":
-		if rest != "" {
-			return "", fmt.Errorf("%s stands alone: what is %q?", word, rest)
-		}
-	}
-	switch word {
-	case "", "n", "next":
-		return "", s.release(false)
-	case "c", "continue":
-		return "", s.release(true)
-	case "h", "help", "?":
-		return Help, nil
-	case "q", "quit":
-		s.Quit()
-		return "", nil
-	}
-	return "", fmt.Errorf("unknown command %q; known are:\n%s", word, Help)
+// ErrElsewhere is the answer to what is done where the person is, by a Front.
+var ErrElsewhere = errors.New("only in a session on the agent's own terminal")
+
+// long are the short commands' full names.
+var long = map[string]string{
+	"": "next", "n": "next", "s": "step", "c": "continue", "b": "break", "p": "print", "i": "inspect", "w": "where", "h": "help", "?": "help",
+	"q": "quit", "!": "shell", "u": "until",
 }
 
-// release lets the waiting action go.
-func (s *Session) release(on bool) error {
+// alone are the commands that take nothing.
+var alone = []string{"next", "step", "continue", "retry", "inspect", "where", "help", "quit"}
+
+// Split takes a command line apart: the command's full name, and the rest.
+func Split(line string) (command, rest string) {
+	command = strings.TrimSpace(line)
+	if strings.HasPrefix(command, "!") {
+		return "shell", strings.TrimSpace(command[1:])
+	}
+	if i := strings.IndexFunc(command, unicode.IsSpace); i > 0 {
+		command, rest = command[:i], strings.TrimSpace(command[i:])
+	}
+	if full, ok := long[command]; ok {
+		command = full
+	}
+	return command, rest
+}
+
+// Do carries out one command line and returns what it says; nothing, when it let the pod go.
+// The caller acts on a quit (see Quitting). An unknown command is an error that lists the known ones.
+func (s *Session) Do(ctx context.Context, line string) (string, error) {
+	command, rest := Split(line)
+	if rest != "" && slices.Contains(alone, command) {
+		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		return "", fmt.Errorf("%s stands alone: what is %q?", word, rest)
+	}
+	switch command {
+	case "next":
+		return "", s.release(toAction, answer{verdict: "go"})
+	case "step":
+		return "", s.release(toCall, answer{verdict: "go"})
+	case "continue":
+		return "", s.release(toBreak, answer{verdict: "go"})
+	case "until":
+		return s.goUntil(rest)
+	case "retry":
+		return "", s.retry()
+	case "fail":
+		return "", s.fail(rest)
+	case "delay":
+		return "", s.delay(rest)
+	case "break", "clear":
+		return s.breakpoint(command, rest)
+	case "print":
+		return s.print(rest)
+	case "inspect":
+		return s.inspect(ctx)
+	case "diff":
+		return s.diff(ctx, rest)
+	case "where":
+		return s.where()
+	case "shell", "transcript":
+		return "", fmt.Errorf("%s: %w", command, ErrElsewhere)
+	case "help":
+		return Help, nil
+	case "quit":
+		if s.cfg.Attached {
+			s.Close()
+		} else {
+			s.Quit()
+		}
+		return "", nil
+	}
+	return "", fmt.Errorf("unknown command %q; known are:\n%s", command, Help)
+}
+
+// release lets the waiting action go, as far as p.
+func (s *Session) release(p pace, a answer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.say(answer{verdict: "go"}) {
+	if !s.say(a) {
 		return ErrNothingWaits
 	}
-	s.running = on
+	s.pace, s.until = p, ""
 	return nil
 }
 
-// Waiting returns the stop at which an action waits now.
-func (s *Session) Waiting() (Stop, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting == nil {
-		return Stop{}, false
-	}
-	return s.stop, true
-}
+// milestones are those that can be waited for.
+var milestones = []string{"started", "ready", "gone"}
 
-func (s *Session) breakpoint(what string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if name, ok := strings.CutPrefix(what, "-"); ok {
-		name = strings.TrimSpace(name)
-		n := len(s.breaks)
-		s.breaks = slices.DeleteFunc(s.breaks, func(b string) bool { return b == name })
-		if n == len(s.breaks) {
-			return "", fmt.Errorf("no breakpoint %q", name)
-		}
-		return "breakpoint " + name + " removed", nil
-	}
+// goUntil lets the pod go until a milestone or an action. Breakpoints stay.
+func (s *Session) goUntil(what string) (string, error) {
 	if what == "" {
-		if len(s.breaks) == 0 {
-			return "no breakpoints; b WHAT sets one, as b create", nil
+		return "", errors.New("until: want started, ready, gone, or an action as create")
+	}
+	var b *breakpoint
+	if !slices.Contains(milestones, what) {
+		var err error
+		if b, err = parseBreak(what); err != nil {
+			return "", fmt.Errorf("until: %w", err)
 		}
-		return "breakpoints: " + strings.Join(s.breaks, ", "), nil
+		b.once, b.text = true, "until "+what
 	}
-	if _, err := path.Match(what, ""); err != nil {
-		return "", fmt.Errorf("breakpoint %q: not a glob: %w", what, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b == nil && slices.ContainsFunc(s.passed, func(m Milestone) bool { return m.Name == what }) && s.waiting == nil {
+		return "", fmt.Errorf("%s is %s already", s.cfg.Pod, what)
 	}
-	if !slices.Contains(s.breaks, what) {
-		s.breaks = append(s.breaks, what)
+	if b != nil {
+		s.breaks.set(b)
+	} else {
+		s.until = what
 	}
-	return "will stop before " + what, nil
+	s.pace = toBreak
+	if !s.say(answer{verdict: "go"}) {
+		return "nothing waits now; goes on until " + what, nil
+	}
+	return "", nil
 }
 
-// breaksAt reports whether a breakpoint names the stop's action. Called with mu.
-func (s *Session) breaksAt(stop Stop) bool {
-	names := append(methods(stop.RequestTitle), stop.Next)
-	for _, a := range stop.Actions {
-		if a.ID == stop.Next {
-			names = append(names, a.Verb)
-		}
+func (s *Session) retry() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.waiting == nil:
+		return ErrNothingWaits
+	case s.stop.When != gate.After || s.stop.Err == "":
+		return fmt.Errorf("retry: %s has not failed; only what failed can be done again", s.stop.Next)
 	}
-	for _, b := range s.breaks {
-		if slices.ContainsFunc(names, func(name string) bool { return match(b, name) }) {
-			return true
-		}
-	}
-	return false
+	s.say(answer{verdict: "retry", Answer: gate.Answer{Do: gate.Retry}})
+	s.pace = toBreak
+	s.breaks.set(&breakpoint{what: glob(s.stop.Next), after: true, once: true, text: "retry"})
+	return nil
 }
 
-// match matches a glob whose * crosses slashes too: the ids of images have them.
-func match(glob, name string) bool {
-	flat := strings.NewReplacer("/", "\x00")
-	ok, err := path.Match(flat.Replace(glob), flat.Replace(name))
-	return err == nil && ok
+// glob is a pattern that matches a name only.
+func glob(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
-// methods are the CRI methods that a title names: ImageStatus and PullImage of
-// "runtime.v1.ImageStatusRequest, then PullImage if needed".
-func methods(title string) []string {
-	var out []string
-	for word := range strings.FieldsSeq(title) {
-		word = strings.TrimPrefix(strings.TrimSuffix(word, ","), "runtime.v1.")
-		if word != "" && unicode.IsUpper(rune(word[0])) {
-			out = append(out, strings.TrimSuffix(word, "Request"))
-		}
+func (s *Session) fail(rest string) error {
+	name, message, _ := strings.Cut(rest, " ")
+	code, err := parseCode(name)
+	switch {
+	case name == "":
+		return errors.New("fail: want a gRPC code, as fail Unavailable")
+	case err != nil:
+		return fmt.Errorf("fail: %w", err)
+	case code == codes.OK:
+		return errors.New("fail: OK is no failure")
 	}
-	return out
+	return s.before("fail", answer{verdict: "fail", Answer: gate.Answer{Do: gate.Fail, Code: uint32(code), Message: strings.Trim(strings.TrimSpace(message), `"`)}})
 }
 
-func (s *Session) print(what string) (string, error) {
-	stop, waits := s.Waiting()
-	switch what {
-	case "", "request", "plan", "changed":
-		if !waits {
-			return "", ErrNothingWaits
-		}
+// maxDelay is how long a person may let a pod wait by itself.
+const maxDelay = time.Hour
+
+func (s *Session) delay(rest string) error {
+	d, err := time.ParseDuration(rest)
+	if err != nil || d <= 0 || d > maxDelay {
+		return fmt.Errorf("delay %q: want a time up to %s, as delay 2s", rest, maxDelay)
 	}
-	switch what {
-	case "", "request":
-		if stop.Request == "" {
-			return stop.Next + " makes no request", nil
-		}
-		return stop.RequestTitle + "\n" + stop.Request, nil
-	case "plan":
-		return stop.Plan(), nil
-	case "changed":
-		if len(stop.Changed) == 0 {
-			return "nothing changed", nil
-		}
-		return strings.Join(stop.Changed, "\n"), nil
+	return s.before("delay", answer{verdict: "delay", Answer: gate.Answer{Delay: d, Left: s.left}})
+}
+
+// before gives an answer that stands before an action or a call only.
+func (s *Session) before(command string, a answer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting != nil && s.stop.When == gate.After {
+		return fmt.Errorf("%s: %s is done already; it stands before an action or a call", command, s.stop.Next)
 	}
-	return "", fmt.Errorf("p %s: want p, p plan or p changed", what)
+	if !s.say(a) {
+		return ErrNothingWaits
+	}
+	s.pace, s.until = toAction, ""
+	return nil
+}
+
+func (s *Session) breakpoint(command, what string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name, remove := strings.CutPrefix(what, "-")
+	switch {
+	case remove || command == "clear":
+		text, err := s.breaks.clear(strings.TrimSpace(name))
+		if err != nil {
+			return "", err
+		}
+		return "breakpoint " + text + " removed", nil
+	case what == "":
+		return s.breaks.list(), nil
+	}
+	b, err := parseBreak(what)
+	if err != nil {
+		return "", fmt.Errorf("break: %w", err)
+	}
+	return "will stop " + s.breaks.set(b).text, nil
 }

@@ -6,17 +6,19 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 var (
 	web   = trace.Pod{Namespace: "default", Name: "web", UID: "u1"}
 	other = trace.Pod{Namespace: "default", Name: "other", UID: "u2"}
-	plan  = trace.Plan{Steps: []trace.PlanStep{
+	plan  = trace.Plan{Why: "no sandbox", Steps: []trace.PlanStep{
 		{ID: "cgroup", Verb: "cgroup"},
-		{ID: "sandbox", Verb: "sandbox"},
+		{ID: "sandbox", Verb: "sandbox", Reason: "the pod has none"},
 		{ID: "image docker.io/lab/web:1", Verb: "image"},
 		{ID: "create main", Verb: "create"},
 		{ID: "start main", Verb: "start"},
@@ -28,7 +30,14 @@ var (
 		"create main":               "runtime.v1.CreateContainerRequest",
 		"start main":                "runtime.v1.StartContainerRequest",
 	}
+	calls = map[string][]string{
+		"sandbox": {"RunPodSandbox", "PodSandboxStatus"}, "image docker.io/lab/web:1": {"ImageStatus", "PullImage", "ImageStatus"},
+		"create main": {"CreateContainer"}, "start main": {"StartContainer"},
+	}
 )
+
+const object = `{"pod":{"metadata":{"name":"web","annotations":{"a.b/c":"d"}},"spec":{"containers":[{"name":"main","image":"lab/web:1"},{"name":"log","image":"lab/log:2","tty":true}]}},
+	"status":{"podIPs":["10.0.0.1"]}}`
 
 // node is a snapshotter of lines that a test writes.
 type node struct {
@@ -62,14 +71,16 @@ type fixture struct {
 	ctx  context.Context
 	stop context.CancelFunc
 	err  error    // of the last run
-	done []string // actions let through, in order
+	done []string // actions done, in order
 	fail map[string]error
+	took map[string]time.Duration
 	over bool
+	ends bool // the plan ends the pod
 }
 
 func setup(t *testing.T, hold trace.Pod) *fixture {
 	t.Helper()
-	f := &fixture{t: t, rec: tracetest.New(t), node: &node{}, fail: map[string]error{}}
+	f := &fixture{t: t, rec: tracetest.New(t), node: &node{}, fail: map[string]error{}, took: map[string]time.Duration{}}
 	var err error
 	if f.Session, err = New(Config{Pod: hold, Snapshot: f.node, Bus: f.rec.Bus()}); err != nil {
 		t.Fatal(err)
@@ -78,20 +89,33 @@ func setup(t *testing.T, hold trace.Pod) *fixture {
 	return f
 }
 
+// ask asks as the runner does.
+func (f *fixture) ask(q *gate.Question) (gate.Answer, error) {
+	a, err := f.Ask(f.ctx, q)
+	if a.Delay > 0 && err == nil {
+		select {
+		case <-time.After(a.Delay):
+		case <-a.Left:
+		}
+	}
+	return a, err
+}
+
+// question is what is asked of a plan's action.
+func question(p trace.Plan, id string, when gate.When) *gate.Question {
+	return &gate.Question{
+		Pod: web, Plan: p, Action: id, Container: "main", Image: "lab/web:1", When: when, Attempt: 1, Title: titles[id],
+		Request: json.RawMessage(`{"id":"` + id + `"}`), Object: json.RawMessage(object), Sandbox: "sb1",
+	}
+}
+
 // run goes through a plan as the runner does: a refused action ends it.
 func (f *fixture) run(p trace.Plan) {
 	f.over, f.err = false, nil
 	go func() {
 		for _, st := range p.Steps {
-			f.err = f.Before(f.ctx, web, p, st.ID, titles[st.ID], json.RawMessage(`{"id":"`+st.ID+`"}`))
-			if f.err == nil {
-				f.done = append(f.done, st.ID)
+			for n := 1; f.err == nil && f.one(p, st.ID, n); n++ {
 			}
-			err := f.err
-			if err == nil {
-				err = f.fail[st.ID]
-			}
-			f.After(web, st.ID, err)
 			if f.err != nil {
 				break
 			}
@@ -100,6 +124,39 @@ func (f *fixture) run(p trace.Plan) {
 	}()
 	synctest.Wait()
 }
+
+// one goes through one action, and reports whether it is to be done again.
+func (f *fixture) one(p trace.Plan, id string, n int) (again bool) {
+	q := question(p, id, gate.Before)
+	q.Attempt, q.Ending = n, f.ends
+	var a gate.Answer
+	if a, f.err = f.ask(q); f.err != nil {
+		return false
+	}
+	failed := f.fail[id]
+	for _, call := range calls[id] {
+		if a.Do == gate.Fail {
+			break
+		}
+		c := *q
+		c.When, c.Call, c.Title = gate.Call, call, "runtime.v1."+call+"Request"
+		if a, f.err = f.ask(&c); f.err != nil {
+			return false
+		}
+	}
+	if a.Do == gate.Fail {
+		failed = codeError(a)
+	} else {
+		f.done = append(f.done, id)
+	}
+	q.When, q.Err, q.Took = gate.After, failed, f.took[id]
+	a, _ = f.ask(q)
+	return a.Do == gate.Retry
+}
+
+type codeError gate.Answer
+
+func (e codeError) Error() string { return e.Message }
 
 // do carries out a command that must succeed.
 func (f *fixture) do(line string) string {

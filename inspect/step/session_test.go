@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -56,8 +57,12 @@ func TestStops(t *testing.T) {
 		f.run(plan)
 		f.do("n")
 		f.do("n")
+		if stop := f.at("sandbox"); stop.When != gate.After || stop.Err != "no network" {
+			t.Errorf("after a failure: %+v", stop)
+		}
+		f.do("n")
 		want := Stop{
-			Pod: web, Index: 3, Total: 5, Next: "image docker.io/lab/web:1",
+			Pod: web, Index: 3, Total: 5, Next: "image docker.io/lab/web:1", When: gate.Before, Attempt: 1, Sandbox: "sb1",
 			RequestTitle: "runtime.v1.ImageStatusRequest, then PullImage if needed",
 			Request:      "{\n  \"id\": \"image docker.io/lab/web:1\"\n}",
 			Actions: []Action{
@@ -79,20 +84,6 @@ func TestStops(t *testing.T) {
 		if n := len(f.Stops()); n != 0 {
 			t.Errorf("%d stops while going on", n)
 		}
-	})
-}
-
-func TestDurationIsWithoutThePerson(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := setup(t, web)
-		f.run(trace.Plan{Steps: plan.Steps[:2]})
-		time.Sleep(time.Hour) // of the bubble: a person thinks
-		f.do("n")
-		stop := f.at("sandbox")
-		if d := stop.Actions[0].Dur; d != 0 {
-			t.Errorf("took %s", d)
-		}
-		f.Close()
 	})
 }
 
@@ -142,7 +133,9 @@ func TestRequests(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := setup(t, web)
 				go func() {
-					f.err = f.Before(f.ctx, web, plan, "start main", titles["start main"], tc.request)
+					q := question(plan, "start main", gate.Before)
+					q.Request = tc.request
+					_, f.err = f.Ask(f.ctx, q)
 				}()
 				f.at("start main")
 				if diff := cmp.Diff(tc.want, f.do("p")); diff != "" {
@@ -327,15 +320,16 @@ func TestCancelWhileWaiting(t *testing.T) {
 
 func TestAnotherPodIsNeverHeld(t *testing.T) {
 	f := setup(t, web)
-	if err := f.Before(t.Context(), other, plan, "cgroup", "", nil); err != nil {
+	q := question(plan, "cgroup", gate.After)
+	q.Pod, q.Err = other, errors.New("not ours")
+	if _, err := f.Ask(t.Context(), q); err != nil {
 		t.Error(err)
 	}
-	f.After(other, "cgroup", errors.New("not ours"))
 	if len(f.ended) != 0 || len(f.Stops()) != 0 {
 		t.Errorf("ended %v, %d stops", f.ended, len(f.Stops()))
 	}
 	f.Quit()
-	if err := f.Before(t.Context(), other, plan, "cgroup", "", nil); err != nil {
+	if _, err := f.Ask(t.Context(), q); err != nil {
 		t.Errorf("after a quit: %v", err)
 	}
 }
@@ -372,7 +366,7 @@ func TestTwoAtOnce(t *testing.T) {
 				f := setup(t, web)
 				errs := make(chan error, 2)
 				for _, id := range []string{"cgroup", "sandbox"} {
-					go func() { errs <- f.Before(f.ctx, web, plan, id, "", nil) }()
+					go func() { _, err := f.Ask(f.ctx, question(plan, id, gate.Before)); errs <- err }()
 				}
 				synctest.Wait()
 				tc.leave(f)
@@ -398,8 +392,8 @@ func TestConcurrently(t *testing.T) {
 		runners.Go(func() {
 			for range 20 {
 				for _, st := range plan.Steps {
-					if s.Before(t.Context(), web, plan, st.ID, titles[st.ID], json.RawMessage("{}")) == nil {
-						s.After(web, st.ID, nil)
+					if _, err := s.Ask(t.Context(), question(plan, st.ID, gate.Before)); err == nil {
+						_, _ = s.Ask(t.Context(), question(plan, st.ID, gate.After)) // stops nobody
 					}
 				}
 			}
@@ -408,7 +402,7 @@ func TestConcurrently(t *testing.T) {
 	for range 4 {
 		talkers.Go(func() {
 			for range 50 {
-				for _, line := range []string{"n", "b create", "c", "p plan", "p changed", "b", "b -create", ""} {
+				for _, line := range []string{"n", "b create", "c", "s", "fail Aborted", "delay 1us", "where", "until gone", "p plan", "p changed", "b", "b -create", ""} {
 					_, _ = s.Do(t.Context(), line) // most find nothing that waits
 				}
 				s.Holds(web)
@@ -432,6 +426,8 @@ func TestDiff(t *testing.T) {
 		{"the same in another order", []string{"a", "b"}, []string{"b", "a"}, nil},
 		{"came and went", []string{"a", "b"}, []string{"b", "d", "c"}, []string{"- a", "+ d", "+ c"}},
 		{"all went", []string{"a"}, nil, []string{"- a"}},
+		{"a value", []string{"a", "m = 1", "n = 2"}, []string{"m = 5", "n = 2", "o = 1"}, []string{"- a", "~ m: 1 → 5", "+ o = 1"}},
+		{"a value that is there once more", []string{"m = 1"}, []string{"m = 1", "m = 2"}, []string{"~ m: 1 → 2"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Diff(tc.old, tc.now)); diff != "" {

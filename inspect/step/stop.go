@@ -7,26 +7,58 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Stop is where a stepped pod waits for a person: before one action of its plan.
+// Stop is where a stepped pod stands: where it waits for a person, or, when Next is empty,
+// news of it while nothing waits.
 type Stop struct {
-	Pod trace.Pod
+	Pod trace.Pod `json:"pod"`
 	// Index is the place in the plan of the action that waits, from 1; Total is how
 	// many actions the plan has as known now.
-	Index, Total int
+	Index int `json:"index,omitempty"`
+	Total int `json:"total,omitempty"`
 	// Actions are the plan's, in the order in which they are gone through.
-	Actions []Action
+	Actions []Action `json:"actions,omitempty"`
 	// Next is the id of the action that waits, as "create web".
-	Next string
+	Next string `json:"next,omitempty"`
+	// When is before, call or after; empty means before.
+	When gate.When `json:"when,omitempty"`
+	// Call is the CRI method that waits, for When call.
+	Call string `json:"call,omitempty"`
+	// Attempt numbers the tries of the action; 0 or 1 is the first.
+	Attempt int `json:"attempt,omitempty"`
+	// Ending says that the plan ends the pod.
+	Ending bool `json:"ending,omitempty"`
 	// RequestTitle names the request that comes next, as runtime.v1.RunPodSandboxRequest.
-	RequestTitle string
+	RequestTitle string `json:"request_title,omitempty"`
 	// Request is the exact CRI request, pretty, without secrets; "" when the
 	// action makes none.
-	Request string
+	Request string `json:"request,omitempty"`
+	// Err is why the action failed, for When after; or, when nothing waits, why the pod could
+	// not be brought on.
+	Err string `json:"err,omitempty"`
+	// Took is how long the action took, for When after.
+	Took time.Duration `json:"took_ns,omitempty"`
 	// Changed is what changed on the node since the last stop, one line each.
-	Changed []string
+	Changed []string `json:"changed,omitempty"`
+	// Hit is the breakpoint at which it stopped, if it went on to one.
+	Hit string `json:"hit,omitempty"`
+	// Passed are the milestones that the pod has passed, in order.
+	Passed []Milestone `json:"passed,omitempty"`
+	// Sandbox is the id of the pod's sandbox, Netns the path of its network namespace.
+	Sandbox string `json:"sandbox,omitempty"`
+	Netns   string `json:"netns,omitempty"`
+	// Attached says that the pod is not the session's own: quitting leaves it alone.
+	Attached bool `json:"attached,omitempty"`
+}
+
+// Milestone is a point in the pod's life: seen, started, ready, terminating, gone.
+type Milestone struct {
+	Name string `json:"name"`
+	// Since is the time since the pod was seen, or for gone since it was ended.
+	Since time.Duration `json:"since_ns,omitempty"`
 }
 
 // State is how far an action has come.
@@ -42,13 +74,42 @@ const (
 
 // Action is one action of the plan of a stepped pod.
 type Action struct {
-	ID    string
-	Verb  string
-	State State
+	ID    string `json:"id"`
+	Verb  string `json:"verb,omitempty"`
+	State State  `json:"state"`
 	// Dur is how long it took; 0 until done.
-	Dur time.Duration
+	Dur time.Duration `json:"dur_ns,omitempty"`
 	// Err is why it failed.
-	Err string
+	Err string `json:"err,omitempty"`
+}
+
+// Waits reports whether an action waits for a person.
+func (s *Stop) Waits() bool { return s.Next != "" }
+
+// Place says where the pod waits, as "before  create web".
+func (s *Stop) Place() string {
+	switch {
+	case !s.Waits():
+		return "nothing waits"
+	case s.When == gate.Call:
+		return "before  " + s.Call + "  in  " + s.Next
+	case s.When == gate.After:
+		return "after  " + s.Next
+	}
+	return "before  " + s.Next
+}
+
+// News is the last milestone or error in words; "" for none.
+func (s *Stop) News() string {
+	switch n := len(s.Passed); {
+	case s.Err != "":
+		return s.Err
+	case n > 0 && s.Passed[n-1].Since > 0:
+		return s.Passed[n-1].Name + " after " + human.Duration(s.Passed[n-1].Since)
+	case n > 0:
+		return s.Passed[n-1].Name
+	}
+	return ""
 }
 
 // maxID is the width to which ids are padded; longer ones, as images', push their
@@ -56,13 +117,14 @@ type Action struct {
 const maxID = 48
 
 // Plan draws the plan as text, one action a line.
-func (s Stop) Plan() string {
+func (s *Stop) Plan() string {
 	widest := 0
-	for _, a := range s.Actions {
-		widest = max(widest, utf8.RuneCountInString(a.ID))
+	for i := range s.Actions {
+		widest = max(widest, utf8.RuneCountInString(s.Actions[i].ID))
 	}
 	var b strings.Builder
-	for _, a := range s.Actions {
+	for i := range s.Actions {
+		a := &s.Actions[i]
 		mark, dur := "·", ""
 		switch a.State {
 		case Done:
@@ -76,4 +138,36 @@ func (s Stop) Plan() string {
 		b.WriteString(strings.TrimRight(fmt.Sprintf("%s %-*s  %s", mark, min(widest, maxID), a.ID, dur), " ") + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Text is the stop as the line mode prints it.
+func (s *Stop) Text() string {
+	if !s.Waits() {
+		if news := s.News(); news != "" {
+			return "step " + s.Pod.String() + "  " + news
+		}
+		return "step " + s.Pod.String() + "  waits for its next creation or deletion"
+	}
+	out := fmt.Sprintf("step %s  paused %s   %d of %d\n", s.Pod, s.Place(), s.Index, s.Total)
+	if s.Hit != "" {
+		out += "breakpoint: " + s.Hit + "\n"
+	}
+	out += s.Plan()
+	switch {
+	case s.When == gate.After && s.Err != "":
+		out += "\nfailed after " + human.Duration(s.Took) + ": " + s.Err + " (retry does it again)"
+	case s.When == gate.After:
+		out += "\ntook " + human.Duration(s.Took)
+	case s.RequestTitle != "":
+		out += "\nnext: " + s.RequestTitle + " (p prints it)"
+	}
+	if len(s.Changed) > 0 {
+		out += "\nchanged since the last stop:\n  " + strings.Join(s.Changed, "\n  ")
+	}
+	return out
+}
+
+// Env is what a shell on the node gets to know of the pod, as KEY=value.
+func (s *Stop) Env() []string {
+	return []string{"KUBELOUPE_POD=" + s.Pod.String(), "KUBELOUPE_SANDBOX=" + s.Sandbox, "KUBELOUPE_NETNS=" + s.Netns}
 }

@@ -1,0 +1,148 @@
+package step
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/kubeloupe/kubeloupe/trace/gate"
+)
+
+// breakpoint is one place at which to stop.
+type breakpoint struct {
+	n     int    // by which the person names it
+	text  string // as it was said
+	after bool
+	what  string // a glob
+	cond  []term // all must hold
+	least int    // stop from the hit of that number on; 0 is 1
+	hits  int
+	once  bool // of until
+}
+
+// breakpoints are those of a session.
+type breakpoints struct {
+	all  []*breakpoint
+	next int
+}
+
+// hit counts the breakpoints that a question is at, and returns one that stops there.
+func (b *breakpoints) hit(q *gate.Question, verb string) (text string, stops bool) {
+	var spent []*breakpoint
+	for _, p := range b.all {
+		if !p.at(q, verb) {
+			continue
+		}
+		if p.hits++; p.hits < p.least {
+			continue
+		}
+		if !stops {
+			text, stops = p.text, true
+		}
+		if p.once {
+			spent = append(spent, p)
+		}
+	}
+	b.all = slices.DeleteFunc(b.all, func(p *breakpoint) bool { return slices.Contains(spent, p) })
+	return text, stops
+}
+
+// at reports whether a breakpoint is where the question is. Before a call is the place of those that
+// name it, unless it is what the whole action is about: then that is before the action.
+func (p *breakpoint) at(q *gate.Question, verb string) bool {
+	if p.after != (q.When == gate.After) {
+		return false
+	}
+	calls := methods(q.Title)
+	names := append([]string{q.Action, verb}, calls...)
+	switch q.When {
+	case gate.Call:
+		if len(calls) == 0 || mainCall(verb) == q.Call {
+			return false
+		}
+		names = []string{q.Call}
+	case gate.Before:
+		names = names[:min(len(names), 3)]
+	case gate.After:
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return match(p.what, name) }) {
+		return false
+	}
+	return !slices.ContainsFunc(p.cond, func(t term) bool { return !t.holds(q) })
+}
+
+// mainCall is the call before which an action stops as a whole.
+func mainCall(verb string) string {
+	return map[string]string{
+		"image": "ImageStatus", "sandbox": "RunPodSandbox", "create": "CreateContainer", "start": "StartContainer", "kill": "StopContainer",
+		"resize": "UpdateContainerResources", "stop-sandbox": "StopPodSandbox", "remove": "RemoveContainer", "remove-sandbox": "RemovePodSandbox",
+	}[verb]
+}
+
+// match matches a glob whose * crosses slashes too: the ids of images have them.
+func match(glob, name string) bool {
+	flat := strings.NewReplacer("/", "\x00")
+	ok, err := path.Match(flat.Replace(glob), flat.Replace(name))
+	return err == nil && ok
+}
+
+// methods are the CRI methods that a title names: ImageStatus and PullImage of
+// "runtime.v1.ImageStatusRequest, then PullImage if needed".
+func methods(title string) []string {
+	var out []string
+	for word := range strings.FieldsSeq(title) {
+		word = strings.TrimPrefix(strings.TrimSuffix(word, ","), "runtime.v1.")
+		if word != "" && unicode.IsUpper(rune(word[0])) {
+			out = append(out, strings.TrimSuffix(word, "Request"))
+		}
+	}
+	return out
+}
+
+// set adds a breakpoint, or returns the one that says the same.
+func (b *breakpoints) set(p *breakpoint) *breakpoint {
+	for _, old := range b.all {
+		if old.text == p.text && !old.once && !p.once {
+			return old
+		}
+	}
+	b.next++
+	p.n = b.next
+	b.all = append(b.all, p)
+	return p
+}
+
+// clear removes the breakpoint of that number or text.
+func (b *breakpoints) clear(name string) (string, error) {
+	n, _ := strconv.Atoi(name)
+	want, err := parseBreak(name)
+	if err != nil {
+		want = &breakpoint{text: name}
+	}
+	for i, p := range b.all {
+		if p.n == n || p.text == want.text {
+			b.all = slices.Delete(b.all, i, i+1)
+			return p.text, nil
+		}
+	}
+	return "", fmt.Errorf("no breakpoint %q; b lists them", name)
+}
+
+// list says which there are.
+func (b *breakpoints) list() string {
+	if len(b.all) == 0 {
+		return "no breakpoints; b WHAT sets one, as b create"
+	}
+	out := []string{"breakpoints:"}
+	for _, p := range b.all {
+		line := fmt.Sprintf("  %d  %s", p.n, p.text)
+		if p.hits > 0 {
+			line += fmt.Sprintf("   hit %d", p.hits)
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}

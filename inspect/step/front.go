@@ -1,0 +1,131 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Stepper is a session as its client sees it, here or at the other end of a socket.
+type Stepper interface {
+	Stops() <-chan Stop
+	Do(ctx context.Context, line string) (string, error)
+}
+
+// Front is the person's end of a session: what is typed and said goes through it, and into a
+// transcript if there is one. Its Run must run for Stops to come.
+type Front struct {
+	inner Stepper
+	stops chan Stop
+
+	mu   sync.Mutex
+	file *os.File
+}
+
+// NewFront returns the front of a session.
+func NewFront(inner Stepper) *Front { return &Front{inner: inner, stops: make(chan Stop, 1)} }
+
+// Stops tells where the pod waits; it is closed when the session's are.
+func (f *Front) Stops() <-chan Stop { return f.stops }
+
+// Run hands stops on until ctx ends or there are no more, and then closes the transcript. A stop that
+// nobody took gives way to a newer one.
+func (f *Front) Run(ctx context.Context) {
+	defer f.end()
+	for {
+		select {
+		case s, ok := <-f.inner.Stops():
+			if !ok {
+				close(f.stops)
+				return
+			}
+			f.write("\n" + s.Text() + "\n")
+			select {
+			case <-f.stops:
+			default:
+			}
+			f.stops <- s // has room: only this sends
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Do carries out a command line.
+func (f *Front) Do(ctx context.Context, line string) (string, error) {
+	command, rest := Split(line)
+	if command == "transcript" {
+		return f.Transcript(rest)
+	}
+	f.write("> " + line + "\n")
+	out, err := f.inner.Do(ctx, line)
+	f.Heard(out, err)
+	return out, err
+}
+
+// Heard writes what was said to the transcript.
+func (f *Front) Heard(out string, err error) {
+	switch {
+	case err != nil:
+		f.write(err.Error() + "\n")
+	case out != "":
+		f.write(out + "\n")
+	}
+}
+
+// Transcript appends all that follows to a file, which only its owner may read.
+func (f *Front) Transcript(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("transcript: want a file to append to")
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("transcript: %w", err)
+	}
+	if err := file.Chmod(0o600); err != nil { // one that was there before
+		_ = file.Close()
+		return "", fmt.Errorf("transcript: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file != nil {
+		_ = f.file.Close()
+	}
+	f.file = file
+	return "what is typed and said goes to " + path, nil
+}
+
+func (f *Front) write(s string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil {
+		return
+	}
+	if _, err := f.file.WriteString(s); err != nil { // full disk: stepping is more than its transcript
+		_ = f.file.Close()
+		f.file = nil
+	}
+}
+
+func (f *Front) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file != nil {
+		_ = f.file.Close()
+		f.file = nil
+	}
+}
+
+// ParsePod reads NAMESPACE/NAME.
+func ParsePod(s string) (trace.Pod, error) {
+	ns, name, _ := strings.Cut(s, "/")
+	if ns == "" || name == "" || strings.Contains(name, "/") {
+		return trace.Pod{}, fmt.Errorf("pod %q: want NAMESPACE/NAME", s)
+	}
+	return trace.Pod{Namespace: ns, Name: name}, nil
+}

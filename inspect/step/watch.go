@@ -1,0 +1,71 @@
+package step
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// read reads what becomes of the pod, for `until` and `where`, until the cursor is closed.
+func (s *Session) read(cur *trace.Cursor) {
+	buf := make([]trace.Record, 0, 64)
+	for {
+		recs, _, err := cur.Next(context.Background(), buf)
+		if err != nil {
+			return
+		}
+		for i := range recs {
+			if s.matches(recs[i].Pod) {
+				s.note(&recs[i])
+			}
+		}
+	}
+}
+
+// note takes in one record of the pod.
+func (s *Session) note(r *trace.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := r.Event.(type) {
+	case *trace.Sync:
+		s.sync = *e
+		if r.Edge == trace.EdgeEnd && e.Err != "" && !s.quit {
+			s.news(r.Pod, e.Err)
+		}
+	case *trace.Milestone:
+		s.pass(r.Pod, e)
+	}
+}
+
+// pass notes a milestone. One that was waited for stops the pod at its next action. Called with mu.
+func (s *Session) pass(pod trace.Pod, e *trace.Milestone) {
+	if e.Name == "seen" {
+		s.passed = nil
+	}
+	s.passed = append(s.passed, Milestone{Name: e.Name, Since: e.Since})
+	if s.until == e.Name {
+		s.until, s.pace = "", toAction
+	}
+	s.news(pod, "")
+}
+
+// news tells the client something while nothing waits. Called with mu.
+func (s *Session) news(pod trace.Pod, err string) {
+	if s.waiting != nil || s.look != nil || s.open {
+		return
+	}
+	stop := s.stop
+	stop.Pod, stop.Next, stop.Call, stop.When, stop.Hit, stop.Changed = pod, "", "", "", "", nil
+	stop.Attached, stop.Passed, stop.Err, stop.Took = s.cfg.Attached, slices.Clone(s.passed), err, 0
+	stop.Actions = slices.Clone(s.stop.Actions)
+	for i := range stop.Actions {
+		a := &stop.Actions[i]
+		if ended, ok := s.ended[a.ID]; ok {
+			a.State, a.Dur, a.Err = ended.State, ended.Dur, ended.Err
+		} else if a.State == Next {
+			a.State = Todo
+		}
+	}
+	s.offer(stop)
+}
