@@ -14,7 +14,10 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/agent/config"
+	"github.com/kubeloupe/kubeloupe/inspect/snapshot"
+	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui"
 )
 
 // nodeOptions are what every command that starts an agent takes.
@@ -23,8 +26,10 @@ type nodeOptions struct {
 	runtime string // "", sim
 	output  string // "", text, json
 	noTUI   bool
+	view    string
 	events  int
 	slots   int
+	beside  besideOptions
 }
 
 const (
@@ -38,8 +43,10 @@ func (o *nodeOptions) add(c *cobra.Command) {
 	fs.StringVar(&o.runtime, "runtime", runtimeAuto, "the container runtime: auto (a CRI socket) or sim (a simulated one in memory: no root, no real container)")
 	fs.StringVarP(&o.output, "output", "o", "", "what to print without the terminal UI: text (a line per event worth one), wide (the same, nothing cut) or json (every record); implies --no-tui")
 	fs.BoolVar(&o.noTUI, "no-tui", false, "print lines even on a terminal")
+	fs.StringVar(&o.view, "view", "", "the view that the UI begins with: "+strings.Join(tui.ViewNames(), ", "))
 	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "how many records are kept in memory for readers that fall behind; 0 publishes nothing and needs --no-tui")
 	fs.IntVar(&o.slots, "runtime-slots", 0, "how many pods the container runtime starts or ends at once, in order of arrival; 0 is what suits the number of CPUs")
+	o.beside.add(c)
 	c.Flags().SortFlags = false
 }
 
@@ -53,6 +60,8 @@ type node struct {
 	cfg     agent.Config
 	sim     *simulated
 	metrics *metricsSink
+	gate    *step.Switch
+	beside  *beside
 }
 
 // check refuses what cannot be right, before anything is touched.
@@ -63,6 +72,9 @@ func (o *nodeOptions) check() error {
 	}
 	if !slices.Contains([]string{"", "text", "wide", "json"}, o.output) {
 		errs = append(errs, fmt.Errorf("--output %q: want text, wide or json", o.output))
+	}
+	if err := checkLook("", o.view); err != nil {
+		errs = append(errs, err)
 	}
 	if o.events != 0 && (o.events < 64 || o.events > 1<<24) {
 		errs = append(errs, fmt.Errorf("--event-buffer %d: want 64 to %d, or 0 for none", o.events, 1<<24))
@@ -119,6 +131,8 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 	} else if n.cfg.Endpoint, err = config.FindRuntime(k.Runtime.Endpoint, config.WellKnownRuntimes()); err != nil {
 		return nil, userError{err}
 	}
+	n.gate = step.NewSwitch(step.Config{Snapshot: snapshotOf(&n.cfg), Bus: n.bus})
+	n.cfg.Gate = n.gate
 	if edit != nil {
 		if err := edit(&n.cfg); err != nil {
 			n.sim.remove()
@@ -129,10 +143,24 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, userError{err}
 	}
+	if n.beside, err = o.beside.build(c.Context(), n); err != nil {
+		n.sim.remove()
+		return nil, err
+	}
 	for _, name := range k.NotActedOn {
 		trace.Point(n.bus, trace.Span{}, trace.Log{Level: "warn", Message: "this build does not act on " + name + " yet"})
 	}
 	return n, nil
+}
+
+// snapshotOf says what there is of a pod on this node.
+func snapshotOf(cfg *agent.Config) *snapshot.Taker {
+	k := cfg.Kubelet
+	snap := snapshot.Config{RootDir: k.Node.RootDir, LogsDir: k.Pods.LogsDir, Runtime: lazyCRI(cfg.Endpoint)}
+	if !cfg.Simulated {
+		snap.CgroupMount, snap.CgroupRoot = "/sys/fs/cgroup", k.Cgroups.Root
+	}
+	return snapshot.New(snap)
 }
 
 // canRun says why a real runtime cannot be used by this process, if so.

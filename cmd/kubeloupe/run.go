@@ -84,6 +84,7 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 
 	var wg sync.WaitGroup
 	wg.Go(func() { n.metrics.run(showCtx, n.bus) })
+	wg.Go(func() { n.beside.run(showCtx) })
 	wg.Go(func() { keepTrim(showCtx, n.agent.Ready()) })
 	shown := make(chan error, 1)
 	wg.Go(func() {
@@ -92,8 +93,9 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 		shown <- err
 	})
 	err := n.agent.Run(ctx)
-	endShow() // the view drains what is there and ends
+	endShow() // the view and the recording drain what is there and end
 	wg.Wait()
+	err = errors.Join(err, n.beside.close())
 	if showErr := <-shown; err == nil && showErr != nil && !errors.Is(showErr, context.Canceled) {
 		err = showErr
 	}
@@ -141,7 +143,7 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 	}
 	cur := n.bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
-	ui.Source, ui.In, ui.Out = cur, s.in, s.out
+	ui.Source, ui.In, ui.Out, ui.ViewName = cur, s.in, s.out, o.view
 	err := tui.Run(ctx, ui)
 	if err != nil && ctx.Err() == nil {
 		// The UI broke, not the agent: go on in lines.
@@ -162,21 +164,17 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 func (o *nodeOptions) print(ctx context.Context, bus *trace.Bus, w io.Writer) error {
 	cur := bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
-	var sink printer.Sink
-	switch o.output {
-	case "json":
-		sink = printer.JSON(w)
-	case "wide":
-		sink = printer.Text(w, printer.TextOptions{Width: -1})
-	default:
-		sink = printer.Text(w, printer.TextOptions{})
-	}
-	return printer.Run(ctx, cur, sink)
+	return printer.Run(ctx, cur, sinkFor(o.output, w))
 }
 
 // wantsUI reports whether the UI can and should be shown.
 func (o *nodeOptions) wantsUI(s streams) bool {
-	return !o.noTUI && o.output == "" && isTerminal(s.in) && isTerminal(s.out) && os.Getenv("TERM") != "dumb" && os.Getenv("TERM") != ""
+	return !o.noTUI && o.output == "" && canUI(s)
+}
+
+// canUI reports whether there is a terminal that can show the UI.
+func canUI(s streams) bool {
+	return isTerminal(s.in) && isTerminal(s.out) && os.Getenv("TERM") != "dumb" && os.Getenv("TERM") != ""
 }
 
 func isTerminal(x any) bool {

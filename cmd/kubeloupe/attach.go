@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui"
+)
+
+func newTUI(s streams) *cobra.Command {
+	var o observed
+	var view string
+	c := &cobra.Command{
+		Use:   "tui",
+		Short: "Open the UI on a running agent, from another terminal",
+		Long: `Open the UI on a running agent by its control socket. q closes the UI and leaves the agent alone. When the agent restarts, the UI
+connects again.`,
+		Example: `  kubeloupe tui
+  kubeloupe tui --socket /var/lib/kubelet/kubeloupe.sock --view cri`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkLook("", view); err != nil {
+				return userError{err}
+			}
+			if !canUI(s) {
+				return userError{errors.New("the UI needs a terminal (and TERM other than dumb); kubeloupe events --follow prints lines")}
+			}
+			cl, err := o.dial(c.Context())
+			if err != nil {
+				return err
+			}
+			l := &link{client: cl}
+			defer l.close()
+			return tui.Run(c.Context(), tui.Config{
+				Source: l, In: s.in, Out: s.out, ViewName: view, Link: l.trouble, Label: fmt.Sprintf("ATTACHED pid %d", cl.Hello().PID),
+			})
+		},
+	}
+	o.addSocket(c)
+	c.Flags().StringVar(&view, "view", "", "the view to begin with: "+strings.Join(tui.ViewNames(), ", "))
+	c.Flags().SortFlags = false
+	return c
+}
+
+// checkLook refuses an output or a view that there is not.
+func checkLook(output, view string) error {
+	if !slices.Contains([]string{"", "text", "wide", "json"}, output) {
+		return fmt.Errorf("--output %q: want text, wide or json", output)
+	}
+	if view != "" && !slices.Contains(tui.ViewNames(), view) {
+		return fmt.Errorf("--view %q: want one of %s", view, strings.Join(tui.ViewNames(), ", "))
+	}
+	return nil
+}
+
+// tryAgain is how long a link that broke waits before it connects again.
+const tryAgain = time.Second
+
+// link is a running agent's stream that connects again when it breaks.
+type link struct {
+	client *control.Client
+	stream *control.Stream
+	began  bool
+
+	mu    sync.Mutex
+	wrong string
+}
+
+// anew says that records begin anew, from an empty model.
+type anew struct{}
+
+func (anew) Error() string { return "connected again" }
+
+// Rewound is what the UI asks.
+func (anew) Rewound() bool { return true }
+
+// Next implements tui.Source.
+func (l *link) Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error) {
+	for {
+		if l.stream == nil {
+			if again, err := l.connect(ctx); err != nil || again {
+				return nil, 0, err
+			}
+		}
+		recs, lost, err = l.stream.Next(ctx, buf)
+		if err == nil || ctx.Err() != nil {
+			return recs, lost, err
+		}
+		if !errors.Is(err, io.EOF) && !errors.Is(err, control.ErrEnded) {
+			return recs, lost, err
+		}
+		l.stream.Close() //nolint:errcheck // it is over
+		l.stream = nil
+		l.say("the agent has gone; connecting again")
+		if len(recs) > 0 || lost > 0 {
+			return recs, lost, nil
+		}
+	}
+}
+
+// connect connects until it succeeds or ctx ends. Of all but the first connection it says so, by the error anew.
+func (l *link) connect(ctx context.Context) (bool, error) {
+	for {
+		s, err := l.client.Events(ctx, control.EventsOptions{Backlog: true, Follow: true})
+		if err == nil {
+			l.stream = s
+			l.say("")
+			if !l.began {
+				l.began = true
+				return false, nil
+			}
+			return true, anew{}
+		}
+		if !l.began || ctx.Err() != nil {
+			return false, err
+		}
+		l.say("the agent has gone; connecting again: " + err.Error())
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(tryAgain):
+		}
+	}
+}
+
+func (l *link) say(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrong = what
+}
+
+// trouble is what is wrong with the connection, "" while all is well.
+func (l *link) trouble() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wrong
+}
+
+func (l *link) close() {
+	if l.stream != nil {
+		l.stream.Close() //nolint:errcheck // it is over
+	}
+}

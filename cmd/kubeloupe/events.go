@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/printer"
+)
+
+// listening is one run of the events command.
+type listening struct {
+	observed
+	s      streams
+	output string
+	follow bool
+	kinds  []string
+	pod    string
+}
+
+func newEvents(s streams) *cobra.Command {
+	l := &listening{s: s}
+	c := &cobra.Command{
+		Use:   "events",
+		Short: "Print what an agent publishes",
+		Long: `Print what a running agent publishes, or what a recording holds: a line per event worth one, or every record as JSON. docs/events.md
+describes them.`,
+		Example: `  kubeloupe events --follow
+  kubeloupe events --pod shop/cart-7d4f -o json
+  kubeloupe events --from session.klr --kind cri.call --kind decision -o json | jq .event`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context()) },
+	}
+	l.add(c)
+	f := c.Flags()
+	f.StringVarP(&l.output, "output", "o", "text", "text (a line per event worth one), wide (the same, nothing cut) or json (every record)")
+	f.BoolVarP(&l.follow, "follow", "f", false, "go on with what comes")
+	f.StringArrayVar(&l.kinds, "kind", nil, "only events of this kind, as cri.call; may be given again")
+	f.StringVar(&l.pod, "pod", "", "only events of this pod, NAMESPACE/POD")
+	f.SortFlags = false
+	return c
+}
+
+func (l *listening) run(ctx context.Context) error {
+	if !slices.Contains([]string{"text", "wide", "json"}, l.output) {
+		return userError{fmt.Errorf("--output %q: want text, wide or json", l.output)}
+	}
+	known := trace.Kinds()
+	for _, k := range l.kinds {
+		if !slices.Contains(known, k) {
+			return userError{fmt.Errorf("--kind %q: want one of %s", k, strings.Join(known, ", "))}
+		}
+	}
+	src, closing, err := l.open(ctx, l.s.in, l.follow)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	err = printer.Copy(ctx, &sieve{source: src, kinds: l.kinds, pod: l.pod}, sinkFor(l.output, l.s.out))
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// sieve lets through what is wanted.
+type sieve struct {
+	source
+	kinds []string
+	pod   string
+}
+
+// Next implements source.
+func (s *sieve) Next(ctx context.Context, buf []trace.Record) ([]trace.Record, uint64, error) {
+	recs, lost, err := s.source.Next(ctx, buf)
+	recs = slices.DeleteFunc(recs, func(r trace.Record) bool {
+		return len(s.kinds) > 0 && !slices.Contains(s.kinds, r.Event.Kind().String()) || s.pod != "" && r.Pod.String() != s.pod
+	})
+	return recs, lost, err
+}
+
+func sinkFor(output string, w io.Writer) printer.Sink {
+	switch output {
+	case "json":
+		return printer.JSON(w)
+	case "wide":
+		return printer.Text(w, printer.TextOptions{Width: -1})
+	}
+	return printer.Text(w, printer.TextOptions{})
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/inspect/recording"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// defaultRootDir is where an agent has its state, and its control socket, unless told otherwise.
+const defaultRootDir = "/var/lib/kubelet"
+
+// socketName is the control socket's name in the root directory.
+const socketName = "kubeloupe.sock"
+
+// socketEnv names the control socket for commands that look at an agent.
+const socketEnv = "KUBELOUPE_SOCKET"
+
+func socketIn(rootDir string) string { return filepath.Join(rootDir, socketName) }
+
+// observed says what a command looks at: a running agent, or a recording.
+type observed struct {
+	from   string
+	socket string
+}
+
+func (o *observed) add(c *cobra.Command) {
+	o.addSocket(c)
+	c.Flags().StringVar(&o.from, "from", "", "look at this recording, or output of run -o json, instead of a running agent; - is standard input")
+}
+
+func (o *observed) addSocket(c *cobra.Command) {
+	def := socketIn(defaultRootDir)
+	if env := os.Getenv(socketEnv); env != "" {
+		def = env
+	}
+	c.Flags().StringVar(&o.socket, "socket", def, "control socket of the running agent (or $"+socketEnv+")")
+}
+
+// source is a stream of records that a command reads.
+type source interface {
+	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
+}
+
+// open returns the stream. live says that it is a running agent's; close is to be called when done.
+func (o *observed) open(ctx context.Context, in io.Reader, follow bool) (src source, closing func(), err error) {
+	if o.from == "" {
+		c, err := o.dial(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err := c.Events(ctx, control.EventsOptions{Backlog: true, Follow: follow})
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, func() { s.Close() }, nil //nolint:errcheck // nothing is lost with it
+	}
+	r, done, err := o.recording(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	next, stop := iter.Pull2(r.All())
+	return &fromFile{next: next, file: o.from}, func() { stop(); done() }, nil
+}
+
+func (o *observed) dial(ctx context.Context) (*control.Client, error) {
+	c, err := control.Dial(ctx, o.socket)
+	if err != nil {
+		return nil, userError{err}
+	}
+	return c, nil
+}
+
+func (o *observed) recording(in io.Reader) (*recording.Reader, func(), error) {
+	if o.from == "-" {
+		r, err := recording.OpenReader(in)
+		if err != nil {
+			return nil, nil, userError{fmt.Errorf("--from -: %w", err)}
+		}
+		return r, func() {}, nil
+	}
+	r, err := recording.Open(o.from)
+	if err != nil {
+		return nil, nil, userError{fmt.Errorf("--from: %w", err)}
+	}
+	return r, func() { r.Close() }, nil //nolint:errcheck // it was only read
+}
+
+// fromFile is a recording as a source, without its pace.
+type fromFile struct {
+	next func() (recording.Item, error, bool)
+	file string
+}
+
+// Next implements source.
+func (f *fromFile) Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error) {
+	for recs = buf[:0]; len(recs) < max(cap(buf), 1); {
+		item, err, ok := f.next()
+		switch {
+		case !ok:
+			return recs, lost, io.EOF
+		case err != nil:
+			return recs, lost, fmt.Errorf("--from %s: %w", f.file, err)
+		}
+		recs, lost = append(recs, item.Rec), lost+item.Lost
+	}
+	return recs, lost, ctx.Err()
+}
+
+// folder takes records in.
+type folder interface {
+	Apply(r *trace.Record)
+	Lost(n uint64)
+}
+
+// fold reads all there is now into each of into and returns the time of the question: that of the last record of a recording, now of
+// a running agent.
+func (o *observed) fold(ctx context.Context, in io.Reader, into ...folder) (now time.Time, err error) {
+	src, closing, err := o.open(ctx, in, false)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer closing()
+	buf := make([]trace.Record, 0, 512)
+	any := false
+	for {
+		recs, lost, err := src.Next(ctx, buf)
+		for _, f := range into {
+			f.Lost(lost)
+			for i := range recs {
+				f.Apply(&recs[i])
+			}
+		}
+		if n := len(recs); n > 0 {
+			now, any = recs[n-1].At(), true
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			if o.from == "" {
+				return time.Now(), nil
+			}
+			if !any {
+				return now, userError{fmt.Errorf("%s has no records", o.from)}
+			}
+			return now, nil
+		case err != nil:
+			return now, err
+		}
+	}
+}

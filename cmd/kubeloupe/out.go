@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// pipeWidth is how wide text is where there is no terminal.
+const pipeWidth = 100
+
+// widthOf is how many columns there are to write to.
+func widthOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return pipeWidth
+}
+
+// writeTo lets write write to the file, or to out where there is none. A file that could not be finished is removed.
+func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
+	if file == "" {
+		return write(out)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return userError{fmt.Errorf("--to: %w", err)}
+	}
+	b := bufio.NewWriter(f)
+	if err = errors.Join(write(b), b.Flush(), f.Close()); err != nil {
+		_ = os.Remove(file) //nolint:errcheck // the error that led here says more
+	}
+	return err
+}
+
+// collector keeps all records.
+type collector struct{ recs []trace.Record }
+
+// Apply implements folder.
+func (k *collector) Apply(r *trace.Record) { k.recs = append(k.recs, *r) }
+
+// Lost implements folder.
+func (k *collector) Lost(uint64) {}

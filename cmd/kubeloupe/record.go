@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubeloupe/kubeloupe/inspect/recording"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// recordOptions say how much of a session is kept.
+type recordOptions struct {
+	max      string
+	noBodies bool
+}
+
+func (o *recordOptions) add(c *cobra.Command, prefix string) {
+	c.Flags().StringVar(&o.max, prefix+"max-size", "256Mi", "how large the recording may get; its oldest half makes room")
+	c.Flags().BoolVar(&o.noBodies, prefix+"no-bodies", false, "leave requests to the container runtime and its answers out of the recording (they are without secrets in any case)")
+}
+
+func (o *recordOptions) options(node, prefix string) (recording.Options, error) {
+	q, err := resource.ParseQuantity(o.max)
+	if err != nil || q.Value() < 1<<20 {
+		return recording.Options{}, fmt.Errorf("--%smax-size %q: want a size of 1Mi or more, as 256Mi", prefix, o.max)
+	}
+	return recording.Options{MaxBytes: q.Value(), NoBodies: o.noBodies, Node: node, Kubeloupe: versionText()}, nil
+}
+
+// recordingOf is one run of the record command.
+type recordingOf struct {
+	observed
+	recordOptions
+	s   streams
+	dur time.Duration
+}
+
+func newRecord(s streams) *cobra.Command {
+	r := &recordingOf{s: s}
+	c := &cobra.Command{
+		Use:   "record FILE",
+		Short: "Record a running agent's session to a file",
+		Long: `Record what a running agent publishes, and what is needed to know the node as it is at the beginning, until the time is over, the agent
+ends or SIGINT comes. kubeloupe replay shows the file, and every command that analyses takes it with --from. It is compressed, holds no
+secrets, and is good up to its last second if the machine dies.`,
+		Example: `  kubeloupe record incident.klr --for 10m
+  kubeloupe replay incident.klr`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args[0]) },
+	}
+	r.addSocket(c)
+	r.recordOptions.add(c, "")
+	c.Flags().DurationVar(&r.dur, "for", 0, "how long to record; 0 is until interrupted")
+	c.Flags().SortFlags = false
+	return c
+}
+
+func (r *recordingOf) run(ctx context.Context, file string) error {
+	opt, err := r.options("", "")
+	if err != nil {
+		return userError{err}
+	}
+	if r.dur < 0 {
+		return userError{fmt.Errorf("--for %s: want 0 or more", r.dur)}
+	}
+	src, closing, err := r.open(ctx, r.s.in, true)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	w, err := recording.Create(file, opt)
+	if err != nil {
+		return userError{err}
+	}
+	if r.dur > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.dur)
+		defer cancel()
+	}
+	fmt.Fprintf(r.s.err, "recording to %s; Ctrl-C ends it\n", file) //nolint:errcheck // there is nowhere else to say it
+	err = w.Run(ctx, src)
+	if ctx.Err() != nil { // that is how it ends
+		err = nil
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	rd, err := recording.Open(file)
+	if err != nil {
+		return err
+	}
+	defer rd.Close() //nolint:errcheck // it was only read
+	info := rd.Info()
+	_, err = fmt.Fprintf(r.s.out, "%s: %d records in %s\n", file, info.Records, human.Bytes(info.Bytes))
+	return err
+}

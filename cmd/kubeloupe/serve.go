@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/inspect/otlp"
+	"github.com/kubeloupe/kubeloupe/inspect/recording"
+	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// besideOptions say what runs beside an agent: who may look at it, what is kept, which spans are taken.
+type besideOptions struct {
+	socket   string
+	file     string
+	record   recordOptions
+	otlpGRPC string
+	otlpHTTP string
+}
+
+// noSocket turns the control socket off.
+const noSocket = "none"
+
+func (o *besideOptions) add(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.socket, "control-socket", "", "socket for kubeloupe's other commands, for root only; unless given it is "+socketName+" in --root-dir; none is without")
+	f.StringVar(&o.file, "record", "", "record the session to this file (see kubeloupe replay)")
+	o.record.add(c, "record-")
+	f.StringVar(&o.otlpGRPC, "otlp-grpc", "", "take the container runtime's own spans on this loopback address (OTLP over gRPC), as 127.0.0.1:4317")
+	f.StringVar(&o.otlpHTTP, "otlp-http", "", "the same over HTTP, as 127.0.0.1:4318")
+}
+
+// beside is what runs beside an agent; any of it may be missing.
+type beside struct {
+	control *control.Server
+	keeper  *keeper.Keeper
+	writer  *recording.Writer
+	spans   *otlp.Receiver
+	bus     *trace.Bus
+}
+
+// build makes what the options ask for and binds its addresses, so that what is wrong is known before the agent begins.
+func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err error) {
+	b = &beside{bus: n.bus}
+	if n.bus == nil {
+		if o.file != "" || o.otlpGRPC != "" || o.otlpHTTP != "" || o.socket != "" && o.socket != noSocket {
+			return nil, userError{errors.New("--event-buffer 0: without events there is nothing to record, to show or to hang spans under")}
+		}
+		return b, nil
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	if o.otlpGRPC != "" || o.otlpHTTP != "" {
+		if b.spans, err = otlp.New(otlp.Config{GRPC: o.otlpGRPC, HTTP: o.otlpHTTP, Bus: n.bus}); err != nil {
+			return b, userError{fmt.Errorf("--otlp-grpc, --otlp-http: %w", err)}
+		}
+		if err = b.spans.Listen(ctx); err != nil {
+			return b, userError{err}
+		}
+	}
+	if o.file != "" {
+		opt, err := o.record.options(n.cfg.NodeName, "record-")
+		if err != nil {
+			return b, userError{err}
+		}
+		if b.writer, err = recording.Create(o.file, opt); err != nil {
+			return b, userError{fmt.Errorf("--record: %w", err)}
+		}
+	}
+	if o.socket == noSocket {
+		return b, nil
+	}
+	path := o.socket
+	if path == "" {
+		path = socketIn(n.cfg.Kubelet.Node.RootDir)
+	}
+	b.keeper = keeper.New(keeper.Options{})
+	b.control = control.New(control.Config{
+		Path: path, Bus: n.bus, Keeper: b.keeper, Node: n.agent, Steppers: steppers{n.gate},
+		Version: versionText(), NodeName: n.cfg.NodeName, Simulated: n.cfg.Simulated,
+	})
+	if o.socket == "" {
+		return b, nil // it listens once the root directory is this agent's
+	}
+	if err = b.control.Listen(); err != nil {
+		return b, userError{err}
+	}
+	return b, nil
+}
+
+// run runs it until ctx ends. What fails here is told, and ends nothing: pods matter more.
+func (b *beside) run(ctx context.Context) {
+	if b == nil {
+		return
+	}
+	var g errgroup.Group
+	start := func(what string, run func(context.Context) error) {
+		g.Go(func() error {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				trace.Point(b.bus, trace.Span{}, trace.Log{Level: "error", Message: what + " ended: " + err.Error()})
+			}
+			return nil
+		})
+	}
+	if b.spans != nil {
+		start("the receiver of spans", b.spans.Run)
+	}
+	if b.writer != nil {
+		start("the recording", func(ctx context.Context) error {
+			cur := b.bus.Subscribe(trace.FromOldest)
+			defer cur.Close()
+			return b.writer.Run(ctx, cur)
+		})
+	}
+	if b.control != nil {
+		start("the control socket", func(ctx context.Context) error {
+			b.awaitLock(ctx)
+			return b.control.Run(ctx)
+		})
+		start("what the control socket remembers", func(ctx context.Context) error {
+			cur := b.bus.Subscribe(trace.FromOldest)
+			defer cur.Close()
+			return b.keeper.Run(ctx, cur)
+		})
+	}
+	_ = g.Wait() //nolint:errcheck // nothing returns one
+}
+
+// awaitLock waits until the agent says that it starts, which it does with its root directory locked, or ctx ends.
+func (b *beside) awaitLock(ctx context.Context) {
+	cur := b.bus.Subscribe(trace.FromOldest)
+	defer cur.Close()
+	buf := make([]trace.Record, 0, 16)
+	for {
+		recs, _, err := cur.Next(ctx, buf)
+		if err != nil || slices.ContainsFunc(recs, func(r trace.Record) bool { _, ok := r.Event.(*trace.Agent); return ok }) {
+			return
+		}
+	}
+}
+
+// close ends the recording.
+func (b *beside) close() error {
+	if b == nil || b.writer == nil {
+		return nil
+	}
+	return b.writer.Close()
+}
+
+// steppers begins sessions for whoever attaches by the control socket.
+type steppers struct{ gate *step.Switch }
+
+// Attach implements control.Steppers.
+func (s steppers) Attach(_ context.Context, req control.StepRequest) (control.Session, error) {
+	namespace, name, _ := strings.Cut(req.Pod, "/")
+	cfg := step.Config{Pod: trace.Pod{Namespace: namespace, Name: name}, Attached: true}
+	if req.Deletion {
+		cfg.Only = step.Deletion
+	}
+	return s.gate.Attach(cfg)
+}
