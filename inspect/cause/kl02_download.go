@@ -28,8 +28,8 @@ func findSlowNetwork(c *Case) (out []Finding) {
 		if p.loaded.IsZero() {
 			continue
 		}
-		dur := p.loaded.Sub(p.pull.Start)
-		cost, going := c.cost(p.pull.ID(), p.pull.Start, p.loaded), p.pull.Open && p.complete.IsZero() && c.stuck()
+		dur := p.arrived().Sub(p.pull.Start)
+		cost, going := c.cost(p.pull.ID(), p.pull.Start, p.arrived()), p.pull.Open && p.complete.IsZero() && c.stuck()
 		if going {
 			cost = max(cost, dur)
 		}

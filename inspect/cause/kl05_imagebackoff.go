@@ -42,16 +42,23 @@ func findImageBackoff(c *Case) []Finding {
 		f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s failed: %s", a.Event.ID, quoted(a.Err())))
 	}
 	often := "it failed " + times(len(failed))
+	var verdicts []Evidence
 	for _, d := range ownPoints[*trace.Decision](c) {
 		if d.Event.By == "backoff" && d.Event.Verdict == "wait" {
 			why, image, often = cmp.Or(Input(d.Event, "error"), why), d.Event.Subject, failures(d.Event)
-			f.Evidence = append(f.Evidence, evidence(d.Rec, "%s: %s", human.Image(image), d.Event.Reason))
+			verdicts = append(verdicts, evidence(d.Rec, "%s: %s", human.Image(image), d.Event.Reason))
 		}
 	}
-	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	if len(verdicts) > 0 {
+		f.Evidence = verdicts // they tell of each failure, and of the wait that follows
+	}
 	f.Evidence = few(append(f.Evidence, waitEvidence(&w.spans[len(w.spans)-1])))
-	f.Sentence = fmt.Sprintf("the image %s could not be had (%s), and the next attempt had to wait, %s in back-off: %s",
-		human.Image(image), often, took(w.cost, f.Current), quoted(why))
+	can, has := "could not be had", "had"
+	if f.Current {
+		can, has = "cannot be had", "has"
+	}
+	f.Sentence = fmt.Sprintf("the image %s %s (%s), and the next attempt %s to wait, %s in back-off: %s",
+		human.Image(image), can, often, has, took(w.cost, f.Current), quoted(why))
 	f.Remedy = imageRemedy(why)
 	f.Disproof = "A pull of the same reference by hand on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
 	return []Finding{f}

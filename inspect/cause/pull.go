@@ -6,16 +6,18 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // pullParts are a pull's two parts, as far as records tell: bytes arriving, and what the runtime did once all had arrived.
 type pullParts struct {
 	pull Span[*trace.ImagePull]
-	// loaded is until when bytes are known to have arrived, from when on all were there; either may be zero.
+	// loaded is when bytes were last known to be missing, complete when all were first known to be there; either may be zero.
 	loaded, complete time.Time
-	bytes            int64
-	confidence       Confidence
-	evidence         []Evidence
+	// bytes had arrived at complete, else at loaded.
+	bytes      int64
+	confidence Confidence
+	evidence   []Evidence
 }
 
 // pullParts splits the pod's own pulls. Spans of the runtime tell best; else the progress that containerd's content store
@@ -72,18 +74,16 @@ func (p *pullParts) byProgress(c *Case) bool {
 		if e.Source != "content-store" || e.Total <= 0 || pr.Rec.Parent != p.pull.ID() {
 			continue
 		}
-		p.bytes, p.confidence = e.Total, Likely
+		p.bytes, p.confidence = e.Total, Likely // until more is to come
 		if e.Done < e.Total {
 			p.loaded, p.complete = pr.Rec.At(), time.Time{}
-			p.evidence = []Evidence{evidence(pr.Rec, "%d of %d bytes had arrived %s after the pull began", e.Done, e.Total, took(pr.Rec.At().Sub(p.pull.Start), false))}
-			if p.pull.Open {
-				p.bytes = e.Done
-			}
+			p.evidence = []Evidence{evidence(pr.Rec, "%s of %s had arrived %s after the pull began", human.Bytes(e.Done), human.Bytes(e.Total), took(pr.Rec.At().Sub(p.pull.Start), false))}
+			p.bytes = e.Done
 			continue
 		}
 		if p.complete.IsZero() {
 			p.complete = pr.Rec.At()
-			p.evidence = append(p.evidence, evidence(pr.Rec, "all %d bytes had arrived %s after the pull began", e.Total, took(p.complete.Sub(p.pull.Start), false)))
+			p.evidence = append(p.evidence, evidence(pr.Rec, "all %s had arrived %s after the pull began", human.Bytes(e.Total), took(p.complete.Sub(p.pull.Start), false)))
 		}
 	}
 	return !p.loaded.IsZero() || !p.complete.IsZero()
@@ -98,6 +98,14 @@ func (c *Case) runtimeSpans(under trace.SpanID) (out []Point[*trace.RuntimeSpan]
 		}
 	}
 	return out
+}
+
+// arrived is until when bytes arrived: at most a look later than they did.
+func (p *pullParts) arrived() time.Time {
+	if p.complete.IsZero() {
+		return p.loaded
+	}
+	return p.complete
 }
 
 func spanStart(e *trace.RuntimeSpan) time.Time { return time.Unix(0, e.Start) }

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -12,9 +13,12 @@ import (
 // maxError bounds what is quoted of an error, in bytes.
 const maxError = 300
 
+// grpcHead is what gRPC puts before an error's own words.
+var grpcHead = regexp.MustCompile(`rpc error: code = \w+ desc = `)
+
 // quoted is foreign text on one line, cut short.
 func quoted(s string) string {
-	s = human.Line(s)
+	s = grpcHead.ReplaceAllString(human.Line(s), "")
 	if len(s) > maxError {
 		s = strings.ToValidUTF8(s[:maxError], "") + "..."
 	}

@@ -1,0 +1,75 @@
+package why_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// busy is a session of n pods that start one after the other, ten at a time, with what an agent tells of a start.
+func busy(n int) *session.Session {
+	tp := tape.New()
+	for i := range n {
+		at, pod := time.Duration(i)*30*ms, trace.Pod{Namespace: "shop", Name: fmt.Sprint("web-", i), UID: fmt.Sprint(i)}
+		tp.Point(at, pod, 0, &trace.Milestone{Name: "seen", Source: "file"})
+		sync := tp.Begin(at, pod, 0, &trace.Sync{Why: "create"})
+		tp.Point(at, pod, sync, &trace.Plan{Steps: []trace.PlanStep{
+			{ID: "dirs", Verb: "dirs"}, {ID: "volumes", Verb: "volumes", Needs: []string{"dirs"}}, {ID: "sandbox", Verb: "sandbox", Needs: []string{"dirs"}},
+			{ID: "image web", Verb: "image"}, {ID: "create web", Verb: "create", Needs: []string{"sandbox", "volumes", "image web"}},
+			{ID: "start web", Verb: "start", Needs: []string{"create web"}},
+		}})
+		step := func(from, to time.Duration, id, verb, method string) {
+			act := tp.Begin(at+from, pod, sync, &trace.Action{ID: id, Verb: verb})
+			if verb == "sandbox" {
+				tp.End(at+from+50*ms, tp.Begin(at+from, pod, act, &trace.Wait{For: trace.WaitQueue, On: "container runtime", Detail: "4 of 4 slots busy"}), nil)
+			}
+			if method != "" {
+				tp.End(at+to, tp.Begin(at+from+50*ms, pod, act, &trace.CRICall{Method: method, Code: "OK"}), nil)
+			}
+			tp.End(at+to, act, nil)
+		}
+		step(0, ms, "dirs", "dirs", "")
+		step(ms, 2*ms, "volumes", "volumes", "")
+		step(0, 5*ms, "image web", "image", "")
+		step(ms, 200*ms, "sandbox", "sandbox", "RunPodSandbox")
+		step(200*ms, 260*ms, "create web", "create", "CreateContainer")
+		step(260*ms, 330*ms, "start web", "start", "StartContainer")
+		tp.Point(at+330*ms, pod, sync, &trace.Milestone{Name: "started"})
+		tp.Point(at+330*ms, pod, sync, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+		tp.Point(at+330*ms, pod, sync, &trace.Milestone{Name: "ready"})
+		tp.End(at+331*ms, sync, nil)
+		for k := range 4 {
+			tp.End(at+time.Duration(k)*80*ms+ms, tp.Begin(at+time.Duration(k)*80*ms, trace.Pod{}, 0, &trace.Loop{N: uint64(i), Case: "pleg"}), nil)
+		}
+	}
+	s := session.New(session.Options{})
+	for _, r := range tp.Records() {
+		s.Apply(&r)
+	}
+	return s
+}
+
+// BenchmarkWhyAll tells of each of 10,000 starts of a session; an iteration is all of them.
+func BenchmarkWhyAll(b *testing.B) {
+	s := busy(10_000)
+	for b.Loop() {
+		for _, l := range s.Lives() {
+			why.Brief(why.Explain(s.Case(l, time.Time{})))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(s.Lives())), "µs/start")
+}
+
+// BenchmarkWhyOne tells of one of them.
+func BenchmarkWhyOne(b *testing.B) {
+	s := busy(10_000)
+	l := s.Lives()[5000]
+	for b.Loop() {
+		why.Explain(s.Case(l, time.Time{}))
+	}
+}

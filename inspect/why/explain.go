@@ -1,0 +1,236 @@
+package why
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// Explain tells what became of the case's pod.
+func Explain(c *cause.Case) *Report {
+	r := &Report{
+		Pod: c.Pod, Stage: c.Stage(), Found: c.Found(), Now: c.Now, Incomplete: c.Incomplete, Findings: cause.Find(c),
+	}
+	if r.Findings == nil {
+		r.Findings = []cause.Finding{} // an empty list in JSON too
+	}
+	r.life(c)
+	if c.Fall != nil {
+		r.start(c)
+	}
+	if !r.Ending.IsZero() {
+		r.ends(c)
+	}
+	if r.Stage == cause.Starting || r.Stage == cause.Down || r.Stage == cause.Ending {
+		r.Waiting = waiting(c)
+	}
+	r.Cause = r.sentence(c)
+	return r
+}
+
+// life takes what the milestones and statuses tell.
+func (r *Report) life(c *cause.Case) {
+	for i := range c.Records {
+		rec := &c.Records[i]
+		switch e := rec.Event.(type) {
+		case *trace.PodStatus:
+			r.Phase = e.Phase
+		case *trace.Milestone:
+			switch e.Name {
+			case "seen":
+				r.Seen, r.Source = rec.At(), e.Source
+			case "terminating":
+				r.Ending, r.End = rec.At(), c.Now.Sub(rec.At())
+			case "gone":
+				if !r.Ending.IsZero() {
+					r.End = rec.At().Sub(r.Ending)
+				}
+			}
+		}
+	}
+}
+
+// start takes what the waterfall tells.
+func (r *Report) start(c *cause.Case) {
+	w := c.Fall
+	r.Start, r.Ready, r.Told = max(w.Started, 0), max(w.Ready, 0), max(w.Told, 0)
+	r.Length = max(w.Length(), w.Ready)
+	if w.SeenKnown {
+		r.Seen = w.Origin
+	}
+	r.Floor, r.Incomplete = w.Floor, r.Incomplete || w.Incomplete
+	r.Unexplained, r.UnexplainedPercent = w.Unexplained, share(w.Unexplained, w.Length())
+	r.path(c)
+	r.phases(w)
+	r.waits(c)
+}
+
+// path takes the critical path, with what its waits were for.
+func (r *Report) path(c *cause.Case) {
+	on := map[trace.SpanID]string{}
+	for i := range c.Records {
+		if e, ok := c.Records[i].Event.(*trace.Wait); ok {
+			on[c.Records[i].Span] = e.On
+		}
+	}
+	for _, s := range slices.Concat(c.Fall.Path, c.Fall.Tail) {
+		r.Path = append(r.Path, Segment{Kind: s.Kind, Label: s.Label, On: on[s.Span()], Start: s.Start, Dur: s.Dur()})
+	}
+}
+
+// phases takes the rows of the waterfall that stand for something done or, outside of that, waited for.
+func (r *Report) phases(w *waterfall.Waterfall) {
+	rows := w.Rows()
+	for i, row := range rows {
+		ends := !r.Ending.IsZero() && row.Start >= r.Ending.Sub(w.Origin) || row.Open && row.Dur() == 0
+		if row.Depth > 0 || row.Kind == waterfall.RowSeen || row.Kind == waterfall.RowWait || ends {
+			continue
+		}
+		spans := map[trace.SpanID]bool{row.Span: row.Span != 0}
+		for _, k := range rows[i+1:] {
+			if k.Depth == 0 {
+				break
+			}
+			spans[k.Span] = k.Span != 0
+		}
+		p := Phase{
+			Name: row.Label, Of: row.Detail, Start: row.Start, Dur: row.Dur(), Share: share(row.Dur(), r.Length), Open: row.Open,
+			Note: row.Note, Err: row.Err,
+		}
+		for _, s := range slices.Concat(w.Path, w.Tail) {
+			if spans[s.Span()] {
+				p.OnPath += max(min(s.End, row.End)-max(s.Start, row.Start), 0)
+			}
+		}
+		r.Phases = append(r.Phases, p)
+	}
+}
+
+// ends takes the actions that ended the pod.
+func (r *Report) ends(c *cause.Case) {
+	at := map[trace.SpanID]int{}
+	for i := range c.Records {
+		rec := &c.Records[i]
+		a, ok := rec.Event.(*trace.Action)
+		if !ok || rec.Edge == trace.EdgePoint || time.Unix(0, rec.Start()).Before(r.Ending) {
+			continue
+		}
+		n, seen := at[rec.Span]
+		if !seen {
+			n = len(r.EndPhases)
+			at[rec.Span] = n
+			r.EndPhases = append(r.EndPhases, Phase{Name: a.ID, Start: time.Unix(0, rec.Start()).Sub(r.Ending)})
+		}
+		p := &r.EndPhases[n]
+		p.Open, p.Err, p.Dur = rec.Edge == trace.EdgeBegin, a.Err, rec.Dur
+		if p.Open {
+			p.Dur = c.Now.Sub(rec.At())
+		}
+		p.Share = share(p.Dur, r.End)
+	}
+}
+
+// waits adds up all waits of the pod until it was up.
+func (r *Report) waits(c *cause.Case) {
+	until := c.Fall.Origin.Add(c.Fall.End)
+	if c.Fall.Ready >= 0 {
+		until = c.Fall.Origin.Add(c.Fall.Ready)
+	}
+	by := map[trace.WaitKind]*Wait{}
+	longest := map[trace.WaitKind]time.Duration{}
+	for _, s := range openAndClosed(c, until) {
+		w := by[s.event.For]
+		if w == nil {
+			w = &Wait{For: s.event.For}
+			by[s.event.For] = w
+		}
+		w.Count++
+		w.Total += s.dur
+		if s.dur >= longest[s.event.For] {
+			w.On, longest[s.event.For] = s.event.On, s.dur
+		}
+	}
+	for _, s := range slices.Concat(c.Fall.Path, c.Fall.Tail) {
+		if w := by[s.Wait]; s.Kind == waterfall.SegmentWait && w != nil {
+			w.OnPath += s.Dur()
+		}
+	}
+	for _, w := range by {
+		r.Waits = append(r.Waits, *w)
+	}
+	slices.SortFunc(r.Waits, func(a, b Wait) int {
+		if a.OnPath != b.OnPath {
+			return int(b.OnPath - a.OnPath)
+		}
+		if a.Total != b.Total {
+			return int(b.Total - a.Total)
+		}
+		return strings.Compare(string(a.For), string(b.For))
+	})
+}
+
+// sentence says in one sentence what set the pace, or what holds the pod up now.
+func (r *Report) sentence(c *cause.Case) string {
+	if f := r.best(c); f != nil {
+		s := f.Sentence
+		if f.Current && len(r.Waiting) > 0 && !r.Waiting[0].At.IsZero() {
+			s += "; " + r.Waiting[0].next(r.Now)
+		}
+		return s + "."
+	}
+	if len(r.Waiting) > 0 {
+		w := r.Waiting[0]
+		s := "it " + w.text() + ", " + human.Duration(w.Dur) + " so far"
+		if w.Next != "" {
+			s += "; " + w.next(r.Now)
+		}
+		return s + "."
+	}
+	switch {
+	case r.Stage == cause.Ending:
+		return "it is ending, and no record tells of anything that it waits for."
+	case r.Found:
+		return "its start was not seen, and nothing holds it up."
+	case r.Stage == cause.Down:
+		return "it was ready and is not, and no record tells of anything that it waits for."
+	case c.Fall == nil:
+		return "no record tells of its start."
+	}
+	return strings.TrimSuffix(c.Fall.Why(), ".") + "."
+}
+
+// best is the finding that explains most: one that goes on in a pod that is not up, else one that weighs as much as anything on the
+// critical path. nil when none does.
+func (r *Report) best(c *cause.Case) *cause.Finding {
+	for i := range r.Findings {
+		if r.Findings[i].Current {
+			return &r.Findings[i]
+		}
+	}
+	if len(r.Findings) == 0 || c.Fall == nil || len(r.Waiting) > 0 {
+		return nil
+	}
+	by := map[string]time.Duration{}
+	var most time.Duration
+	for _, s := range r.Path {
+		by[s.Label] += s.Dur
+		most = max(most, by[s.Label])
+	}
+	if f := &r.Findings[0]; f.Cost > 0 && (f.Cost >= most || 2*f.Cost >= r.Length) {
+		return f
+	}
+	return nil
+}
+
+// share is a's of b in percent; 0 where b is nothing.
+func share(a, b time.Duration) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return 100 * float64(a) / float64(b)
+}

@@ -1,0 +1,180 @@
+package why_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	ms  = time.Millisecond
+	sec = time.Second
+	mib = 1 << 20
+)
+
+// situation is a case to be told of.
+type situation struct {
+	write func(*casetest.Script)
+	found bool
+	now   time.Duration
+}
+
+func start(s *casetest.Script, at time.Duration, needs ...string) {
+	create := s.Action(at, at+20*ms, trace.Action{ID: "create web", Verb: "create", Container: "web"}, needs...)
+	s.Call(at, at+20*ms, create, "CreateContainer", "")
+	run := s.Action(at+20*ms, at+40*ms, trace.Action{ID: "start web", Verb: "start", Container: "web"}, "create web")
+	s.Call(at+20*ms, at+40*ms, run, "StartContainer", "")
+}
+
+func sandbox(s *casetest.Script, from, to time.Duration) {
+	act := s.Action(from, to, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+	s.Call(from+ms, to, act, "RunPodSandbox", "")
+}
+
+func pull(s *casetest.Script, to time.Duration, done ...int64) {
+	act := s.Action(ms, to, trace.Action{ID: "image shop/web:1", Verb: "image", Target: "shop/web:1", Reason: "IfNotPresent"})
+	span := s.Span(ms, to, act, &trace.ImagePull{Image: "shop/web:1", Bytes: 68 * mib})
+	s.Call(ms, to, span, "PullImage", "")
+	for i, d := range done {
+		s.Point(time.Duration(i+1)*sec, span, &trace.ImageProgress{Image: "shop/web:1", Done: d, Total: 68 * mib, Source: "content-store"})
+	}
+}
+
+func running(s *casetest.Script, at time.Duration, ready int) {
+	s.Point(at, 0, &trace.PodStatus{Phase: "Running", Ready: ready, Total: 1})
+}
+
+var situations = map[string]situation{
+	"quick": {write: func(s *casetest.Script) {
+		sandbox(s, ms, 120*ms)
+		start(s, 120*ms, "sandbox")
+		s.Started(160 * ms)
+		running(s, 160*ms, 1)
+	}},
+	"slow-pull": {write: func(s *casetest.Script) {
+		sandbox(s, ms, 120*ms)
+		pull(s, 5*sec, 14*mib, 32*mib, 50*mib, 68*mib)
+		start(s, 5*sec, "sandbox", "image shop/web:1")
+		s.Started(5040 * ms)
+		running(s, 5040*ms, 1)
+	}},
+	"pulling": {now: 4 * sec, write: func(s *casetest.Script) {
+		sandbox(s, ms, 120*ms)
+		pull(s, casetest.Open, 14*mib, 24*mib, 34*mib)
+		s.Point(100*ms, 0, &trace.PodStatus{Phase: "Pending", Total: 1})
+	}},
+	"image-backoff": {now: 25 * sec, write: func(s *casetest.Script) {
+		const err = "rpc error: code = NotFound desc = failed to pull and unpack image \"registry.example/shop/web:1\": not found"
+		sandbox(s, ms, 120*ms)
+		for i, at := range []time.Duration{ms, 11 * sec} {
+			act := s.Action(at, at+400*ms, trace.Action{ID: "image shop/web:1", Verb: "image", Target: "shop/web:1", Reason: "IfNotPresent", Err: "ErrImagePull: " + err})
+			s.Point(at+400*ms, act, &trace.Decision{
+				By: "backoff", Subject: "shop/web:1", Verdict: "wait", Reason: "attempt " + string(rune('1'+i)) + " failed",
+				Inputs: []trace.KV{{K: "failures", V: string(rune('1' + i))}, {K: "retry_at", V: tape.Epoch.Add(31*sec + 400*ms).Format(time.RFC3339Nano)}, {K: "error", V: err}},
+			})
+		}
+		s.Wait(402*ms, 11*sec, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "ErrImagePull"})
+		s.Wait(11402*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "ErrImagePull"})
+		s.Point(500*ms, 0, &trace.PodStatus{Phase: "Pending", Total: 1})
+	}},
+	"queue-and-probe": {write: func(s *casetest.Script) {
+		act := s.Action(ms, 1500*ms, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+		s.Wait(ms, 1300*ms, act, trace.Wait{For: trace.WaitQueue, On: "container runtime", Detail: "4 of 4 slots busy, 37 in the queue"})
+		s.Call(1300*ms, 1500*ms, act, "RunPodSandbox", "")
+		s.Of(casetest.DB, 0, 900*ms, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+		start(s, 1500*ms, "sandbox")
+		s.Milestone(1540*ms, "started")
+		s.Wait(1545*ms, 2540*ms, 0, trace.Wait{For: trace.WaitProbe, On: "readiness probe of web", Detail: "the next attempt is in 1s"})
+		s.Span(2540*ms, 2550*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: "readiness", How: "httpGet", Result: "success", State: "success"})
+		s.Milestone(2550*ms, "ready")
+		running(s, 2550*ms, 1)
+	}},
+	"crash-loop": {now: 29 * sec, write: func(s *casetest.Script) {
+		sandbox(s, ms, 120*ms)
+		start(s, 120*ms, "sandbox")
+		s.Started(160 * ms)
+		running(s, 160*ms, 1)
+		s.Point(20*sec, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web"})
+		running(s, 20*sec, 0)
+		s.Point(20*sec, 0, &trace.Decision{
+			By: "restart", Subject: "web", Verdict: "wait", Reason: "it ended with exit code 3; crash-loop back-off until 12:00:40",
+			Inputs: []trace.KV{{K: "retry_at", V: tape.Epoch.Add(40 * sec).Format(time.RFC3339Nano)}, {K: "exitCode", V: "3"}, {K: "attempt", V: "1"}},
+		})
+		s.Wait(20*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be restarted", Detail: "CrashLoopBackOff", Until: tape.Epoch.Add(40 * sec).UnixNano()})
+	}},
+	"ending": {now: 72 * sec, write: func(s *casetest.Script) {
+		sandbox(s, ms, 120*ms)
+		start(s, 120*ms, "sandbox")
+		s.Started(160 * ms)
+		running(s, 160*ms, 1)
+		s.Point(60*sec, 0, &trace.Milestone{Name: "terminating"})
+		act := s.Action(60*sec, casetest.Open, trace.Action{ID: "kill web", Verb: "kill", Container: "web"})
+		s.Wait(60*sec, casetest.Open, act, trace.Wait{For: trace.WaitGrace, On: "container web to end", Detail: "at most 30 s"})
+	}},
+	"found-running": {found: true, write: func(s *casetest.Script) { running(s, sec, 1) }},
+}
+
+func TestText(t *testing.T) {
+	for name, sit := range situations {
+		t.Run(name, func(t *testing.T) {
+			s := casetest.New(t)
+			if sit.found {
+				s = casetest.Found(t)
+			}
+			sit.write(s)
+			r := why.Explain(s.Case(sit.now))
+			for _, width := range []int{80, 120} {
+				var b strings.Builder
+				if err := why.Text(&b, r, why.TextOptions{Width: width}); err != nil {
+					t.Fatal(err)
+				}
+				fits(t, b.String(), width)
+				if width == 80 {
+					golden(t, filepath.Join("testdata", name+".txt"), b.String()+"\n"+why.Brief(r)+"\n")
+				}
+			}
+		})
+	}
+}
+
+func fits(t *testing.T, text string, width int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := utf8.RuneCountInString(line); n > width {
+			t.Errorf("%d columns, %d are allowed: %s", n, width, line)
+		}
+		if strings.ContainsRune(line, 0x1b) || strings.TrimRight(line, " ") != line {
+			t.Errorf("escapes, or spaces at its end: %q", line)
+		}
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // read by all who read the source
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,97 @@
+package why
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Report is what became of one life of a pod. Fields named _ns are in nanoseconds, those named _percent in percent.
+type Report struct {
+	Pod trace.Pod `json:"pod"`
+	// Stage is starting, up, down, ending or over; Phase is the pod's phase as its last status has it.
+	Stage cause.Stage `json:"stage"`
+	Phase string      `json:"phase,omitempty"`
+	// Found says that the pod was found running: of its start nothing is known.
+	Found bool `json:"found_running,omitempty"`
+	// Now is when the question was asked, or the last record was made.
+	Now    time.Time `json:"now"`
+	Seen   time.Time `json:"seen,omitzero"`
+	Source string    `json:"source,omitempty"`
+	// Start, Ready and Told are how long after it was seen the pod had started, was ready, and the API had it that it is; 0 while it
+	// has not, or where that is not known. Length is how long the critical path is, so far in a pod that has not come up.
+	Start  time.Duration `json:"start_ns,omitempty"`
+	Ready  time.Duration `json:"ready_ns,omitempty"`
+	Told   time.Duration `json:"told_ns,omitempty"`
+	Length time.Duration `json:"length_ns"`
+	// Ending is since when the pod ends, End how long it took, so far until it is gone.
+	Ending time.Time     `json:"ending,omitzero"`
+	End    time.Duration `json:"end_ns,omitempty"`
+
+	// Cause is one sentence.
+	Cause string `json:"cause"`
+	// Waiting is what the pod waits for or does now, while it is not up.
+	Waiting []Waiting `json:"waiting,omitempty"`
+	Phases  []Phase   `json:"phases,omitempty"`
+	// EndPhases are what was done to end the pod; their Start is since it began to end.
+	EndPhases []Phase   `json:"end_phases,omitempty"`
+	Waits     []Wait    `json:"waits,omitempty"`
+	Path      []Segment `json:"path,omitempty"`
+	// Floor is what the runtime itself needed.
+	Floor time.Duration `json:"floor_ns"`
+	// Unexplained is the time between seen and started, on the critical path, that nothing recorded covers; in percent of that time.
+	Unexplained        time.Duration   `json:"unexplained_ns"`
+	UnexplainedPercent float64         `json:"unexplained_percent"`
+	Findings           []cause.Finding `json:"findings"`
+	// Incomplete says that records are known to be missing.
+	Incomplete bool `json:"incomplete,omitempty"`
+}
+
+// Phase is one thing that was done for the pod. Start is since it was seen, where nothing else is said.
+type Phase struct {
+	Name  string        `json:"name"`
+	Of    string        `json:"of,omitempty"`
+	Start time.Duration `json:"start_ns"`
+	Dur   time.Duration `json:"dur_ns"`
+	// Share is Dur's of the critical path's length; OnPath is how much of it lies on the path.
+	Share  float64       `json:"share_percent"`
+	OnPath time.Duration `json:"on_path_ns"`
+	Open   bool          `json:"open,omitempty"`
+	Note   string        `json:"note,omitempty"`
+	Err    string        `json:"err,omitempty"`
+}
+
+// Wait is all waits of one kind, until the pod was up. Waits may overlap, so Total may be longer than the start.
+type Wait struct {
+	For    trace.WaitKind `json:"for"`
+	Count  int            `json:"count"`
+	Total  time.Duration  `json:"total_ns"`
+	OnPath time.Duration  `json:"on_path_ns"`
+	// On is what was waited for longest.
+	On string `json:"on"`
+}
+
+// Segment is a stretch of the critical path. Start is since the pod was seen.
+type Segment struct {
+	Kind  waterfall.SegmentKind `json:"kind"`
+	Label string                `json:"label"`
+	// On is what was waited for, for waits.
+	On    string        `json:"on,omitempty"`
+	Start time.Duration `json:"start_ns"`
+	Dur   time.Duration `json:"dur_ns"`
+}
+
+// Waiting is something that goes on in a pod that is not up.
+type Waiting struct {
+	// For is a kind of wait; empty for work.
+	For    trace.WaitKind `json:"for,omitempty"`
+	On     string         `json:"on"`
+	Detail string         `json:"detail,omitempty"`
+	Since  time.Time      `json:"since"`
+	Dur    time.Duration  `json:"dur_ns"`
+	// Next is what happens next, At when; zero where nobody can know.
+	Next string    `json:"next,omitempty"`
+	At   time.Time `json:"at,omitzero"`
+}

@@ -1,0 +1,289 @@
+package why
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+const (
+	// DefaultWidth is what text is fitted to where no width is known; leastWidth is the narrowest.
+	DefaultWidth = 80
+	leastWidth   = 60
+	maxWidth     = 120 // longer lines are harder to read
+)
+
+// TextOptions say how to write.
+type TextOptions struct {
+	// Width is the longest line, in columns; 0 means DefaultWidth.
+	Width int
+	// Zone is what times are told in; nil is UTC.
+	Zone *time.Location
+}
+
+// Text writes the report in plain text, without escape codes.
+func Text(out io.Writer, r *Report, opt TextOptions) error {
+	b := bufio.NewWriter(out)
+	p := &page{w: b, width: min(max(cmp.Or(opt.Width, DefaultWidth), leastWidth), maxWidth), zone: cmp.Or(opt.Zone, time.UTC)}
+	p.title(r)
+	p.waiting(r)
+	p.phases("PHASE", r.Phases, r.Length)
+	p.waits(r)
+	p.path(r)
+	p.sums(r)
+	p.phases("END PHASE", r.EndPhases, r.End)
+	p.findings(r)
+	return b.Flush()
+}
+
+// Brief says the most important on one line.
+func Brief(r *Report) string { return r.Pod.String() + " " + r.state() + ": " + r.Cause }
+
+// state says how the pod stands, in a few words.
+func (r *Report) state() string {
+	switch {
+	case r.Stage == cause.Ending:
+		return "has been ending for " + human.Duration(r.End)
+	case r.Stage == cause.Over && !r.Ending.IsZero():
+		return "is gone; it took " + human.Duration(r.End) + " to end"
+	case r.Stage == cause.Over && r.Phase != "":
+		return "has " + strings.ToLower(r.Phase)
+	case r.Stage == cause.Down:
+		return "was ready and is not"
+	case r.Found:
+		return "was found running"
+	case r.Stage == cause.Starting && r.Start > 0:
+		return "started after " + human.Duration(r.Start) + " and is not ready"
+	case r.Stage == cause.Starting:
+		return "has not started after " + human.Duration(r.Length)
+	case r.Ready > r.Start && r.Ready-r.Start >= time.Millisecond:
+		return fmt.Sprintf("started in %s and was ready after %s", human.Duration(r.Start), human.Duration(r.Ready))
+	}
+	return "started and was ready in " + human.Duration(r.Ready)
+}
+
+// page writes lines that fit.
+type page struct {
+	w     *bufio.Writer
+	width int
+	zone  *time.Location
+}
+
+func (p *page) line(format string, args ...any) {
+	s := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+	_, _ = p.w.WriteString(cut(s, p.width) + "\n") // the error stays until Flush
+}
+
+// wrapped writes text after a label, the following lines below its beginning.
+func (p *page) wrapped(label, text string) {
+	pad := strings.Repeat(" ", utf8.RuneCountInString(label))
+	for i, l := range wrap(human.Line(text), p.width-len(pad)) {
+		if i > 0 {
+			label = pad
+		}
+		p.line("%s%s", label, l)
+	}
+}
+
+func (p *page) head(title string) { p.line("\n%s", title) }
+
+func (p *page) title(r *Report) {
+	p.wrapped("", r.Pod.String()+" "+r.state())
+	p.line("")
+	p.wrapped("Why      ", r.Cause)
+	if !r.Seen.IsZero() {
+		seen := p.day(r.Seen)
+		if r.Source != "" {
+			seen += ", from " + r.Source
+		}
+		p.line("Seen     %s", seen)
+	}
+	p.line("Phase    %s", cmp.Or(r.Phase, "not told"))
+	if !r.Ending.IsZero() {
+		p.line("Ending   since %s", p.day(r.Ending))
+	}
+	if r.Told > 0 {
+		p.line("Told     the API server has it since %s after seen", human.Duration(r.Told))
+	}
+	if r.Stage == cause.Starting || r.Stage == cause.Down || r.Stage == cause.Ending {
+		p.line("As of    %s", p.day(r.Now))
+	}
+	if r.Incomplete {
+		p.wrapped("Note     ", "records are missing: figures may be too low, and what goes on may have ended.")
+	}
+}
+
+func (p *page) day(t time.Time) string { return t.In(p.zone).Format("2006-01-02 15:04:05.000 MST") }
+
+func (p *page) clock(t time.Time) string { return t.In(p.zone).Format("15:04:05.000") }
+
+func (p *page) waiting(r *Report) {
+	if len(r.Waiting) == 0 {
+		return
+	}
+	p.head("NOW")
+	for _, w := range r.Waiting {
+		p.wrapped("  ", w.text())
+		p.line("    since %s, %s", p.clock(w.Since), human.Duration(w.Dur))
+		if w.Next != "" {
+			when := "; nobody can know when"
+			if !w.At.IsZero() {
+				when = fmt.Sprintf(", at %s, %s", p.clock(w.At), in(w.At.Sub(r.Now)))
+			}
+			p.wrapped("    next: ", w.Next+when)
+		}
+	}
+}
+
+// phases writes a table of what was done, of which shares are of all.
+func (p *page) phases(title string, phases []Phase, all time.Duration) {
+	if len(phases) == 0 {
+		return
+	}
+	name := p.width - 36
+	path, none := "ON PATH", "-"
+	if !slices.ContainsFunc(phases, func(ph Phase) bool { return ph.OnPath > 0 }) {
+		path, none = "", "" // an end has no critical path
+	}
+	p.head(strings.TrimRight(fmt.Sprintf("%-*s %8s %8s %6s %9s", name, title, "START", "TOOK", "SHARE", path), " "))
+	said := map[string]bool{}
+	for i, ph := range phases {
+		if skipped(i, len(phases)) {
+			if i == headLines {
+				p.line("... %d more", len(phases)-headLines-tailLines)
+			}
+			continue
+		}
+		label := strings.TrimSpace(ph.Name + " " + ph.Of)
+		took := human.Duration(ph.Dur)
+		if ph.Open {
+			took += "+"
+		}
+		p.line("%-*s %8s %8s %6s %9s", name, cut(label, name), human.Duration(ph.Start), took, shareOf(ph, all), onPath(ph.OnPath, none))
+		if said[ph.Err] {
+			p.line("  failed likewise")
+		} else if ph.Err != "" {
+			said[ph.Err] = true
+			p.wrapped("  failed: ", cut(human.Line(ph.Err), 3*p.width))
+		} else if ph.Note != "" {
+			p.wrapped("  ", ph.Note)
+		}
+	}
+}
+
+// Long tables are cut in their middle: what comes first and what comes last says most.
+const headLines, tailLines = 24, 12
+
+func skipped(i, n int) bool { return n > headLines+tailLines+1 && i >= headLines && i < n-tailLines }
+
+// shareOf is a phase's share of the critical path; what comes after its end has none.
+func shareOf(ph Phase, length time.Duration) string {
+	if ph.Start >= length {
+		return "-"
+	}
+	return percent(ph.Share)
+}
+
+func (p *page) waits(r *Report) {
+	if len(r.Waits) == 0 {
+		return
+	}
+	p.head(fmt.Sprintf("%-12s %5s %8s %8s  %s", "WAIT", "COUNT", "TOTAL", "ON PATH", "LONGEST FOR"))
+	for _, w := range r.Waits {
+		p.line("%-12s %5d %8s %8s  %s", w.For, w.Count, human.Duration(w.Total), onPath(w.OnPath, "-"), human.Line(w.On))
+	}
+}
+
+func (p *page) path(r *Report) {
+	if len(r.Path) == 0 {
+		return
+	}
+	p.head(fmt.Sprintf("%8s %8s %6s  %s", "START", "TOOK", "SHARE", "CRITICAL PATH"))
+	shown := slices.DeleteFunc(slices.Clone(r.Path), func(s Segment) bool { return s.Dur < r.Length/1000 }) // no one is helped by them
+	for i, s := range shown {
+		if skipped(i, len(shown)) {
+			if i == headLines {
+				p.line("%24s  ... %d more", "", len(shown)-headLines-tailLines)
+			}
+			continue
+		}
+		what := s.Label
+		if s.On != "" {
+			what += ": " + human.Line(s.On)
+		}
+		p.line("%8s %8s %6s  %s", human.Duration(s.Start), human.Duration(s.Dur), percent(share(s.Dur, r.Length)), what)
+	}
+}
+
+func (p *page) sums(r *Report) {
+	if len(r.Path) == 0 {
+		return
+	}
+	p.line("")
+	if r.Floor > 0 {
+		p.line("Floor        %8s %6s  what the runtime itself needed", human.Duration(r.Floor), percent(share(r.Floor, r.Length)))
+	}
+	p.line("Unexplained  %8s %6s  no record covers it", human.Duration(r.Unexplained), percent(r.UnexplainedPercent))
+}
+
+func (p *page) findings(r *Report) {
+	if len(r.Findings) == 0 {
+		p.line("\nNo named cause was found.")
+		return
+	}
+	p.head("CAUSES")
+	for _, f := range r.Findings {
+		p.finding(r, &f)
+	}
+}
+
+func (p *page) finding(r *Report, f *cause.Finding) {
+	cost := "cost " + human.Duration(f.Cost)
+	switch {
+	case f.Current:
+		cost += " so far, goes on"
+	case f.Cost == 0:
+		cost = "no cost on the critical path"
+	case r.Length > 0:
+		cost += ", " + percent(share(f.Cost, r.Length)) + " of the critical path"
+	}
+	p.wrapped("  ", fmt.Sprintf("%s %s (%s): %s", f.ID, f.Name, f.Confidence, cost))
+	p.wrapped("    what      ", f.Sentence)
+	for i, e := range f.Evidence {
+		label := "    seen      "
+		if i > 0 {
+			label = "              "
+		}
+		p.wrapped(label, fmt.Sprintf("%s #%d %s", p.clock(e.Time), e.Seq, e.Text))
+	}
+	p.wrapped("    remedy    ", f.Remedy)
+	p.wrapped("    wrong if  ", f.Disproof)
+}
+
+func onPath(d time.Duration, none string) string {
+	if d == 0 {
+		return none
+	}
+	return human.Duration(d)
+}
+
+// percent writes a share: 0.4%, 12%, 100%; 0% for none.
+func percent(v float64) string {
+	switch {
+	case v == 0:
+		return "0%"
+	case v < 0.05:
+		return "<0.1%"
+	case v < 9.95:
+		return fmt.Sprintf("%.1f%%", v)
+	}
+	return fmt.Sprintf("%.0f%%", v)
+}

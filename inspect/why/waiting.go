@@ -1,0 +1,261 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// waitSpan is a wait of the pod.
+type waitSpan struct {
+	event *trace.Wait
+	rec   *trace.Record // its begin, or its end where the begin was not seen
+	open  bool
+	dur   time.Duration
+}
+
+// openAndClosed are the pod's waits that began before a time, cut off there.
+func openAndClosed(c *cause.Case, until time.Time) (out []waitSpan) {
+	at := map[trace.SpanID]int{}
+	end := until.UnixNano()
+	for i := range c.Records {
+		r := &c.Records[i]
+		e, ok := r.Event.(*trace.Wait)
+		if !ok || r.Edge == trace.EdgePoint || r.Start() >= end {
+			continue
+		}
+		if r.Edge == trace.EdgeBegin {
+			at[r.Span] = len(out)
+			out = append(out, waitSpan{event: e, rec: r, open: true, dur: time.Duration(end - r.Time)})
+			continue
+		}
+		n, seen := at[r.Span]
+		if !seen {
+			n = len(out)
+			out = append(out, waitSpan{event: e, rec: r})
+		}
+		out[n].open, out[n].dur = false, time.Duration(min(r.Time, end)-r.Start())
+	}
+	return out
+}
+
+// waiting is what goes on in the pod now: what it waits for, else what is done for it.
+func waiting(c *cause.Case) (out []Waiting) {
+	for _, s := range openAndClosed(c, c.Now.Add(1)) {
+		if !s.open || waterfall.AboutStatus(s.event) {
+			continue
+		}
+		w := Waiting{For: s.event.For, On: s.event.On, Detail: human.Line(s.event.Detail), Since: s.rec.At(), Dur: c.Now.Sub(s.rec.At())}
+		w.Next, w.At = next(c, s)
+		out = append(out, w)
+	}
+	out = append(out, working(c)...)
+	slices.SortStableFunc(out, func(a, b Waiting) int { return cmp.Compare(rank(a), rank(b)) })
+	return out
+}
+
+// rank puts what holds a pod up before what holds only a part of it.
+func rank(w Waiting) int {
+	switch w.For {
+	case "":
+		return 1
+	case trace.WaitProbe:
+		return 2
+	}
+	return 0
+}
+
+// working are the calls to the runtime, and the pulls, that are under way for the pod.
+func working(c *cause.Case) (out []Waiting) {
+	open := map[trace.SpanID]*trace.Record{}
+	progress := map[trace.SpanID]*trace.Record{}
+	waits := map[trace.SpanID]bool{} // what a wait goes on in
+	for i := range c.Records {
+		r := &c.Records[i]
+		if _, ok := r.Event.(*trace.ImageProgress); ok {
+			progress[r.Parent] = r
+		}
+		switch r.Edge {
+		case trace.EdgeBegin:
+			open[r.Span] = r
+		case trace.EdgeEnd:
+			delete(open, r.Span)
+		case trace.EdgePoint:
+		}
+	}
+	for _, r := range open {
+		if _, ok := r.Event.(*trace.Wait); ok {
+			waits[r.Parent] = true
+		}
+	}
+	for id, r := range open {
+		what := ""
+		switch e := r.Event.(type) {
+		case *trace.ImagePull:
+			what = "pulling " + human.Image(e.Image)
+		case *trace.CRICall:
+			if up := open[r.Parent]; up == nil || !isPull(up) {
+				what = e.Method
+			}
+		case *trace.CSICall:
+			what = e.Method + " of " + e.Driver
+		}
+		if what == "" || waits[id] || waits[r.Parent] {
+			continue
+		}
+		w := Waiting{On: what, Since: r.At(), Dur: c.Now.Sub(r.At())}
+		if p := progress[id]; p != nil {
+			w.Detail, w.Next, w.At = arriving(r, p)
+		}
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b Waiting) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.On, b.On)) })
+	return out
+}
+
+// arriving says how far a pull has come, and when all has arrived if it goes on like that.
+func arriving(pull, p *trace.Record) (detail, next string, at time.Time) {
+	e, ok := p.Event.(*trace.ImageProgress)
+	took := time.Duration(p.Time - pull.Time)
+	if !ok || e.Total <= 0 {
+		return "", "", time.Time{}
+	}
+	detail = fmt.Sprintf("%s of %s", human.Bytes(e.Done), human.Bytes(e.Total))
+	if e.Done <= 0 || took <= 0 {
+		return detail, "", time.Time{}
+	}
+	if e.Done >= e.Total {
+		return detail + " have arrived", "the runtime unpacks it", time.Time{}
+	}
+	left := time.Duration(float64(took) / float64(e.Done) * float64(e.Total-e.Done))
+	return detail + ", " + human.Rate(e.Done, took), "all has arrived, at this rate", p.At().Add(left)
+}
+
+var (
+	inTime = regexp.MustCompile(`\bin (\S+)$`)
+	atMost = regexp.MustCompile(`at most (\d+) s`)
+)
+
+// next says what happens when a wait is over, and when that is.
+func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
+	e := s.event
+	at = until(c, s)
+	switch e.For {
+	case trace.WaitBackoff:
+		return "it is tried again", at
+	case trace.WaitQueue:
+		return "its turn, when a slot is free", at
+	case trace.WaitOtherPull:
+		return "it goes on when that pull is done", at
+	case trace.WaitTokens:
+		return "its turn, when the rate allows it", at
+	case trace.WaitProbe:
+		return "the " + e.On + " is tried again", at
+	case trace.WaitInit:
+		return "the next container is started when that one has ended", at
+	case trace.WaitGrace:
+		return "it is killed (SIGKILL) unless it ends before", at
+	case trace.WaitGate:
+		return "the action, when the person who steps lets it go", at
+	case trace.WaitPod:
+		return "it starts when that pod is gone", at
+	case trace.WaitAttach:
+		return "it is mounted when the attach-detach controller has attached it", at
+	case trace.WaitObject:
+		return "it goes on when the API server has answered; the object may be missing", at
+	case trace.WaitCredentials:
+		return "the pull, when the provider has answered", at
+	case trace.WaitRuntime:
+		if !at.IsZero() {
+			return "the agent looks again", at
+		}
+		return "it goes on when the runtime has", at
+	case trace.WaitHook:
+		return "it goes on when the hook has ended", at
+	case trace.WaitPoll, trace.WaitLock, trace.WaitKernel, trace.WaitApproval:
+	}
+	return "", at
+}
+
+// until is when a wait ends by itself; zero where that is not known.
+func until(c *cause.Case, s waitSpan) time.Time {
+	if s.event.Until != 0 {
+		return time.Unix(0, s.event.Until)
+	}
+	if m := atMost.FindStringSubmatch(s.event.Detail); m != nil && s.event.For == trace.WaitGrace {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return s.rec.At().Add(time.Duration(n) * time.Second)
+		}
+	}
+	if m := inTime.FindStringSubmatch(s.event.Detail); m != nil && s.event.For == trace.WaitProbe {
+		if d, err := time.ParseDuration(m[1]); err == nil {
+			return s.rec.At().Add(d)
+		}
+	}
+	if s.event.For == trace.WaitBackoff {
+		return retryAt(c, s.rec.At())
+	}
+	return time.Time{}
+}
+
+// retryAt is the end of a back-off as the last decision that imposed one has it; zero where it is before the wait.
+func retryAt(c *cause.Case, after time.Time) (at time.Time) {
+	for i := range c.Records {
+		d, ok := c.Records[i].Event.(*trace.Decision)
+		if !ok || d.By != "backoff" && d.By != "restart" {
+			continue
+		}
+		if t := cause.RetryAt(d); t.After(after) {
+			at = t
+		}
+	}
+	return at
+}
+
+// text says what is waited for or done.
+func (w Waiting) text() string {
+	if w.For == "" {
+		s := "is " + w.On
+		if !strings.HasPrefix(w.On, "pulling ") {
+			s = "is in " + w.On
+		}
+		if w.Detail != "" {
+			s += " (" + w.Detail + ")"
+		}
+		return s
+	}
+	s := fmt.Sprintf("waits (%s) for %s", w.For, w.On)
+	if w.Detail != "" {
+		s += " (" + w.Detail + ")"
+	}
+	return s
+}
+
+// next says what comes and when.
+func (w Waiting) next(now time.Time) string {
+	if w.At.IsZero() {
+		return "next: " + w.Next
+	}
+	return fmt.Sprintf("next: %s, %s", w.Next, in(w.At.Sub(now)))
+}
+
+func in(d time.Duration) string {
+	if d <= 0 {
+		return "due now"
+	}
+	return "in " + human.Duration(d)
+}
+
+func isPull(r *trace.Record) bool {
+	_, ok := r.Event.(*trace.ImagePull)
+	return ok
+}
