@@ -53,7 +53,7 @@ func (w *Writer) beginSession() error {
 	}
 	if st.Size() == 0 {
 		w.header.Recording = newRecording()
-		return w.file.begin(&w.header)
+		return errors.Join(w.file.Chmod(0o600), w.file.begin(&w.header))
 	}
 	ix, err := indexFile(w.file, st.Size())
 	if err != nil {
@@ -67,7 +67,7 @@ func (w *Writer) beginSession() error {
 	w.header.Cut = Cut{Bytes: st.Size() - ix.end, Records: ix.tornRecords}
 	w.written = ix.count
 	w.file.size = ix.end
-	if err := w.file.Truncate(ix.end); err != nil {
+	if err := errors.Join(w.file.Chmod(0o600), w.file.Truncate(ix.end)); err != nil {
 		return err
 	}
 	if w.file.size >= w.opt.MaxBytes/2 {

@@ -29,17 +29,17 @@ func makeFile(path string) (*file, error) {
 
 // reopen opens a file that is there, which must be a plain one.
 func reopen(path string) (*file, error) {
-	// Without O_NONBLOCK a pipe would keep us here.
-	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+	// Without O_NONBLOCK a pipe would keep us here. A link may lead anywhere.
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, errors.New("it is a symbolic link: want a file")
+	}
 	if err != nil {
 		return nil, err
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
 		err = fmt.Errorf("%s is %s: want a file", path, kindOf(st.Mode()))
-	}
-	if err == nil {
-		err = f.Chmod(0o600)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

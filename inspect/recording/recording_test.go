@@ -139,6 +139,10 @@ func TestCreateRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("elsewhere", link); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, path string
 		opt        Options
@@ -148,6 +152,7 @@ func TestCreateRefuses(t *testing.T) {
 		{"newer", file("newer", newer), Options{}, "format version 2: this kubeloupe reads versions up to 1"},
 		{"small", filepath.Join(dir, "x"), Options{MaxBytes: 5}, "field MaxBytes: 5 bytes: want at least 65536"},
 		{"busy", busyFile, Options{}, "is being written by another process"},
+		{"link", link, Options{}, "symbolic link"},
 		{"directory", dir, Options{}, "is a directory"},
 	} {
 		before, _ := os.ReadFile(c.path)
@@ -158,6 +163,9 @@ func TestCreateRefuses(t *testing.T) {
 		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
 			t.Errorf("%s was written to", c.name)
 		}
+	}
+	if st, err := os.Stat(filepath.Join(dir, "text")); err != nil || st.Mode() != 0o644 {
+		t.Errorf("its mode was changed: %v %v", st.Mode(), err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "x")); !os.IsNotExist(err) {
 		t.Error("a refused recording left a file")
