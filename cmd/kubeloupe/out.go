@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -49,3 +51,9 @@ func (k *collector) Apply(r *trace.Record) { k.recs = append(k.recs, *r) }
 
 // Lost implements folder.
 func (k *collector) Lost(uint64) {}
+
+// asciiOnly reports whether the locale is one that cannot show more than ASCII.
+func asciiOnly() bool {
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
+	return !strings.Contains(strings.ToLower(strings.ReplaceAll(locale, "-", "")), "utf8")
+}

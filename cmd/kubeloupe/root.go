@@ -46,6 +46,9 @@ func execute(args []string, in io.Reader, out, errw io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, new(heldError)):
+		fmt.Fprintln(errw, "kubeloupe: "+err.Error()) //nolint:errcheck // there is nowhere else to say it
+		return exitHeld
 	case errors.As(err, new(userError)):
 		fmt.Fprintln(errw, "kubeloupe: "+err.Error()) //nolint:errcheck // there is nowhere else to say it
 		return exitUser
@@ -68,7 +71,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return userError{err} })
-	root.AddCommand(newRun(s), newStep(s), newTUI(s), newEvents(s), newRecord(s), newReplay(s), newVersion(s))
+	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newEvents(s), newRecord(s), newReplay(s), newVersion(s))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	wrapArgs(root)
 	return root

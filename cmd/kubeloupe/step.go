@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/inspect/snapshot"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -26,54 +27,94 @@ const stepSource = "step"
 
 // stepping is one run of the step command.
 type stepping struct {
+	s          streams
+	script     io.Reader // nil: commands come from standard input
+	transcript string
+	front      *step.Front
+
+	// Of a pod of FILE.
 	node    *node
 	pod     trace.Pod
 	source  *podsource.Memory
 	session *step.Session
-	s       streams
-	script  io.Reader // nil: commands come from standard input
+
+	// Of a pod of a running agent: closed when it ends the session, and why it did.
+	ended <-chan struct{}
+	why   func() error
+}
+
+// stepOptions are the command's flags.
+type stepOptions struct {
+	nodeOptions
+	at                 observed
+	pod                string
+	script, transcript string
+	creation, deletion bool
 }
 
 func newStep(s streams) *cobra.Command {
-	var o nodeOptions
-	var which, script string
+	var o stepOptions
 	c := &cobra.Command{
-		Use:   "step FILE",
-		Short: "Run a pod and stop before each action of its creation",
-		Long: `Run the pod of a manifest on this node, stopping before each action: see the exact request that
-comes next and what changed since the last stop. The rest of the node goes on. FILE may be - for standard input
-(then --script gives the commands).
+		Use:   "step [FILE]",
+		Short: "Go through a pod's creation and end action by action",
+		Long: `Stop before each action of a pod's creation and end: see the exact request that comes next and what changed since
+the last stop. The rest of the node goes on.
+
+With FILE, an agent is run with the pods of that manifest, and one of them is stepped. FILE may be - for standard input
+(then --script gives the commands). q deletes the pod.
+
+Without FILE, --pod names a pod of an agent that runs already, reached by its control socket. The pod need not exist yet: its
+next creation or deletion is caught. q leaves, and the pod goes on.
 
 ` + step.Help + `
 
 When the input ends or the terminal is lost, the gate opens and the pod goes on.`,
 		Example: `  kubeloupe step web.yaml
   kubeloupe step web.yaml --runtime sim
+  kubeloupe step --pod shop/cart-7d4f-x2z --deletion
   printf 'b create\nc\np\nq\n' | kubeloupe step web.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("step wants one FILE, a pod's manifest (or - for standard input), and got %d", len(args))
-			}
-			return nil
-		},
+		Args: o.args,
 		RunE: func(c *cobra.Command, args []string) error {
-			st := &stepping{s: s}
-			if err := st.open(args[0], script); err != nil {
+			st := &stepping{s: s, transcript: o.transcript}
+			file := ""
+			if len(args) == 1 {
+				file = args[0]
+			}
+			if err := st.open(file, o.script); err != nil {
 				return err
 			}
-			n, err := o.build(c, func(cfg *agent.Config) error { return st.attach(cfg, args[0], which) })
-			if err != nil {
-				return err
+			if file == "" {
+				return o.attach(c.Context(), st)
 			}
-			st.node = n
-			return n.run(c.Context(), func(ctx context.Context) error { return st.show(ctx, c.Context(), &o) })
+			return o.runFile(c, st, file)
 		},
 	}
 	o.add(c)
 	c.Flags().Lookup("output").Hidden = true
-	c.Flags().StringVar(&which, "pod", "", "which pod of FILE to step, as NAMESPACE/NAME; the first one unless given")
-	c.Flags().StringVar(&script, "script", "", "file of commands, one a line, instead of standard input; implies --no-tui")
+	o.at.addSocket(c)
+	c.Flags().StringVar(&o.pod, "pod", "", "which pod to step, as NAMESPACE/NAME: of FILE (the first one unless given), or without FILE of the running agent")
+	c.Flags().BoolVar(&o.creation, "creation", false, "without FILE: step the pod's creation only")
+	c.Flags().BoolVar(&o.deletion, "deletion", false, "without FILE: step the pod's deletion only")
+	c.Flags().StringVar(&o.script, "script", "", "file of commands, one a line, instead of standard input; implies --no-tui")
+	c.Flags().StringVar(&o.transcript, "transcript", "", "append what is typed and said to this file")
 	return c
+}
+
+func (o *stepOptions) args(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 1:
+		return fmt.Errorf("step wants one FILE, a pod's manifest (or - for standard input), and got %d", len(args))
+	case len(args) == 0 && o.pod == "":
+		return errors.New("step wants a FILE, a pod's manifest (or - for standard input), or --pod NAMESPACE/NAME of a running agent")
+	case len(args) == 1 && (o.creation || o.deletion):
+		return errors.New("--creation and --deletion are for --pod of a running agent, without FILE")
+	case o.creation && o.deletion:
+		return errors.New("--creation and --deletion: want one of them; without either, both are stepped")
+	case len(args) == 0:
+		_, err := step.ParsePod(o.pod)
+		return err
+	}
+	return nil
 }
 
 func (st *stepping) open(file, script string) error {
@@ -91,8 +132,66 @@ func (st *stepping) open(file, script string) error {
 	return nil
 }
 
-// attach reads the manifest and puts its pods and the gate into the agent's configuration.
-func (st *stepping) attach(cfg *agent.Config, file, which string) error {
+// begin puts a front before a session, with the transcript.
+func (st *stepping) begin(ctx context.Context, inner step.Stepper) error {
+	st.front = step.NewFront(inner)
+	if st.transcript != "" {
+		if _, err := st.front.Transcript(st.transcript); err != nil {
+			return userError{fmt.Errorf("--%w", err)}
+		}
+	}
+	go st.front.Run(ctx)
+	return nil
+}
+
+// attach steps a pod of an agent that runs already.
+func (o *stepOptions) attach(ctx context.Context, st *stepping) error {
+	cl, err := o.at.dial(ctx)
+	if err != nil {
+		return err
+	}
+	stepper, err := cl.Step(ctx, control.StepRequest{Pod: o.pod, Creation: o.creation, Deletion: o.deletion})
+	if err != nil {
+		return userError{err}
+	}
+	defer stepper.Close()
+	st.ended, st.why = stepper.Done(), stepper.Err
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := st.begin(ctx, stepper); err != nil {
+		return err
+	}
+	if st.script != nil || !o.wantsUI(st.s) {
+		return st.lines(ctx)
+	}
+	l := &link{client: cl}
+	defer l.close()
+	return tui.Run(ctx, tui.Config{
+		Source: l, Stepper: st.front, In: st.s.in, Out: st.s.out, ViewName: o.view, Link: l.trouble, Label: fmt.Sprintf("ATTACHED pid %d", cl.Hello().PID),
+	})
+}
+
+// runFile runs an agent with the pods of a file and steps one of them.
+func (o *stepOptions) runFile(c *cobra.Command, st *stepping, file string) error {
+	n, err := o.build(c, func(cfg *agent.Config) error { return st.add(cfg, file, o.pod) })
+	if err != nil {
+		return err
+	}
+	st.node = n
+	if st.session, err = n.gate.Attach(step.Config{Pod: st.pod}); err != nil {
+		return err
+	}
+	defer st.session.Close()
+	return n.run(c.Context(), func(ctx context.Context) error {
+		if err := st.begin(ctx, st.session); err != nil {
+			return err
+		}
+		return st.show(ctx, c.Context(), &o.nodeOptions)
+	})
+}
+
+// add reads the manifest and puts its pods into the agent's configuration.
+func (st *stepping) add(cfg *agent.Config, file, which string) error {
 	pods, err := readManifest(file, st.s.in, cfg.NodeName)
 	if err != nil {
 		return userError{err}
@@ -107,18 +206,9 @@ func (st *stepping) attach(cfg *agent.Config, file, which string) error {
 		return userError{fmt.Errorf("%s has no pod %q; it has %s", file, which, names(pods))}
 	}
 	st.pod = podid.Ref(pod)
-	k := cfg.Kubelet
-	snap := snapshot.Config{RootDir: k.Node.RootDir, LogsDir: k.Pods.LogsDir, Runtime: lazyCRI(cfg.Endpoint)}
-	if !cfg.Simulated {
-		snap.CgroupMount, snap.CgroupRoot = "/sys/fs/cgroup", k.Cgroups.Root
-	}
-	if st.session, err = step.New(step.Config{Pod: st.pod, Snapshot: snapshot.New(snap), Bus: cfg.Bus}); err != nil {
-		return err
-	}
 	st.source = podsource.NewMemory(stepSource, cfg.Bus)
 	st.source.Set(pods...)
 	cfg.Sources = append(cfg.Sources, st.source)
-	cfg.Gate = st.session
 	return nil
 }
 
@@ -144,7 +234,7 @@ type uiStepper struct {
 }
 
 // Stops implements tui.Stepper.
-func (u *uiStepper) Stops() <-chan step.Stop { return u.st.session.Stops() }
+func (u *uiStepper) Stops() <-chan step.Stop { return u.st.front.Stops() }
 
 // Do implements tui.Stepper.
 func (u *uiStepper) Do(ctx context.Context, line string) (string, error) {
@@ -153,16 +243,17 @@ func (u *uiStepper) Do(ctx context.Context, line string) (string, error) {
 		u.end()
 		return "", err
 	}
-	return u.st.session.Do(ctx, line)
+	return u.st.front.Do(ctx, line)
 }
 
-// remove deletes the stepped pod and returns when nothing of it is left.
+// remove deletes the stepped pod and returns when nothing of it is left. What deletes it is not held.
 func (st *stepping) remove(ctx context.Context) error {
 	cur := st.node.bus.Subscribe(trace.FromNow)
 	defer cur.Close()
 	st.source.Set()
-	st.session.Quit()
-	st.session.Close()
+	if _, err := st.front.Do(ctx, "quit"); err != nil {
+		return err
+	}
 	return await(ctx, cur, st.pod, "gone")
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,124 +29,227 @@ func failed(r *trace.Record) bool {
 	return ok && r.Edge == trace.EdgeEnd && e.Err != ""
 }
 
+// talk is stepping by lines: where it stands between what the pod and the person say.
+type talk struct {
+	*stepping
+	stop     step.Stop
+	history  []trace.Record
+	want     chan struct{} // asks for a line
+	lines    chan string
+	asking   bool // a line is wanted
+	started  bool
+	giveUp   <-chan time.Time
+	patience <-chan time.Time
+}
+
 // lines is stepping without a terminal: stops are printed, commands are read.
 func (st *stepping) lines(ctx context.Context) error {
-	news := make(chan trace.Record, 16)
-	cur := st.node.bus.Subscribe(trace.FromOldest)
-	defer cur.Close()
-	var history []trace.Record
-	go st.follow(ctx, cur, news)
-
-	commands := st.commands(ctx)
-	var read <-chan string // nil while no command is wanted
-	var giveUp, patience <-chan time.Time
-	started := false
+	t := &talk{stepping: st, want: make(chan struct{}, 1), lines: make(chan string)}
+	var news chan trace.Record
+	if st.node != nil {
+		news = make(chan trace.Record, 16)
+		cur := st.node.bus.Subscribe(trace.FromOldest)
+		defer cur.Close()
+		go st.follow(ctx, cur, news)
+	}
+	go t.read(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-giveUp:
+		case <-t.giveUp:
 			return fmt.Errorf("%s has not started within %s; it goes on by itself", st.pod, leaveAfter)
-		case stop := <-st.session.Stops():
-			st.printStop(stop)
-			read = commands
-		case <-patience: // a person may want to quit what does not come to the next stop
-			read = commands
-		case r, ok := <-news:
+		case <-st.ended:
+			st.say("the session has ended; the pod goes on\n")
+			return st.why()
+		case stop, ok := <-st.front.Stops():
 			if !ok {
 				return nil
 			}
-			history = append(history, r)
-			if failed(&r) {
-				read = commands // there may be no next stop
+			t.stopped(stop)
+		case <-t.patience: // a person may want to quit what does not come to the next stop
+			t.ask()
+		case r, ok := <-news:
+			if !ok || t.hear(&r) {
+				return nil
 			}
-			if st.tell(&r, history) {
-				started = true
-				if giveUp != nil {
-					return nil // nobody is there any more
-				}
-				read = commands
-				st.say("(%s has started; q deletes it, end of input leaves it running)\n", st.pod)
-			}
-		case line, ok := <-read:
+		case line, ok := <-t.lines:
+			t.asking = false
 			if !ok {
-				read, commands = nil, nil
-				st.session.Close()
-				if started {
+				if t.inputEnded() {
 					return nil
 				}
-				st.say("input ended: the gate is open, the pod goes on\n")
-				giveUp = time.After(leaveAfter)
 				continue
 			}
-			done, resumed := st.command(ctx, line)
-			if done {
+			if t.command(ctx, line) {
 				return nil
-			}
-			if resumed {
-				read = nil
-				if st.script == nil && isTerminal(st.s.in) {
-					patience = time.After(typeAhead)
-				}
 			}
 		}
 	}
 }
 
-// command carries out one line. done ends stepping; resumed says that the pod moves
-// on and the next stop should come before the next command.
-func (st *stepping) command(ctx context.Context, line string) (done, resumed bool) {
-	st.say("> %s\n", line)
-	if isQuit(line) {
-		if err := st.remove(ctx); err != nil {
-			st.say("%v\n", err)
-			return true, false
+// ask lets a line be read, once.
+func (t *talk) ask() {
+	t.patience = nil
+	if !t.asking && t.lines != nil {
+		t.asking = true
+		t.want <- struct{}{} // has room: only one is asked for at a time
+	}
+}
+
+// byHand reports whether a person types.
+func (t *talk) byHand() bool { return t.script == nil && isTerminal(t.s.in) }
+
+// stopped takes a stop, or news of a pod of which nothing waits.
+func (t *talk) stopped(stop step.Stop) {
+	t.stop = stop
+	if t.node != nil && !stop.Waits() {
+		return // the records tell it
+	}
+	t.say("\n%s\n", stop.Text())
+	if stop.Waits() || t.byHand() || stop.Err != "" || passed(&stop, "started", "ready", "gone") {
+		t.ask()
+	}
+}
+
+// passed reports whether the newest milestone is one of these.
+func passed(stop *step.Stop, names ...string) bool {
+	n := len(stop.Passed)
+	return n > 0 && slices.Contains(names, stop.Passed[n-1].Name)
+}
+
+// hear takes a record of the pod; over says that nobody is there any more and the pod has started.
+func (t *talk) hear(r *trace.Record) (over bool) {
+	t.history = append(t.history, *r)
+	if failed(r) {
+		t.ask() // there may be no next stop
+	}
+	if t.tell(r, t.history) {
+		t.started = true
+		if t.giveUp != nil {
+			return true
 		}
-		st.say("%s is deleted, nothing of it is left\n", st.pod)
-		return true, false
+		t.say("(%s has started; q deletes it, end of input leaves it running)\n", t.pod)
+		t.ask()
 	}
-	out, err := st.session.Do(ctx, line)
+	return false
+}
+
+// inputEnded opens the gate; over says that there is nothing to wait for.
+func (t *talk) inputEnded() (over bool) {
+	t.lines = nil
+	if t.node == nil {
+		t.say("input ended: the gate is open, the pod goes on\n")
+		return true // the session ends with the connection
+	}
+	t.session.Close()
+	if t.started {
+		return true
+	}
+	t.say("input ended: the gate is open, the pod goes on\n")
+	t.giveUp = time.After(leaveAfter)
+	return false
+}
+
+// command carries out one line. done ends stepping. A line that lets the pod move on is followed by the next
+// one after the next stop.
+func (t *talk) command(ctx context.Context, line string) (done bool) {
+	t.say("> %s\n", line)
+	name, rest := step.Split(line)
 	switch {
-	case errors.Is(err, step.ErrNothingWaits):
-		st.say("%v\n", err)
-	case err != nil:
-		st.say("%v\n", err)
-	case out != "":
-		st.say("%s\n", out)
-	default:
-		return false, true
+	case isQuit(line):
+		t.quit(ctx)
+		return true
+	case name == "shell":
+		t.front.Heard(line, t.shell(ctx, rest))
+		t.ask()
+		return false
 	}
-	return false, false
+	out, err := t.front.Do(ctx, line)
+	switch {
+	case err != nil:
+		t.say("%v\n", err)
+	case out != "":
+		t.say("%s\n", out)
+	}
+	if err == nil && (out == "" || name == "until") {
+		if t.byHand() {
+			t.patience = time.After(typeAhead)
+		}
+		return false
+	}
+	t.ask()
+	return false
+}
+
+func (t *talk) quit(ctx context.Context) {
+	if t.node == nil {
+		_, _ = t.front.Do(ctx, "quit") // the connection's end says the same
+		t.say("left: the pod goes on\n")
+		return
+	}
+	if err := t.remove(ctx); err != nil {
+		t.say("%v\n", err)
+		return
+	}
+	t.say("%s is deleted, nothing of it is left\n", t.pod)
+}
+
+// shell runs a command line on the node. Only a person at a terminal gets a shell to type in.
+func (t *talk) shell(ctx context.Context, line string) error {
+	err := error(nil)
+	if line == "" && !t.byHand() {
+		err = errors.New("shell: without a terminal, want a command: ! COMMAND")
+	}
+	cmd, e := step.Shell(ctx, &t.stop, line)
+	if err = errors.Join(err, e); err != nil {
+		t.say("%v\n", err)
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = t.s.out, t.s.out
+	if t.byHand() {
+		cmd.Stdin = t.s.in
+	}
+	if err = cmd.Run(); err != nil {
+		t.say("shell: %v\n", err)
+	}
+	return err
 }
 
 func isQuit(line string) bool {
-	l := strings.TrimSpace(line)
-	return l == "q" || l == "quit"
+	name, rest := step.Split(line)
+	return name == "quit" && rest == ""
 }
 
-// commands yields the lines of the script or of standard input.
-func (st *stepping) commands(ctx context.Context) <-chan string {
-	in := st.s.in
-	if st.script != nil {
-		in = st.script
+// read reads lines of the script or of standard input as they are wanted, and no further: a
+// shell reads them too.
+func (t *talk) read(ctx context.Context) {
+	out := t.lines
+	defer close(out)
+	in := t.s.in
+	if t.script != nil {
+		in = t.script
 	}
-	out := make(chan string)
-	go func() {
-		defer close(out)
-		sc := bufio.NewScanner(in)
-		for sc.Scan() {
-			line := strings.TrimSpace(sc.Text())
-			if strings.HasPrefix(line, "#") {
-				continue
-			}
-			select {
-			case out <- line:
-			case <-ctx.Done():
+	sc := bufio.NewScanner(in)
+	for {
+		select {
+		case <-t.want:
+		case <-ctx.Done():
+			return
+		}
+		line := "#"
+		for strings.HasPrefix(line, "#") {
+			if !sc.Scan() {
 				return
 			}
+			line = strings.TrimSpace(sc.Text())
 		}
-	}()
-	return out
+		select {
+		case out <- line:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // follow hands on what is about the stepped pod.
@@ -196,25 +300,6 @@ func (st *stepping) tell(r *trace.Record, history []trace.Record) (started bool)
 		}
 	}
 	return false
-}
-
-func (st *stepping) printStop(s step.Stop) {
-	st.say("\nstep %s  paused before  %s   %d of %d\n%s\n", s.Pod, s.Next, position(s), s.Total, s.Plan())
-	if s.RequestTitle != "" {
-		st.say("next: %s (p prints it)\n", s.RequestTitle)
-	}
-	if len(s.Changed) > 0 {
-		st.say("changed since the last stop:\n  %s\n", strings.Join(s.Changed, "\n  "))
-	}
-}
-
-func position(s step.Stop) int {
-	for i, a := range s.Actions {
-		if a.State == step.Next {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // say prints for the person; a person who is gone is noticed by the end of input.

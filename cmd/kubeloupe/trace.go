@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/compare"
+	"github.com/kubeloupe/kubeloupe/inspect/export"
+	"github.com/kubeloupe/kubeloupe/inspect/rank"
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+)
+
+// tracing is one run of the trace command.
+type tracing struct {
+	observed
+	s      streams
+	output string
+	to     string
+	all    bool
+	diff   bool
+	by     string
+	group  string
+	top    int
+	other  string // --from of B
+}
+
+func traceFormats() []string {
+	return []string{"text", "json", "svg", "html", "perfetto", "otlp", "otlp-json", "markdown"}
+}
+
+func newTrace(s streams) *cobra.Command {
+	t := &tracing{s: s}
+	c := &cobra.Command{
+		Use:   "trace [NAMESPACE/POD [NAMESPACE/POD]]",
+		Short: "Show where the time of a pod's start went",
+		Long: `Show where the time of a pod's start went: the startup waterfall with its critical path. --diff compares two starts phase by phase,
+--all ranks all starts of a session. It asks the running agent, or reads a recording (--from).
+
+A pod that started more than once: NAMESPACE/POD#1 is its first start, #2 its second; without, the latest.`,
+		Example: `  kubeloupe trace shop/cart-7d4f
+  kubeloupe trace shop/cart-7d4f -o html --to cart.html
+  kubeloupe trace --diff shop/cart-7d4f shop/cart-9x2k
+  kubeloupe trace --all --from session.klr
+  kubeloupe trace --from session.klr -o perfetto --to session.pftrace   # the whole session`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return t.run(c.Context(), args) },
+	}
+	t.add(c)
+	f := c.Flags()
+	f.StringVarP(&t.output, "output", "o", "text", strings.Join(traceFormats(), ", ")+"; with --all also csv")
+	f.StringVar(&t.to, "to", "", "write to this file instead of standard output")
+	f.BoolVar(&t.all, "all", false, "rank all starts of the session, the slowest first")
+	f.StringVar(&t.by, "by", "", "what --all ranks by: started (the default), ready, floor, or a phase, as pull, sandbox or \"wait queue\"")
+	f.StringVar(&t.group, "group", "", "with --all: percentiles for each image, namespace or source too")
+	f.IntVar(&t.top, "top", 0, "with --all: how many starts are listed; 0 is all")
+	f.BoolVar(&t.diff, "diff", false, "compare two starts phase by phase")
+	f.StringVar(&t.other, "with", "", "with --diff: the recording of the second start, when it is another than that of the first")
+	f.SortFlags = false
+	return c
+}
+
+func (t *tracing) check(args []string) error {
+	formats := traceFormats()
+	switch {
+	case t.all && t.diff:
+		return errors.New("--all and --diff: want one of them")
+	case t.all && len(args) > 0:
+		return fmt.Errorf("--all is about every pod: what is %q for?", args[0])
+	case t.diff && len(args) != 2:
+		return fmt.Errorf("--diff compares two starts: want NAMESPACE/POD twice, got %d", len(args))
+	case !t.diff && len(args) == 2:
+		return errors.New("two pods: give --diff to compare them")
+	case t.other != "" && !t.diff:
+		return errors.New("--with goes with --diff")
+	case t.all:
+		formats = []string{"text", "json", "csv"}
+	case t.diff:
+		formats = []string{"text", "json", "markdown"}
+	case len(args) == 0:
+		formats = []string{"perfetto", "otlp", "otlp-json"}
+		if !slices.Contains(formats, t.output) {
+			return errors.New("which pod? want NAMESPACE/POD, or --all; -o perfetto and -o otlp take the whole session")
+		}
+	}
+	if !slices.Contains(formats, t.output) {
+		return fmt.Errorf("--output %q: want %s here", t.output, strings.Join(formats, ", "))
+	}
+	if !t.all && (t.by != "" || t.group != "" || t.top != 0) {
+		return errors.New("--by, --group and --top go with --all")
+	}
+	if t.top < 0 {
+		return fmt.Errorf("--top %d: want 0 or more", t.top)
+	}
+	if binary(t.output) && t.to == "" && isTerminal(t.s.out) {
+		return fmt.Errorf("-o %s is binary: give --to FILE, or redirect it", t.output)
+	}
+	return nil
+}
+
+// ofRecords says which formats take records, not one pod's start.
+func ofRecords(format string) bool { return binary(format) || format == "otlp-json" }
+
+func binary(format string) bool { return format == "perfetto" || format == "otlp" }
+
+func (t *tracing) run(ctx context.Context, args []string) error {
+	if err := t.check(args); err != nil {
+		return userError{err}
+	}
+	s := session.New(session.Options{})
+	keep := &collector{}
+	into := []folder{s}
+	if ofRecords(t.output) {
+		into = append(into, keep)
+	}
+	now, err := t.fold(ctx, t.s.in, into...)
+	if err != nil {
+		return err
+	}
+	return writeTo(t.to, t.s.out, func(w io.Writer) error {
+		switch {
+		case t.all:
+			return t.rank(w, s, now)
+		case t.diff:
+			return t.compare(ctx, w, s, now, args)
+		}
+		return t.one(w, s, keep, now, args)
+	})
+}
+
+func (t *tracing) one(w io.Writer, s *session.Session, keep *collector, now time.Time, args []string) error {
+	if ofRecords(t.output) {
+		opt := export.Options{}
+		if len(args) > 0 {
+			l, err := s.Find(args[0])
+			if err != nil {
+				return userError{err}
+			}
+			opt.Pod = l.Pod
+		}
+		switch t.output {
+		case "otlp":
+			return export.OTLP(w, keep.recs, opt)
+		case "otlp-json":
+			return export.OTLPJSON(w, keep.recs, opt)
+		}
+		return export.Perfetto(w, keep.recs, opt)
+	}
+	l, err := s.Find(args[0])
+	if err != nil {
+		return userError{err}
+	}
+	f, err := l.Fall(now)
+	if err != nil {
+		return err
+	}
+	switch t.output {
+	case "json":
+		return export.JSON(w, f)
+	case "svg":
+		return export.SVG(w, f)
+	case "html":
+		return export.HTML(w, f, cause.Find(s.Case(l, now)))
+	case "markdown":
+		return export.Markdown(w, f, cause.Find(s.Case(l, now)))
+	}
+	return export.Text(w, f, export.TextOptions{Width: widthOf(w), ASCII: asciiOnly()})
+}
+
+func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, now time.Time, args []string) error {
+	a, err := fallOf(s, args[0], now)
+	if err != nil {
+		return err
+	}
+	if t.other != "" {
+		other := observed{from: t.other}
+		s = session.New(session.Options{})
+		if now, err = other.fold(ctx, t.s.in, s); err != nil {
+			return err
+		}
+	}
+	b, err := fallOf(s, args[1], now)
+	if err != nil {
+		return err
+	}
+	d := compare.Diff(a, b)
+	switch t.output {
+	case "json":
+		return compare.JSON(w, d)
+	case "markdown":
+		return compare.Markdown(w, d)
+	}
+	return compare.Text(w, d)
+}
+
+func fallOf(s *session.Session, ref string, now time.Time) (*waterfall.Waterfall, error) {
+	l, err := s.Find(ref)
+	if err != nil {
+		return nil, userError{err}
+	}
+	return l.Fall(now)
+}
+
+func (t *tracing) rank(w io.Writer, s *session.Session, now time.Time) error {
+	var starts []rank.Start
+	for _, l := range s.Lives() {
+		if f, err := l.Fall(now); err == nil {
+			starts = append(starts, rank.Of(f))
+		}
+	}
+	r, err := rank.Rank(starts, rank.Options{By: t.by, N: t.top, Group: t.group})
+	if err != nil {
+		return userError{err}
+	}
+	switch t.output {
+	case "json":
+		return rank.JSON(w, r)
+	case "csv":
+		return rank.CSV(w, r)
+	}
+	return rank.Text(w, r, widthOf(w))
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
+)
+
+// exitHeld is the exit code when a condition of --fail-on holds.
+const exitHeld = 3
+
+// heldError says which conditions of --fail-on hold.
+type heldError struct{ text string }
+
+func (e heldError) Error() string { return e.text }
+
+// asking is one run of the why command.
+type asking struct {
+	observed
+	s      streams
+	output string
+	all    bool
+	failOn []string
+}
+
+func newWhy(s streams) *cobra.Command {
+	a := &asking{s: s}
+	c := &cobra.Command{
+		Use:   "why NAMESPACE/POD",
+		Short: "Say why a pod started as slowly as it did, or has not started",
+		Long: `Say why a pod's start took as long as it did: phases, waits, critical path, what the runtime itself needed, time that nothing explains,
+and the causes that were found, with their evidence. Of a pod that has not started: what it waits for now, since when, and what happens next.
+
+--fail-on makes it a check, for CI: it ends with ` + fmt.Sprint(exitHeld) + ` when a condition holds. A condition is a cause's id (KL05), any (cause), or a figure:
+start, ready, floor, unexplained, wait or wait.KIND (as wait.queue), then >, >=, < or <=, and a duration or, for unexplained, a percentage.`,
+		Example: `  kubeloupe why shop/cart-7d4f
+  kubeloupe why shop/cart-7d4f --fail-on 'start>2s' --fail-on KL05
+  kubeloupe why --all --from session.klr --fail-on 'unexplained>2%'`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
+	}
+	a.add(c)
+	f := c.Flags()
+	f.StringVarP(&a.output, "output", "o", "text", "text or json")
+	f.BoolVar(&a.all, "all", false, "every pod of the session, a line each")
+	f.StringArrayVar(&a.failOn, "fail-on", nil, "end with "+fmt.Sprint(exitHeld)+" when this holds, as start>2s or KL05; may be given again")
+	f.SortFlags = false
+	return c
+}
+
+func (a *asking) run(ctx context.Context, args []string) error {
+	if !slices.Contains([]string{"text", "json"}, a.output) {
+		return userError{fmt.Errorf("--output %q: want text or json", a.output)}
+	}
+	if a.all == (len(args) == 1) {
+		return userError{errors.New("which pod? want NAMESPACE/POD, or --all")}
+	}
+	var conditions []why.Condition
+	for _, text := range a.failOn {
+		c, err := why.ParseFailOn(text)
+		if err != nil {
+			return userError{fmt.Errorf("--fail-on: %w", err)}
+		}
+		conditions = append(conditions, c)
+	}
+	s := session.New(session.Options{})
+	now, err := a.fold(ctx, a.s.in, s)
+	if err != nil {
+		return err
+	}
+	lives := s.Lives()
+	if !a.all {
+		l, err := s.Find(args[0])
+		if err != nil {
+			return userError{err}
+		}
+		lives = []*session.Life{l}
+	}
+	return a.tell(s, lives, now, conditions)
+}
+
+// tell explains each life and returns an error that names the conditions that hold.
+func (a *asking) tell(s *session.Session, lives []*session.Life, now time.Time, conditions []why.Condition) error {
+	var held []string
+	reports := make([]*why.Report, 0, len(lives))
+	for _, l := range lives {
+		r := why.Explain(s.Case(l, now))
+		reports = append(reports, r)
+		for _, c := range conditions {
+			if c.Holds(r) {
+				held = append(held, l.Pod.String()+": "+c.Told(r))
+			}
+		}
+	}
+	if err := a.write(reports); err != nil {
+		return err
+	}
+	if len(held) > 0 {
+		return heldError{"--fail-on holds: " + strings.Join(held, "; ")}
+	}
+	return nil
+}
+
+func (a *asking) write(reports []*why.Report) error {
+	if a.output == "json" {
+		enc := json.NewEncoder(a.s.out)
+		enc.SetIndent("", "  ")
+		if a.all {
+			return enc.Encode(reports)
+		}
+		return enc.Encode(reports[0])
+	}
+	for _, r := range reports {
+		if a.all {
+			if _, err := io.WriteString(a.s.out, why.Brief(r)+"\n"); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := why.Text(a.s.out, r, why.TextOptions{Width: widthOf(a.s.out), Zone: time.Local}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
