@@ -263,12 +263,12 @@ func TestReplay(t *testing.T) { synctest.Test(t, testReplay) }
 
 func testReplay(t *testing.T) {
 	p := &player{state: replay.State{
-		Playing: true, Speed: 4, First: tuitest.Epoch, At: tuitest.Epoch.Add(tuitest.Length), Last: tuitest.Epoch.Add(3 * tuitest.Length),
+		Playing: true, Speed: 4, First: tuitest.Epoch, At: tuitest.Epoch.Add(tuitest.Length), Last: tuitest.Epoch.Add(3 * tuitest.Length), Records: 1234, Of: 5000,
 	}}
 	d := drive(t, Config{Player: p}, 80, 24).play()
 	d.want("REPLAY ▶ ×4  09:28:08  / 09:30:38")
 	d.wantNot("LIVE")
-	d.keys("space").want("PAUSED ×4")
+	d.keys("space").want("PAUSED ×4", "09:28:08.000", "event 1,234 of 5,000")
 	d.keys("space . , ; > < {").want("no mark comes before this")
 	d.keys("}").want("KL05 image back-off of shop/web")
 	d.keys(": 9 : 2 9 enter : + 3 0 s enter : 5 0 % enter : - 1 h enter : x").want("want a time as 12:03:04, +30s, -2m or 50%")

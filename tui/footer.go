@@ -25,6 +25,9 @@ func (a *app) footer() []string {
 		return []string{a.filtered(th)}
 	}
 	cost := cost(a.model.Node(), a.w < 110)
+	if p := a.cfg.Player; p != nil && !p.State().Playing {
+		cost = replayed(p.State())
+	}
 	hints := th.Left(a.hints(a.w-style.Width(cost)-2), a.w-style.Width(cost)-1)
 	return []string{th.Paint(style.Dim, hints+cost)}
 }

@@ -199,6 +199,62 @@ func TestLostTerminalEndsTheUI(t *testing.T) {
 	}
 }
 
+// rich is a sequence for more than 16 colours.
+var rich = regexp.MustCompile(`\x1b\[[0-9;:]*[34]8[;:][0-9;:]*m`)
+
+func TestSixteenColoursAndPlainCharacters(t *testing.T) {
+	for _, c := range []struct {
+		env   string
+		ascii bool
+	}{
+		{"TERM=xterm-256color", false}, {"TERM=xterm", false}, {"TERM=linux", true}, {"TERM=vt220", true}, {"LANG=C", true}, {"COLORTERM=truecolor", false},
+	} {
+		t.Run(c.env, func(t *testing.T) {
+			t.Parallel()
+			x := startChild(t, "session", c.env)
+			x.await("cart-7d4f-x2z")
+			for _, key := range "23456789vtp1" {
+				x.send(string(key))
+			}
+			x.send("/x\r?")
+			x.await("help:")
+			x.send("q")
+			out := x.await("ended: <nil>")
+			if got := rich.FindString(out); got != "" {
+				t.Errorf("colour %q, want only the 16 of any terminal", got)
+			}
+			other := strings.ContainsFunc(out, func(r rune) bool { return r > 0x7e })
+			if other == c.ascii {
+				t.Errorf("characters beyond ASCII: %v", other)
+			}
+			if strings.Contains(out, "\x1b]52;") {
+				t.Error("something was copied that nobody asked for")
+			}
+		})
+	}
+}
+
+// TestResizeStormOnARealTerminal changes the size as a person who drags the corner of
+// a window does, and beyond.
+func TestResizeStormOnARealTerminal(t *testing.T) {
+	x := startChild(t, "session")
+	x.await("cart-7d4f-x2z")
+	x.send("3jjj")
+	for i := range 300 {
+		size := pty.Winsize{Rows: uint16(1 + i*7%60), Cols: uint16(1 + i*13%220)} //nolint:gosec // small
+		if err := pty.Setsize(x.master, &size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := x.written()
+	if err := pty.Setsize(x.master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	x.awaitFrom(from, "shop/web-01")
+	x.send("q")
+	x.restored("ended: <nil>")
+}
+
 // colour is a select-graphic-rendition sequence that sets a colour.
 var colour = regexp.MustCompile(`\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m`)
 
@@ -242,6 +298,19 @@ func TestKeysThroughARealTerminal(t *testing.T) {
 	x.send("\x1b")
 	x.awaitFrom(from, "clock jumped")
 	x.send("\x1b[B\x1b[6~\x1b[F") // down, page down, end
+	x.send("y")
+	x.await("\x1b]52;c;") // the clipboard
+	x.await("copied the row")
+	from = x.written()
+	x.send("M")
+	x.awaitFrom(from, "\x1b[?1002l")
+	x.send("M")
+	x.awaitFrom(from, "\x1b[?1002h")
+	from = x.written()
+	x.send("T")
+	x.awaitFrom(from, "s ago")
+	x.send("/\x15ns=shop err\r")
+	x.await("nothing matches the filter")
 	if err := pty.Setsize(x.master, &pty.Winsize{Rows: 10, Cols: 50}); err != nil {
 		t.Fatal(err)
 	}

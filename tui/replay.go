@@ -182,9 +182,20 @@ func replayBar(th *style.Theme, s replay.State) []segment {
 		word.text += " " + speedText(s.Speed)
 	}
 	at := segment{text: s.At.Format("15:04:05"), tone: style.Strong}
+	if !s.Playing {
+		at.text = style.Clock(s.At)
+	}
 	of := segment{text: "/ " + s.Last.Format("15:04:05"), drop: 3}
 	done := segment{text: th.Bar(float64(s.At.Sub(s.First)), float64(s.Last.Sub(s.First)), 10), tone: style.Dim, drop: 5}
 	return []segment{word, at, of, done}
+}
+
+// replayed says which record was the last one.
+func replayed(s replay.State) string {
+	if s.Of == 0 {
+		return "event " + style.Count(s.Records)
+	}
+	return "event " + style.Count(s.Records) + " of " + style.Count(s.Of)
 }
 
 // rewound reports whether an error says that records begin anew.
