@@ -161,7 +161,8 @@ func (t *talk) command(ctx context.Context, line string) (done bool) {
 		t.quit(ctx)
 		return true
 	case name == "shell":
-		t.front.Heard(line, t.shell(ctx, rest))
+		t.front.Heard("> "+line, nil)
+		t.front.Heard("", t.shell(ctx, rest))
 		t.ask()
 		return false
 	}

@@ -48,7 +48,8 @@ type QueryRequest struct {
 type StepRequest struct {
 	// Pod is NAMESPACE/NAME. It need not be there yet.
 	Pod string `json:"pod"`
-	// Deletion steps its end instead of its creation.
+	// Creation and Deletion limit the session to that part of the pod's life; without either, all of it is stepped.
+	Creation bool `json:"creation,omitempty"`
 	Deletion bool `json:"deletion,omitempty"`
 }
 
