@@ -18,6 +18,7 @@ const (
 	maxBusy      = 4        // requests read at a time, over HTTP; on each connection, over gRPC
 	maxBatches   = 8        // requests that wait to be published
 	maxAttrs     = 12       // of a span
+	maxEvents    = 4        // of a span
 	maxKey       = 64       // bytes of an attribute's name
 	maxValue     = 256      // bytes of an attribute's value, an error or a name
 	maxCalls     = 8192     // CRI calls that are remembered

@@ -37,10 +37,11 @@
 //	StartContainer   container.NewTask, client.task.Start
 //	StopPodSandbox   client.task.Kill, cni.Remove
 //
-// It does not tell: the making of the network namespace, which lies in cri.sandbox.run before
-// cni.setup_pod_network and has no span; each CNI plugin of a network's chain, which go-cni and
-// libcni do not trace (see above); the
-// shim's start, which is container.NewTask before Task/Create; what a snapshot takes within
-// client.NewContainer; runc's own steps. A shim built with the tag shim_tracing would tell its
-// side of Task/Create and Task/Start too.
+// It does not tell: the making of the network namespace, which has no span of its own, but the event
+// "setup pod network" of cri.sandbox.run comes right before it and the next metadata.sandbox.Update
+// right after (package waterfall draws what is between); each CNI plugin of a network's chain, which
+// go-cni and libcni do not trace (see above); the shim's start, which is container.NewTask before
+// Task/Create; what a snapshot takes within client.NewContainer; runc's own steps. A shim built with
+// the tag shim_tracing would tell its side of Task/Create and Task/Start too. Events of a span become
+// attributes, event.NAME with the time since the span's start.
 package otlp

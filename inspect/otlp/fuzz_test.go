@@ -42,15 +42,21 @@ func TestAttributes(t *testing.T) {
 	if want := "5  true 1.5 6162"; strings.Join(values, " ") != want || got.event.Err != "gone" {
 		t.Errorf("%q, error %q", strings.Join(values, " "), got.event.Err)
 	}
+	for _, at := range []uint64{999, 1500, 1 << 63} {
+		s.Events = append(s.Events, &tracepb.Span_Event{Name: "setup pod network", TimeUnixNano: at})
+	}
 	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_OK}
 	if got, _ = spanOf(s, ""); got.event.Err != "" {
 		t.Errorf("a span that is ok failed with %q", got.event.Err)
+	}
+	if n := len(got.event.Attrs); got.event.Attrs[n-1] != (trace.KV{K: "event.setup pod network", V: "500ns"}) || n != len(values)+1 {
+		t.Errorf("with events: %v", got.event.Attrs)
 	}
 	s.EndTimeUnixNano, s.Attributes = 0, nil
 	for range 100 {
 		s.Attributes = append(s.Attributes, str(strings.Repeat("k", 1000), strings.Repeat("é", 1000)))
 	}
-	if got, _ = spanOf(s, ""); len(got.event.Attrs) != maxAttrs || got.event.Dur != 0 {
+	if got, _ = spanOf(s, ""); len(got.event.Attrs) != maxAttrs+1 || got.event.Dur != 0 {
 		t.Errorf("%d attributes, %v", len(got.event.Attrs), got.event.Dur)
 	}
 }
@@ -61,7 +67,7 @@ func checkDecoded(t *testing.T, d decoded) {
 		t.Errorf("%d spans", len(d.spans))
 	}
 	for _, s := range d.spans {
-		if s.trace.IsZero() || s.id == 0 || s.event.Dur < 0 || len(s.event.Attrs) > maxAttrs {
+		if s.trace.IsZero() || s.id == 0 || s.event.Dur < 0 || len(s.event.Attrs) > maxAttrs+maxEvents {
 			t.Errorf("%+v", s)
 		}
 		for _, text := range append([]string{s.event.Name, s.event.Err, s.event.Service}, flat(s.event.Attrs)...) {

@@ -39,7 +39,7 @@ func spanOf(pb *tracepb.Span, service string) (span, error) {
 	}
 	s.event = trace.RuntimeSpan{
 		Name: cut(pb.GetName(), maxValue), Service: service, Start: int64(pb.GetStartTimeUnixNano()),
-		Err: failure(pb), Attrs: attributes(pb.GetAttributes()),
+		Err: failure(pb), Attrs: append(attributes(pb.GetAttributes()), events(pb)...),
 	}
 	if end := pb.GetEndTimeUnixNano(); end > pb.GetStartTimeUnixNano() && end <= math.MaxInt64 {
 		s.event.Dur = time.Duration(end - pb.GetStartTimeUnixNano())
@@ -76,6 +76,22 @@ func failure(pb *tracepb.Span) string {
 		err = "it failed, without saying why"
 	}
 	return cut(err, maxValue)
+}
+
+// events are what a span says of moments within it, as attributes: how long after its start
+// each was.
+func events(pb *tracepb.Span) (out []trace.KV) {
+	for _, e := range pb.GetEvents() {
+		at, from := e.GetTimeUnixNano(), pb.GetStartTimeUnixNano()
+		if e.GetName() == "exception" || e.GetName() == "" || at < from || at > math.MaxInt64 {
+			continue
+		}
+		if len(out) >= maxEvents {
+			break
+		}
+		out = append(out, trace.KV{K: cut("event."+e.GetName(), maxKey), V: time.Duration(at - from).String()})
+	}
+	return out
 }
 
 // dull are attributes, or their beginnings, that say nothing of what was done.

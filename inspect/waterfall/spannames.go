@@ -13,6 +13,7 @@ import (
 // What dominant and transparent ask for by name.
 const (
 	spanUnpackAll = "pkg.unpack.unpacker.unpack"
+	spanNamespace = "setup pod network … metadata.sandbox.Update"
 	pluginPrefix  = "cni.plugin." // inspect/otlp's, of a CNI plugin's run
 	labelFetch    = "fetch layer"
 	labelUnpack   = "unpack layer"
@@ -21,6 +22,7 @@ const (
 // spanLabels are words for containerd's spans, as of 2.4.
 var spanLabels = map[string]string{
 	"cri.sandbox.run":                 "run sandbox",
+	spanNamespace:                     "network namespace",
 	"cni.setup_pod_network":           "CNI setup",
 	"cni.Setup":                       "CNI setup",
 	"cni.SetupSerially":               "CNI setup",

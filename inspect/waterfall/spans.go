@@ -59,6 +59,24 @@ func (w *Waterfall) collectSpans(own []trace.Record) {
 			w.spans[s.parent] = append(w.spans[s.parent], s)
 		}
 	}
+	for _, s := range order {
+		s.addNamespace()
+	}
+}
+
+// addNamespace adds the making of the network namespace to the span of a sandbox. containerd has
+// no span for it, but an event right before, and the next thing with a span is storing its path.
+func (s *rspan) addNamespace() {
+	at, err := time.ParseDuration(attr(s.event, "event.setup pod network"))
+	if s.event.Name != "cri.sandbox.run" || err != nil {
+		return
+	}
+	next := slices.IndexFunc(s.kids, func(k *rspan) bool { return k.start >= s.start+at })
+	if next < 0 || s.kids[next].event.Name != "metadata.sandbox.Update" {
+		return
+	}
+	made := &rspan{parent: s.id, start: s.start + at, end: s.kids[next].start, event: &trace.RuntimeSpan{Name: spanNamespace}}
+	s.kids = slices.Insert(s.kids, next, made)
 }
 
 // attachOf returns the runtime's span for the network that a CNI plugin was run for: of the

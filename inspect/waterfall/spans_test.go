@@ -1,6 +1,7 @@
 package waterfall
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +62,7 @@ func sandboxSpans(t *tape.Tape, from, to time.Duration) {
 	rpc := told(t, from, to, callSpan(t, "RunPodSandbox"), "runtime.v1.RuntimeService/RunPodSandbox")
 	run := told(t, from, to, rpc, "cri.sandbox.run")
 	told(t, from, from+ms/2, run, "metadata.sandbox.Create")
+	told(t, from+2*ms-ms/8, from+2*ms, run, "metadata.sandbox.Update")
 	net := told(t, from+2*ms, from+142*ms, run, "cni.setup_pod_network")
 	setup := told(t, from+2*ms, from+142*ms, net, "cni.Setup")
 	told(t, from+2*ms, from+142*ms, setup, "cni.asynchAttach", "cni.ifname", "eth0", "cni.name", "pods")
@@ -208,6 +210,38 @@ func TestPlugins(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestNamespace: the network namespace is drawn from the runtime's event to what comes next,
+// where the two are told.
+func TestNamespace(t *testing.T) {
+	for _, c := range []struct {
+		event, next string
+		rows        []string
+	}{
+		{"event.setup pod network", "metadata.sandbox.Update", []string{"network namespace 148ms to 198ms", "CNI setup 200ms to 204ms"}},
+		{"event.setup pod network", "client.NewContainer", []string{"CNI setup 200ms to 204ms"}},
+		{"event.other", "metadata.sandbox.Update", []string{"CNI setup 200ms to 204ms"}},
+	} {
+		tp := stepless()
+		run := told(tp, 0, 205*ms, callSpan(tp, "RunPodSandbox"), "cri.sandbox.run", c.event, "148ms")
+		told(tp, 1*ms, 2*ms, run, "metadata.sandbox.Create")
+		told(tp, 198*ms, 199*ms, run, c.next)
+		told(tp, 200*ms, 204*ms, run, "cni.setup_pod_network")
+		w, err := Build(tp.Records(), cart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range w.Rows() {
+			if r.Kind == RowSpan {
+				got = append(got, fmt.Sprintf("%s %v to %v", r.Text(), r.Start, r.End))
+			}
+		}
+		if diff := cmp.Diff(c.rows, got); diff != "" {
+			t.Errorf("%s, %s (-want +got):\n%s", c.event, c.next, diff)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/inspect/otlp"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -21,6 +22,7 @@ import (
 type spans struct {
 	calls map[trace.SpanID]*trace.CRICall
 	told  map[trace.SpanID]trace.Record
+	all   []trace.Record
 }
 
 // above returns the names of what is above a span, nearest first, as far as the call.
@@ -119,6 +121,7 @@ func TestRuntimeSpans(t *testing.T) {
 		if err != nil {
 			t.Fatalf("missing: %s; %+v", strings.Join(missing(), ", "), receiver.Stats())
 		}
+		seen.all = append(seen.all, recs...)
 		for _, r := range recs {
 			switch e := r.Event.(type) {
 			case *trace.CRICall:
@@ -136,6 +139,10 @@ func TestRuntimeSpans(t *testing.T) {
 	if diff := cmp.Diff(above, seen.above(add)); diff != "" {
 		t.Errorf("above CNI ADD (-want +got):\n%s", diff)
 	}
+	run := seen.find("cri.sandbox.run", "RunPodSandbox", pod)[0].Event.(*trace.RuntimeSpan)
+	if !slices.ContainsFunc(run.Attrs, func(kv trace.KV) bool { return kv.K == "event.setup pod network" }) {
+		t.Errorf("%s says nothing of when the network began: %v", run.Name, run.Attrs)
+	}
 	ipam := seen.find("cni.plugin.host-local", "RunPodSandbox", pod)[0]
 	if diff := cmp.Diff([]string{"cni.plugin.bridge", "RunPodSandbox"}, seen.above(ipam)); diff != "" {
 		t.Errorf("above host-local (-want +got):\n%s", diff)
@@ -148,6 +155,15 @@ func TestRuntimeSpans(t *testing.T) {
 				t.Errorf("bridge ran for %v from %d, its network was made for %v from %d", plugin.Dur, plugin.Start, net.Dur, net.Start)
 			}
 		}
+	}
+
+	w, err := waterfall.Build(seen.all, pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := w.Text(120, waterfall.TextOptions{})
+	if !strings.Contains(drawn, "unpack layer") { // what takes longest, however busy the machine
+		t.Errorf("the waterfall has no row for it:\n%s", drawn)
 	}
 }
 
