@@ -25,15 +25,19 @@ func (s *Session) Case(l *Life, now time.Time) *cause.Case {
 	c.Fall, _ = l.fall(c.Records, now) // none where the pod was found running
 	stage := c.Stage()
 	from, to := l.interest(c.Now, stage == cause.Up || stage == cause.Over)
-	c.Node = s.around(l, from, to)
+	if stage == cause.Up && c.Fall != nil {
+		to = min(to, c.Fall.Origin.Add(c.Fall.End).UnixNano())
+	}
+	c.Node = s.leftOf(l, to, s.around(l, from, to))
 	return c
 }
 
 // around are the records of the node and of other lives between two times, and some of the node's before.
-func (s *Session) around(l *Life, from, to int64) (out []trace.Record) {
+func (s *Session) around(l *Life, from, to int64) []trace.Record {
+	var found []*trace.Record
 	take := func(r *trace.Record) {
-		if len(out) < maxCaseNode {
-			out = append(out, *r)
+		if len(found) < maxCaseNode {
+			found = append(found, r)
 		}
 	}
 	s.node.between(from, to, take)
@@ -46,10 +50,28 @@ func (s *Session) around(l *Life, from, to int64) (out []trace.Record) {
 		if o == l || o.from > to || o.last < from && len(o.win.open) == 0 {
 			continue
 		}
-		o.win.between(from, to, take)
+		o.win.between(from, to, func(r *trace.Record) {
+			if !private(r.Event) {
+				take(r)
+			}
+		})
 	}
-	slices.SortFunc(out, func(a, b trace.Record) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq)) })
-	return slices.CompactFunc(out, func(a, b trace.Record) bool { return a.Seq == b.Seq && a.Seq != 0 })
+	slices.SortFunc(found, func(a, b *trace.Record) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq)) })
+	found = slices.CompactFunc(found, func(a, b *trace.Record) bool { return a == b || a.Seq == b.Seq && a.Seq != 0 })
+	out := make([]trace.Record, len(found))
+	for i, r := range found {
+		out[i] = *r
+	}
+	return out
+}
+
+// private tells events of a pod that explain nothing of another.
+func private(e trace.Event) bool {
+	switch e.(type) {
+	case *trace.Sync, *trace.Plan, *trace.Milestone, *trace.PodStatus, *trace.NodeEvent, *trace.StatusPatch, *trace.ProbeAttempt, *trace.RuntimeSpan:
+		return true
+	}
+	return false
 }
 
 // lasting tells events that matter later from those that are over when they happen.

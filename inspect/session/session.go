@@ -33,14 +33,16 @@ type Session struct {
 	// byTrace finds whose a span of the runtime is that does not say.
 	byTrace map[trace.TraceID]*Life
 	node    window
-	last    int64
+	// left are verdicts on directories of pods that are gone, by their UIDs.
+	left map[string]trace.Record
+	last int64
 }
 
 // New returns a session without records.
 func New(opt Options) *Session {
 	opt.Lives, opt.PerLife, opt.Node = cmp.Or(opt.Lives, DefaultLives), cmp.Or(opt.PerLife, DefaultPerLife), cmp.Or(opt.Node, DefaultNode)
 	return &Session{
-		opt: opt, byPod: map[trace.Pod]*Life{}, byTrace: map[trace.TraceID]*Life{}, node: newWindow(0, opt.Node),
+		opt: opt, byPod: map[trace.Pod]*Life{}, byTrace: map[trace.TraceID]*Life{}, node: newWindow(0, opt.Node), left: map[string]trace.Record{},
 	}
 }
 
@@ -54,6 +56,7 @@ func (s *Session) Apply(r *trace.Record) {
 	l := s.lifeOf(&rec)
 	if l == nil {
 		s.agent(&rec)
+		s.leave(&rec)
 		s.node.add(rec)
 		return
 	}

@@ -1,0 +1,30 @@
+package session
+
+import (
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxLeft bounds how many pods' directories are remembered that could not be removed.
+const maxLeft = 1000
+
+// leave notes the last verdict on the directory of a pod that nobody knows any more: it comes after the pod's life.
+func (s *Session) leave(r *trace.Record) {
+	d, ok := r.Event.(*trace.Decision)
+	if !ok || d.By != "orphan" {
+		return
+	}
+	uid, ok := strings.CutPrefix(d.Subject, "pod ")
+	if _, known := s.left[uid]; ok && (known || len(s.left) < maxLeft) {
+		s.left[uid] = *r
+	}
+}
+
+// leftOf appends what was said of a life's directory after a time.
+func (s *Session) leftOf(l *Life, after int64, to []trace.Record) []trace.Record {
+	if r, ok := s.left[l.Pod.UID]; ok && l.Pod.UID != "" && r.Time > after {
+		return append(to, r)
+	}
+	return to
+}

@@ -1,0 +1,179 @@
+package causes_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent"
+	"github.com/kubeloupe/kubeloupe/agent/config"
+	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// patience is how long a test waits for what should happen.
+const patience = time.Minute
+
+// node is an agent on a simulated runtime, and what it published so far.
+type node struct {
+	*agent.Agent
+	t      *testing.T
+	root   string
+	srv    *sim.Server
+	source *podsource.Memory
+	cursor *trace.Cursor
+	fold   *session.Session
+	recs   []trace.Record
+}
+
+// runtime is one whose images are small and near, and whose calls take no time.
+func runtime() sim.Config {
+	return sim.Config{Seed: 1, Latency: map[string]sim.Latency{}, Images: []sim.Image{{Name: "app:1", Size: 8 << 20, Present: true}, {Name: "far:1", Size: 8 << 20}}}
+}
+
+// run runs an agent until the test ends; change may change its configuration, and prepare its root directory.
+func run(t *testing.T, rt sim.Config, change func(*config.Config), prepare func(root string)) *node {
+	t.Helper()
+	srv, err := sim.New(rt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	n := &node{t: t, srv: srv, root: filepath.Join(dir, "root"), fold: session.New(session.Options{})}
+	lis, err := sim.Listen(filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	f := config.AddFlags(fs)
+	if err := fs.Parse([]string{"--root-dir", n.root, "--healthz-port", "0", "--enable-server=false"}); err != nil {
+		t.Fatal(err)
+	}
+	k, err := config.Load(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Pods.LogsDir = filepath.Join(dir, "log", "pods")
+	if change != nil {
+		change(k)
+	}
+	if prepare != nil {
+		prepare(n.root)
+	}
+	bus := trace.NewBus(1 << 16)
+	n.cursor, n.source = bus.Subscribe(trace.FromOldest), podsource.NewMemory("memory", bus)
+	n.Agent, err = agent.New(agent.Config{
+		Kubelet: k, Endpoint: "unix://" + filepath.Join(dir, "s"), Simulated: true, NodeName: "node", Version: "test", Bus: bus, Sources: []podsource.Source{n.source},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served, done := make(chan error, 1), make(chan error, 1)
+	go func() { served <- srv.Serve(ctx, lis) }()
+	go func() { done <- n.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		<-served
+		srv.Close()
+		n.cursor.Close()
+	})
+	select {
+	case <-n.Ready():
+	case err := <-done:
+		done <- err
+		t.Fatalf("the agent did not start: %v", err)
+	}
+	return n
+}
+
+// until waits for a record.
+func (n *node) until(what string, want func(*trace.Record) bool) {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for from := 0; ; {
+		for ; from < len(n.recs); from++ {
+			if want(&n.recs[from]) {
+				return
+			}
+		}
+		recs, lost, err := n.cursor.Next(ctx, make([]trace.Record, 0, 1024))
+		if err != nil || lost > 0 {
+			n.t.Fatalf("%s did not come (%v, %d records lost)", what, err, lost)
+		}
+		for i := range recs {
+			n.fold.Apply(&recs[i])
+		}
+		n.recs = append(n.recs, recs...)
+	}
+}
+
+// reached waits for a pod's milestone.
+func (n *node) reached(pod, name string) {
+	n.t.Helper()
+	n.until(pod+" "+name, func(r *trace.Record) bool {
+		m, ok := r.Event.(*trace.Milestone)
+		return ok && m.Name == name && r.Pod.Name == pod
+	})
+}
+
+// finding is what a rule says of a pod now; nil when it is silent.
+func (n *node) finding(pod, id string) *cause.Finding {
+	n.t.Helper()
+	life, err := n.fold.Find("default/" + pod)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for _, f := range cause.Find(n.fold.Case(life, n.fold.Last())) {
+		if f.ID == id {
+			return &f
+		}
+	}
+	return nil
+}
+
+// speaks fails unless a rule speaks of the pod, in these words and with evidence.
+func (n *node) speaks(pod, id, words string) *cause.Finding {
+	n.t.Helper()
+	f := n.finding(pod, id)
+	if f == nil {
+		n.t.Fatalf("%s is silent about %s", id, pod)
+	}
+	if !strings.Contains(f.Sentence, words) || len(f.Evidence) == 0 {
+		n.t.Errorf("%s says %q of %s, want %q; evidence %+v", id, f.Sentence, pod, words, f.Evidence)
+	}
+	return f
+}
+
+// silent fails if any of the rules speaks of the pod.
+func (n *node) silent(pod string, ids ...string) {
+	n.t.Helper()
+	for _, id := range ids {
+		if f := n.finding(pod, id); f != nil {
+			n.t.Errorf("%s speaks of %s: %s", id, pod, f.Sentence)
+		}
+	}
+}
+
+// podOf is a pod of one container that runs the command, or a server if there is none.
+func podOf(name string, command ...string) *v1.Pod {
+	p := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-of-" + name)},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "app", Image: "app:1", Command: command}}},
+	}
+	podid.SetDefaults(p)
+	return p
+}
