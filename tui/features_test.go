@@ -172,13 +172,13 @@ func testHelpIsTheKeyMap(t *testing.T) {
 			if !strings.HasPrefix(l, "   ") {
 				section = strings.TrimSpace(l)
 			} else if section != "while typing" {
-				for _, k := range strings.Fields(l[:min(len(l), 3+keyWidth)]) {
+				for k := range strings.FieldsSeq(l[:min(len(l), 3+keyWidth)]) {
 					seen[k]++
 				}
 			}
 		}
 		for _, b := range bound {
-			for _, k := range strings.Fields(b.Help().Key) {
+			for k := range strings.FieldsSeq(b.Help().Key) {
 				if seen[k] != 1 {
 					t.Errorf("%s: key %s is in the help %d times:\n%s", tab.page.Name(), k, seen[k], d.screen())
 				}

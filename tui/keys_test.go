@@ -153,7 +153,9 @@ func testFilter(t *testing.T) {
 	d.keys("1 3").want("filter: web-1") // it stays with its view
 	d.keys("esc").want("jobs/flaky")
 	d.wantNot("filter:")
-	d.keys("/ z z z z").want("nothing matches the filter")
+	d.keys("1 / n s = j o b s").want("jobs/flaky")
+	d.wantNot("shop/cart-7d4f-a1b")
+	d.keys("esc 3 / z z z z").want("nothing matches the filter")
 	d.keys("esc").want("jobs/flaky")
 	d.keys("/ W E B").want("nothing matches the filter") // capitals count
 	d.keys("ctrl+u").want("jobs/flaky")

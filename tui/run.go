@@ -55,7 +55,7 @@ type Config struct {
 	NoMouse bool
 	// ExportDir is where exports go; "" is the working directory.
 	ExportDir string
-	// Now is the clock to measure ages with; nil is time.Now. A replay gives its own.
+	// Now is the clock to measure ages with; nil is the Player's own, else time.Now.
 	Now func() time.Time
 
 	width, height int // of an Out that is no terminal, for tests
@@ -72,7 +72,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return errors.New("terminal UI: field Source is missing: want a source of records")
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = clockOf(cfg.Player)
 	}
 	if cfg.Env == nil {
 		cfg.Env = os.Environ()
@@ -103,6 +103,14 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("terminal UI: %w", err)
 	}
 	return nil
+}
+
+// clockOf is a replay's own clock, else the wall's.
+func clockOf(p Player) func() time.Time {
+	if c, ok := p.(interface{ Now() time.Time }); ok {
+		return c.Now
+	}
+	return time.Now
 }
 
 func options(ctx context.Context, cfg Config) []tea.ProgramOption {

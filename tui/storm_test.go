@@ -40,7 +40,7 @@ var xterm = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=/dev/pts/9"
 // TestSpareOverSSH: whatever comes and whatever is shown, no more than ten frames and
 // 10 KB a second are written.
 func TestSpareOverSSH(t *testing.T) {
-	some, many := tuitest.Flood(1000, 6), tuitest.Flood(10000, 6)
+	some, many := tuitest.Flood(1000, 4), tuitest.Flood(10000, 4)
 	for _, c := range []struct {
 		view string
 		recs []trace.Record
@@ -64,7 +64,7 @@ func TestSpareOverSSH(t *testing.T) {
 
 func spare(t *testing.T, cfg Config) {
 	t.Helper()
-	const seconds = 5
+	const seconds = 3
 	ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second)
 	defer cancel()
 	var out counter
@@ -164,8 +164,8 @@ func TestResizeStorm(t *testing.T) {
 		d := drive(t, Config{}, 80, 24).play()
 		for _, tab := range d.app.tabs {
 			d.keys(tab.digit)
-			for w := 1; w < 160; w += 3 {
-				for h := 1; h < 50; h += 3 {
+			for w := 1; w < 160; w += 7 {
+				for h := 1; h < 50; h += 5 {
 					d.app.update(tea.WindowSizeMsg{Width: w, Height: h})
 					within(t, d.screen(), w, h)
 				}

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
@@ -88,14 +89,14 @@ func (p *Overview) Refresh(f Frame) {
 	p.starting, p.trouble = p.starting[:0], p.trouble[:0]
 	for _, pod := range f.Model.Pods() {
 		switch {
-		case !p.matches(pod.Key.String()):
+		case !p.matches(pod.Key):
 		case inTrouble(&pod, f.Now):
 			p.trouble = append(p.trouble, pod)
 		case pod.State() == model.StateStarting:
 			p.starting = append(p.starting, pod)
 		}
 	}
-	p.slowest = slices.DeleteFunc(f.Model.Starts(), func(s model.Start) bool { return !p.matches(s.Pod.String()) })
+	p.slowest = slices.DeleteFunc(f.Model.Starts(), func(s model.Start) bool { return !p.matches(s.Pod) })
 	p.sortStarts()
 	p.methods = f.Model.Methods(f.Now)
 	slices.SortStableFunc(p.methods, func(a, b model.Method) int { return cmp.Compare(weight(b), weight(a)) })
@@ -112,7 +113,21 @@ func weight(m model.Method) int {
 	return m.Count
 }
 
-func (p *Overview) matches(s string) bool { return p.filter == nil || p.filter.MatchString(s) }
+// Fields implements Fielder.
+func (*Overview) Fields() query.Fields { return query.Fields{Names: []string{"name", "ns", "pod"}} }
+
+// matches reports whether the filter lets a pod through.
+func (p *Overview) matches(pod trace.Pod) bool {
+	return p.filter.Match(query.Row{Text: pod.String, Field: func(name string) query.Value {
+		switch name {
+		case "ns":
+			return query.Value{Text: pod.Namespace}
+		case "name":
+			return query.Value{Text: pod.Name}
+		}
+		return query.Value{Text: pod.String()}
+	}})
+}
 
 func (p *Overview) sortStarts() {
 	slices.SortStableFunc(p.slowest, func(a, b model.Start) int {
