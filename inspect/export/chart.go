@@ -23,25 +23,28 @@ func (p *picture) chart(b *strings.Builder) {
 	}
 }
 
-// milestones marks when points of the pod's life were reached. Names that would meet lean apart.
+// milestones marks when points of the pod's life were reached. Names that would meet lean apart, or are one.
 func (p *picture) milestones(b *strings.Builder) {
-	started, ready := "", ""
-	if p.f.Started >= 0 && p.f.Ready > p.f.Started && p.x(p.f.Ready)-p.x(p.f.Started) < 60 {
-		started, ready = " kl-before", " kl-behind"
-	}
-	p.milestone(b, p.f.Started, "started", started)
-	if p.f.Ready > p.f.Started {
-		p.milestone(b, p.f.Ready, "ready", ready)
+	started, ready := p.f.Started, p.f.Ready
+	switch apart := float64(ready-started) * p.scale; {
+	case started < 0:
+	case ready < started:
+		p.milestone(b, started, "started", "")
+	case apart < 4:
+		p.milestone(b, ready, "started, ready", "")
+	case apart < 60:
+		p.milestone(b, started, "started", " kl-before")
+		p.milestone(b, ready, "ready", " kl-behind")
+	default:
+		p.milestone(b, started, "started", "")
+		p.milestone(b, ready, "ready", "")
 	}
 }
 
 func (p *picture) milestone(b *strings.Builder, at time.Duration, name, lean string) {
-	if at < 0 {
-		return
-	}
 	fmt.Fprintf(b, "<path class=\"kl-mark\" d=\"M%s %dV%d\"><title>%s %s</title></path>\n",
 		px(p.x(at)), p.top+axisHeight-10, p.bottom()+4, name, human.Duration(at))
-	fmt.Fprintf(b, "<text class=\"kl-mark-name%s\" x=\"%s\" y=\"%d\">%s</text>\n", lean, px(p.x(at)), p.bottom()+14, name)
+	fmt.Fprintf(b, "<text class=\"kl-mark-name%s\" x=\"%s\" y=\"%d\">%s</text>\n", lean, px(p.x(at)), p.bottom()+16, name)
 }
 
 // row draws one row: label, bar, what is said behind it; all that is known as its title.

@@ -1,10 +1,8 @@
 package export
 
 import (
-	"bytes"
 	"encoding/json"
-	"maps"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -19,28 +17,26 @@ type field struct {
 // maxField is the longest text of a field, in bytes.
 const maxField = 2048
 
-// fieldsOf returns an event's fields in the order of their names. What has parts is told as JSON. Bodies of CRI calls
+// fieldsOf returns an event's fields, as JSON would have them but that what has parts is one text. Bodies of CRI calls
 // are left out: they are long, and a trace goes to places where a recording would not.
 func fieldsOf(e trace.Event) []field {
-	switch known := e.(type) {
-	case *trace.CRICall:
-		short := *known
-		short.Request, short.Response = trace.Body{}, trace.Body{}
-		e = &short
-	case *trace.RuntimeSpan:
-		return toldFields(known)
+	if told, ok := e.(*trace.RuntimeSpan); ok {
+		return toldFields(told)
 	}
-	raw, err := json.Marshal(e)
-	if err != nil {
+	v := reflect.ValueOf(e)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return nil
 	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil
-	}
-	out := make([]field, 0, len(all))
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, field{name: name, value: valueOf(all[name])})
+	v = v.Elem()
+	out := make([]field, 0, v.NumField())
+	for i := range v.NumField() {
+		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if name == "" || name == "-" || (options != "" && v.Field(i).IsZero()) {
+			continue
+		}
+		if value, ok := valueOf(v.Field(i)); ok {
+			out = append(out, field{name: name, value: value})
+		}
 	}
 	return out
 }
@@ -57,26 +53,23 @@ func toldFields(e *trace.RuntimeSpan) []field {
 	return out
 }
 
-func valueOf(raw json.RawMessage) any {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return ""
+func valueOf(v reflect.Value) (any, bool) {
+	switch {
+	case v.Type() == reflect.TypeFor[trace.Body]():
+		return nil, false
+	case v.Kind() == reflect.String:
+		return limit(v.String()), true
+	case v.Kind() == reflect.Bool:
+		return v.Bool(), true
+	case v.CanInt():
+		return v.Int(), true
+	case v.CanUint():
+		return int64(v.Uint()), true
+	case v.CanFloat():
+		return v.Float(), true
 	}
-	switch v := v.(type) {
-	case bool:
-		return v
-	case string:
-		return limit(v)
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n
-		}
-		f, _ := v.Float64() // it is a number: JSON said so
-		return f
-	}
-	return limit(string(raw))
+	raw, err := json.Marshal(v.Interface())
+	return limit(string(raw)), err == nil
 }
 
 // limit cuts long text, and makes it valid.

@@ -65,6 +65,11 @@ func parts(path []waterfall.Segment, whole time.Duration) []part {
 	return out
 }
 
+// hasTail reports whether it took a while from started to ready, so that it is worth telling of what.
+func hasTail(f *waterfall.Waterfall) bool {
+	return len(f.Tail) > 0 && f.Ready-f.Started > max(f.Started/100, 5*time.Millisecond)
+}
+
 // percent returns a's share of b, rounded; 0 when b is not positive.
 func percent(a, b time.Duration) int {
 	if b <= 0 {

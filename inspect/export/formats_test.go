@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/export"
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // formats are those of a waterfall, by the suffix of their golden files.
@@ -46,27 +51,68 @@ func TestSVGIsXML(t *testing.T) {
 		if err := export.SVG(&b, fall(t, s.recs)); err != nil {
 			t.Fatal(err)
 		}
-		d := xml.NewDecoder(&b)
-		for {
-			tok, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", s.name, err)
-			}
-			el, ok := tok.(xml.StartElement)
-			if !ok {
-				continue
-			}
-			if el.Name.Local == "script" || el.Name.Local == "foreignObject" || el.Name.Local == "image" {
-				t.Errorf("%s: element %s", s.name, el.Name.Local)
-			}
-			for _, a := range el.Attr {
-				if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" {
-					t.Errorf("%s: attribute %s of %s", s.name, a.Name.Local, el.Name.Local)
-				}
+		if err := static(&b); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+	}
+}
+
+// static reads XML and returns an error for what runs code or loads anything.
+func static(r io.Reader) error {
+	for d := xml.NewDecoder(r); ; {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		el, ok := tok.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		if slices.Contains([]string{"script", "foreignObject", "image", "a", "use"}, el.Name.Local) {
+			return fmt.Errorf("element %s", el.Name.Local)
+		}
+		for _, a := range el.Attr {
+			if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" || a.Name.Local == "style" {
+				return fmt.Errorf("attribute %s of %s", a.Name.Local, el.Name.Local)
 			}
 		}
 	}
+}
+
+// FuzzText puts foreign text wherever it may come from.
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"", "web", `"><script>`, "]]>", "\x00\xff\u202e", "```", "| a |"} {
+		f.Add(s, int64(5))
+	}
+	f.Fuzz(func(t *testing.T, s string, dur int64) {
+		pod := trace.Pod{Namespace: s, Name: "p" + s, UID: s}
+		tp := tape.New()
+		tp.Point(0, pod, 0, &trace.Milestone{Name: "seen", Source: s})
+		id := tp.Begin(0, pod, 0, &trace.Action{ID: s, Verb: s, Container: s, Target: s, Reason: s})
+		w := tp.Begin(0, pod, id, &trace.Wait{For: trace.WaitKind(s), On: s, Detail: s})
+		tp.End(time.Duration(dur), w, nil)
+		tp.End(time.Duration(dur), id, &trace.Action{ID: s, Verb: s, Container: s, Err: s})
+		tp.Point(time.Duration(dur), pod, 0, &trace.PodStatus{Phase: s})
+		w2, err := waterfall.Build(tp.Recs, pod)
+		if err != nil {
+			return
+		}
+		for suffix, write := range formats {
+			var b bytes.Buffer
+			if err := write(&b, w2); err != nil {
+				t.Fatalf("%s: %v", suffix, err)
+			}
+			if suffix == ".svg" {
+				if err := static(&b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := errors.Join(export.Perfetto(io.Discard, tp.Recs, export.Options{}), export.OTLPJSON(io.Discard, tp.Recs, export.Options{})); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -60,7 +60,7 @@ func HTML(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
 		Picture: template.HTML(b.String()), Rules: template.CSS(style), Script: template.JS(pageScript), // what is not ours in it is escaped
 		Path: longestFirst(parts(f.Path, f.Length())), Findings: found, Incomplete: f.Incomplete,
 	}
-	if len(f.Tail) > 0 {
+	if hasTail(f) {
 		data.Tail = longestFirst(parts(f.Tail, f.Ready-f.Started))
 	}
 	for _, x := range f.Waits {

@@ -18,7 +18,7 @@ func Markdown(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error 
 	fmt.Fprintf(&b, "### Start of %s\n\n%s\n\n%s\n\n", markdown(f.Pod.String()), strings.Join(lines(figures(f)), " · "), markdown(sentence(f.Why())))
 	b.WriteString("| phase | time | share |\n| --- | ---: | ---: |\n")
 	table(&b, f.Path, f.Length(), "")
-	if len(f.Tail) > 0 {
+	if hasTail(f) {
 		table(&b, f.Tail, f.Ready-f.Started, " of started to ready")
 	}
 	for _, x := range found {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -51,7 +52,7 @@ func nameOf(e trace.Event) string {
 	default:
 		return pointName(e)
 	}
-	return clean(strings.Join(strings.Fields(strings.Join(parts, " ")), " "))
+	return cmp.Or(clean(strings.Join(strings.Fields(strings.Join(parts, " ")), " ")), e.Kind().String())
 }
 
 // pointName is nameOf for what has no duration.
@@ -73,5 +74,5 @@ func pointName(e trace.Event) string {
 	case *trace.Agent:
 		name = "agent " + e.State
 	}
-	return clean(name)
+	return cmp.Or(clean(name), e.Kind().String())
 }

@@ -15,7 +15,7 @@ import (
 // is left out: it would look lost.
 func otlpSpan(s *session, sp *span, progress []point) *tracepb.Span {
 	out := otlpIdentity(s, sp.trace, sp.id, sp.parent)
-	out.Name, out.Kind = cmp.Or(nameOf(sp.event), sp.event.Kind().String()), kindOf(sp.event)
+	out.Name, out.Kind = nameOf(sp.event), kindOf(sp.event)
 	out.StartTimeUnixNano, out.EndTimeUnixNano = unixNano(sp.start), unixNano(sp.end)
 	out.Attributes = attrsOf(sp.event)
 	if sp.open {

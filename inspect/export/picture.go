@@ -65,7 +65,7 @@ func (p *picture) fit() {
 }
 
 func (p *picture) height() int {
-	return p.bottom() + lineHeight*(len(p.foot)+len(p.sum)) + 2*margin
+	return p.bottom() + lineHeight*(len(p.foot)+len(p.sum)) + 2*margin + 4
 }
 
 // bottom is where the rows end.
@@ -138,7 +138,7 @@ func (p *picture) class(i int) string {
 
 // footing writes why, and the sum.
 func (p *picture) footing(b *strings.Builder) {
-	y := p.bottom() + margin + 12
+	y := p.bottom() + margin + 16
 	for _, s := range p.foot {
 		text(b, margin, float64(y), "kl-text", s)
 		y += lineHeight
