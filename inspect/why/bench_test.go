@@ -19,8 +19,11 @@ func busy(n int) *session.Session {
 		tp.Point(at, pod, 0, &trace.Milestone{Name: "seen", Source: "file"})
 		sync := tp.Begin(at, pod, 0, &trace.Sync{Why: "create"})
 		tp.Point(at, pod, sync, &trace.Plan{Steps: []trace.PlanStep{
-			{ID: "dirs", Verb: "dirs"}, {ID: "volumes", Verb: "volumes", Needs: []string{"dirs"}}, {ID: "sandbox", Verb: "sandbox", Needs: []string{"dirs"}},
-			{ID: "image web", Verb: "image"}, {ID: "create web", Verb: "create", Needs: []string{"sandbox", "volumes", "image web"}},
+			{ID: "dirs", Verb: "dirs"},
+			{ID: "volumes", Verb: "volumes", Needs: []string{"dirs"}},
+			{ID: "sandbox", Verb: "sandbox", Needs: []string{"dirs"}},
+			{ID: "image web", Verb: "image"},
+			{ID: "create web", Verb: "create", Needs: []string{"sandbox", "volumes", "image web"}},
 			{ID: "start web", Verb: "start", Needs: []string{"create web"}},
 		}})
 		step := func(from, to time.Duration, id, verb, method string) {

@@ -65,11 +65,11 @@ func waiting(c *cause.Case) (out []Waiting) {
 
 // rank puts what holds a pod up before what holds only a part of it.
 func rank(w Waiting) int {
-	switch w.For {
-	case "":
-		return 1
-	case trace.WaitProbe:
+	if w.For == trace.WaitProbe {
 		return 2
+	}
+	if w.For == "" {
+		return 1
 	}
 	return 0
 }
