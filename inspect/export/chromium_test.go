@@ -31,6 +31,8 @@ func chromium(t *testing.T, file string, args ...string) string {
 		"--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(), "--enable-logging=stderr", "--v=0",
 	}, args...)
 	cmd := exec.CommandContext(ctx, program, append(args, "file://"+file)...)
+	home := t.TempDir() // its crash reporter goes there whatever the profile
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has children
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out, log bytes.Buffer
