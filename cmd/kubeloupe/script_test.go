@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "until": until, "records": records, "noescapes": noEscapes, "serve": serve,
+			"exits": exits, "until": until, "records": records, "noescapes": noEscapes, "serve": serve, "eventually": eventually,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -63,7 +63,7 @@ func program(ts *testscript.TestScript, ctx context.Context, args []string) *exe
 	}
 	cmd := exec.CommandContext(ctx, path, args[1:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "TERM", "GOCOVERDIR", "CONTAINER_RUNTIME_ENDPOINT"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "TERM", "GOCOVERDIR", "CONTAINER_RUNTIME_ENDPOINT", socketEnv} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
@@ -96,6 +96,27 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%d bytes on standard output and %d on standard error", out.Len(), errs.Len())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("said"), errs.Bytes(), 0o600))
+}
+
+// eventually REGEXP COMMAND...: the command, tried again and again, ends with 0 and an output that matches.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually REGEXP COMMAND...")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	want := regexp.MustCompile(args[0])
+	for {
+		out, err := program(ts, ctx, args[1:]).CombinedOutput()
+		if err == nil && want.Match(out) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("no match for %q (%v) in:\n%s", args[0], err, out)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // until REGEXP FILE COMMAND...: the command runs until a line of its output matches, then
