@@ -1,0 +1,95 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+func makePods(m *model.Model, args Args) (*Table, error) {
+	t := &Table{None: "No pods.", Columns: []Column{
+		{Name: "NAMESPACE", Key: "namespace"},
+		{Name: "NAME", Key: "name"},
+		{Key: "uid"},
+		{Name: "READY"},
+		{Key: "ready", Right: true},
+		{Key: "containers", Right: true},
+		{Name: "STATE", Key: "state"},
+		{Name: "PHASE", Key: "phase", Wide: true},
+		{Name: "RESTARTS", Key: "restarts", Right: true, Drop: 1},
+		{Name: "STARTED IN", Key: "started_in_ns", Right: true, Drop: 2},
+		{Name: "READY IN", Key: "ready_in_ns", Right: true},
+		{Name: "AGE", Key: "seen", Right: true},
+		{Name: "IP", Key: "ip", Wide: true},
+		{Name: "QOS", Key: "qos", Wide: true},
+		{Name: "SOURCE", Key: "source", Wide: true},
+		{Name: "DOING", Key: "doing", Long: true},
+	}}
+	pods := m.Pods()
+	for i := range pods {
+		p := &pods[i]
+		if !args.wants(p.Key.String()) {
+			continue
+		}
+		known := !p.StatusAt.IsZero()
+		ready, total, restarts := Value{}, Value{}, Value{}
+		if known {
+			ready, total, restarts = count(p.Ready), count(p.Total), count(p.Restarts)
+		}
+		t.add(str(p.Key.Namespace), str(p.Key.Name), str(p.Key.UID), Value{text: readiness(p)}, ready, total,
+			str(p.State()), str(p.Phase), restarts,
+			took(p.Start.ToStarted), took(p.Start.ToReady), ago(p.Start.Seen, args.Now),
+			str(p.IP), str(p.QoS), str(p.Start.Source), str(doing(p, args.Now)))
+	}
+	return t, nil
+}
+
+// readiness is ready containers of all, as 1/2.
+func readiness(p *model.Pod) string {
+	if p.StatusAt.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", p.Ready, p.Total)
+}
+
+// doing says in a few words what goes on in a pod that is worth a look.
+func doing(p *model.Pod, now time.Time) string {
+	switch {
+	case len(p.Pulls) > 0:
+		return pulling(&p.Pulls[0])
+	case p.Backoff.Active():
+		text := "backing off: " + p.Backoff.On
+		if p.Backoff.Until.After(now) {
+			text += ", next try in " + human.Duration(p.Backoff.Until.Sub(now))
+		}
+		return text
+	}
+	for i := range p.Waits {
+		if w := &p.Waits[i]; w.For != "probe" {
+			return fmt.Sprintf("waits %s for %s (%s)", human.Duration(max(now.Sub(w.Since), 0)), w.On, w.For)
+		}
+	}
+	if len(p.Actions) > 0 {
+		return fmt.Sprintf("%s, %s", p.Actions[0].ID, human.Duration(max(now.Sub(p.Actions[0].Since), 0)))
+	}
+	for i := range p.Containers {
+		if c := &p.Containers[i]; c.State == "waiting" && c.Reason != "" {
+			return c.Name + ": " + c.Reason
+		}
+	}
+	return cmp.Or(p.Reason, p.Message)
+}
+
+func pulling(p *model.Pull) string {
+	text := "pulls " + human.Image(p.Image)
+	switch {
+	case p.Total > 0:
+		text += fmt.Sprintf(", %s of %s", human.Bytes(p.Done), human.Bytes(p.Total))
+	case p.Done > 0:
+		text += ", " + human.Bytes(p.Done)
+	}
+	return text
+}

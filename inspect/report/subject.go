@@ -1,0 +1,82 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+)
+
+// Subject is something that can be inspected.
+type Subject struct {
+	Name, About string
+	// Live says that records do not tell it: it needs the answer of a running agent to the question of that name.
+	Live bool
+
+	make func(*model.Model, Args) (*Table, error)
+}
+
+// Args say what of a subject is wanted.
+type Args struct {
+	// Pod, as NAMESPACE/NAME or NAME, leaves out all others where a subject is about pods; the subject pod needs it.
+	Pod string
+	// Now is the time of the report: of the last record when it is about a recording.
+	Now time.Time
+	// Live is the agent's answer.
+	Live json.RawMessage
+}
+
+// Subjects returns what can be inspected.
+func Subjects() []Subject {
+	return []Subject{
+		{Name: "pods", About: "the pods of the node", make: makePods},
+		{Name: "pod", About: "one pod as the agent sees it: worker, plan, waits, start, volumes, probes, status", make: makePod},
+		{Name: "workers", About: "the pods' workers: what each does, for how long, and what it waits for", make: makeWorkers},
+		{Name: "loop", About: "the last iterations of syncLoop", make: makeLoop},
+		{Name: "cri", About: "calls to the container runtime: each method's times in the last minute, and those in flight", make: makeCRI},
+		{Name: "images", About: "the images on the node and who uses them", Live: true, make: makeImages},
+		{Name: "gc", About: "the last garbage collection passes and their verdicts", make: makeGC},
+		{Name: "volumes", About: "the pods' volumes", make: makeVolumes},
+		{Name: "cgroup", About: "the cgroups of the node or of a pod, with limits and use", Live: true, make: makeCgroup},
+		{Name: "node", About: "the agent, the runtime, the API server, pressure", make: makeNode},
+		{Name: "config", About: "the configuration in force", Live: true, make: makeConfig},
+	}
+}
+
+// Make returns what there is to say of a subject.
+func Make(subject string, m *model.Model, args Args) (*Table, error) {
+	all := Subjects()
+	i := slices.IndexFunc(all, func(s Subject) bool { return s.Name == subject })
+	if i < 0 {
+		var names []string
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+		return nil, fmt.Errorf("unknown subject %q: want one of %s", subject, strings.Join(names, ", "))
+	}
+	if all[i].Live && len(args.Live) == 0 {
+		return nil, fmt.Errorf("inspect %s: records do not tell it: it needs a running agent", subject)
+	}
+	t, err := all[i].make(m, args)
+	if err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", subject, err)
+	}
+	t.Key = subject
+	return t, nil
+}
+
+// wants reports whether a pod is asked for.
+func (a *Args) wants(name string) bool {
+	return a.Pod == "" || name == a.Pod || !strings.Contains(a.Pod, "/") && strings.HasSuffix(name, "/"+a.Pod)
+}
+
+// live reads the agent's answer.
+func live(args Args, to any) error {
+	if err := json.Unmarshal(args.Live, to); err != nil {
+		return fmt.Errorf("the agent's answer: %w", err)
+	}
+	return nil
+}

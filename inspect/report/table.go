@@ -1,0 +1,131 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// Table is what there is to say of something: facts, rows, and parts that are tables themselves.
+type Table struct {
+	// Key names the table in JSON, Title in text.
+	Key, Title string
+	Facts      []Fact
+	Columns    []Column
+	Rows       [][]Value
+	Sections   []*Table
+	// None is said in text when there are no rows; empty leaves the whole part out.
+	None string
+	// Raw is printed as it is: YAML as text, in place of everything else.
+	Raw json.RawMessage
+}
+
+// Fact is a name with its value.
+type Fact struct {
+	Name, Key string
+	Value     Value
+}
+
+// Column heads a column. Without a name it is in JSON only, without a key in text only.
+type Column struct {
+	Name, Key string
+	Right     bool // numbers
+	Wide      bool // in text for -o wide only
+	Long      bool // cut when the line is too long for the terminal
+	Drop      int  // above 0: left out when that is not enough, the highest first
+}
+
+// Value is what stands in a cell. Nil data is unknown.
+type Value struct {
+	text string
+	data any
+}
+
+func (v Value) String() string {
+	if v.text == "" {
+		return "-"
+	}
+	return v.text
+}
+
+// add appends a row.
+func (t *Table) add(row ...Value) { t.Rows = append(t.Rows, row) }
+
+// fact appends a fact.
+func (t *Table) fact(name, key string, v Value) { t.Facts = append(t.Facts, Fact{name, key, v}) }
+
+// section appends a part that has something to say.
+func (t *Table) section(s *Table) {
+	if len(s.Rows) > 0 || len(s.Facts) > 0 || len(s.Sections) > 0 || s.None != "" || s.Raw != nil {
+		t.Sections = append(t.Sections, s)
+	}
+}
+
+// str is a word or a sentence; empty is unknown.
+func str[S ~string](s S) Value {
+	if s == "" {
+		return Value{}
+	}
+	return Value{human.Line(string(s)), string(s)}
+}
+
+func count(n int) Value { return Value{strconv.Itoa(n), n} }
+
+func number(n uint64) Value { return Value{strconv.FormatUint(n, 10), n} }
+
+func yes(b bool) Value {
+	if b {
+		return Value{"yes", true}
+	}
+	return Value{"no", false}
+}
+
+func size(n int64) Value { return Value{human.Bytes(n), n} }
+
+// took is a duration in nanoseconds; 0 is unknown.
+func took(d time.Duration) Value {
+	if d == 0 {
+		return Value{}
+	}
+	return Value{human.Duration(d), int64(d)}
+}
+
+// ago is a time, told by how long ago it was; zero is unknown.
+func ago(t, now time.Time) Value {
+	if t.IsZero() {
+		return Value{}
+	}
+	return Value{human.Duration(max(now.Sub(t), 0)), stamp(t)}
+}
+
+// at is a time of day, with how long ago or how far ahead it is.
+func at(t, now time.Time) Value {
+	if t.IsZero() {
+		return Value{}
+	}
+	rel := human.Duration(max(now.Sub(t), 0)) + " ago"
+	if t.After(now) {
+		rel = "in " + human.Duration(t.Sub(now))
+	}
+	return Value{fmt.Sprintf("%s (%s)", t.UTC().Format("2006-01-02 15:04:05.000Z"), rel), stamp(t)}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// list is names; none is unknown.
+func list(names []string) Value {
+	if len(names) == 0 {
+		return Value{}
+	}
+	text := ""
+	for i, n := range names {
+		if i > 0 {
+			text += ", "
+		}
+		text += human.Line(n)
+	}
+	return Value{text, names}
+}

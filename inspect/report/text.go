@@ -1,0 +1,192 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// printer writes text: facts as "Name:  value", rows in aligned columns, parts below their titles.
+type printer struct {
+	out   *strings.Builder
+	wide  bool
+	width int
+}
+
+// gap is between columns, indent before what is below a title.
+const (
+	gap    = "  "
+	indent = 2
+)
+
+func (p *printer) table(t *Table, depth int) error {
+	if t.Raw != nil {
+		text, err := yamlOf(t.Raw)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			p.out.WriteString(strings.Repeat(" ", depth*indent) + line)
+		}
+		return nil
+	}
+	p.facts(t.Facts, depth)
+	switch {
+	case len(t.Rows) > 0:
+		p.rows(t, depth)
+	case t.None != "":
+		p.line(t.None, depth)
+	}
+	for _, s := range t.Sections {
+		if depth == 0 {
+			p.out.WriteByte('\n')
+		}
+		p.line(s.Title+":", depth)
+		if err := p.table(s, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// facts are left out where nothing is known, but for the first part of a page.
+func (p *printer) facts(facts []Fact, depth int) {
+	widest := 0
+	for _, f := range facts {
+		widest = max(widest, utf8.RuneCountInString(f.Name))
+	}
+	for _, f := range facts {
+		if f.Value.text != "" {
+			p.line(pad(f.Name+":", widest+1, false)+"  "+f.Value.text, depth)
+		}
+	}
+}
+
+// line writes one line, cut to the width.
+func (p *printer) line(s string, depth int) {
+	s = strings.Repeat(" ", depth*indent) + strings.TrimRight(s, " ")
+	if p.width > 0 {
+		s = cut(s, p.width)
+	}
+	p.out.WriteString(s + "\n")
+}
+
+func (p *printer) rows(t *Table, depth int) {
+	shown := p.shown(t)
+	room := p.width - depth*indent
+	for p.width > 0 && t.least(shown, enough) > room {
+		less := t.drop(shown)
+		if less == nil {
+			break
+		}
+		shown = less
+	}
+	widths := t.widths(shown)
+	if p.width > 0 {
+		t.fit(shown, widths, room)
+	}
+	head := make([]Value, len(t.Columns))
+	for i, c := range t.Columns {
+		head[i].text = c.Name
+	}
+	for _, row := range slices.Insert(slices.Clone(t.Rows), 0, head) {
+		var cells []string
+		for n, i := range shown {
+			cells = append(cells, pad(cut(row[i].String(), widths[n]), widths[n], t.Columns[i].Right))
+		}
+		p.line(strings.Join(cells, gap), depth)
+	}
+}
+
+// shown are the columns that text has: those with a name, wide ones for -o wide, long ones where they say something.
+func (p *printer) shown(t *Table) []int {
+	var out []int
+	for i, c := range t.Columns {
+		says := slices.ContainsFunc(t.Rows, func(row []Value) bool { return row[i].text != "" })
+		if c.Name != "" && (p.wide || !c.Wide) && (says || !c.Long) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// How narrow a long column gets: before others are dropped, and when none are left to drop.
+const (
+	enough  = 24
+	minimum = 10
+)
+
+// widths are those that the columns want.
+func (t *Table) widths(shown []int) []int {
+	out := make([]int, len(shown))
+	for n, i := range shown {
+		out[n] = utf8.RuneCountInString(t.Columns[i].Name)
+		for _, row := range t.Rows {
+			out[n] = max(out[n], utf8.RuneCountInString(row[i].String()))
+		}
+	}
+	return out
+}
+
+// least is how wide a line is when long columns are cut to most.
+func (t *Table) least(shown []int, most int) int {
+	total := len(gap) * (len(shown) - 1)
+	for n, w := range t.widths(shown) {
+		if t.Columns[shown[n]].Long {
+			w = min(w, most)
+		}
+		total += w
+	}
+	return total
+}
+
+// drop leaves out the column that is missed least; nil when none may be.
+func (t *Table) drop(shown []int) []int {
+	worst := -1
+	for n, i := range shown {
+		if d := t.Columns[i].Drop; d > 0 && (worst < 0 || d > t.Columns[shown[worst]].Drop) {
+			worst = n
+		}
+	}
+	if worst < 0 {
+		return nil
+	}
+	return slices.Delete(slices.Clone(shown), worst, worst+1)
+}
+
+// fit makes long columns narrower, the widest first, until a line fits.
+func (t *Table) fit(shown, widths []int, room int) {
+	total := len(gap) * (len(shown) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > room; total-- {
+		widest := -1
+		for n, i := range shown {
+			if t.Columns[i].Long && widths[n] > minimum && (widest < 0 || widths[n] > widths[widest]) {
+				widest = n
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+func pad(s string, width int, right bool) string {
+	space := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	if right {
+		return space + s
+	}
+	return s + space
+}
+
+// cut shortens s to width runes, with an ellipsis for what is gone.
+func cut(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	runes := []rune(s)
+	return string(runes[:max(0, width-1)]) + "…"
+}

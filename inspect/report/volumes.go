@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+func makeVolumes(m *model.Model, args Args) (*Table, error) { return volumesOf(m, args), nil }
+
+func volumesOf(m *model.Model, args Args) *Table {
+	t := &Table{None: "No volumes.", Columns: []Column{
+		{Name: "POD", Key: "pod"},
+		{Name: "VOLUME", Key: "volume"},
+		{Name: "STATE", Key: "state"},
+		{Name: "PLUGIN", Key: "plugin"},
+		{Name: "SETUP TOOK", Key: "setup_ns", Right: true, Drop: 1},
+		{Name: "LAST OP", Key: "op", Drop: 2},
+		{Name: "AGO", Key: "since", Right: true, Drop: 3},
+		{Name: "PATH", Key: "path", Wide: true},
+		{Name: "NOTE", Key: "note", Long: true},
+	}}
+	for _, v := range m.Volumes() {
+		if args.wants(v.Pod.String()) {
+			t.add(str(v.Pod.String()), str(v.Name), str(v.State()), str(strings.TrimPrefix(v.Plugin, "kubernetes.io/")), took(v.Setup),
+				str(v.Op), ago(v.Since, args.Now), str(v.Path), str(volumeNote(&v, args.Now)))
+		}
+	}
+	return t
+}
+
+// volumeNote says what a volume waits for, how far it is, or why it failed.
+func volumeNote(v *model.Volume, now time.Time) string {
+	switch {
+	case len(v.Waits) > 0:
+		w := v.Waits[0]
+		return strings.TrimSpace(fmt.Sprintf("waits %s for %s (%s) %s", human.Duration(max(now.Sub(w.Since), 0)), w.On, w.For, w.Detail))
+	case v.Running && v.Progress != nil:
+		return fmt.Sprintf("%s: %d files, %d/s", v.Progress.Op, v.Progress.Files, v.Progress.PerSecond)
+	}
+	for i := range v.Calls {
+		if c := &v.Calls[i]; c.Running {
+			return fmt.Sprintf("%s of %s, %s", c.Method, c.Driver, human.Duration(max(now.Sub(c.Begin), 0)))
+		}
+	}
+	return v.Err
+}
