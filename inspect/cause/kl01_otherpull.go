@@ -43,6 +43,10 @@ func findOtherPull(c *Case) []Finding {
 		f.Disproof = "The pods that had the places pulled little, and the registry or the disk was the limit: then more pulls at once do not help."
 	} else {
 		f.Sentence = fmt.Sprintf("it waited %s for %s to pull the image %s", took(w.cost, f.Current), by, human.Image(long.Event.On))
+		if q := c.queuedPull(pods, long); q != nil {
+			f.Sentence += fmt.Sprintf(", which itself waited %s for %s", took(q.Dur(), q.Open), placeAmongPulls)
+			pulls = append(pulls, evidence(q.Rec(), "%s waited for %s: %s", q.Pod(), placeAmongPulls, took(q.Dur(), q.Open)))
+		}
 		f.Remedy = "Have the image on the node before pods need it (a pre-pull, a node image), or make it smaller: one pull serves all pods that ask for it meanwhile."
 		f.Disproof = "The pull of the other pod had ended before this wait did."
 	}
@@ -60,13 +64,26 @@ func ownFlight(own []Span[*trace.ImagePull], image string) bool {
 	return false
 }
 
-// pullsDuring are the pulls of other pods during a wait: of its image, or any where places are few. Named are the pods that took a
-// tenth of the wait or more.
+// queuedPull is the longest wait of the pulling pods for a place among the pulls, of those that made up most of a wait.
+func (c *Case) queuedPull(pods []string, w *Span[*trace.Wait]) (best *Span[*trace.Wait]) {
+	for _, s := range nodeSpans[*trace.Wait](c) {
+		if s.Event.On != placeAmongPulls || !slices.Contains(pods, s.Pod().String()) || 2*s.Dur() < w.Dur() || !s.Stop.After(w.Start) {
+			continue
+		}
+		if best == nil || s.Dur() > best.Dur() {
+			best = &s
+		}
+	}
+	return best
+}
+
+// pullsDuring are the pulls of other pods during a wait: of its image, or where places are few, those that had one for a tenth of it.
 func (c *Case) pullsDuring(w *Span[*trace.Wait]) (pods []string, ev []Evidence) {
 	for _, p := range nodeSpans[*trace.ImagePull](c) {
 		same := p.Event.Image == w.Event.On || w.Event.On == placeAmongPulls
+		places := w.Event.On == placeAmongPulls
 		both := min(p.Stop.UnixNano(), w.Stop.UnixNano()) - max(p.Start.UnixNano(), w.Start.UnixNano())
-		if p.Event.Shared || !same || both <= 0 || 10*both < int64(w.Dur()) {
+		if p.Event.Shared || !same || both <= 0 || places && 10*both < int64(w.Dur()) {
 			continue
 		}
 		pod := p.Pod().String()

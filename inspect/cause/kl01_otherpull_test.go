@@ -34,6 +34,17 @@ func TestOtherPull(t *testing.T) {
 			},
 		},
 		{
+			name: "the same image, of which the pull waited too", cost: 3 * sec,
+			want: "it waited 3.00s for pod shop/db to pull the image web:1, which itself waited 2.90s for a place among the pulls",
+			write: func(s *casetest.Script) {
+				act := s.Action(0, 3*sec, trace.Action{ID: "image " + image, Verb: "image", Target: image})
+				s.Wait(0, 3*sec, act, trace.Wait{For: trace.WaitOtherPull, On: image, Detail: "another pod pulls this image already"})
+				s.Of(casetest.DB, 0, 2900*ms, 0, &trace.Wait{For: trace.WaitOtherPull, On: "a place among the pulls", Detail: "1 at a time"})
+				s.Of(casetest.DB, 2900*ms, 3*sec, 0, &trace.ImagePull{Image: image})
+				start(s, 3*sec, "image "+image)
+			},
+		},
+		{
 			name: "a place among the pulls, still", want: "it waited 5.00s so far for a place among the pulls (1 at a time), which shop/db had",
 			cost: 5 * sec, current: true, now: 5 * sec,
 			write: func(s *casetest.Script) {

@@ -49,25 +49,37 @@ func Brief(r *Report) string { return r.Pod.String() + " " + r.state() + ": " + 
 
 // state says how the pod stands, in a few words.
 func (r *Report) state() string {
-	switch {
-	case r.Stage == cause.Ending:
+	switch r.Stage {
+	case cause.Ending:
 		return "has been ending for " + human.Duration(r.End)
-	case r.Stage == cause.Over && !r.Ending.IsZero():
-		return "is gone; it took " + human.Duration(r.End) + " to end"
-	case r.Stage == cause.Over && r.Phase != "":
-		return "has " + strings.ToLower(r.Phase)
-	case r.Stage == cause.Down:
+	case cause.Down:
 		return "was ready and is not"
+	case cause.Over:
+		if r.Ending.IsZero() {
+			return "has " + cmp.Or(strings.ToLower(r.Phase), "ended") + ", " + r.came()
+		}
+		return "is gone, after " + human.Duration(r.End) + " of ending; it " + r.came()
+	case cause.Starting, cause.Up:
+	}
+	return r.came()
+}
+
+// came says how the pod came up.
+func (r *Report) came() string {
+	start, ready := human.Duration(r.Start), human.Duration(r.Ready)
+	switch {
 	case r.Found:
 		return "was found running"
-	case r.Stage == cause.Starting && r.Start > 0:
-		return "started after " + human.Duration(r.Start) + " and is not ready"
-	case r.Stage == cause.Starting:
+	case r.Start == 0 && r.Ready == 0:
 		return "has not started after " + human.Duration(r.Length)
-	case r.Ready > r.Start && r.Ready-r.Start >= time.Millisecond:
-		return fmt.Sprintf("started in %s and was ready after %s", human.Duration(r.Start), human.Duration(r.Ready))
+	case r.Ready == 0 && r.Stage == cause.Starting:
+		return "started after " + start + " and is not ready"
+	case r.Ready == 0:
+		return "started in " + start
+	case start == ready || 50*(r.Ready-r.Start) < r.Ready:
+		return "started and was ready in " + ready
 	}
-	return "started and was ready in " + human.Duration(r.Ready)
+	return "started in " + start + " and was ready after " + ready
 }
 
 // page writes lines that fit.
@@ -252,7 +264,7 @@ func (p *page) finding(r *Report, f *cause.Finding) {
 		cost += " so far, goes on"
 	case f.Cost == 0:
 		cost = "no cost on the critical path"
-	case r.Length > 0:
+	case r.Length > 0 && f.Cost <= r.Length:
 		cost += ", " + percent(share(f.Cost, r.Length)) + " of the critical path"
 	}
 	p.wrapped("  ", fmt.Sprintf("%s %s (%s): %s", f.ID, f.Name, f.Confidence, cost))

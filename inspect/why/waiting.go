@@ -109,8 +109,8 @@ func working(c *cause.Case) (out []Waiting) {
 		case *trace.CSICall:
 			what = e.Method + " of " + e.Driver
 		}
-		if what == "" || waits[id] || waits[r.Parent] {
-			continue
+		if up := open[r.Parent]; what == "" || waits[id] || waits[r.Parent] || up != nil && isWait(up) {
+			continue // a wait says it
 		}
 		w := Waiting{On: what, Since: r.At(), Dur: c.Now.Sub(r.At())}
 		if p := progress[id]; p != nil {
@@ -253,6 +253,11 @@ func in(d time.Duration) string {
 		return "due now"
 	}
 	return "in " + human.Duration(d)
+}
+
+func isWait(r *trace.Record) bool {
+	_, ok := r.Event.(*trace.Wait)
+	return ok
 }
 
 func isPull(r *trace.Record) bool {
