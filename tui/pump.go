@@ -50,6 +50,7 @@ type pump struct {
 	src  Source
 	more chan struct{} // there is something to take
 	room chan struct{} // something was taken
+	full chan struct{} // nothing more fits until something is taken
 	done chan struct{}
 
 	mu      sync.Mutex
@@ -58,7 +59,7 @@ type pump struct {
 }
 
 func newPump(src Source) *pump {
-	return &pump{src: src, more: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{})}
+	return &pump{src: src, more: make(chan struct{}, 1), room: make(chan struct{}, 1), full: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // run reads until the source ends or ctx does.
@@ -84,6 +85,7 @@ func (p *pump) run(ctx context.Context) {
 			return
 		}
 		if full {
+			nudge(p.full)
 			select {
 			case <-p.room:
 			case <-ctx.Done():
@@ -115,12 +117,13 @@ func (p *pump) put(recs []trace.Record, lost uint64, err error) (full bool) {
 }
 
 // next is a command that returns what has come, as soon as there is something,
-// but not before the time of the next frame.
+// but not before the time of the next frame unless there is no room for more.
 func (p *pump) next(ctx context.Context, wait time.Duration) tea.Cmd {
 	return func() tea.Msg {
 		if wait > 0 {
 			select {
 			case <-time.After(wait):
+			case <-p.full:
 			case <-ctx.Done():
 				return nil
 			}

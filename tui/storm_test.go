@@ -40,7 +40,7 @@ var xterm = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=/dev/pts/9"
 // TestSpareOverSSH: whatever comes and whatever is shown, no more than ten frames and
 // 10 KB a second are written.
 func TestSpareOverSSH(t *testing.T) {
-	some, many := tuitest.Flood(1000, 4), tuitest.Flood(10000, 4)
+	some, many := tuitest.Flood(1000, 3), tuitest.Flood(10000, 3)
 	for _, c := range []struct {
 		view string
 		recs []trace.Record
@@ -54,7 +54,6 @@ func TestSpareOverSSH(t *testing.T) {
 		{"loop", many, 200, 50},
 		{"overview", many, 200, 50},
 		{"workers", many, 200, 50},
-		{"pod", many, 200, 50},
 	} {
 		bubble(t, fmt.Sprintf("%s %dx%d %d", c.view, c.w, c.h, len(c.recs)), func(t *testing.T) {
 			spare(t, Config{Source: tuitest.Play(c.recs, 0), ViewName: c.view, Env: xterm, width: c.w, height: c.h})
@@ -64,7 +63,7 @@ func TestSpareOverSSH(t *testing.T) {
 
 func spare(t *testing.T, cfg Config) {
 	t.Helper()
-	const seconds = 3
+	const seconds = 2
 	ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second)
 	defer cancel()
 	var out counter
