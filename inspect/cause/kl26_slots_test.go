@@ -22,6 +22,15 @@ func TestSlotQueue(t *testing.T) {
 				queue(s, "container runtime", 800*ms)
 			},
 		},
+		{
+			name: "still, with two steps at once", want: "it waited 1.00s so far for its turn at the container runtime", cost: sec, current: true, now: 1100 * ms,
+			write: func(s *casetest.Script) {
+				for _, step := range []string{"cgroup", "dirs"} {
+					act := s.Action(100*ms, casetest.Open, trace.Action{ID: step, Verb: step})
+					s.Wait(100*ms, casetest.Open, act, trace.Wait{For: trace.WaitQueue, On: "container runtime"})
+				}
+			},
+		},
 		{name: "not: for a moment", write: func(s *casetest.Script) { queue(s, "container runtime", 9*ms) }},
 		{name: "not: operations of volumes", write: func(s *casetest.Script) { queue(s, "volume operations", 800*ms) }},
 		{

@@ -18,36 +18,50 @@ type waited struct {
 // waited adds up the pod's waits of the wanted sort.
 func (c *Case) waited(wanted func(*trace.Wait) bool) waited {
 	var w waited
+	after, still := c.after()
+	covered := after // until where time after the path was counted
 	for _, s := range ownSpans[*trace.Wait](c) {
 		if !wanted(s.Event) {
 			continue
 		}
 		w.spans = append(w.spans, s)
-		cost := c.cost(s.ID(), s.Start, s.Stop)
-		if s.Open && c.stuck() {
+		w.cost += c.cost(s.ID(), s.Start, s.Stop)
+		if s.Open && still {
 			w.open = new(s)
 		}
-		if cost == 0 && (w.open != nil && s.Open || c.since(s.Stop)) {
-			cost = s.Dur()
+		if from := later(s.Start, covered); still && s.Stop.After(from) {
+			w.cost += s.Stop.Sub(from)
+			covered = s.Stop
 		}
-		w.cost += cost
+	}
+	if w.open != nil && w.cost == 0 { // beside the critical path of a start that goes on
+		w.cost = w.open.Dur()
 	}
 	return w
 }
 
-// since reports whether a time lies after the critical path, where a pod that is not up, or ends, still goes through something.
-func (c *Case) since(t time.Time) bool {
+// after is from when on a pod that is not up, or ends, goes through something that the critical path does not show.
+func (c *Case) after() (from time.Time, still bool) {
 	switch c.Stage() {
 	case Starting:
-		return c.Fall == nil || t.Sub(c.Fall.Origin) > c.length()
+		if c.Fall != nil {
+			from = c.Fall.Origin.Add(c.length())
+		}
+		return from, true
 	case Down:
-		return t.After(c.DownSince())
+		return c.DownSince(), true
 	case Ending:
-		since, _ := c.ending()
-		return t.After(since)
+		return c.ending()
 	case Up, Over:
 	}
-	return false
+	return time.Time{}, false
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // longest is the wait that lasted longest; call it where there is one.

@@ -76,6 +76,9 @@ func (l *Life) over() bool { return !l.gone.IsZero() || l.until != 0 }
 func (l *Life) add(r trace.Record) {
 	l.last = max(l.last, r.Time)
 	if m, ok := r.Event.(*trace.Milestone); ok {
+		if !l.marked && m.Name != "seen" {
+			l.lose() // it was seen before the first record
+		}
 		l.marked = true
 		switch m.Name {
 		case "ready":

@@ -269,6 +269,19 @@ func TestLost(t *testing.T) {
 	}
 }
 
+func TestALifeThatBeganBefore(t *testing.T) {
+	tp := tape.New()
+	live(tp, web, 0)
+	s := session.New(session.Options{})
+	for _, r := range tp.Records()[2:] {
+		s.Apply(&r)
+	}
+	w, err := s.Lives()[0].Fall(time.Time{})
+	if err != nil || !w.Incomplete || !s.Lives()[0].Incomplete() {
+		t.Errorf("it does not say that records are missing: %+v, %v", w, err)
+	}
+}
+
 func TestTheAgentStops(t *testing.T) {
 	tp := tape.New()
 	live(tp, db, 0)

@@ -165,7 +165,10 @@ func (c Condition) value(r *Report) (v time.Duration, known, done bool) {
 		if up {
 			return r.Ready, true, true
 		}
-		return max(r.Length, r.Now.Sub(r.Seen)), true, false
+		if !r.Seen.IsZero() && r.Ending.IsZero() {
+			return max(r.Length, r.Now.Sub(r.Seen)), true, false
+		}
+		return r.Length, true, false
 	case "floor":
 		return r.Floor, true, r.Start > 0
 	case "unexplained":

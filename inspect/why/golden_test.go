@@ -1,6 +1,7 @@
 package why_test
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
@@ -147,6 +149,26 @@ func TestText(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestJSON(t *testing.T) {
+	b, err := json.MarshalIndent(report(t, "image-backoff"), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join("testdata", "image-backoff.json"), string(b)+"\n")
+}
+
+// TestNothingKnown tells of cases with next to no records.
+func TestNothingKnown(t *testing.T) {
+	for _, c := range []*cause.Case{{}, {Pod: casetest.Web, Now: tape.Epoch}, casetest.New(t).Case(0), casetest.Found(t).Case(0)} {
+		var b strings.Builder
+		r := why.Explain(c)
+		if err := why.Text(&b, r, why.TextOptions{Width: 1}); err != nil || b.Len() == 0 || r.Cause == "" {
+			t.Errorf("%q, %v", b.String(), err)
+		}
+		fits(t, b.String(), 60)
 	}
 }
 

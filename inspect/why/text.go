@@ -70,6 +70,8 @@ func (r *Report) came() string {
 	switch {
 	case r.Found:
 		return "was found running"
+	case r.Start == 0 && r.Ready == 0 && r.Seen.IsZero():
+		return "has not started; it was there before the first record"
 	case r.Start == 0 && r.Ready == 0:
 		return "has not started after " + human.Duration(r.Length)
 	case r.Ready == 0 && r.Stage == cause.Starting:
