@@ -13,6 +13,10 @@ import (
 // What dominant and transparent ask for by name.
 const (
 	spanUnpackAll = "pkg.unpack.unpacker.unpack"
+	spanSandbox   = "cri.sandbox.run"
+	spanHandler   = "pkg.unpack.unpacker.UnpackHandler"
+	spanFetch     = "pkg.unpack.unpacker.fetchLayer"
+	spanRequest   = "remotes.docker.resolver.HTTPRequest"
 	spanNamespace = "setup pod network … metadata.sandbox.Update"
 	pluginPrefix  = "cni.plugin." // inspect/otlp's, of a CNI plugin's run
 	labelFetch    = "fetch layer"
@@ -21,7 +25,7 @@ const (
 
 // spanLabels are words for containerd's spans, as of 2.4.
 var spanLabels = map[string]string{
-	"cri.sandbox.run":                 "run sandbox",
+	spanSandbox:                       "run sandbox",
 	spanNamespace:                     "network namespace",
 	"cni.setup_pod_network":           "CNI setup",
 	"cni.Setup":                       "CNI setup",
@@ -41,7 +45,7 @@ var spanLabels = map[string]string{
 	"pull.Pull":                       "pull",
 	"pull.fetch":                      "fetch",
 	"pull.UnpackWait":                 "wait for unpacking",
-	"pkg.unpack.unpacker.fetchLayer":  labelFetch,
+	spanFetch:                         labelFetch,
 	"pkg.unpack.unpacker.unpackLayer": labelUnpack,
 	spanUnpackAll:                     "fetch and unpack",
 
@@ -54,11 +58,11 @@ func spanName(e *trace.RuntimeSpan) (label, detail string) {
 	switch e.Name {
 	case "cni.asynchAttach", "cni.attachNetworksSerially":
 		detail = strings.TrimSpace(attr(e, "cni.ifname") + " of " + attr(e, "cni.name"))
-	case "pkg.unpack.unpacker.fetchLayer", "pkg.unpack.unpacker.unpackLayer":
+	case spanFetch, "pkg.unpack.unpacker.unpackLayer":
 		detail = digest(attr(e, "layer.media.digest"))
-	case "pkg.unpack.unpacker.UnpackHandler":
+	case spanHandler:
 		return "fetch " + mediaType(attr(e, "descriptor.media.type")), digest(attr(e, "descriptor.digest"))
-	case "remotes.docker.resolver.HTTPRequest":
+	case spanRequest:
 		return registryRequest(e)
 	}
 	if plugin, ok := strings.CutPrefix(e.Name, pluginPrefix); ok {

@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxSpanRows is how many of a call's spans are drawn, the longest.
-	maxSpanRows = 16
+	maxSpanRows = 24
 	// maxSpanDepth bounds how deep spans are followed.
 	maxSpanDepth = 32
 	// spanSlack is how far a runtime's span may seem to lie outside of its call before the
@@ -51,12 +51,15 @@ func (w *Waterfall) collectSpans(own []trace.Record) {
 	for _, s := range order {
 		up := by[s.parent]
 		if up == nil && strings.HasPrefix(s.event.Name, pluginPrefix) {
-			up = attachOf(s, order, by)
+			if up = attachOf(s, order, by); up != nil {
+				s.end = max(min(s.end, up.end), s.start) // it was waited for; its end is seen late
+			}
 		}
-		if up != nil && up != s {
-			up.kids = append(up.kids, s)
-		} else {
+		switch {
+		case up == nil || up == s:
 			w.spans[s.parent] = append(w.spans[s.parent], s)
+		case !s.repeats(up):
+			up.kids = append(up.kids, s)
 		}
 	}
 	for _, s := range order {
@@ -64,11 +67,16 @@ func (w *Waterfall) collectSpans(own []trace.Record) {
 	}
 }
 
+// repeats reports whether a span is the one request that the span above it consists of.
+func (s *rspan) repeats(up *rspan) bool {
+	return s.event.Name == spanRequest && s.event.Err == "" && (up.event.Name == spanFetch || up.event.Name == spanHandler)
+}
+
 // addNamespace adds the making of the network namespace to the span of a sandbox. containerd has
 // no span for it, but an event right before, and the next thing with a span is storing its path.
 func (s *rspan) addNamespace() {
 	at, err := time.ParseDuration(attr(s.event, "event.setup pod network"))
-	if s.event.Name != "cri.sandbox.run" || err != nil {
+	if s.event.Name != spanSandbox || err != nil {
 		return
 	}
 	next := slices.IndexFunc(s.kids, func(k *rspan) bool { return k.start >= s.start+at })
@@ -80,7 +88,7 @@ func (s *rspan) addNamespace() {
 }
 
 // attachOf returns the runtime's span for the network that a CNI plugin was run for: of the
-// same call and interface, and around it. Nothing but time and interface links the two.
+// same call and interface, and begun before. Nothing else links the two.
 func attachOf(plugin *rspan, all []*rspan, by map[trace.SpanID]*rspan) *rspan {
 	for _, s := range all {
 		name := s.event.Name
@@ -90,7 +98,7 @@ func attachOf(plugin *rspan, all []*rspan, by map[trace.SpanID]*rspan) *rspan {
 		if net := attr(s.event, "cni.ifname"); net != "" && net != attr(plugin.event, "cni.ifname") {
 			continue
 		}
-		if plugin.start < s.start-spanSlack || plugin.end > s.end+2*spanSlack {
+		if plugin.start < s.start-spanSlack || plugin.start > s.end {
 			continue
 		}
 		top := s
@@ -128,7 +136,7 @@ func (s *rspan) transparent(above time.Duration) bool {
 	if len(s.kids) == 0 {
 		return false
 	}
-	if s.event.Name == spanUnpackAll || 20*s.dur() >= 19*above {
+	if s.event.Name == spanUnpackAll || s.event.Name == spanSandbox || 20*s.dur() >= 19*above {
 		return true
 	}
 	return slices.ContainsFunc(s.kids, func(k *rspan) bool {

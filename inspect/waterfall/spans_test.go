@@ -138,7 +138,7 @@ func TestSpanRows(t *testing.T) {
 	}
 	want := []string{
 		" RunPodSandbox", "  CNI ADD eth0 of pods", "  make task",
-		" PullImage", "  resolve 7.2", "  registry GET manifest abababababab",
+		" PullImage", "  resolve 7.2", "  fetch manifest abababababab",
 		"  fetch layer 111111111111", "  fetch layer 222222222222", "  unpack layer 111111111111", "  unpack layer 222222222222",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -188,7 +188,7 @@ func TestPlugins(t *testing.T) {
 	tp := stepless()
 	sandboxSpans(tp, 0, 205*ms)
 	rpc := callSpan(tp, "RunPodSandbox")
-	told(tp, 3*ms, 5*ms, rpc, "cni.plugin.loopback", "cni.command", "ADD", "cni.ifname", "lo")
+	told(tp, 3*ms, 9*ms, rpc, "cni.plugin.loopback", "cni.command", "ADD", "cni.ifname", "lo")
 	bridge := told(tp, 3*ms, 120*ms, rpc, "cni.plugin.bridge", "cni.command", "ADD", "cni.ifname", "eth0")
 	told(tp, 10*ms, 40*ms, bridge, "cni.plugin.host-local", "cni.command", "ADD", "cni.ifname", "eth0")
 	told(tp, 120*ms, 141*ms, rpc, "cni.plugin.portmap", "cni.command", "ADD", "cni.ifname", "eth0")
@@ -204,7 +204,7 @@ func TestPlugins(t *testing.T) {
 		}
 	}
 	want := []string{
-		"CNI ADD lo of cni-loopback",
+		"CNI ADD lo of cni-loopback", " CNI plugin loopback ADD lo",
 		"CNI ADD eth0 of pods", " CNI plugin bridge ADD eth0", " CNI plugin host-local ADD eth0", " CNI plugin portmap ADD eth0",
 		"make task", " shim creates task", "CNI plugin tuning ADD eth0",
 	}
