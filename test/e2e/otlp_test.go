@@ -167,6 +167,20 @@ func TestRuntimeSpans(t *testing.T) {
 	}
 }
 
+// TestAgentSpans: the agent takes containerd's spans, and they are of the pods it starts.
+func TestAgentSpans(t *testing.T) {
+	n := newNode(t)
+	a := n.start("--otlp-http", fmt.Sprintf("127.0.0.1:%d", n.OTLPPort))
+	n.put("web.yaml", sleeper("spanned", "$BUSYBOX", "IfNotPresent"))
+	a.ready("spanned")
+	for _, name := range []string{"cni.setup_pod_network", "client.task.Start"} {
+		a.wait(name, func(r *trace.Record) bool {
+			e, ok := r.Event.(*trace.RuntimeSpan)
+			return ok && e.Name == name && r.Pod.Name == n.pod("spanned")
+		})
+	}
+}
+
 // startByCRI pulls an image, starts a pod with it and removes both.
 func startByCRI(t *testing.T, b *bench, bus *trace.Bus, pod trace.Pod) {
 	t.Helper()
