@@ -96,6 +96,7 @@ test: ## all that CI checks (PKG=./trace/... for the tests of a part)
 	@echo '== tidy';         $(MAKE) --no-print-directory tidy-check
 	@echo '== vet';          $(MAKE) --no-print-directory vet
 	@echo '== goreleaser';   $(MAKE) --no-print-directory goreleaser-check
+	@echo '== exports';      $(MAKE) --no-print-directory export-check
 	@echo '== cross-builds'; $(MAKE) --no-print-directory cross-build
 	@echo '== lint';         $(MAKE) --no-print-directory lint
 	@echo '== lab';          $(MAKE) --no-print-directory lab-check
@@ -142,6 +143,10 @@ generate: ## make what is generated
 .PHONY: goreleaser-check
 goreleaser-check: ## whether .goreleaser.yaml is right
 	cd test/goreleasercheck && go vet . && go test . && go run . ../../.goreleaser.yaml
+
+.PHONY: export-check
+export-check: ## whether a decoder that is not ours reads our OTLP
+	cd test/exportcheck && go vet . && go test -count=1 .
 
 # Not for release, so without -trimpath: what vet compiled is not compiled again.
 CROSS := go build -ldflags "$(LDFLAGS)"

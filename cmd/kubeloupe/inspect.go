@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/report"
+)
+
+// looking is one run of the inspect command.
+type looking struct {
+	observed
+	s      streams
+	output string
+}
+
+func newInspect(s streams) *cobra.Command {
+	l := &looking{s: s}
+	var subjects []string
+	long := "Show a part of what a running agent knows, or of what a recording tells:\n\n"
+	for _, sub := range report.Subjects() {
+		subjects = append(subjects, sub.Name)
+		live := ""
+		if sub.Live {
+			live = " (running agent only)"
+		}
+		long += fmt.Sprintf("  %-9s %s%s\n", sub.Name, sub.About, live)
+	}
+	c := &cobra.Command{
+		Use:   "inspect SUBJECT [NAMESPACE/POD]",
+		Short: "Show a part of what an agent knows, as a table, JSON or YAML",
+		Long:  strings.TrimSuffix(long, "\n"),
+		Example: `  kubeloupe inspect pods
+  kubeloupe inspect pod shop/cart-7d4f
+  kubeloupe inspect cri --from session.klr -o json
+  kubeloupe inspect cgroup shop/cart-7d4f -o yaml`,
+		ValidArgs: subjects,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) > 2 || !slices.Contains(subjects, args[0]) {
+				return fmt.Errorf("inspect what? want one of %s", strings.Join(subjects, ", "))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) },
+	}
+	l.add(c)
+	c.Flags().StringVarP(&l.output, "output", "o", "table", "table, wide, json or yaml")
+	c.Flags().SortFlags = false
+	return c
+}
+
+func (l *looking) run(ctx context.Context, args []string) error {
+	format, err := report.ParseFormat(l.output)
+	if err != nil {
+		return userError{fmt.Errorf("--output: %w", err)}
+	}
+	subject := args[0]
+	a := report.Args{}
+	if len(args) == 2 {
+		a.Pod = args[1]
+	}
+	m := model.New(model.Options{})
+	if a.Now, err = l.fold(ctx, l.s.in, m); err != nil {
+		return err
+	}
+	if live(subject) {
+		if a.Live, err = l.ask(ctx, subject, a.Pod); err != nil {
+			return err
+		}
+	}
+	t, err := report.Make(subject, m, a)
+	if err != nil {
+		return userError{err}
+	}
+	return report.Write(l.s.out, t, format, widthOf(l.s.out))
+}
+
+// ask asks the agent for what its stream does not tell.
+func (l *looking) ask(ctx context.Context, subject, pod string) (json.RawMessage, error) {
+	if l.from != "" {
+		return nil, userError{errors.New("inspect " + subject + " asks a running agent: a recording does not hold it")}
+	}
+	c, err := l.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := map[string]string{}
+	if pod != "" {
+		args["pod"] = pod
+	}
+	return c.Query(ctx, subject, args)
+}
+
+func live(subject string) bool {
+	return slices.ContainsFunc(report.Subjects(), func(s report.Subject) bool { return s.Name == subject && s.Live })
+}
