@@ -138,6 +138,8 @@ func (s *session) Do(ctx context.Context, line string) (string, error) {
 	case "n":
 		s.stops <- step.Stop{Next: "sandbox", Index: 2, Total: 5, Actions: []step.Action{{ID: "cgroup", State: step.Done, Dur: time.Millisecond}}}
 		return "", nil
+	case "shell":
+		return "", fmt.Errorf("shell: %w", step.ErrElsewhere)
 	case "early":
 		return "", step.ErrNothingWaits
 	case "hang":

@@ -132,6 +132,8 @@ func (r *request) check() error {
 		return errors.New("field query.what is empty")
 	case r.Step != nil && !isPodName(r.Step.Pod):
 		return fmt.Errorf("field step.pod: %q is not NAMESPACE/NAME", r.Step.Pod)
+	case r.Step != nil && r.Step.Creation && r.Step.Deletion:
+		return errors.New("field step: want creation, deletion or, for both, neither")
 	}
 	return nil
 }

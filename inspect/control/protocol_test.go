@@ -21,6 +21,7 @@ func TestDecodeRequest(t *testing.T) {
 		`{"events":{"follow":true,"pod":"b"}}`:                             `"b" is not NAMESPACE/NAME`,
 		`{"events":{"folow":true}}`:                                        `unknown field "folow"`,
 		`{"query":{"what":""}}`:                                            "query.what is empty",
+		`{"step":{"pod":"a/b","creation":true,"deletion":true}}`:           "want creation, deletion or",
 		`{"step":{"pod":"a/b/c"}}`:                                         "step.pod",
 		`{"step":{"pod":"a/b"}} {"step":{"pod":"a/b"}}`:                    "more than one object",
 		strings.Repeat(`{"query":{"args":`, 1000) + strings.Repeat("}", 1): "request:",

@@ -202,6 +202,9 @@ func TestStep(t *testing.T) {
 	if got, err := s.Do(t.Context(), "p"); got != "did p" || err != nil {
 		t.Errorf("p: %q, %v", got, err)
 	}
+	if _, err := s.Do(t.Context(), "shell"); !errors.Is(err, step.ErrElsewhere) || err.Error() != "shell: "+step.ErrElsewhere.Error() {
+		t.Errorf("shell: %v", err)
+	}
 	if _, err := s.Do(t.Context(), "early"); !errors.Is(err, step.ErrNothingWaits) {
 		t.Errorf("early: %v", err)
 	}
@@ -214,6 +217,9 @@ func TestStep(t *testing.T) {
 	}
 	s.Close()
 	<-mine.closed
+	if stop, ok := <-s.Stops(); ok {
+		t.Errorf("a stop at the end: %+v", stop)
+	}
 	if _, err := s.Do(t.Context(), "p"); !errors.Is(err, control.ErrEnded) {
 		t.Errorf("after the end: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/kubeloupe/kubeloupe/inspect/step"
@@ -36,7 +37,7 @@ func (c *Client) Step(ctx context.Context, req StepRequest) (*Stepper, error) {
 	return s, nil
 }
 
-// Stops is where the pod says that an action waits. It holds the newest stop only and is never closed.
+// Stops is where the pod says that an action waits. It holds the newest stop only, and is closed at the end.
 func (s *Stepper) Stops() <-chan step.Stop { return s.stops }
 
 // Done is closed when the session has ended: by Close, by the agent, or because all is done. Err says how.
@@ -100,9 +101,12 @@ func remote(text string) error {
 	if text == "" {
 		return nil
 	}
-	for _, known := range []error{step.ErrNothingWaits, step.ErrQuit} {
+	for _, known := range []error{step.ErrNothingWaits, step.ErrQuit, step.ErrElsewhere} {
 		if text == known.Error() {
 			return known
+		}
+		if about, ok := strings.CutSuffix(text, ": "+known.Error()); ok {
+			return fmt.Errorf("%s: %w", about, known)
 		}
 	}
 	return errors.New(text)
@@ -111,6 +115,7 @@ func remote(text string) error {
 // read takes what the agent says until the connection ends.
 func (s *Stepper) read() {
 	defer close(s.done)
+	defer close(s.stops)
 	defer s.line.conn.Close() //nolint:errcheck // all was read
 	for {
 		a, err := s.line.answer(context.Background())
