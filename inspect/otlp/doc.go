@@ -5,7 +5,7 @@
 // It never changes a span's ids: the CRI client sends traceparent, so the runtime's spans are in
 // the call's trace already. What belongs to no call of ours is counted and dropped. Senders are
 // not trusted: sizes, numbers and depths are bounded, and nothing they send is kept that does
-// not fit a call.
+// not fit a call. Queries and passwords of addresses are left out.
 //
 // What the runtime does not tell and can be seen from outside is added: each run of a CNI plugin
 // (package plugins) becomes a span cni.plugin.NAME of the service kubeloupe, below the call for

@@ -61,6 +61,20 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+func TestPublic(t *testing.T) {
+	for _, c := range []struct{ key, in, want string }{
+		{"url.full", "https://me:secret@r.io/v2/a/blobs/sha256:1?X-Signature=abc", "https://r.io/v2/a/blobs/sha256:1"},
+		{"http.url", "http://127.0.0.1:5000/v2/", "http://127.0.0.1:5000"},
+		{"url.full", "https://r.io?token=1", "https://r.io"},
+		{"url.query", "token=1", ""},
+		{"image.ref", "r.io/a@sha256:1", "r.io/a@sha256:1"},
+	} {
+		if got := public(c.key, c.in); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.key, c.in, got, c.want)
+		}
+	}
+}
+
 func checkDecoded(t *testing.T, d decoded) {
 	t.Helper()
 	if len(d.spans) > maxSpans {

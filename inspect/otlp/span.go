@@ -107,13 +107,34 @@ func attributes(in []*common.KeyValue) []trace.KV {
 		if len(out) >= maxAttrs {
 			break
 		}
-		v := cut(text(kv.GetValue()), maxValue)
+		v := cut(public(kv.GetKey(), text(kv.GetValue())), maxValue)
 		if kv.GetKey() == "" || v == "" || v == "<nil>" || isDull(kv.GetKey()) || isOK(kv.GetKey(), v) {
 			continue
 		}
 		out = append(out, trace.KV{K: cut(kv.GetKey(), maxKey), V: v})
 	}
 	return out
+}
+
+// public leaves out of an address what may let others in: names with passwords, and queries, in
+// which signed addresses of registries have their signatures.
+func public(key, v string) string {
+	if key == "url.query" {
+		return ""
+	}
+	if !strings.Contains(v, "://") {
+		return v
+	}
+	v, _, _ = strings.Cut(v, "?")
+	scheme, rest, _ := strings.Cut(v, "://")
+	host, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	if path != "" {
+		host += "/" + path
+	}
+	return scheme + "://" + host
 }
 
 // isOK reports whether an attribute only says that a call did not fail.
