@@ -39,7 +39,8 @@ type Lab struct {
 	// Subnet is the pods' network, and Bridge the host's end of it.
 	Subnet, Bridge string
 	// OTLPPort is the TCP port on 127.0.0.1 where containerd sends its spans;
-	// OTLPEndpoint is the same as a URL. Nobody listens there until a test does.
+	// OTLPEndpoint is the same as a URL. Nobody listens there until a test or an agent
+	// (--otlp-http) does: until then, containerd's log has a line for each second with work.
 	OTLPPort     int
 	OTLPEndpoint string
 	// CNIBinDir and CNIConfDir are what containerd uses.
