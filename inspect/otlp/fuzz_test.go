@@ -24,7 +24,7 @@ func fullSpan() *tracepb.Span {
 	} {
 		s.Attributes = append(s.Attributes, &common.KeyValue{Key: "k", Value: v})
 	}
-	s.Events = []*tracepb.Span_Event{{Name: "exception", Attributes: []*common.KeyValue{str("exception.message", "gone")}}}
+	s.Events = []*tracepb.Span_Event{{Name: "exception", Attributes: []*common.KeyValue{str("exception.message", `get "https://r.io/a?sig=1": gone`)}}}
 	return s
 }
 
@@ -39,7 +39,7 @@ func TestAttributes(t *testing.T) {
 	for _, kv := range got.event.Attrs {
 		values = append(values, kv.V)
 	}
-	if want := "5  true 1.5 6162"; strings.Join(values, " ") != want || got.event.Err != "gone" {
+	if want := "5  true 1.5 6162"; strings.Join(values, " ") != want || got.event.Err != `get "https://r.io/a": gone` {
 		t.Errorf("%q, error %q", strings.Join(values, " "), got.event.Err)
 	}
 	for _, at := range []uint64{999, 1500, 1 << 63} {
@@ -64,7 +64,7 @@ func TestAttributes(t *testing.T) {
 func TestPublic(t *testing.T) {
 	for _, c := range []struct{ key, in, want string }{
 		{"url.full", "https://me:secret@r.io/v2/a/blobs/sha256:1?X-Signature=abc", "https://r.io/v2/a/blobs/sha256:1"},
-		{"http.url", "http://127.0.0.1:5000/v2/", "http://127.0.0.1:5000"},
+		{"http.url", "http://127.0.0.1:5000/v2/", "http://127.0.0.1:5000/v2/"},
 		{"url.full", "https://r.io?token=1", "https://r.io"},
 		{"url.query", "token=1", ""},
 		{"image.ref", "r.io/a@sha256:1", "r.io/a@sha256:1"},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -75,8 +76,11 @@ func failure(pb *tracepb.Span) string {
 	if err == "" && code == tracepb.Status_STATUS_CODE_ERROR {
 		err = "it failed, without saying why"
 	}
-	return cut(err, maxValue)
+	return cut(query.ReplaceAllString(err, "$1"), maxValue)
 }
+
+// query is that of an address within a text.
+var query = regexp.MustCompile(`(://[^\s"?]*)\?[^\s"]*`)
 
 // events are what a span says of moments within it, as attributes: how long after its start
 // each was.
