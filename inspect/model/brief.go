@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // Brief says in a few words what an event is about, without its kind.
@@ -77,6 +78,10 @@ func Brief(e trace.Event) string {
 		return fmt.Sprintf("%s %d files", e.Op, e.Files)
 	case *trace.ServerRequest:
 		return words(e.Method, e.Path, e.User)
+	case *trace.RuntimeSpan:
+		return words(e.Service, e.Name)
+	case *trace.Usage:
+		return fmt.Sprintf("cpu %s in %s, memory %s", human.Duration(e.CPU), human.Duration(e.Interval), human.Bytes(e.RSS))
 	case *trace.ProbeAttempt:
 		return words(e.Probe, e.Container, e.Result)
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -13,9 +14,10 @@ func TestBriefInWords(t *testing.T) {
 		"report stays ended: restartPolicy OnFailure: ended with exit code 0": &trace.Decision{
 			By: "restart", Subject: "report", Verdict: "leave", Reason: "restartPolicy OnFailure: ended with exit code 0",
 		},
-		"remove old:1: unused":          &trace.Decision{By: "gc.image", Subject: "old:1", Verdict: "remove", Reason: "unused"},
-		"Started: web: it runs":         &trace.NodeEvent{Reason: "Started", Message: "it runs", Field: "spec.containers{web}"},
-		"NetworkNotReady: no CNI (yet)": &trace.NodeEvent{Reason: "NetworkNotReady", Message: "no CNI (yet)"},
+		"remove old:1: unused":              &trace.Decision{By: "gc.image", Subject: "old:1", Verdict: "remove", Reason: "unused"},
+		"Started: web: it runs":             &trace.NodeEvent{Reason: "Started", Message: "it runs", Field: "spec.containers{web}"},
+		"cpu 130ms in 10.0s, memory 48 MiB": &trace.Usage{Interval: 10 * time.Second, CPU: 130 * time.Millisecond, RSS: 48 << 20},
+		"NetworkNotReady: no CNI (yet)":     &trace.NodeEvent{Reason: "NetworkNotReady", Message: "no CNI (yet)"},
 	} {
 		if got := Brief(e); got != want {
 			t.Errorf("%q, want %q", got, want)
