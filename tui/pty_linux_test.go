@@ -307,6 +307,11 @@ func TestKeysThroughARealTerminal(t *testing.T) {
 	x.send("M")
 	x.awaitFrom(from, "\x1b[?1002h")
 	from = x.written()
+	x.send("\x1b[<0;24;2M\x1b[<0;24;2m") // a click on the third tab
+	x.awaitFrom(from, "RESTARTS")
+	x.send("9")
+	x.awaitFrom(from, "clock jumped")
+	from = x.written()
 	x.send("T")
 	x.awaitFrom(from, "s ago")
 	x.send("/\x15ns=shop err\r")

@@ -41,7 +41,6 @@ func NewLog(look Look) *Log {
 	p.lines = list[logRow]{Look: look, open: p.whole, stream: true}
 	p.lines.tbl = p.table(p.columns(), "nothing worth a line yet; a shows all records")
 	took := duration("took", 2, slowCall, logRow.took)
-	took.Compare = nil
 	p.records = list[logRow]{Look: look, open: p.whole, stream: true}
 	p.records.tbl = p.table(slices.Insert(p.columns(), 2, took), "no record seen yet")
 	p.parts = parts{Look: look, of: []part{&p.lines, &p.records}, toggle: keys.Of("what is worth a line, or all records", "a")}
