@@ -36,7 +36,8 @@ type talk struct {
 	history  []trace.Record
 	want     chan struct{} // asks for a line
 	lines    chan string
-	asking   bool // a line is wanted
+	asking   bool   // a line is wanted
+	held     string // a script's line that wants an action to wait, until one does
 	started  bool
 	giveUp   <-chan time.Time
 	patience <-chan time.Time
@@ -67,6 +68,10 @@ func (st *stepping) lines(ctx context.Context) error {
 				return nil
 			}
 			t.stopped(stop)
+			if line := t.held; line != "" && stop.Waits() {
+				t.held = ""
+				t.command(ctx, line) // quits nothing
+			}
 		case <-t.patience: // a person may want to quit what does not come to the next stop
 			t.ask()
 		case r, ok := <-news:
@@ -107,6 +112,9 @@ func (t *talk) stopped(stop step.Stop) {
 		return // the records tell it
 	}
 	t.say("\n%s\n", stop.Text())
+	if t.held != "" {
+		return
+	}
 	if stop.Waits() || t.byHand() || stop.Err != "" || passed(&stop, "started", "ready", "gone") {
 		t.ask()
 	}
@@ -168,6 +176,9 @@ func (t *talk) command(ctx context.Context, line string) (done bool) {
 	}
 	out, err := t.front.Do(ctx, line)
 	switch {
+	case errors.Is(err, step.ErrNothingWaits) && t.node == nil && !t.byHand():
+		t.held = line
+		return false
 	case err != nil:
 		t.say("%v\n", err)
 	case out != "":

@@ -93,6 +93,35 @@ func TestSwitchTellsNews(t *testing.T) {
 	})
 }
 
+// To a person who attached, the end of a creation is the end of what c goes through.
+func TestPartsOfALife(t *testing.T) {
+	for _, tc := range []struct {
+		attached bool
+		until    string
+		pass     string
+		want     pace
+	}{
+		{true, "", "started", toAction},
+		{true, "", "terminating", toAction},
+		{true, "", "gone", toAction},
+		{true, "", "ready", toBreak},
+		{true, "gone", "terminating", toBreak},
+		{true, "gone", "gone", toAction},
+		{false, "", "started", toBreak},
+		{false, "ready", "ready", toAction},
+	} {
+		s, err := New(Config{Pod: web, Attached: tc.attached})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pace, s.until = toBreak, tc.until
+		s.note(&trace.Record{Pod: web, Event: &trace.Milestone{Name: tc.pass}})
+		if s.pace != tc.want {
+			t.Errorf("%+v: pace %d", tc, s.pace)
+		}
+	}
+}
+
 func TestOnlyAPartOfALife(t *testing.T) {
 	for only, want := range map[Only]bool{Creation: false, Deletion: true} {
 		s, err := New(Config{Pod: web, Only: only})

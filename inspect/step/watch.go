@@ -38,14 +38,18 @@ func (s *Session) note(r *trace.Record) {
 	}
 }
 
-// pass notes a milestone. One that was waited for stops the pod at its next action. Called with mu.
+// pass notes a milestone. One that was waited for stops the pod at its next action; so does the end of
+// what a person who attached went through. Called with mu.
 func (s *Session) pass(pod trace.Pod, e *trace.Milestone) {
 	if e.Name == "seen" {
 		s.passed = nil
 	}
 	s.passed = append(s.passed, Milestone{Name: e.Name, Since: e.Since})
-	if s.until == e.Name {
+	switch over := e.Name == "started" || e.Name == "terminating" || e.Name == "gone"; {
+	case s.until == e.Name:
 		s.until, s.pace = "", toAction
+	case s.cfg.Attached && s.until == "" && over:
+		s.pace = toAction // what comes next is another part of the pod's life
 	}
 	s.news(pod, "")
 }
