@@ -161,7 +161,7 @@ func TestLateIsTheSame(t *testing.T) {
 	for _, name := range []string{"session", "cluster"} {
 		t.Run(name, func(t *testing.T) {
 			recs := recorded(t, name)
-			check(t, recs, max(1, len(recs)/25), never)
+			check(t, recs, max(1, len(recs)/12), never)
 		})
 	}
 }
