@@ -25,6 +25,7 @@ type besideOptions struct {
 	record   recordOptions
 	otlpGRPC string
 	otlpHTTP string
+	cniBins  []string
 }
 
 // noSocket turns the control socket off.
@@ -37,6 +38,7 @@ func (o *besideOptions) add(c *cobra.Command) {
 	o.record.add(c, "record-")
 	f.StringVar(&o.otlpGRPC, "otlp-grpc", "", "take the container runtime's own spans on this loopback address (OTLP over gRPC), as 127.0.0.1:4317")
 	f.StringVar(&o.otlpHTTP, "otlp-http", "", "the same over HTTP, as 127.0.0.1:4318")
+	f.StringSliceVar(&o.cniBins, "cni-bin-dir", []string{"/opt/cni/bin"}, "where the CNI plugins are: with --otlp-grpc or --otlp-http, each run of one is told too")
 }
 
 // beside is what runs beside an agent; any of it may be missing.
@@ -63,18 +65,22 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 		}
 	}()
 	if o.otlpGRPC != "" || o.otlpHTTP != "" {
-		if b.spans, err = otlp.New(otlp.Config{GRPC: o.otlpGRPC, HTTP: o.otlpHTTP, Bus: n.bus}); err != nil {
+		if b.spans, err = otlp.New(otlp.Config{GRPC: o.otlpGRPC, HTTP: o.otlpHTTP, CNIBinDirs: o.cniBins, Bus: n.bus}); err != nil {
 			return b, userError{fmt.Errorf("--otlp-grpc, --otlp-http: %w", err)}
 		}
 		if err = b.spans.Listen(ctx); err != nil {
 			return b, userError{err}
 		}
 	}
+	if o.file != "" || o.socket != noSocket {
+		b.keeper = keeper.New(keeper.Options{})
+	}
 	if o.file != "" {
 		opt, err := o.record.options(n.cfg.NodeName, "record-")
 		if err != nil {
 			return b, userError{err}
 		}
+		opt.Backlog = b.backlog
 		if b.writer, err = recording.Create(o.file, opt); err != nil {
 			return b, userError{fmt.Errorf("--record: %w", err)}
 		}
@@ -86,7 +92,6 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 	if path == "" {
 		path = socketIn(n.cfg.Kubelet.Node.RootDir)
 	}
-	b.keeper = keeper.New(keeper.Options{})
 	b.control = control.New(control.Config{
 		Path: path, Bus: n.bus, Keeper: b.keeper, Node: n.agent, Steppers: steppers{n.gate},
 		Version: versionText(), NodeName: n.cfg.NodeName, Simulated: n.cfg.Simulated,
@@ -124,18 +129,29 @@ func (b *beside) run(ctx context.Context) {
 			return b.writer.Run(ctx, cur)
 		})
 	}
-	if b.control != nil {
-		start("the control socket", func(ctx context.Context) error {
-			b.awaitLock(ctx)
-			return b.control.Run(ctx)
-		})
-		start("what the control socket remembers", func(ctx context.Context) error {
+	if b.keeper != nil {
+		start("what a late reader needs to know", func(ctx context.Context) error {
 			cur := b.bus.Subscribe(trace.FromOldest)
 			defer cur.Close()
 			return b.keeper.Run(ctx, cur)
 		})
 	}
+	if b.control != nil {
+		start("the control socket", func(ctx context.Context) error {
+			b.awaitLock(ctx)
+			return b.control.Run(ctx)
+		})
+	}
 	_ = g.Wait() //nolint:errcheck // nothing returns one
+}
+
+// backlog tells the node as it is, for a part of a recording whose predecessor may be gone.
+func (b *beside) backlog() []trace.Record {
+	known, err := b.keeper.Backlog(context.Background(), 0)
+	if err != nil {
+		return nil
+	}
+	return known.Records
 }
 
 // awaitLock waits until the agent says that it starts, which it does with its root directory locked, or ctx ends.
@@ -166,7 +182,10 @@ type steppers struct{ gate *step.Switch }
 func (s steppers) Attach(_ context.Context, req control.StepRequest) (control.Session, error) {
 	namespace, name, _ := strings.Cut(req.Pod, "/")
 	cfg := step.Config{Pod: trace.Pod{Namespace: namespace, Name: name}, Attached: true}
-	if req.Deletion {
+	switch {
+	case req.Creation:
+		cfg.Only = step.Creation
+	case req.Deletion:
 		cfg.Only = step.Deletion
 	}
 	return s.gate.Attach(cfg)
