@@ -14,7 +14,7 @@ func starvedProbe() Rule {
 		ID: "KL20", Name: "probe starved of CPU",
 		About: "Attempts of a probe ran into their timeout while the node's processors were busy for 90 % of the time or more, or tasks waited for " +
 			"one for 50 % of it (PSI). It speaks where such attempts, with the wait that follows each, took 10 ms and 5 % of the start or more, " +
-			"or where a liveness probe gave up for it. A limit of the container's own does not show in the records and is not seen.",
+			"or where a liveness or startup probe gave up for it. A limit of the container's own does not show in the records and is not seen.",
 		Find: findStarvedProbe,
 	}
 }
@@ -73,9 +73,8 @@ func findStarvedProbe(c *Case) []Finding {
 		}
 		n++
 		name = probeName(a.Event)
-		if a.Event.Probe == "liveness" {
-			gaveUp = gaveUp || a.Event.State == "failure" // nobody waits for it to be ready
-		} else {
+		gaveUp = gaveUp || a.Event.Probe != "readiness" && a.Event.State == "failure"
+		if a.Event.Probe != "liveness" { // nobody waits for that one to be ready
 			at = append(at, c.starved(a)...)
 		}
 		f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s: %s after %s: %s", name, a.Event.Result, human.Duration(a.Dur()), quoted(a.Event.Output)),

@@ -12,6 +12,8 @@ import (
 const (
 	// lookBack is how long before a life verdicts and figures of the node still explain it, as an image that was removed.
 	lookBack = 10 * time.Minute
+	// longestFigures is the longest time that figures of the node are about.
+	longestFigures = 11 * time.Second
 	// maxCaseNode bounds how many records of the node and of other pods a case has.
 	maxCaseNode = 50_000
 )
@@ -44,6 +46,11 @@ func (s *Session) around(l *Life, from, to int64) []trace.Record {
 	s.node.between(from-int64(lookBack), from-1, func(r *trace.Record) {
 		if lasting(r.Event) {
 			take(r)
+		}
+	})
+	s.node.between(to+1, to+int64(longestFigures), func(r *trace.Record) {
+		if u, ok := r.Event.(*trace.Usage); ok && r.Time-int64(u.Interval) < to {
+			take(r) // it is told at the end of what it is about
 		}
 	})
 	for _, o := range s.lives {

@@ -34,13 +34,13 @@ func TestBusyNode(t *testing.T) {
 	n := run(t, rt, nil, nil)
 	burn(t)
 	p := podOf("web")
-	p.Spec.Containers[0].LivenessProbe = &v1.Probe{
+	p.Spec.Containers[0].StartupProbe = &v1.Probe{
 		ProbeHandler:  v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sleep", "5"}}},
 		PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 1,
 	}
 	n.source.Set(p)
-	n.reached("web", "ready")
-	n.until("the liveness probe's verdict", func(r *trace.Record) bool {
+	n.reached("web", "started")
+	n.until("the startup probe's verdict", func(r *trace.Record) bool {
 		a, ok := r.Event.(*trace.ProbeAttempt)
 		return ok && a.State == "failure"
 	})
@@ -54,7 +54,7 @@ func TestBusyNode(t *testing.T) {
 		t.Skip("the kernel's figures do not show that its processors are busy: here they are not the machine's")
 	}
 	n.speaks("web", "KL23", "tasks of the node stalled for a processor")
-	n.speaks("web", "KL20", "the liveness probe of app ran into its timeout")
+	n.speaks("web", "KL20", "the startup probe of app ran into its timeout")
 }
 
 // busy reports whether the processors were, by figures of about a second.
