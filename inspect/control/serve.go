@@ -50,6 +50,9 @@ func (c *client) handle(ctx context.Context) error {
 		c.log("info", "pod "+req.Step.Pod+" is stepped over the control socket", c.peer)
 		err = c.step(ctx, *req.Step)
 	}
+	if err != nil && !errors.Is(err, errGone) && ctx.Err() != nil { // what was under way was cut short
+		err = c.end(endStop)
+	}
 	if errors.Is(err, errGone) {
 		return nil
 	}
