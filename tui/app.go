@@ -118,6 +118,8 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 		cmd := a.step.Take(a.ctx, msg)
 		a.refresh()
 		return cmd
+	case views.StepLine:
+		return a.step.Typed(msg)
 	case views.StepReply:
 		return a.step.Reply(msg)
 	}

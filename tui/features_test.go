@@ -220,15 +220,15 @@ func TestLink(t *testing.T) { synctest.Test(t, testLink) }
 // testLink: a connection that is lost is told of for as long as it is.
 func testLink(t *testing.T) {
 	link := ""
-	d := drive(t, Config{Label: "ATTACHED pid 123", Link: func() string { return link }}, 80, 24).play()
-	d.want("ATTACHED pid 123")
+	d := drive(t, Config{Label: "ATTACHED", Link: func() string { return link }}, 80, 24).play()
+	d.want("ATTACHED pid 4711")
 	link = "connection lost: broken pipe; trying again in 2s (3rd time)"
 	d.send(tickMsg{})
 	d.want("CUT OFF", link)
 	d.now = d.now.Add(time.Minute)
 	d.want(link)
 	link = ""
-	d.want("ATTACHED pid 123", "q quit")
+	d.want("ATTACHED pid 4711", "q quit")
 }
 
 // player is a replay in name only.
@@ -266,7 +266,7 @@ func testReplay(t *testing.T) {
 		Playing: true, Speed: 4, First: tuitest.Epoch, At: tuitest.Epoch.Add(tuitest.Length), Last: tuitest.Epoch.Add(3 * tuitest.Length), Records: 1234, Of: 5000,
 	}}
 	d := drive(t, Config{Player: p}, 80, 24).play()
-	d.want("REPLAY ▶ ×4  09:28:08  / 09:30:38")
+	d.want("REPLAY ▶ ×4  09:28:08 / 09:30:38")
 	d.wantNot("LIVE")
 	d.keys("space").want("PAUSED ×4", "09:28:08.000", "event 1,234 of 5,000")
 	d.keys("space . , ; > < {").want("no mark comes before this")

@@ -181,13 +181,13 @@ func replayBar(th *style.Theme, s replay.State) []segment {
 	if s.Speed != 1 {
 		word.text += " " + speedText(s.Speed)
 	}
-	at := segment{text: s.At.Format("15:04:05"), tone: style.Strong}
+	at := s.At.Format("15:04:05")
 	if !s.Playing {
-		at.text = style.Clock(s.At)
+		at = style.Clock(s.At)
 	}
-	of := segment{text: "/ " + s.Last.Format("15:04:05"), drop: 3}
+	of := segment{text: at + " / " + s.Last.Format("15:04:05"), short: at, drop: 3}
 	done := segment{text: th.Bar(float64(s.At.Sub(s.First)), float64(s.Last.Sub(s.First)), 10), tone: style.Dim, drop: 5}
-	return []segment{word, at, of, done}
+	return []segment{word, of, done}
 }
 
 // replayed says which record was the last one.

@@ -44,7 +44,8 @@ type Config struct {
 	// ViewNames; without either it is the Overview, or Step when stepping.
 	View     int
 	ViewName string
-	// Label says in the header what is shown, as ATTACHED pid 123; "" is LIVE.
+	// Label says in the header what is shown, as ATTACHED; "" is LIVE. The agent's
+	// process id is added.
 	Label string
 	// Link says what is wrong with the connection to the source, and what is done
 	// about it; it returns "" while all is well. nil: there is none. It must not block.

@@ -1,0 +1,122 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/gate"
+)
+
+// stepEnd is a session whose stops a test gives.
+type stepEnd struct {
+	stops chan step.Stop
+	asked []string
+}
+
+func (s *stepEnd) Stops() <-chan step.Stop { return s.stops }
+
+func (s *stepEnd) Do(_ context.Context, line string) (string, error) {
+	s.asked = append(s.asked, line)
+	switch name, _ := step.Split(line); name {
+	case "fail":
+		return "", errors.New(`"x" is no gRPC code`)
+	case "where":
+		return "pod       shop/cart-7d4f-x2z\nat        before  create cart   6 of 7", nil
+	case "inspect":
+		return "dir /pods/9f/", nil
+	}
+	return "", nil
+}
+
+var cart = trace.Pod{Namespace: "shop", Name: "cart-7d4f-x2z", UID: "9f"}
+
+func stopAt(when gate.When) step.Stop {
+	s := step.Stop{
+		Pod: cart, Index: 3, Total: 5, Next: "image redis:7.2", When: when, Attempt: 1, RequestTitle: "runtime.v1.ImageStatusRequest, then PullImage if needed",
+		Request: "{\n  \"image\": {\n    \"image\": \"redis:7.2\"\n  }\n}", Changed: []string{"+ sandbox 9c53f64145f9 attempt 0 ready 10.90.0.5", "~ cgroup memory.max: max → 134217728"},
+		Actions: []step.Action{
+			{ID: "cgroup", State: step.Done, Dur: ms}, {ID: "sandbox", State: step.Done, Dur: 312 * ms}, {ID: "image redis:7.2", State: step.Next},
+			{ID: "create cart", State: step.Todo}, {ID: "start cart", State: step.Todo},
+		},
+	}
+	switch when {
+	case gate.Call:
+		s.Call, s.RequestTitle = "PullImage", "runtime.v1.PullImageRequest"
+	case gate.After:
+		s.Took, s.Err, s.Hit = 2100*ms, "rpc error: code = Unavailable desc = failed to resolve reference: no route to host", "on error"
+		s.Actions[2].State, s.Actions[2].Err = step.Failed, s.Err
+	case gate.Before:
+	}
+	return s
+}
+
+const ms = time.Millisecond
+
+func TestGoldenStep(t *testing.T) {
+	for name, stop := range map[string]step.Stop{
+		"step-before": stopAt(gate.Before), "step-call": stopAt(gate.Call), "step-after": stopAt(gate.After),
+		"step-attached": {Pod: trace.Pod{Namespace: "shop", Name: "cart-7d4f-x2z"}, Attached: true},
+		"step-attached-started": {
+			Pod: cart, Attached: true, Total: 5, Actions: stopAt(gate.Before).Actions, Passed: []step.Milestone{{Name: "seen"}, {Name: "started", Since: 1200 * ms}},
+		},
+	} {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			full := fmt.Sprintf("%s-%dx%d", name, size[0], size[1])
+			bubble(t, full, func(t *testing.T) {
+				end := &stepEnd{stops: make(chan step.Stop, 1)}
+				d := drive(t, Config{Stepper: end}, size[0], size[1])
+				end.stops <- stop
+				d.run(d.app.step.Listen(t.Context()))
+				golden(t, full, d.screen())
+				within(t, d.screen(), size[0], size[1])
+			})
+		}
+	}
+}
+
+// Keys and typed lines are the line mode's commands.
+func TestStepKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := &stepEnd{stops: make(chan step.Stop, 1)}
+		d := drive(t, Config{Stepper: end}, 120, 40)
+		end.stops <- stopAt(gate.Before)
+		d.run(d.app.step.Listen(t.Context()))
+		d.keys("f").want("fail with code")
+		d.keys("x enter").want(`fail x: "x" is no gRPC code`, "paused before")
+		d.keys("i").want("dir /pods/9f/")
+		d.keys("esc :").keys("w h e r e enter").want("before  create cart   6 of 7")
+		d.keys("esc d 2 s enter").want("running  image redis:7.2")
+		end.stops <- stopAt(gate.After)
+		d.settle()
+		d.want("paused after  image redis:7.2", "failed after 2.10s", "r does it again")
+		d.keys("r s c ?").want("retry: do again what failed", "a shell on the node")
+		if want := []string{"fail x", "i", "where", "delay 2s", "retry", "s", "c"}; !slices.Equal(end.asked, want) {
+			t.Errorf("asked %q, want %q", end.asked, want)
+		}
+	})
+}
+
+// Of a pod of a running agent, q leaves and there is no shell.
+func TestStepAttached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := &stepEnd{stops: make(chan step.Stop, 1)}
+		d := drive(t, Config{Stepper: end}, 120, 40)
+		stop := stopAt(gate.Before)
+		stop.Attached = true
+		end.stops <- stop
+		d.run(d.app.step.Listen(t.Context()))
+		d.keys("!").want("shell: only in a session on the agent's own terminal")
+		d.keys("?").want("leave; the pod goes on")
+		if strings.Contains(d.screen(), "delete the pod") {
+			t.Error("help says that q deletes the pod")
+		}
+	})
+}
