@@ -55,17 +55,27 @@ type Step struct {
 	scroll  int    // of the request
 }
 
-type stepKeys struct{ next, cont, brk, print, quit, leave key.Binding }
+type stepKeys struct {
+	next, into, cont, again, brk, print, inspect, fail, delay, shell, command, quit, left, leave key.Binding
+}
 
 // NewStep returns the page; without a stepper it says how to step.
 func NewStep(look Look, s Stepper) *Step {
 	return &Step{Look: look, stepper: s, keys: stepKeys{
-		next:  keys.Bind("n", "do this action, stop before the next", "n"),
-		cont:  keys.Bind("c", "go on to the next breakpoint or the end", "c"),
-		brk:   keys.Bind("b", "set a breakpoint", "b"),
-		print: keys.Bind("p", "print the request in full", "p"),
-		quit:  keys.Bind("q", "delete the pod, clean up and quit", "q"),
-		leave: keys.Bind("^C", "quit without that", "ctrl+c"),
+		next:    keys.Bind("n", "do this action, stop before the next", "n"),
+		into:    keys.Bind("s", "step: stop before the next CRI call too", "s"),
+		cont:    keys.Bind("c", "go on to the next breakpoint or the end", "c"),
+		again:   keys.Bind("r", "retry: do again what failed", "r"),
+		brk:     keys.Bind("b", "set a breakpoint", "b"),
+		print:   keys.Bind("p", "print the request in full", "p"),
+		inspect: keys.Bind("i", "inspect: what the node has of the pod now", "i"),
+		fail:    keys.Bind("f", "fail here, with a gRPC code", "f"),
+		delay:   keys.Bind("d", "delay here", "d"),
+		shell:   keys.Bind("!", "a shell on the node, which knows of the pod", "!"),
+		command: keys.Bind(":", "any other command: until, where, diff, p PATH", ":"),
+		quit:    keys.Bind("q", "delete the pod, clean up and quit", "q"),
+		left:    keys.Bind("q", "leave; the pod goes on", "q"),
+		leave:   keys.Bind("^C", "quit without that", "ctrl+c"),
 	}}
 }
 
@@ -143,12 +153,22 @@ func (p *Step) Keys() []key.Binding {
 	if p.stepper == nil {
 		return nil
 	}
-	return append([]key.Binding{p.keys.next, p.keys.cont, p.keys.brk, p.keys.print, p.keys.quit, p.keys.leave}, p.Look.Keys.Moving()...)
+	return append(p.own(), p.Look.Keys.Moving()...)
+}
+
+// own are the keys that mean something here only.
+func (p *Step) own() []key.Binding {
+	k := p.keys
+	quit := k.quit
+	if p.stop.Attached {
+		quit = k.left
+	}
+	return []key.Binding{k.next, k.into, k.cont, k.again, k.brk, k.print, k.inspect, k.fail, k.delay, k.shell, k.command, quit, k.leave}
 }
 
 // Takes implements KeyTaker: here q cleans up first, and p prints.
 func (p *Step) Takes(msg tea.KeyPressMsg) bool {
-	return p.stepper != nil && !p.over && key.Matches(msg, p.keys.quit, p.keys.print)
+	return p.stepper != nil && !p.over && !key.Matches(msg, p.keys.leave) && key.Matches(msg, p.own()...)
 }
 
 // Hints are the keys of this page worth a reminder.
@@ -156,7 +176,18 @@ func (p *Step) Hints() string {
 	if p.stepper == nil {
 		return ""
 	}
-	return "n next  c continue  b break  p print  q clean up and quit"
+	quit := "q clean up and quit"
+	if p.stop.Attached {
+		quit = "q leave"
+	}
+	short := strings.TrimSuffix(quit, " and quit")
+	switch {
+	case p.w >= 140:
+		return "n next  s step  c continue  b break  p print  i inspect  f fail-here  d delay-here  ! shell  : more  " + quit
+	case p.w >= 110:
+		return "n next  s step  c continue  b break  p print  f fail  d delay  : more  " + short
+	}
+	return "n next  c continue  b break  p print  : more  " + short
 }
 
 // Listen waits for the next stop.
@@ -185,6 +216,9 @@ func (p *Step) Take(ctx context.Context, msg Stepped) tea.Cmd {
 	}
 	p.stop, p.have, p.scroll = msg.Stop, true, 0
 	p.stop.Actions = slices.Clone(msg.Stop.Actions)
+	if !p.stop.Waits() {
+		p.busy, p.running = p.stop.Total > 0 || p.stop.News() != "", p.stop.News()
+	}
 	return p.Listen(ctx)
 }
 
@@ -195,20 +229,25 @@ func (p *Step) Reply(msg StepReply) tea.Cmd {
 		p.leaving = false
 		return send(Say{Text: msg.Line + ": " + msg.Err.Error(), Bad: true})
 	}
-	switch msg.Line {
-	case "q":
+	switch name, _ := step.Split(msg.Line); {
+	case name == "quit":
 		return send(Leave{})
-	case "p":
-		var lines []Text
-		for _, l := range p.Theme.CleanLines(strings.TrimPrefix(msg.Text, p.stop.RequestTitle+"\n")) {
-			lines = append(lines, Text{Line: l})
-		}
-		return send(Open{NewPager(p.Look, "request", p.Theme.Clean(p.stop.RequestTitle), lines)})
-	}
-	if msg.Text == "" {
+	case msg.Line == "p":
+		return send(Open{p.pager("request", p.stop.RequestTitle, strings.TrimPrefix(msg.Text, p.stop.RequestTitle+"\n"))})
+	case msg.Text == "":
 		return nil
+	case strings.Contains(msg.Text, "\n") || name == "inspect" || name == "print":
+		return send(Open{p.pager(name, msg.Line, msg.Text)})
 	}
 	return send(Say{Text: msg.Text})
+}
+
+func (p *Step) pager(name, title, text string) Page {
+	var lines []Text
+	for _, l := range p.Theme.CleanLines(text) {
+		lines = append(lines, Text{Line: l})
+	}
+	return NewPager(p.Look, name, p.Theme.Clean(title), lines)
 }
 
 // Update implements Page.
@@ -230,20 +269,32 @@ func (p *Step) key(msg tea.KeyPressMsg) tea.Cmd {
 	if p.stepper == nil {
 		return nil
 	}
-	k := p.Look.Keys
+	k, own := p.Look.Keys, p.keys
 	switch {
-	case key.Matches(msg, p.keys.next):
-		return p.do("n", true)
-	case key.Matches(msg, p.keys.cont):
-		return p.do("c", true)
-	case key.Matches(msg, p.keys.print):
-		return p.do("p", false)
-	case key.Matches(msg, p.keys.quit):
-		return p.do("q", false)
-	case key.Matches(msg, p.keys.brk):
-		return send(Ask{Label: "stop before (empty lists, -WHAT removes): ", Then: func(s string) tea.Msg {
-			return p.command(strings.TrimSpace("b "+s), false)
-		}})
+	case key.Matches(msg, own.next):
+		return p.do("n")
+	case key.Matches(msg, own.into):
+		return p.do("s")
+	case key.Matches(msg, own.cont):
+		return p.do("c")
+	case key.Matches(msg, own.again):
+		return p.do("retry")
+	case key.Matches(msg, own.print):
+		return p.do("p")
+	case key.Matches(msg, own.inspect):
+		return p.do("i")
+	case key.Matches(msg, own.quit):
+		return p.do("q")
+	case key.Matches(msg, own.brk):
+		return p.ask("stop before (empty lists, -WHAT removes): ", "b ")
+	case key.Matches(msg, own.fail):
+		return p.ask("fail with code, as Unavailable: ", "fail ")
+	case key.Matches(msg, own.delay):
+		return p.ask("delay, as 2s: ", "delay ")
+	case key.Matches(msg, own.command):
+		return p.ask(":", "")
+	case key.Matches(msg, own.shell):
+		return p.shell("")
 	case key.Matches(msg, k.Up):
 		p.scroll = max(p.scroll-1, 0)
 	case key.Matches(msg, k.Down):
@@ -260,16 +311,54 @@ func (p *Step) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// do sends a command; moves says that it lets the waiting action go.
-func (p *Step) do(line string, moves bool) tea.Cmd {
-	if p.over && line != "q" {
+// ask asks for the rest of a command.
+func (p *Step) ask(label, command string) tea.Cmd {
+	return send(Ask{Label: label, Then: func(text string) tea.Msg {
+		line := strings.TrimSpace(command + text)
+		if line == "" {
+			return nil
+		}
+		return StepLine{line}
+	}})
+}
+
+// StepLine is a command line that was typed.
+type StepLine struct{ Line string }
+
+// Typed carries out a command line as the line mode does.
+func (p *Step) Typed(msg StepLine) tea.Cmd {
+	if name, rest := step.Split(msg.Line); name == "shell" {
+		return p.shell(rest)
+	}
+	return p.do(msg.Line)
+}
+
+// shell gives the terminal to a shell on the node, or to one command.
+func (p *Step) shell(line string) tea.Cmd {
+	if line != "" {
+		line = "{ " + line + "\n}; printf '\\n[Enter: back] '; read -r _"
+	}
+	cmd, err := step.Shell(p.ctx, &p.stop, line)
+	if err != nil {
+		return send(Say{Text: err.Error(), Bad: true})
+	}
+	return tea.ExecProcess(cmd, func(err error) tea.Msg { return StepReply{Line: "shell", Err: err} })
+}
+
+// moving are the commands that let the waiting action go.
+var moving = []string{"next", "step", "continue", "until", "retry", "fail", "delay"}
+
+// do sends a command.
+func (p *Step) do(line string) tea.Cmd {
+	name, _ := step.Split(line)
+	if p.over && name != "quit" {
 		return send(Say{Text: "stepping is over"})
 	}
-	moved := moves && !p.busy
+	moved := slices.Contains(moving, name) && !p.busy && p.stop.Waits()
 	if moved {
 		p.busy, p.running = true, "running  "+p.stop.Next
 	}
-	p.leaving = p.leaving || line == "q"
+	p.leaving = p.leaving || name == "quit"
 	return func() tea.Msg { return p.command(line, moved) }
 }
 

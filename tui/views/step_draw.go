@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
@@ -20,7 +21,9 @@ func (p *Step) View() string {
 			"Nothing is being stepped.",
 			"",
 			"kubeloupe step FILE runs the pod of that manifest and stops before each action of its plan. This view "+
-				"then shows the exact request that comes next and what changed since the last stop. The rest of the node goes on.")
+				"then shows the exact request that comes next and what changed since the last stop. The rest of the node goes on.",
+			"",
+			"kubeloupe step --pod NS/NAME does the same to a pod of an agent that runs already.")
 	case !p.have && p.over:
 		return p.words("Stepping ended before the first stop.")
 	case !p.have:
@@ -59,18 +62,22 @@ func (p *Step) words(lines ...string) string {
 
 func (p *Step) heading() string {
 	th := p.Theme
-	where := fmt.Sprintf("paused before  %s      %d of %d", orUnknown(p.stop.Next), p.stop.Index, p.stop.Total)
+	where := fmt.Sprintf("paused %s      %d of %d", p.stop.Place(), p.stop.Index, p.stop.Total)
 	switch {
+	case p.leaving && p.stop.Attached:
+		where = "leaving"
 	case p.leaving:
 		where = "deleting the pod and cleaning up"
 	case p.over:
 		where = "over"
 	case p.busy:
 		where = p.running
-	case p.stop.Next == "":
+	case !p.stop.Waits() && p.stop.Attached:
+		where = "waits for its next creation or deletion"
+	case !p.stop.Waits():
 		where = "nothing is left to do"
 	}
-	where = th.Cut(th.Clean(where), p.w/2+10)
+	where = th.Cut(th.Clean(where), max(p.w/2+10, p.w-30))
 	name := th.CutMid("step "+th.Clean(p.stop.Pod.String()), max(p.w-style.Width(where)-4, 10))
 	gap := max(p.w-style.Width(where)-style.Width(name)-2, 1)
 	return " " + th.Paint(style.Strong, name) + strings.Repeat(" ", gap) + where
@@ -109,13 +116,38 @@ func actionName(th *style.Theme, id string) string {
 // ending says what a person can do who has stepped through the whole plan.
 func (p *Step) ending(w int) []Text {
 	lines := []Text{{Line: p.Theme.Cut("All containers run; no action waits.", w), Tone: style.Strong}, {}}
-	for _, s := range []string{
+	what := []string{
 		"q deletes the pod, waits until nothing of it is left, and quits.",
 		"^C quits and leaves the pod to the node.",
 		"6 shows where the time of its start went.",
-	} {
+	}
+	if p.stop.Attached {
+		what = []string{"What the agent does to the pod next, as its deletion, stops here again.", "q leaves; the pod goes on.", what[2]}
+	}
+	for _, s := range what {
 		for _, l := range Wrap(s, w) {
 			lines = append(lines, Text{Line: l})
+		}
+	}
+	return lines
+}
+
+// result draws how the action went after which the pod waits.
+func (p *Step) result(w int) []Text {
+	th, tone := p.Theme, style.Strong
+	title := "done in " + human.Duration(p.stop.Took)
+	words := []string{"n goes on to the next action, c to the next breakpoint or the end."}
+	if p.stop.Err != "" {
+		title, tone = "failed after "+human.Duration(p.stop.Took), style.Fail
+		words = append([]string{th.Clean(p.stop.Err), ""}, "r does it again. n goes on with what does not need it.")
+	}
+	if p.stop.Hit != "" {
+		words = append([]string{"breakpoint: " + th.Clean(p.stop.Hit), ""}, words...)
+	}
+	lines := []Text{{Line: th.Cut(title, w), Tone: tone}}
+	for _, s := range words {
+		for _, l := range Wrap(s, w-2) {
+			lines = append(lines, Text{Line: "  " + l})
 		}
 	}
 	return lines
@@ -127,10 +159,15 @@ func (p *Step) request(w, rows int) []Text {
 	if p.done {
 		return p.ending(w)
 	}
+	if p.stop.When == gate.After && !p.busy {
+		return p.result(w)
+	}
 	title := Text{Line: th.Cut(th.Clean(p.stop.RequestTitle), w), Tone: style.Strong}
 	if p.stop.Request == "" {
 		text := "this action makes no CRI request"
-		if p.stop.Next == "" {
+		if !p.stop.Waits() && p.stop.Attached {
+			text = "what the agent does next to this pod stops here"
+		} else if !p.stop.Waits() {
 			text = "no action is left"
 		}
 		return []Text{title, {Line: th.Cut(text, w), Tone: style.Dim}}
@@ -161,7 +198,7 @@ func (p *Step) changed() []string {
 			out = append(out, th.Paint(style.Fail, th.Cut(" "+th.Clean(a.ID+" failed: "+a.Err), p.w)))
 		}
 	}
-	if p.done {
+	if p.done || !p.stop.Waits() {
 		return out // what had changed is of the last stop
 	}
 	if len(p.stop.Changed) == 0 {
