@@ -29,6 +29,11 @@ type Model struct {
 	lines     ring[Line]
 	sources   sourceErrors
 
+	origins    map[string]Source          // sources of pods, by name
+	pressed    map[string]*ring[Pressure] // by signal
+	short      map[string]Decision        // by signal
+	conditions map[string]Condition       // of the node, by type
+
 	api    api
 	nodes  nodeWrites
 	starts ring[*Start]
@@ -49,7 +54,8 @@ func New(opt Options) *Model {
 		decisions: newRing[Decision](opt.Decisions),
 		pressure:  map[string]Pressure{}, lines: newRing[Line](opt.Lines),
 		sources: sourceErrors{}, starts: newRing[*Start](opt.Starts),
-		api: newAPI(opt.Samples),
+		api: newAPI(opt.Samples), origins: map[string]Source{}, pressed: map[string]*ring[Pressure]{},
+		short: map[string]Decision{}, conditions: map[string]Condition{},
 	}
 }
 
@@ -78,6 +84,7 @@ func (m *Model) Apply(r *trace.Record) {
 		m.applyGC(r, e)
 	case *trace.Decision:
 		m.applyDecision(r, e, p)
+		m.judged(r, e)
 	case *trace.Pressure:
 		m.applyPressure(r, e)
 	case *trace.Usage:
@@ -86,6 +93,7 @@ func (m *Model) Apply(r *trace.Record) {
 		m.applyAPICall(r, e)
 	case *trace.NodeStatus:
 		m.applyNodeStatus(r, e)
+		m.applyConditions(r, e)
 	case *trace.Wait:
 		if p == nil {
 			m.applyNodeWait(r, e)
@@ -98,6 +106,7 @@ func (m *Model) Apply(r *trace.Record) {
 		}
 	case *trace.Source:
 		m.sources.delivered(r, e)
+		m.applySource(r, e)
 	case *trace.SourceError:
 		m.sources.add(r, e)
 	}

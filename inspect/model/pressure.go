@@ -47,5 +47,6 @@ const maxSignals = 64
 func (m *Model) applyPressure(r *trace.Record, e *trace.Pressure) {
 	if _, known := m.pressure[e.Signal]; known || len(m.pressure) < maxSignals {
 		m.pressure[e.Signal] = Pressure{At: r.At(), Pressure: *e}
+		m.keepPressure(m.pressure[e.Signal])
 	}
 }

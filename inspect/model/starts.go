@@ -27,6 +27,8 @@ type Start struct {
 	// line on the longest of them. Both are empty until the pod has started.
 	Segments []Segment
 	Cause    string
+	// Floor is what the runtime itself needed of it; 0 unknown.
+	Floor time.Duration
 }
 
 // Segment is a stretch of the critical path of a start.
@@ -132,7 +134,7 @@ func (m *Model) finishStart(p *pod) {
 		return
 	}
 	if w, err := m.waterfall(p, time.Time{}); err == nil {
-		p.Start.Cause = w.Cause()
+		p.Start.Cause, p.Start.Floor = w.Cause(), w.Floor
 		for _, s := range w.Path {
 			p.Start.Segments = append(p.Start.Segments, Segment{Label: s.Label, Dur: s.Dur()})
 		}

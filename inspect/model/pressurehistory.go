@@ -1,0 +1,49 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// pressureSamples is how many figures of a signal are kept: ten minutes, at one every 10 s.
+const pressureSamples = 60
+
+// PressureHistory returns the last figures of a signal, oldest first.
+func (m *Model) PressureHistory(signal string) []Pressure {
+	h := m.pressed[signal]
+	if h == nil {
+		return nil
+	}
+	return h.list()
+}
+
+// Shortages returns the last verdict on each signal that was judged against its eviction threshold, by signal.
+func (m *Model) Shortages() []Decision {
+	out := make([]Decision, 0, len(m.short))
+	for _, d := range m.short {
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b Decision) int { return cmp.Compare(a.Subject, b.Subject) })
+	return out
+}
+
+func (m *Model) keepPressure(p Pressure) {
+	h := m.pressed[p.Signal]
+	if h == nil {
+		h = new(newRing[Pressure](pressureSamples))
+		m.pressed[p.Signal] = h
+	}
+	h.push(p)
+}
+
+// judged notes a verdict on a shortage.
+func (m *Model) judged(r *trace.Record, e *trace.Decision) {
+	if e.By != "pressure" {
+		return
+	}
+	if _, known := m.short[e.Subject]; known || len(m.short) < maxSignals {
+		m.short[e.Subject] = Decision{Seq: r.Seq, At: r.At(), Pod: r.Pod, Decision: *e}
+	}
+}

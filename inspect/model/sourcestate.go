@@ -1,0 +1,118 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxSources bounds how many sources are remembered: a node has four or fewer.
+const maxSources = 16
+
+// Source is where pods come from, as far as it told.
+type Source struct {
+	Name string // file, http, api, step
+	// At is when it last delivered its whole set, which had Pods; Cause is what made it look, Path where. Zero: it has not yet.
+	At    time.Time
+	Pods  int
+	Cause string
+	Path  string
+	// Running says that it is reading now.
+	Running bool
+	Sets    int // how often it delivered
+	// Changes counts what became of its pods, as ADD or REMOVE; the last was Op of Pod, at Changed.
+	Changes int
+	Op      string
+	Pod     trace.Pod
+	Changed time.Time
+	// Errors are those not known to be mended. Wait is until it tries again; its Since is zero while it does not wait.
+	Errors []SourceError
+	Wait   Wait
+}
+
+// State is how a source stands in one word, for lists.
+func (s *Source) State() string {
+	switch {
+	case !s.Wait.Since.IsZero():
+		return "backing off"
+	case s.Failing() != nil:
+		return "failing"
+	case s.Running && s.At.IsZero():
+		return "reading"
+	case s.At.IsZero():
+		return "waiting"
+	case len(s.Errors) > 0:
+		return "with errors"
+	}
+	return "good"
+}
+
+// Failing returns why the source as a whole does not deliver, nil while it does.
+func (s *Source) Failing() *SourceError {
+	for i := range s.Errors {
+		if s.Errors[i].WholeSource() {
+			return &s.Errors[i]
+		}
+	}
+	return nil
+}
+
+// WholeSource says that the source itself cannot be read, which is no one manifest's fault.
+func (e *SourceError) WholeSource() bool {
+	return e.Pod.IsZero() && e.Field == "" && e.Line == 0 && (e.Source == "api" || e.Source == "http" && strings.Contains(e.Path, "://"))
+}
+
+// Sources returns the sources that told of themselves, by name.
+func (m *Model) Sources() []Source {
+	found := maps.Clone(m.origins)
+	if found == nil {
+		found = map[string]Source{}
+	}
+	for _, e := range m.SourceErrors() {
+		s := found[e.Source]
+		s.Name, s.Errors = e.Source, append(s.Errors, e)
+		found[e.Source] = s
+	}
+	for _, w := range m.api.waits.now() {
+		for name, s := range found {
+			if holdsUp(&w, &s) {
+				s.Wait = w
+				found[name] = s
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// holdsUp tells the wait of a source before it tries again.
+func holdsUp(w *Wait, s *Source) bool {
+	if w.For != trace.WaitBackoff {
+		return false
+	}
+	return s.Name == "api" && w.On == "the API server, to watch pods" ||
+		s.Name == "http" && (w.On == s.Path || slices.ContainsFunc(s.Errors, func(e SourceError) bool { return e.Path == w.On }))
+}
+
+func (m *Model) applySource(r *trace.Record, e *trace.Source) {
+	s, known := m.origins[e.Source]
+	if !known && len(m.origins) >= maxSources {
+		return
+	}
+	s.Name = e.Source
+	switch {
+	case e.Op != "SET":
+		s.Changes++
+		s.Op, s.Pod, s.Changed = e.Op, r.Pod, r.At()
+	case r.Edge == trace.EdgeBegin:
+		s.Running = true
+	default:
+		s.Running, s.At, s.Pods, s.Cause = false, r.At(), e.Pods, e.Cause
+		s.Path = cmp.Or(e.Path, s.Path)
+		s.Sets++
+	}
+	m.origins[e.Source] = s
+}
