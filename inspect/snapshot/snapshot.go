@@ -1,15 +1,16 @@
 // Package snapshot says what there is of one pod on the node: directories,
-// mounts, cgroups, its network namespace, and what the runtime has.
+// mounts, cgroups and their values, processes, its network namespace with interfaces, addresses and
+// routes, and what the runtime has.
 //
 // It owns nothing and changes nothing: it reads the file system and asks the
 // runtime. It runs no goroutine and publishes nothing.
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ type Config struct {
 	RootDir, LogsDir string
 	// CgroupMount is /sys/fs/cgroup, CgroupRoot the agent's root in it; an empty mount skips cgroups.
 	CgroupMount, CgroupRoot string
+	// ProcMount is /proc, or another place in tests; empty is /proc.
+	ProcMount string
 	// Runtime may be nil.
 	Runtime Runtime
 }
@@ -40,7 +43,10 @@ type Config struct {
 type Taker struct{ cfg Config }
 
 // New returns a taker.
-func New(cfg Config) *Taker { return &Taker{cfg} }
+func New(cfg Config) *Taker {
+	cfg.ProcMount = cmp.Or(cfg.ProcMount, "/proc")
+	return &Taker{cfg}
+}
 
 // Snapshot implements step.Snapshotter: one line for each thing, in a stable order. A
 // pod without a UID has nothing: what is on the node is known by it.
@@ -51,12 +57,16 @@ func (t *Taker) Snapshot(ctx context.Context, pod trace.Pod) []string {
 	var out, ids []string
 	out = append(out, files("", filepath.Join(t.cfg.RootDir, "pods", pod.UID))...)
 	out = append(out, files("log ", filepath.Join(t.cfg.LogsDir, pod.Namespace+"_"+pod.Name+"_"+pod.UID))...)
-	out = append(out, t.cgroups(pod.UID)...)
+	groups := t.find(pod.UID)
+	out = append(out, groups.lines()...)
+	pids := groups.pids()
+	out = append(out, t.processes(pids)...)
 	if t.cfg.Runtime != nil {
 		var lines []string
 		lines, ids = t.cfg.Runtime(ctx, pod)
 		out = append(out, lines...)
 	}
+	out = append(out, t.network(pids)...)
 	all, err := mountinfo.GetMounts(nil)
 	if err != nil {
 		return append(out, "mounts are not known: "+err.Error())
@@ -91,84 +101,6 @@ func files(what, root string) []string {
 // more says that a kind of thing is not shown in full.
 func more(what string) string {
 	return fmt.Sprintf("%s: more than the %d that are shown", what, maxEntries)
-}
-
-// cgroups finds the pod's cgroup in each hierarchy and shows it once, with the
-// number of hierarchies and the limits that are set.
-func (t *Taker) cgroups(uid string) []string {
-	if t.cfg.CgroupMount == "" {
-		return nil
-	}
-	where := map[string]int{}
-	var limits []string
-	bases := []string{t.cfg.CgroupMount}
-	if entries, err := os.ReadDir(t.cfg.CgroupMount); err == nil {
-		for _, e := range entries {
-			if e.IsDir() {
-				bases = append(bases, filepath.Join(t.cfg.CgroupMount, e.Name()))
-			}
-		}
-	}
-	for _, base := range bases {
-		for _, rel := range t.podCgroups(uid) {
-			full := filepath.Join(base, rel)
-			if _, err := os.Stat(full); err != nil {
-				continue
-			}
-			where[rel]++
-			limits = append(limits, limitsOf(full)...)
-			if subs, err := os.ReadDir(full); err == nil {
-				for _, s := range subs {
-					if s.IsDir() {
-						where[filepath.Join(rel, s.Name())]++
-					}
-				}
-			}
-		}
-	}
-	var out []string
-	for path, n := range where {
-		if n > 1 {
-			out = append(out, fmt.Sprintf("cgroup %s (in %d hierarchies)", path, n))
-		} else {
-			out = append(out, "cgroup "+path)
-		}
-	}
-	slices.Sort(out)
-	if len(out) > maxEntries {
-		out = append(out[:maxEntries], more("cgroups"))
-	}
-	return append(out, limits...)
-}
-
-// podCgroups are the paths at which a pod's cgroup may be: of any QoS class, spelled
-// plainly or as the slices of systemd.
-func (t *Taker) podCgroups(uid string) []string {
-	var out []string
-	for _, tier := range []string{"", "burstable", "besteffort"} {
-		plain := filepath.Join("/", t.cfg.CgroupRoot, "kubepods", tier, "pod"+uid)
-		slice, unit := "/", ""
-		for part := range strings.SplitSeq(plain[1:], "/") {
-			unit += strings.ReplaceAll(part, "-", "_")
-			slice = filepath.Join(slice, unit+".slice")
-			unit += "-"
-		}
-		out = append(out, plain, slice)
-	}
-	return out
-}
-
-// limitsOf reads the files by which a pod is limited, in either version of cgroups.
-func limitsOf(dir string) []string {
-	var out []string
-	for _, f := range []string{
-		"cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes", "pids.max", "cpu.weight", "cpu.max", "memory.max",
-	} {
-		if p, err := os.ReadFile(filepath.Join(dir, f)); err == nil {
-			out = append(out, "cgroup "+f+" = "+strings.TrimSpace(string(p)))
-		}
-	}
-	return out
 }
 
 // mounts lists the mount points that name one of the ids.

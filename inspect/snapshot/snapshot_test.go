@@ -116,7 +116,7 @@ func TestCgroups(t *testing.T) {
 			},
 			[]string{
 				"cgroup /kubepods/besteffort/" + pod + " (in 2 hierarchies)", "cgroup /kubepods/besteffort/" + pod + "/main",
-				"cgroup cpu.shares = 2", "cgroup memory.limit_in_bytes = 1048576",
+				"cgroup cpu.shares = 2", "cgroup memory.limit_in_bytes = 1048576", "cgroup main memory.limit_in_bytes = 7",
 			},
 		},
 		{
@@ -125,7 +125,7 @@ func TestCgroups(t *testing.T) {
 				"cgroup.controllers=cpu", "lab/node/kubepods/" + pod + "/cpu.max=50000 100000\n", "lab/node/kubepods/" + pod + "/pids.max=max\n",
 				"lab/node/kubepods/" + pod + "/c1/cpu.max=max 100000", "system.slice/",
 			},
-			[]string{"cgroup /lab/node/kubepods/" + pod, "cgroup /lab/node/kubepods/" + pod + "/c1", "cgroup pids.max = max", "cgroup cpu.max = 50000 100000"},
+			[]string{"cgroup /lab/node/kubepods/" + pod, "cgroup /lab/node/kubepods/" + pod + "/c1", "cgroup cpu.max = 50000 100000", "cgroup pids.max = max", "cgroup c1 cpu.max = max 100000"},
 		},
 		{
 			"v2 with systemd", "",
