@@ -1,0 +1,75 @@
+package learn
+
+import (
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Lesson explains one thing.
+type Lesson struct {
+	Title string
+	Text  string // two sentences
+	Read  string // a KEP or a page of documentation
+}
+
+// Of is the lesson about a row of a waterfall.
+func Of(r waterfall.Row) Lesson {
+	switch r.Kind {
+	case waterfall.RowSeen:
+		return kinds[r.Kind]
+	case waterfall.RowWait:
+		return Wait(r.Wait)
+	case waterfall.RowCall:
+		return Call(r.Label)
+	case waterfall.RowSpan:
+		return span(r.Label)
+	case waterfall.RowOp:
+		return op(r.Label)
+	case waterfall.RowAction:
+		return Action(r.Verb)
+	}
+	return kinds[waterfall.RowAction]
+}
+
+// Action is the lesson about a step of a plan, by its verb.
+func Action(verb string) Lesson {
+	if l, ok := verbs[verb]; ok {
+		return l
+	}
+	return kinds[waterfall.RowAction]
+}
+
+// Wait is the lesson about a kind of wait.
+func Wait(kind trace.WaitKind) Lesson {
+	if l, ok := waits[kind]; ok {
+		return l
+	}
+	return kinds[waterfall.RowWait]
+}
+
+// Call is the lesson about a method of the container runtime or of a CSI driver.
+func Call(method string) Lesson {
+	if l, ok := calls[method]; ok {
+		return l
+	}
+	return kinds[waterfall.RowCall]
+}
+
+// span finds what a span of the runtime is about by the words that the waterfall has for it.
+func span(label string) Lesson {
+	for _, s := range spans {
+		if strings.Contains(label, s.word) {
+			return s.Lesson
+		}
+	}
+	return kinds[waterfall.RowSpan]
+}
+
+func op(label string) Lesson {
+	if l, ok := ops[label]; ok {
+		return l
+	}
+	return kinds[waterfall.RowOp]
+}

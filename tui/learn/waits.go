@@ -1,0 +1,97 @@
+package learn
+
+import "github.com/kubeloupe/kubeloupe/trace"
+
+// waits are about the kinds of wait.
+var waits = map[trace.WaitKind]Lesson{
+	trace.WaitQueue: {
+		"wait in the queue", "Only so many calls to the runtime, or writes to the API, run at the same time; this pod waits for its turn. " +
+			"Without the limit a crowd of starting pods would slow one another down by more than they wait here.",
+		"KEP-3673, parallel image pull limit, has the same thought for pulls",
+	},
+	trace.WaitPoll: {
+		"wait for the next look", "What is waited for cannot call back, so it is looked at in intervals. " +
+			"On average half an interval is lost, whatever came first.",
+		"KEP-3386, evented PLEG, on why polling costs time",
+	},
+	trace.WaitBackoff: {
+		"back-off", "The last tries failed, and the next one waits, each time about twice as long up to a maximum. " +
+			"That keeps what fails from taking the node or the registry down with it; the wait itself is not the fault.",
+		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy (KEP-4603)",
+	},
+	trace.WaitTokens: {
+		"wait for a token", "Requests are limited to so many per second with a burst, and the burst is used up. " +
+			"It is the agent's own limit (registryPullQPS, kubeAPIQPS) or the server's, which asked to wait by Retry-After.",
+		"kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ (KEP-1040 for the server's)",
+	},
+	trace.WaitLock: {
+		"wait for a lock", "Somebody else works on the same thing, and two at once would spoil it. " +
+			"The record says who holds it; if it is always the same one, look there.",
+		"kubernetes.io/docs/concepts/storage/volumes/",
+	},
+	trace.WaitOtherPull: {
+		"wait for another pull", "Another pod pulls the same image, and its pull serves this one too; or pulls go one at a time. " +
+			"serializeImagePulls and maxParallelImagePulls decide how many go at once.",
+		"kubernetes.io/docs/concepts/containers/images/#serial-and-parallel-image-pulls (KEP-3673)",
+	},
+	trace.WaitRuntime: {
+		"wait for the runtime", "The runtime has to do something on its own before the agent can go on, as getting its network ready. " +
+			"The CRI view shows what it says of itself.",
+		"kubernetes.io/docs/concepts/containers/cri/",
+	},
+	trace.WaitKernel: {
+		"wait for the kernel", "The kernel has to finish: a cgroup to empty, a mount to settle. " +
+			"Processes that sleep in the kernel, for a disk or a network file system, hold it up.",
+		"kubernetes.io/docs/concepts/architecture/cgroups/",
+	},
+	trace.WaitProbe: {
+		"wait for a probe", "The container runs, and its next probe is due only after its initial delay or period. " +
+			"The wait is a setting of the pod, not work: a shorter periodSeconds or a startup probe makes it shorter.",
+		"kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/",
+	},
+	trace.WaitGate: {
+		"wait for a person", "Somebody steps this pod: each action waits until it is let go. " +
+			"The time does not count against the agent or the runtime.",
+		"docs/step.md of kubeloupe",
+	},
+	trace.WaitInit: {
+		"wait for an init container", "Init containers run one after the other, and the next begins when the one before has ended well. " +
+			"Their time is the pod's own; sidecars among them need only to have started.",
+		"kubernetes.io/docs/concepts/workloads/pods/init-containers/ (KEP-753 for sidecars)",
+	},
+	trace.WaitGrace: {
+		"grace period", "The container was asked to end and may take its grace period to do so. " +
+			"It ends at once when its process handles the stop signal.",
+		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+	},
+	trace.WaitPod: {
+		"wait for an earlier pod", "A pod of the same full name still ends, and its volumes, ports and cgroup are not free before. " +
+			"It is usual after a static pod's manifest was changed.",
+		"kubernetes.io/docs/tasks/configure-pod-container/static-pod/",
+	},
+	trace.WaitAttach: {
+		"wait for the attachment", "The volume has to be attached to this node, which a controller in the cluster does, not the agent. " +
+			"While it is still attached to another node, this can take minutes.",
+		"kubernetes.io/docs/concepts/storage/persistent-volumes/",
+	},
+	trace.WaitObject: {
+		"wait for an object", "A ConfigMap, Secret, token or claim is fetched from the API server. " +
+			"If it does not exist the pod stays where it is until somebody makes it.",
+		"kubernetes.io/docs/concepts/configuration/configmap/",
+	},
+	trace.WaitApproval: {
+		"wait for an approval", "A certificate was requested, and somebody or a controller has to approve it. " +
+			"Until then the agent cannot show the API server, or clients, who it is.",
+		"kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/",
+	},
+	trace.WaitHook: {
+		"wait for a hook", "A postStart or preStop handler runs inside the container, and the agent waits for its end. " +
+			"A hook that talks to something slow makes every start or stop as slow.",
+		"kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
+	},
+	trace.WaitCredentials: {
+		"wait for credentials", "A program on the node is asked for the registry's credentials before the pull. " +
+			"What it gives is kept for a while, so only some pulls pay for it.",
+		"KEP-2133, kubelet credential providers",
+	},
+}
