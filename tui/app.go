@@ -150,6 +150,7 @@ func (a *app) absorb(msg recsMsg) tea.Cmd {
 func (a *app) apply(chunks []chunk) {
 	for _, c := range chunks {
 		a.model.Lost(c.lost)
+		a.history.Lost(c.lost)
 		for i := range c.recs {
 			a.model.Apply(&c.recs[i])
 			a.history.Add(&c.recs[i])

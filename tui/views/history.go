@@ -10,17 +10,26 @@ import (
 // historySize is how many records are kept for drilling in.
 const historySize = 8192
 
-// History is the last records as they came.
+// History is the last records as they came, and the causes that are found in them.
 type History struct {
-	recs []trace.Record
-	next int
+	recs   []trace.Record
+	next   int
+	causes findings
 }
 
 // NewHistory returns an empty history.
-func NewHistory() *History { return &History{} }
+func NewHistory() *History { return &History{causes: newFindings()} }
+
+// Lost says that n records are missing before the next one.
+func (h *History) Lost(n uint64) { h.causes.session.Lost(n) }
 
 // Add keeps a record and lets go of the oldest one.
 func (h *History) Add(r *trace.Record) {
+	h.causes.session.Apply(r)
+	h.keep(r)
+}
+
+func (h *History) keep(r *trace.Record) {
 	if len(h.recs) < historySize {
 		h.recs = append(h.recs, *r)
 		return

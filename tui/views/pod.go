@@ -199,7 +199,7 @@ func (p *Pod) enter() tea.Cmd {
 	if len(p.records) > 0 {
 		h = NewHistory()
 		for i := range p.records {
-			h.Add(&p.records[i])
+			h.keep(&p.records[i])
 		}
 	}
 	root := causes(h, line.span)

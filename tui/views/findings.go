@@ -1,0 +1,107 @@
+package views
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// againAfter is how long findings about a pod that still changes stay as they are.
+	againAfter = time.Second
+	// settledAfter is how long after it was ready nothing new comes to light on a start: the runtime's spans have arrived.
+	settledAfter = 15 * time.Second
+	// casesAtOnce is how many cases are looked at per frame for lists, where the rest can wait.
+	casesAtOnce = 2
+	// maxAnswers bounds how many pods' findings are remembered.
+	maxAnswers = 1024
+)
+
+// findings are the causes that were found, of each life of a pod, and the records that they are found in. Looking for
+// causes takes some milliseconds, so answers are kept.
+type findings struct {
+	session *session.Session
+	answers map[*session.Life]answer
+	frame   time.Time // of the last frame for which lists asked
+	asked   int       // cases looked at for lists in that frame
+}
+
+type answer struct {
+	found []cause.Finding
+	at    time.Time // when it was asked, by the frame's clock
+	last  time.Time // of the life's records then
+}
+
+func newFindings() findings {
+	return findings{
+		session: session.New(session.Options{Lives: 256, PerLife: 512, Node: 1 << 13}),
+		answers: map[*session.Life]answer{},
+	}
+}
+
+// life returns the life of a pod that was going on at a time, the latest for the zero time; nil when it is not kept.
+func (f *findings) life(pod trace.Pod, at time.Time) *session.Life {
+	for _, l := range slices.Backward(f.session.Lives()) {
+		if l.Pod == pod && (at.IsZero() || !l.From().After(at)) {
+			return l
+		}
+	}
+	return nil
+}
+
+// of returns what was found about a life at now, at most a second old.
+func (f *findings) of(l *session.Life, now time.Time) []cause.Finding {
+	a, known := f.answers[l]
+	if age := now.Sub(a.at); known && age >= 0 && (age < againAfter || a.last.Equal(l.Last()) && settled(a.found)) {
+		return a.found
+	}
+	if len(f.answers) >= maxAnswers {
+		clear(f.answers)
+	}
+	a = answer{found: cause.Find(f.session.Case(l, now)), at: now, last: l.Last()}
+	f.answers[l] = a
+	return a.found
+}
+
+// settled says that findings change only with new records of the pod: none goes on.
+func settled(found []cause.Finding) bool {
+	return !slices.ContainsFunc(found, func(f cause.Finding) bool { return f.Current })
+}
+
+// Findings are the causes found for a pod's latest life, the costliest first; it is known once its records are kept.
+func (h *History) Findings(pod trace.Pod, now time.Time) (found []cause.Finding, known bool) {
+	l := h.causes.life(pod, time.Time{})
+	if l == nil {
+		return nil, false
+	}
+	return h.causes.of(l, now), true
+}
+
+// Top is the costliest cause of a start that is over, nil when there is none or it is not looked for yet: of many starts
+// only some are looked at in each frame. ready is when the pod was, zero when it was not.
+func (h *History) Top(pod trace.Pod, started, ready, now time.Time) *cause.Finding {
+	f := &h.causes
+	l := f.life(pod, started)
+	if l == nil {
+		return nil
+	}
+	a, known := f.answers[l]
+	final := known && !ready.IsZero() && a.at.Sub(ready) > settledAfter
+	if !final && (!known || now.Sub(a.at) >= againAfter) {
+		if !f.frame.Equal(now) {
+			f.frame, f.asked = now, 0
+		}
+		if f.asked < casesAtOnce {
+			f.asked++
+			a.found = f.of(l, now)
+		}
+	}
+	i := slices.IndexFunc(a.found, func(c cause.Finding) bool { return c.Cost > 0 })
+	if i < 0 {
+		return nil
+	}
+	return &a.found[i]
+}
