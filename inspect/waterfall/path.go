@@ -2,6 +2,7 @@ package waterfall
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -148,13 +149,16 @@ func later(a, b *interval, cur time.Duration) bool {
 func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
 	var out []*interval
 	for _, iv := range w.ivs {
-		if _, ok := iv.event().(*trace.ProbeAttempt); ok && probes && iv.overlaps(from, to) {
+		if a, ok := iv.event().(*trace.ProbeAttempt); ok && probes && a.Probe != "liveness" && iv.overlaps(from, to) {
 			out = append(out, iv)
 			continue
 		}
 		e, ok := iv.wait()
 		if !ok || !iv.overlaps(from, to) || (e.For == trace.WaitProbe && !probes) || AboutStatus(e) || iv.owner() != nil {
 			continue
+		}
+		if e.For == trace.WaitProbe && strings.HasPrefix(e.On, "liveness") {
+			continue // nothing waits for that one
 		}
 		out = append(out, iv)
 	}
