@@ -126,12 +126,16 @@ func TestRandomKeysAndSizes(t *testing.T) {
 func cat(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
-	d := drive(t, Config{Stepper: tuitest.NewSteps()}, 80, 24)
+	cfg := Config{Stepper: tuitest.NewSteps()}
+	if seed%3 == 0 {
+		cfg.Player = &player{}
+	}
+	d := drive(t, cfg, 80, 24)
 	if seed%2 == 0 {
 		d.play()
 	}
 	flood := tuitest.Flood(1000, 1)
-	names := strings.Fields("1 2 3 4 5 6 7 8 9 0 j k g G up down pgup pgdown home end enter enter esc tab shift+tab / s space ? m a [ ] n c b p ( . x ctrl+l ctrl+w ctrl+u backspace left right")
+	names := strings.Fields("1 2 3 4 5 6 7 8 9 0 j k g G up down pgup pgdown home end enter enter esc tab shift+tab / s space ? m a [ ] n c b p ( . x f S T y M v t { } : , ; < > ~ = - ctrl+l ctrl+w ctrl+u backspace left right")
 	for i := range 600 {
 		switch r.IntN(12) {
 		case 0:

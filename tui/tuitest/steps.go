@@ -2,6 +2,7 @@ package tuitest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,6 +35,9 @@ func (s *Steps) Stops() <-chan step.Stop { return s.stops }
 func (s *Steps) Do(_ context.Context, line string) (string, error) {
 	s.Asked = append(s.Asked, line)
 	verb, arg, _ := strings.Cut(line, " ")
+	if s.at > len(plan) && (verb == "n" || verb == "c") {
+		return "", errors.New("stepping is over")
+	}
 	switch verb {
 	case "n":
 		s.at++
