@@ -43,8 +43,11 @@ func stopAt(when gate.When) step.Stop {
 		Pod: cart, Index: 3, Total: 5, Next: "image redis:7.2", When: when, Attempt: 1, RequestTitle: "runtime.v1.ImageStatusRequest, then PullImage if needed",
 		Request: "{\n  \"image\": {\n    \"image\": \"redis:7.2\"\n  }\n}", Changed: []string{"+ sandbox 9c53f64145f9 attempt 0 ready 10.90.0.5", "~ cgroup memory.max: max → 134217728"},
 		Actions: []step.Action{
-			{ID: "cgroup", State: step.Done, Dur: ms}, {ID: "sandbox", State: step.Done, Dur: 312 * ms}, {ID: "image redis:7.2", State: step.Next},
-			{ID: "create cart", State: step.Todo}, {ID: "start cart", State: step.Todo},
+			{ID: "cgroup", State: step.Done, Dur: ms},
+			{ID: "sandbox", State: step.Done, Dur: 312 * ms},
+			{ID: "image redis:7.2", State: step.Next},
+			{ID: "create cart", State: step.Todo},
+			{ID: "start cart", State: step.Todo},
 		},
 	}
 	switch when {

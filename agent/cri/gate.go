@@ -15,7 +15,9 @@ type Gate func(ctx context.Context, method string, req proto.Message) error
 type gateKey struct{}
 
 // WithGate returns a context whose calls are asked for.
-func WithGate(ctx context.Context, g Gate) context.Context { return context.WithValue(ctx, gateKey{}, g) }
+func WithGate(ctx context.Context, g Gate) context.Context {
+	return context.WithValue(ctx, gateKey{}, g)
+}
 
 // Ungated returns a context whose calls are not asked for: of work that others share, which a
 // person who steps one pod may not hold up. Ask before it begins.

@@ -16,7 +16,7 @@ func TestGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // it was only read from
+	defer c.Close()
 	var asked []string
 	ctx := WithGate(t.Context(), func(_ context.Context, method string, _ proto.Message) error {
 		asked = append(asked, method)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,13 +51,13 @@ func TestProcessesAndNetwork(t *testing.T) {
 	groups := []string{"cgroup /" + pod, "cgroup /" + pod + "/main", "cgroup /" + pod + "/sandbox", "process 41 pause in sandbox", "process 42 sleep in main"}
 
 	cfg.ProcMount = proc(t, "net:[2]")
-	want := append(groups[:len(groups):len(groups)], "netns id net:[2]", "interface eth0", "interface lo", "address 10.88.0.5", "address 127.0.0.1",
+	want := append(slices.Clip(groups), "netns id net:[2]", "interface eth0", "interface lo", "address 10.88.0.5", "address 127.0.0.1",
 		"address fe80::a8bb:ccff:fedd:11/64 eth0", "route default via 10.88.0.1 eth0", "route 10.88.0.0/24 eth0")
 	if diff := cmp.Diff(want, take(t, cfg, web, mount)); diff != "" {
 		t.Error(diff)
 	}
 	cfg.ProcMount = proc(t, "net:[1]")
-	if diff := cmp.Diff(append(groups[:len(groups):len(groups)], "netns of the node"), take(t, cfg, web, mount)); diff != "" {
+	if diff := cmp.Diff(append(slices.Clip(groups), "netns of the node"), take(t, cfg, web, mount)); diff != "" {
 		t.Error(diff)
 	}
 	cfg.ProcMount = t.TempDir() // all have ended

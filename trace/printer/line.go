@@ -40,7 +40,7 @@ func Line(r *trace.Record) string {
 	case *trace.Wait:
 		return wait(r, e)
 	case *trace.Gate:
-		return "gate " + e.Action + ": " + e.Verdict
+		return gate(e)
 	case *trace.PodStatus:
 		if e.Phase == "Succeeded" || e.Phase == "Failed" {
 			return join("phase "+e.Phase, e.Reason, e.Message)
@@ -293,4 +293,21 @@ func join(parts ...string) string {
 		}
 	}
 	return strings.Join(out, ": ")
+}
+
+// gate says where in an action a person who steps said what.
+func gate(e *trace.Gate) string {
+	line := "gate"
+	if e.When == "after" {
+		line += " after"
+	}
+	line += " " + e.Action
+	if e.Call != "" {
+		line += " " + e.Call
+	}
+	line += ": " + e.Verdict
+	if e.Delay > 0 {
+		line += " " + e.Delay.String()
+	}
+	return join(line, e.Code)
 }

@@ -58,6 +58,9 @@ func (s *Server) runPodSandbox(ctx context.Context, r *runtimeapi.RunPodSandboxR
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !sb.hostNetwork() {
+		if err := s.networkErr(); err != nil {
+			return nil, fmt.Errorf("failed to setup network for sandbox %q: %w", sb.id, err)
+		}
 		if sb.ip, err = s.ips.take(); err != nil {
 			return nil, fmt.Errorf("failed to setup network for sandbox %q: %w", sb.id, err)
 		}

@@ -42,6 +42,7 @@ type Server struct {
 	refs                         map[string]string // references of images on the node, to ids
 	layers                       map[string]*layerState
 	conditions                   []*runtimeapi.RuntimeCondition
+	noPlugin                     string // the CNI plugin that is missing
 	closed                       bool
 }
 
@@ -151,11 +152,19 @@ func (s *Server) Close() {
 func (s *Server) SetCondition(name string, ok bool, reason, message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.setCondition(name, ok, reason, message) {
+		return fmt.Errorf("condition %q: want %s or %s", name, runtimeapi.RuntimeReady, runtimeapi.NetworkReady)
+	}
+	return nil
+}
+
+// setCondition reports whether there is one of that name. Called with mu.
+func (s *Server) setCondition(name string, ok bool, reason, message string) bool {
 	for i, c := range s.conditions {
 		if c.GetType() == name {
 			s.conditions[i] = &runtimeapi.RuntimeCondition{Type: name, Status: ok, Reason: reason, Message: message}
-			return nil
+			return true
 		}
 	}
-	return fmt.Errorf("condition %q: want %s or %s", name, runtimeapi.RuntimeReady, runtimeapi.NetworkReady)
+	return false
 }
