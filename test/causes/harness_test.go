@@ -35,6 +35,7 @@ type node struct {
 	cursor *trace.Cursor
 	fold   *session.Session
 	recs   []trace.Record
+	pods   []*v1.Pod // by set
 }
 
 // runtime is one whose images are small and near, and whose calls take no time.
@@ -42,8 +43,8 @@ func runtime() sim.Config {
 	return sim.Config{Seed: 1, Latency: map[string]sim.Latency{}, Images: []sim.Image{{Name: "app:1", Size: 8 << 20, Present: true}, {Name: "far:1", Size: 8 << 20}}}
 }
 
-// run runs an agent until the test ends; change may change its configuration, and prepare its root directory.
-func run(t *testing.T, rt sim.Config, change func(*config.Config), prepare func(root string)) *node {
+// run runs an agent until the test ends; change may change its configuration, prepare its root directory, more what else it gets.
+func run(t *testing.T, rt sim.Config, change func(*config.Config), prepare func(root string), more ...func(*agent.Config)) *node {
 	t.Helper()
 	srv, err := sim.New(rt)
 	if err != nil {
@@ -73,9 +74,13 @@ func run(t *testing.T, rt sim.Config, change func(*config.Config), prepare func(
 	}
 	bus := trace.NewBus(1 << 16)
 	n.cursor, n.source = bus.Subscribe(trace.FromOldest), podsource.NewMemory("memory", bus)
-	n.Agent, err = agent.New(agent.Config{
+	cfg := agent.Config{
 		Kubelet: k, Endpoint: "unix://" + filepath.Join(dir, "s"), Simulated: true, NodeName: "node", Version: "test", Bus: bus, Sources: []podsource.Source{n.source},
-	})
+	}
+	for _, m := range more {
+		m(&cfg)
+	}
+	n.Agent, err = agent.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
