@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -13,6 +14,7 @@ const (
 	maxFiles        = 200
 	maxErrorsOfFile = 10
 	maxSignals      = 64
+	maxFigures      = 60 // of a signal: ten minutes, at one every 10 s
 )
 
 // node is the latest of what is about the node itself.
@@ -24,25 +26,40 @@ type node struct {
 	relist   *item
 	loop     *item // the last iteration that ended
 	usage    *item
-	pressure map[string]*item
-	sources  map[[2]string][]*item // errors of manifests that are not known to be mended
+	pressure map[string]*ring[*item] // by signal
+	short    map[string]*item        // the last verdict on each signal
+	sources  map[[2]string][]*item   // errors of manifests that are not known to be mended
+	origins  map[origin]*item        // the last word of each source of each sort
 
 	// Writes of the node's object: the last, the last that worked, the last registration that did.
 	written, good, registered *item
+	// conditions are the writes that changed each of the node's conditions last.
+	conditions map[string]*item
+	ready      bool
+	unlike     *item // the write before the one that changed Ready
 }
+
+// origin is a sort of word of a source of pods: that it delivered its set, where from, or what became of a pod.
+type origin struct{ source, sort string }
 
 func newNode() node {
 	return node{
 		first: map[string]*item{}, latest: map[string]*item{},
-		pressure: map[string]*item{}, sources: map[[2]string][]*item{},
+		pressure: map[string]*ring[*item]{}, short: map[string]*item{}, sources: map[[2]string][]*item{},
+		origins: map[origin]*item{}, conditions: map[string]*item{},
 	}
 }
 
 func (n *node) collect(c *collector) {
 	c.add(slices.Collect(maps.Values(n.first))...)
 	c.add(slices.Collect(maps.Values(n.latest))...)
-	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered)
-	c.add(slices.Collect(maps.Values(n.pressure))...)
+	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered, n.unlike)
+	for _, r := range n.pressure {
+		c.add(r.items...)
+	}
+	c.add(slices.Collect(maps.Values(n.short))...)
+	c.add(slices.Collect(maps.Values(n.origins))...)
+	c.add(slices.Collect(maps.Values(n.conditions))...)
 	for _, errs := range n.sources {
 		c.add(errs...)
 	}
@@ -68,10 +85,11 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 	case *trace.Decision:
 		k.decisions.push(it)
 		k.passes.child(it)
-	case *trace.Pressure:
-		if len(n.pressure) < maxSignals || n.pressure[e.Signal] != nil {
-			n.pressure[e.Signal] = it
+		if e.By == "pressure" {
+			keepLatest(n.short, e.Subject, it)
 		}
+	case *trace.Pressure:
+		n.press(e, it)
 	case *trace.APICall:
 		k.api.fold(r, e, it)
 	case *trace.NodeStatus:
@@ -87,6 +105,7 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 		}
 	case *trace.Source:
 		k.delivered(r, e, it)
+		n.told(r, e, it)
 	case *trace.SourceError:
 		n.wrong(r, e, it)
 		k.lines.push(it)
@@ -121,9 +140,55 @@ func (n *node) write(e *trace.NodeStatus, it *item) {
 	if e.Err != "" {
 		return
 	}
+	before := n.good
 	n.good = it
+	for _, text := range e.Changed {
+		name, _, _ := strings.Cut(text, " ")
+		if slices.Contains(conditionTypes, name) {
+			n.conditions[name] = it
+		}
+	}
+	if n.conditions["Ready"] == nil || n.ready != e.Ready {
+		n.conditions["Ready"], n.unlike, n.ready = it, before, e.Ready
+	}
 	if e.Op != "patch" {
 		n.registered = it
+	}
+}
+
+// conditionTypes are the conditions that every node has.
+var conditionTypes = []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}
+
+// keepLatest replaces what is kept under a name, of which there are at most maxSignals.
+func keepLatest[K comparable](in map[K]*item, name K, it *item) {
+	if in[name] != nil || len(in) < maxSignals {
+		in[name] = it
+	}
+}
+
+// press keeps the last figures of a signal.
+func (n *node) press(e *trace.Pressure, it *item) {
+	r := n.pressure[e.Signal]
+	if r == nil {
+		if len(n.pressure) >= maxSignals {
+			return
+		}
+		r = new(newRing[*item](maxFigures))
+		n.pressure[e.Signal] = r
+	}
+	r.push(it)
+}
+
+// told keeps the last words of a source of pods.
+func (n *node) told(r *trace.Record, e *trace.Source, it *item) {
+	switch {
+	case e.Op != "SET":
+		keepLatest(n.origins, origin{e.Source, "change"}, it)
+	case r.Edge != trace.EdgeBegin:
+		keepLatest(n.origins, origin{e.Source, "set"}, it)
+		if e.Path != "" {
+			keepLatest(n.origins, origin{e.Source, "path"}, it)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,7 +104,8 @@ func (n *node) close() {
 			defer n.Point(n.at, trace.Pod{}, id, &trace.APICall{Verb: "watch", Resource: c.Resource, Ended: true})
 		}
 	case *trace.NodeStatus:
-		e = &trace.NodeStatus{Op: was.Op, Cause: was.Cause, Err: errText}
+		changed := pick(n, []string{"labels"}, []string{"Ready False → True (KubeletReady)"}, []string{"DiskPressure True (KubeletHasDiskPressure)"})
+		e = &trace.NodeStatus{Op: was.Op, Cause: was.Cause, Err: errText, Ready: strings.HasPrefix(changed[0], "Ready") || n.chance(50), Changed: changed}
 	case *trace.GC:
 		e = &trace.GC{What: was.What, Removed: n.rng.IntN(5), Err: errText}
 	}
@@ -149,6 +151,7 @@ func (n *node) ofNode() {
 		n.begin(none, 0, &trace.GC{What: pick(n, "image", "container")})
 	case 5:
 		n.Point(n.at, none, n.parent(none, &trace.GC{}), &trace.Decision{By: "gc.image", Subject: fmt.Sprint("i", n.n), Verdict: "remove"})
+		n.Point(n.at, none, 0, &trace.Decision{By: "pressure", Subject: pick(n, "memory", "nodefs"), Verdict: fmt.Sprint(n.n)})
 	case 6:
 		n.Point(n.at, none, 0, &trace.Pressure{Signal: pick(n, "memory", "nodefs"), Used: int64(n.n), Capacity: 1e6})
 	case 7:
@@ -158,6 +161,7 @@ func (n *node) ofNode() {
 		n.Point(n.at, none, 0, &trace.SourceError{Source: "file", Path: pick(n, "/a", "/b"), Line: n.rng.IntN(3), Message: message})
 	case 9:
 		n.Point(n.at, none, 0, &trace.Source{Source: "file", Op: "ADD", Path: pick(n, "/a", "/b")})
+		n.begin(none, 0, &trace.Source{Source: pick(n, "file", "api"), Op: "SET", Pods: n.n, Path: pick(n, "", "/dir")})
 	case 10:
 		n.Point(n.at, none, 0, &trace.PLEGMode{Mode: pick(n, "evented", "relist"), Reason: fmt.Sprint(n.n)})
 	case 11:
@@ -202,6 +206,11 @@ func (n *node) ofPod(l *life) {
 			n.Point(n.at, p, id, &trace.ImageProgress{Image: pull.Image, Done: int64(n.n)})
 		}
 	case 13:
+		for _, b := range n.open { // operations on a volume come one after the other
+			if e, ok := b.event.(*trace.Volume); ok && b.pod == p && e.Name == vol {
+				return
+			}
+		}
 		n.begin(p, n.parent(p, &trace.Action{}), &trace.Volume{
 			Op: pick(n, "setup", "teardown", "refresh", "grow"), Name: vol, Plugin: "kubernetes.io/csi", Path: "/p/" + vol,
 		})

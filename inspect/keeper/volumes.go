@@ -18,6 +18,7 @@ const (
 type volume struct {
 	ops                       []*operation // oldest first
 	ended, mounted, unmounted *operation
+	progressed                *operation // whose progress is still shown: none has begun since
 }
 
 // operation is one on a volume, with what it needs to be understood.
@@ -54,6 +55,7 @@ func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *item) {
 			clear(p.within)
 		}
 		p.within[r.Span] = v
+		v.progressed = nil
 		v.trim()
 		return
 	}
@@ -100,7 +102,7 @@ func (v *volume) trim() {
 	}
 	newest := v.ops[len(v.ops)-1]
 	v.ops = slices.DeleteFunc(v.ops, func(o *operation) bool {
-		needed := o == newest || o == v.ended || o == v.mounted || o == v.unmounted || len(o.calls) > 0
+		needed := o == newest || o == v.ended || o == v.mounted || o == v.unmounted || o == v.progressed || len(o.calls) > 0
 		return !needed && o.it.over()
 	})
 }
@@ -108,7 +110,7 @@ func (v *volume) trim() {
 func (p *pod) volumeProgress(r *trace.Record, it *item) {
 	if v := p.within[r.Parent]; v != nil {
 		if op := v.within(r.Parent); op != nil {
-			op.progress = it
+			op.progress, v.progressed = it, op
 		}
 	}
 }
