@@ -43,8 +43,8 @@ func runtime() sim.Config {
 	return sim.Config{Seed: 1, Latency: map[string]sim.Latency{}, Images: []sim.Image{{Name: "app:1", Size: 8 << 20, Present: true}, {Name: "far:1", Size: 8 << 20}}}
 }
 
-// run runs an agent until the test ends; change may change its configuration, prepare its root directory, more what else it gets.
-func run(t *testing.T, rt sim.Config, change func(*config.Config), prepare func(root string), more ...func(*agent.Config)) *node {
+// run runs an agent until the test ends; change may change its configuration, prepare its root directory, more what else the agent gets, and the runtime before it.
+func run(t *testing.T, rt sim.Config, change func(*config.Config), prepare func(root string), more ...func(*node, *agent.Config)) *node {
 	t.Helper()
 	srv, err := sim.New(rt)
 	if err != nil {
@@ -78,7 +78,7 @@ func run(t *testing.T, rt sim.Config, change func(*config.Config), prepare func(
 		Kubelet: k, Endpoint: "unix://" + filepath.Join(dir, "s"), Simulated: true, NodeName: "node", Version: "test", Bus: bus, Sources: []podsource.Source{n.source},
 	}
 	for _, m := range more {
-		m(&cfg)
+		m(n, &cfg)
 	}
 	n.Agent, err = agent.New(cfg)
 	if err != nil {

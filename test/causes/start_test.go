@@ -129,13 +129,11 @@ func TestImagesThatCannotBeHad(t *testing.T) {
 
 func TestNoNetwork(t *testing.T) {
 	t.Parallel()
-	n := run(t, runtime(), nil, nil)
-	if err := n.srv.SetCondition(runtimeapi.NetworkReady, false, "NetworkPluginNotReady", "Network plugin returns error: cni plugin not initialized"); err != nil {
-		t.Fatal(err)
-	}
-	n.until("the agent to know", func(r *trace.Record) bool {
-		a, ok := r.Event.(*trace.Agent)
-		return ok && a.State == "degraded"
+	n := run(t, runtime(), nil, nil, func(n *node, _ *agent.Config) {
+		err := n.srv.SetCondition(runtimeapi.NetworkReady, false, "NetworkPluginNotReady", "Network plugin returns error: cni plugin not initialized")
+		if err != nil {
+			t.Fatal(err)
+		}
 	})
 	n.set(podOf("web"))
 	n.waits("web", trace.WaitRuntime)
@@ -169,7 +167,7 @@ func TestNameReserved(t *testing.T) {
 
 func TestSandboxGoesAway(t *testing.T) {
 	t.Parallel()
-	n := run(t, runtime(), nil, nil)
+	n := run(t, runtime(), func(k *config.Config) { k.Pods.MaxRestartBackoff = time.Second }, nil)
 	n.set(podOf("web"))
 	n.reached("web", "ready")
 	for range 2 {
@@ -216,7 +214,7 @@ func TestManyPodsAtOnce(t *testing.T) {
 	t.Parallel()
 	rt := runtime()
 	rt.Latency["RunPodSandbox"] = sim.Latency{Fixed: 200 * time.Millisecond}
-	n := run(t, rt, nil, nil, func(c *agent.Config) { c.RuntimeSlots = 1 })
+	n := run(t, rt, nil, nil, func(_ *node, c *agent.Config) { c.RuntimeSlots = 1 })
 	n.set(podOf("a"), podOf("b"), podOf("c"))
 	for _, name := range []string{"a", "b", "c"} {
 		n.reached(name, "ready")
@@ -258,7 +256,7 @@ func (p person) Ask(_ context.Context, q *gate.Question) (gate.Answer, error) {
 
 func TestSomebodySteps(t *testing.T) {
 	t.Parallel()
-	n := run(t, runtime(), nil, nil, func(c *agent.Config) { c.Gate = person("web") })
+	n := run(t, runtime(), nil, nil, func(_ *node, c *agent.Config) { c.Gate = person("web") })
 	n.set(podOf("web"), podOf("other"))
 	n.reached("web", "ready")
 	n.reached("other", "ready")
