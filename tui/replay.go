@@ -3,7 +3,6 @@ package tui
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -85,7 +84,7 @@ func (a *app) setSpeed(by int) {
 }
 
 func speedText(s float64) string {
-	if math.IsInf(s, 1) {
+	if s >= replay.Max {
 		return "as fast as it goes"
 	}
 	return "×" + strconv.FormatFloat(s, 'f', -1, 64)

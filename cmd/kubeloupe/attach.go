@@ -42,7 +42,7 @@ connects again.`,
 			l := &link{client: cl}
 			defer l.close()
 			return tui.Run(c.Context(), tui.Config{
-				Source: l, In: s.in, Out: s.out, ViewName: view, Link: l.trouble, Label: fmt.Sprintf("ATTACHED pid %d", cl.Hello().PID),
+				Source: l, In: s.in, Out: s.out, ViewName: view, Link: l.trouble, Label: "ATTACHED",
 			})
 		},
 	}
