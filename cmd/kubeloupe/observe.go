@@ -132,7 +132,7 @@ func (o *observed) fold(ctx context.Context, in io.Reader, into ...folder) (now 
 	}
 	defer closing()
 	buf := make([]trace.Record, 0, 512)
-	any := false
+	some := false
 	for {
 		recs, lost, err := src.Next(ctx, buf)
 		for _, f := range into {
@@ -142,14 +142,14 @@ func (o *observed) fold(ctx context.Context, in io.Reader, into ...folder) (now 
 			}
 		}
 		if n := len(recs); n > 0 {
-			now, any = recs[n-1].At(), true
+			now, some = recs[n-1].At(), true
 		}
 		switch {
 		case errors.Is(err, io.EOF):
 			if o.from == "" {
 				return time.Now(), nil
 			}
-			if !any {
+			if !some {
 				return now, userError{fmt.Errorf("%s has no records", o.from)}
 			}
 			return now, nil

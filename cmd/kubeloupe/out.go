@@ -38,7 +38,7 @@ func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error
 	}
 	b := bufio.NewWriter(f)
 	if err = errors.Join(write(b), b.Flush(), f.Close()); err != nil {
-		_ = os.Remove(file) //nolint:errcheck // the error that led here says more
+		_ = os.Remove(file)
 	}
 	return err
 }

@@ -142,7 +142,7 @@ func (b *beside) run(ctx context.Context) {
 			return b.control.Run(ctx)
 		})
 	}
-	_ = g.Wait() //nolint:errcheck // nothing returns one
+	_ = g.Wait()
 }
 
 // backlog tells the node as it is, for a part of a recording whose predecessor may be gone.
