@@ -201,6 +201,13 @@ func TestGolden(t *testing.T) {
 		{"log-all", "9 a"},
 		{"log-record", "9 k enter"},
 		{"help", "4 ?"},
+		{"starts", "r"},
+		{"sources", "o"},
+		{"sources-detail", "o j enter"},
+		{"eviction", "x"},
+		{"node", "8"},
+		{"pod-learn", "1 j j j enter L j j"},
+		{"pod-cause", "1 j j j enter G G / K L 0 enter G enter"},
 		{"filter-bad", "3 / / w e ( "},
 	} {
 		for _, size := range sizes {
@@ -225,6 +232,8 @@ func TestGoldenCluster(t *testing.T) {
 		{"status-detail", "t enter"},
 		{"status-help", "t ?"},
 		{"probes", "p"},
+		{"node-in-cluster", "8"},
+		{"sources-in-cluster", "o"},
 		{"pod-in-cluster", "t G enter esc p G enter"},
 	} {
 		for _, size := range sizes {

@@ -56,12 +56,13 @@ func testKeysGoToViews(t *testing.T) {
 		d.want("▶" + tab.digit + " " + tab.page.Name())
 	}
 	d.keys("1 tab").want("▶2 Loop")
-	d.keys("shift+tab shift+tab").want("▶p Probes")
+	d.keys("shift+tab shift+tab").want("▶r Starts")
 	d.keys("tab").want("▶1 Overview")
 	d.wantNot("7 Step") // nothing is stepped
-	d.keys("6 tab").want("▶9 Log")
+	d.keys("6 tab").want("▶8 Node")
+	d.keys("tab").want("▶9 Log")
 	d.keys("tab").want("▶v Volumes")
-	d.keys("1 8").want("▶1 Overview") // there is no view 8
+	d.keys("1 0").want("▶1 Overview") // there is no view 0
 	d.keys("3 5 esc").want("▶3 Workers")
 }
 

@@ -23,10 +23,14 @@ var shelf = []struct {
 	{"5", func(l views.Look, _ *Config) views.Page { return views.NewGC(l) }},
 	{"6", func(l views.Look, _ *Config) views.Page { return views.NewPod(l) }},
 	{"7", func(l views.Look, c *Config) views.Page { return views.NewStep(l, c.Stepper) }},
+	{"8", func(l views.Look, _ *Config) views.Page { return views.NewNode(l) }},
 	{"9", func(l views.Look, _ *Config) views.Page { return views.NewLog(l) }},
 	{"v", func(l views.Look, _ *Config) views.Page { return views.NewVolumes(l) }},
 	{"t", func(l views.Look, _ *Config) views.Page { return views.NewStatus(l) }},
 	{"p", func(l views.Look, _ *Config) views.Page { return views.NewProbes(l) }},
+	{"o", func(l views.Look, _ *Config) views.Page { return views.NewSources(l) }},
+	{"x", func(l views.Look, _ *Config) views.Page { return views.NewEviction(l) }},
+	{"r", func(l views.Look, _ *Config) views.Page { return views.NewStarts(l) }},
 }
 
 // ViewNames returns what Config.ViewName may be, in the order of the tabs.

@@ -21,10 +21,11 @@ func testTabsFold(t *testing.T) {
 		active string
 		want   string
 	}{
-		{120, "Loop", " 1 Overview ▶2 Loop  3 Workers  4 CRI  5 GC  6 Pod  7 Step  9 Log  v Volumes  t Status  p Probes          ? help"},
-		{80, "Loop", " 1 Overview▶2 Loop 3 Workers 4 CRI 5 GC 6 Pod 7 Step 9 Log v t p          ? help"},
-		{80, "Status", " 1 Overview 2 Loop 3 Workers 4 CRI 5 GC 6 Pod 7 Step 9 Log v▶t Status p   ? help"},
-		{60, "Status", " 1 2 3 4 5 6 7 9 v▶t Status p                         ? help"},
+		{160, "Loop", " 1 Overview ▶2 Loop  3 Workers  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  t Status  p Probes  o Sources  x Eviction  r Starts          ? help"},
+		{120, "Loop", " 1 Overview▶2 Loop 3 Workers 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v t p o x r          ? help"},
+		{80, "Loop", " 1 Overview▶2 Loop 3 Workers 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v t p o x r"},
+		{80, "Status", " 1 2 3 4 5 6 7 8 9 v▶t Status p o x r   ? help"},
+		{60, "Status", " 1 2 3 4 5 6 7 8 9 v▶t Status p o x r                         ? help"},
 	} {
 		active := 0
 		for i, tab := range d.app.tabs {
@@ -47,7 +48,7 @@ func TestClusterKeys(t *testing.T) { synctest.Test(t, testClusterKeys) }
 
 func testClusterKeys(t *testing.T) {
 	for _, size := range [][2]int{{60, 16}, {80, 24}, {200, 50}} {
-		for _, at := range []string{"v", "t", "p"} {
+		for _, at := range []string{"v", "t", "p", "o", "x", "r", "8"} {
 			d := drive(t, Config{}, size[0], size[1]).cluster().keys(at)
 			for _, b := range d.app.top().Keys() {
 				for _, name := range b.Keys() {

@@ -16,6 +16,7 @@ type Lesson struct {
 
 // Of is the lesson about a row of a waterfall.
 func Of(r waterfall.Row) Lesson {
+	r.Label = strings.TrimSpace(r.Label) // a layout indents it
 	switch r.Kind {
 	case waterfall.RowSeen:
 		return kinds[r.Kind]

@@ -15,7 +15,7 @@ const (
 	// settledAfter is how long after it was ready nothing new comes to light on a start: the runtime's spans have arrived.
 	settledAfter = 15 * time.Second
 	// casesAtOnce is how many cases are looked at per frame for lists, where the rest can wait.
-	casesAtOnce = 2
+	casesAtOnce = 8
 	// maxAnswers bounds how many pods' findings are remembered.
 	maxAnswers = 1024
 )
@@ -25,8 +25,15 @@ const (
 type findings struct {
 	session *session.Session
 	answers map[*session.Life]answer
-	frame   time.Time // of the last frame for which lists asked
-	asked   int       // cases looked at for lists in that frame
+	lives   map[lifeKey]*session.Life // that were asked for
+	frame   time.Time                 // of the last frame for which lists asked
+	asked   int                       // cases looked at for lists in that frame
+}
+
+// lifeKey is a life of a pod, by a time at which it went on; the zero time is not a key.
+type lifeKey struct {
+	pod trace.Pod
+	at  int64
 }
 
 type answer struct {
@@ -38,14 +45,21 @@ type answer struct {
 func newFindings() findings {
 	return findings{
 		session: session.New(session.Options{Lives: 256, PerLife: 512, Node: 1 << 13}),
-		answers: map[*session.Life]answer{},
+		answers: map[*session.Life]answer{}, lives: map[lifeKey]*session.Life{},
 	}
 }
 
 // life returns the life of a pod that was going on at a time, the latest for the zero time; nil when it is not kept.
 func (f *findings) life(pod trace.Pod, at time.Time) *session.Life {
+	key := lifeKey{pod, at.UnixNano()}
+	if l := f.lives[key]; l != nil && !at.IsZero() {
+		return l
+	}
 	for _, l := range slices.Backward(f.session.Lives()) {
 		if l.Pod == pod && (at.IsZero() || !l.From().After(at)) {
+			if !at.IsZero() {
+				f.lives[key] = l
+			}
 			return l
 		}
 	}
@@ -60,6 +74,7 @@ func (f *findings) of(l *session.Life, now time.Time) []cause.Finding {
 	}
 	if len(f.answers) >= maxAnswers {
 		clear(f.answers)
+		clear(f.lives)
 	}
 	a = answer{found: cause.Find(f.session.Case(l, now)), at: now, last: l.Last()}
 	f.answers[l] = a

@@ -10,6 +10,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/query"
@@ -31,6 +32,7 @@ type Overview struct {
 	starting []model.Pod
 	trouble  []model.Pod
 	slowest  []model.Start
+	tops     []string // the costliest cause of each of slowest that is drawn, "" where none is known
 	methods  []model.Method
 	pressure []model.Pressure
 	broken   []model.SourceError
@@ -101,6 +103,7 @@ func (p *Overview) Refresh(f Frame) {
 	p.methods = f.Model.Methods(f.Now)
 	slices.SortStableFunc(p.methods, func(a, b model.Method) int { return cmp.Compare(weight(b), weight(a)) })
 	p.pressure, p.broken = f.Model.Pressure(), f.Model.SourceErrors()
+	p.findTops(f)
 	p.layout()
 }
 
@@ -140,6 +143,22 @@ func (p *Overview) sortStarts() {
 		}
 		return cmp.Compare(b.ToStarted, a.ToStarted)
 	})
+}
+
+// findTops looks up the causes of the starts that are drawn.
+func (p *Overview) findTops(f Frame) {
+	p.tops = p.tops[:0]
+	for _, s := range p.slowest[:min(p.share().slowest, len(p.slowest))] {
+		p.tops = append(p.tops, topText(f.History.Top(s.Pod, s.Started, s.Ready, f.Now)))
+	}
+}
+
+// topText is a finding in a line that may be cut.
+func topText(f *cause.Finding) string {
+	if f == nil {
+		return ""
+	}
+	return f.ID + " " + f.Name + ": " + f.Sentence
 }
 
 // patience is how long a pod may have started without being ready.
@@ -190,8 +209,9 @@ func (p *Overview) Update(msg tea.Msg) tea.Cmd {
 		case key.Matches(msg, k.Sort):
 			p.order = (p.order + 1) % startOrders
 			p.sortStarts()
+			p.tops = p.tops[:0] // they are of other rows now
 			p.layout()
-			return send(Say{Text: "finished starts: " + p.order.title()})
+			return tea.Batch(send(Redraw{}), send(Say{Text: "finished starts: " + p.order.title()}))
 		}
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelUp {

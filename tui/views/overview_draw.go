@@ -166,29 +166,34 @@ func (d *overviewDraw) brokenPart() {
 	if d.r.broken == 0 || len(d.broken) == 0 {
 		return
 	}
-	d.line(d.Theme.Rule("manifests that cannot be used"+d.more(d.r.broken, len(d.broken)), d.w))
+	d.line(d.Theme.Rule(brokenTitle(d.broken)+d.more(d.r.broken, len(d.broken)), d.w))
 	for _, e := range d.broken[:min(d.r.broken, len(d.broken))] {
-		d.row(span{text: d.Theme.Clean(model.SourceErrorText(&e.SourceError)), tone: style.Fail})
+		d.row(span{text: d.Theme.Clean(sourceErrorLine(&e)), tone: style.Fail})
 	}
 }
 
-// manifest is a page on what is wrong with a manifest.
+// brokenTitle tells sources that do not deliver from manifests that are wrong.
+func brokenTitle(errs []model.SourceError) string {
+	whole := 0
+	for i := range errs {
+		if errs[i].WholeSource() {
+			whole++
+		}
+	}
+	switch whole {
+	case 0:
+		return "manifests that cannot be used"
+	case len(errs):
+		return "sources of pods that fail"
+	}
+	return "sources that fail, and manifests that cannot be used"
+}
+
+// manifest is a page on what is wrong with a manifest, or with a whole source.
 func (p *Overview) manifest(e model.SourceError) Page {
-	th := p.Theme
-	lines := []Text{{Line: th.Clean(e.Path), Tone: style.Strong}}
-	if e.Line > 0 {
-		lines = append(lines, Text{Line: fmt.Sprintf("line      %d", e.Line)})
+	title := "a manifest that cannot be used"
+	if e.WholeSource() {
+		title = "a source of pods that fails"
 	}
-	if e.Field != "" {
-		lines = append(lines, Text{Line: "field     " + th.Clean(e.Field)})
-	}
-	lines = append(lines, Text{Line: "seen      " + style.Clock(e.At)}, Text{})
-	for _, l := range Wrap(th.Clean(e.Message), p.w-2) {
-		lines = append(lines, Text{Line: l, Tone: style.Fail})
-	}
-	kept := "No earlier version of it is in force."
-	if e.Kept {
-		kept = "The earlier version of it stays in force."
-	}
-	return NewPager(p.Look, "manifest", "a manifest that cannot be used", append(lines, Text{}, Text{Line: kept}))
+	return NewPager(p.Look, "manifest", title, sourceErrorText(p.Theme, &e, p.w))
 }

@@ -164,12 +164,16 @@ func (d *overviewDraw) slowestPart() {
 	for _, s := range all[:n] {
 		longest = max(longest, s.ToStarted)
 	}
-	for _, s := range all[:n] {
-		d.startRow(s, longest)
+	for i, s := range all[:n] {
+		top := ""
+		if i < len(d.tops) {
+			top = d.tops[i]
+		}
+		d.startRow(s, top, longest)
 	}
 }
 
-func (d *overviewDraw) startRow(s model.Start, longest time.Duration) {
+func (d *overviewDraw) startRow(s model.Start, top string, longest time.Duration) {
 	th := d.Theme
 	var most model.Segment
 	for _, seg := range s.Segments {
@@ -187,6 +191,9 @@ func (d *overviewDraw) startRow(s model.Start, longest time.Duration) {
 		} else if strings.HasPrefix(cause, most.Label) {
 			cause = ""
 		}
+	}
+	if top != "" {
+		cause = top
 	}
 	tone := style.Plain
 	if d.stats.P50 > 0 && s.ToStarted > 2*d.stats.P50 {

@@ -9,6 +9,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -23,12 +24,15 @@ type Pod struct {
 	w, h       int
 	filter     *query.Filter
 	next, prev key.Binding
+	teach      key.Binding
 
 	chosen  trace.Pod // zero: the one seen last
 	all     []trace.Pod
 	pod     model.Pod
 	known   bool
 	verdict []model.Decision
+	found   []cause.Finding
+	sought  bool // causes were
 	fall    *waterfall.Waterfall
 	noFall  string
 	history *History
@@ -40,11 +44,12 @@ type Pod struct {
 	columns  waterfall.Layout
 }
 
-// podLine is a line of the page; one with a span opens.
+// podLine is a line of the page; one with a span or a finding opens.
 type podLine struct {
 	Text
-	bar  *waterfall.Line
-	span trace.SpanID
+	bar     *waterfall.Line
+	span    trace.SpanID
+	finding *cause.Finding
 }
 
 // NewPod returns the page.
@@ -52,6 +57,7 @@ func NewPod(look Look) *Pod {
 	return &Pod{
 		Look: look,
 		next: keys.Bind("] →", "next pod", "]", "right"), prev: keys.Bind("[ ←", "previous pod", "[", "left"),
+		teach: teachKey(),
 	}
 }
 
@@ -77,11 +83,11 @@ func (p *Pod) SetFilter(q *query.Filter) {
 
 // Keys implements Page.
 func (p *Pod) Keys() []key.Binding {
-	return append(p.Look.Keys.Moving(), p.Look.Keys.Enter, p.next, p.prev)
+	return append(p.Look.Keys.Moving(), p.Look.Keys.Enter, p.next, p.prev, p.teach)
 }
 
 // Hints are the keys of this page worth a reminder.
-func (*Pod) Hints() string { return "[ ] other pod" }
+func (*Pod) Hints() string { return "[ ] pod  L learn" }
 
 // Refresh implements Page.
 func (p *Pod) Refresh(f Frame) {
@@ -92,8 +98,10 @@ func (p *Pod) Refresh(f Frame) {
 	}
 	p.pod, p.known = f.Model.Pod(p.shown())
 	p.fall, p.noFall, p.records = nil, "", nil
+	p.found, p.sought = nil, false
 	if p.known {
 		p.explain(f)
+		p.found, p.sought = f.History.Findings(p.pod.Key, f.Now)
 	}
 	p.verdict = p.verdict[:0]
 	for _, d := range f.Model.Decisions() {
@@ -139,6 +147,8 @@ func (p *Pod) Update(msg tea.Msg) tea.Cmd {
 			return p.step(1)
 		case key.Matches(msg, p.prev):
 			return p.step(-1)
+		case key.Matches(msg, p.teach):
+			p.Scene.Learn = !p.Scene.Learn
 		case key.Matches(msg, k.Up):
 			p.move(p.cur - 1)
 		case key.Matches(msg, k.Down):
@@ -162,7 +172,7 @@ func (p *Pod) Update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.MouseClickMsg:
 		i := p.top + msg.Y - podHead
-		if msg.Button != tea.MouseLeft || msg.Y < podHead || i >= len(p.lines) {
+		if msg.Button != tea.MouseLeft || msg.Y < podHead || msg.Y >= podHead+p.rows() || i >= len(p.lines) {
 			return nil
 		}
 		again := i == p.cur
@@ -189,8 +199,11 @@ func (p *Pod) step(by int) tea.Cmd {
 	return send(Redraw{})
 }
 
-// enter opens what happened within the bar under the cursor.
+// enter opens what happened within the bar under the cursor, or what a finding rests on.
 func (p *Pod) enter() tea.Cmd {
+	if p.cur < len(p.lines) && p.lines[p.cur].finding != nil {
+		return p.openFinding(p.lines[p.cur].finding)
+	}
 	if p.cur >= len(p.lines) || p.lines[p.cur].span == 0 {
 		return send(Say{Text: "nothing to open on this line"})
 	}

@@ -11,13 +11,14 @@ import (
 // podHead is how many lines stand above those that scroll.
 const podHead = 2
 
-func (p *Pod) rows() int { return max(p.h-podHead, 1) }
+func (p *Pod) rows() int { return max(p.h-podHead-p.panel(), 1) }
 
 // lay makes the lines that scroll.
 func (p *Pod) lay() {
 	p.lines = p.lines[:0]
 	if p.known && p.w > 0 {
 		p.bars()
+		p.causes()
 		p.present()
 		p.containers()
 		p.verdicts()
@@ -168,6 +169,12 @@ func (p *Pod) View() string {
 	if len(p.lines) == 0 {
 		out = append(out, th.Paint(style.Dim, " nothing matches the filter"))
 	}
+	if n := p.panel(); n > 0 {
+		for len(out) < p.h-n {
+			out = append(out, "")
+		}
+		out = append(out, p.lesson()...)
+	}
 	return strings.Join(out[:min(len(out), p.h)], "\n")
 }
 
@@ -244,7 +251,7 @@ func bar(th *style.Theme, ln *waterfall.Line, l waterfall.Layout) []span {
 		tone = style.Fail
 	case ln.Critical:
 		tone = style.Strong
-	case ln.Kind == waterfall.RowWait:
+	case ln.Kind == waterfall.RowWait, ln.Kind == waterfall.RowSpan:
 		tone = style.Dim
 	}
 	if ln.Kind == waterfall.RowWait {

@@ -14,6 +14,8 @@ type Scene struct {
 	Times Times
 	// Note says why there may be nothing to show; "" when there is no reason.
 	Note string
+	// Learn says that what is selected is explained, for learners.
+	Learn bool
 }
 
 // Times is how instants are written in lists.

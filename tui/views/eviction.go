@@ -1,0 +1,246 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// Eviction shows how near the node is to running out of memory and disk, and what was decided because of it.
+type Eviction struct {
+	board
+	now time.Time
+}
+
+// NewEviction returns the page.
+func NewEviction(look Look) *Eviction { return &Eviction{board: board{Look: look}} }
+
+// Name implements Page.
+func (*Eviction) Name() string { return "Eviction" }
+
+// noEviction says what this build does about shortages.
+const noEviction = "This build measures, reports shortages in the node's conditions and admits no pods that would suffer. It evicts nothing yet: there is no eviction manager."
+
+// Refresh implements Page.
+func (p *Eviction) Refresh(f Frame) {
+	p.now = f.Now
+	out := []section{{title: "eviction", facts: []fact{{value: noEviction, tone: style.Dim}}}}
+	for _, s := range f.Model.Pressure() {
+		out = append(out, p.signal(&s, f.Model))
+	}
+	if len(out) == 1 {
+		text := "nothing measured yet; memory, nodefs and imagefs are every 10 s"
+		if p.Scene.Note != "" {
+			text = "nothing measured yet; " + p.Theme.Clean(p.Scene.Note)
+		}
+		out = append(out, section{title: "signals", facts: []fact{{value: text, tone: style.Dim}}})
+	}
+	p.set(append(out, p.conditions(f.Model), p.images(f.Model), p.decisions(f.Model)))
+}
+
+// signal is one resource: how full it is, what happens at which mark, and how far that is.
+func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
+	th := p.Theme
+	out := section{title: th.Clean(s.Signal)}
+	percent := s.Percent()
+	if percent < 0 {
+		out.add("used", style.Bytes(s.Used)+" of an unknown capacity", style.Plain)
+	} else {
+		text := fmt.Sprintf("%s %3d%%  %s, %s free", th.Bar(float64(s.Used), float64(s.Capacity), 10), percent,
+			ofBytes(s.Used, s.Capacity), style.Bytes(s.Capacity-s.Used))
+		out.add("used", text, toneIf(percent >= 90, style.Slow))
+	}
+	marks := p.marks(s, m)
+	if len(marks) == 0 {
+		out.add("rule", th.Clean(s.Rule), style.Plain)
+	}
+	for _, mk := range marks {
+		text, tone := style.Bytes(mk.left)+" to go", style.Plain
+		if mk.left <= 0 {
+			text, tone = "passed by "+style.Bytes(-mk.left), style.Fail
+		} else if s.Capacity > 0 && mk.left < s.Capacity/20 {
+			tone = style.Slow
+		}
+		out.add(mk.name, mk.at+", "+text, tone)
+	}
+	out.add("trend", p.trend(m.PressureHistory(s.Signal)), style.Plain)
+	for _, d := range m.Shortages() {
+		if d.Subject == s.Signal {
+			out.add("verdict", th.Clean(fmt.Sprintf("%s, since %s: %s", d.Verdict, style.Clock(d.At), d.Reason)), toneIf(d.Verdict == "short", style.Fail))
+		}
+	}
+	return out
+}
+
+// trend draws the last figures, and says by how much they changed.
+func (p *Eviction) trend(h []model.Pressure) string {
+	if len(h) < 2 {
+		return ""
+	}
+	const most = 30
+	h = h[max(len(h)-most, 0):]
+	first, last := &h[0], &h[len(h)-1]
+	var used []int64
+	for i := range h {
+		used = append(used, h[i].Used)
+	}
+	change := last.Used - first.Used
+	text := "no change"
+	switch {
+	case change > 0:
+		text = "+" + style.Bytes(change)
+	case change < 0:
+		text = "-" + style.Bytes(-change)
+	}
+	return spark(p.Theme, used, last.Capacity/50) + "  " + text + " in " + style.Dur(last.At.Sub(first.At).Round(time.Second))
+}
+
+// spark draws figures as a line of blocks between the smallest and the largest; least is how far these are apart at
+// least, lest a flicker look like a mountain.
+func spark(th *style.Theme, figures []int64, least int64) string {
+	levels := []rune("▁▂▃▄▅▆▇█")
+	if th.ASCII {
+		levels = []rune("_.-=+*#@")
+	}
+	low, high := slices.Min(figures), slices.Max(figures)
+	if missing := least - (high - low); missing > 0 {
+		low, high = low-missing/2, high+missing/2
+	}
+	var b strings.Builder
+	for _, f := range figures {
+		i := 0
+		if high > low {
+			i = int(float64(f-low) / float64(high-low) * float64(len(levels)-1))
+		}
+		b.WriteRune(levels[min(max(i, 0), len(levels)-1)])
+	}
+	return b.String()
+}
+
+// conditions are what the node's object says of shortages.
+func (p *Eviction) conditions(m *model.Model) section {
+	s := section{title: "node conditions"}
+	known, tone := m.NodeConditions(), style.Plain
+	var out []string
+	for _, name := range []string{"MemoryPressure", "DiskPressure", "PIDPressure"} {
+		status := style.Unknown
+		for _, c := range known {
+			if c.Type == name {
+				status = c.Status
+			}
+		}
+		if status == "True" {
+			tone = style.Slow
+		}
+		out = append(out, name+" "+status)
+	}
+	s.add("", strings.Join(out, "   "), tone)
+	return s
+}
+
+// shownPasses and shownVerdicts are how many are listed.
+const (
+	shownPasses   = 3
+	shownVerdicts = 12
+)
+
+// images are the last passes of image garbage collection, which a full disk brings about.
+func (p *Eviction) images(m *model.Model) section {
+	s := section{title: "image GC"}
+	for _, pass := range slices.Backward(m.Passes()) {
+		if pass.What != "image" || len(s.facts) >= shownPasses {
+			continue
+		}
+		text := fmt.Sprintf("%s, %d seen, %d removed, %s freed", pass.Cause, pass.Considered, pass.Removed, style.Bytes(pass.Freed))
+		if pass.Usage > 0 {
+			text += fmt.Sprintf(", at %d%%", pass.Usage)
+		}
+		if pass.Err != "" {
+			text += ": " + pass.Err
+		}
+		s.add(style.Clock(pass.Begin), p.Theme.Clean(text), toneIf(pass.Err != "", style.Fail))
+	}
+	if len(s.facts) == 0 {
+		s.add("", "no pass seen yet; one every five minutes", style.Dim)
+	}
+	return s
+}
+
+// decisions are the last verdicts that have to do with what is short, the newest first.
+func (p *Eviction) decisions(m *model.Model) section {
+	th, s := p.Theme, section{title: "decisions"}
+	for _, d := range slices.Backward(m.Decisions()) {
+		if !aboutShortage(&d) || len(s.facts) >= shownVerdicts {
+			continue
+		}
+		text := d.By + " " + d.Verdict + " " + d.Subject + ": " + d.Reason
+		s.add(style.Clock(d.At), th.Clean(text), toneIf(d.Verdict == "short" || d.Verdict == "reject" || d.Verdict == "end", style.Slow))
+	}
+	if len(s.facts) == 0 {
+		s.add("", "no pod was refused or ended for want of anything, and no signal passed its mark", style.Dim)
+	}
+	return s
+}
+
+func aboutShortage(d *model.Decision) bool {
+	return d.By == "pressure" || d.By == "preemption" || strings.HasPrefix(d.By, "evict") || d.By == "admission" && d.Verdict == "reject"
+}
+
+// mark is where something happens, and how many bytes that is from now.
+type mark struct {
+	name, at string
+	left     int64
+}
+
+// marks are those that the signal's rule names, as "image GC at 85% → 80%, pressure below 15% free", and the one that a
+// verdict tells.
+func (p *Eviction) marks(s *model.Pressure, m *model.Model) (out []mark) {
+	for part := range strings.SplitSeq(s.Rule, ",") {
+		words := strings.Fields(p.Theme.Clean(part))
+		for i, w := range words {
+			if w != "at" && w != "below" || i+1 >= len(words) || i == 0 {
+				continue
+			}
+			free := w == "below" || slices.Contains(words[i+1:], "free")
+			if bytes, ok := quantity(words[i+1], s.Capacity); ok {
+				at := cmp.Or(map[bool]string{true: words[i+1] + " free"}[free], words[i+1]+" used")
+				left := bytes - s.Used
+				if free {
+					left = s.Capacity - s.Used - bytes
+				}
+				out = append(out, mark{name: strings.Join(words[:i], " "), at: at, left: left})
+			}
+			break
+		}
+	}
+	for _, d := range m.Shortages() {
+		if d.Subject != s.Signal || len(out) > 0 {
+			continue
+		}
+		for _, in := range d.Inputs {
+			if bytes, ok := quantity(in.V, s.Capacity); ok && in.K == "threshold" {
+				out = append(out, mark{name: "pressure", at: "below " + style.Bytes(bytes) + " free", left: s.Capacity - s.Used - bytes})
+			}
+		}
+	}
+	return out
+}
+
+// quantity reads 100Mi, 1.5Gi, 85% of a capacity, or a number of bytes.
+func quantity(text string, capacity int64) (int64, bool) {
+	var n float64
+	var unit string
+	if k, _ := fmt.Sscanf(text, "%g%s", &n, &unit); k == 0 {
+		return 0, false
+	}
+	if unit == "%" {
+		return int64(n / 100 * float64(capacity)), capacity > 0
+	}
+	scale, ok := map[string]float64{"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[unit]
+	return int64(n * scale), ok
+}

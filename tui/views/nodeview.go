@@ -1,0 +1,193 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// Node shows the node as the agent has it: its object in the API, the API server, the runtime, the machine.
+type Node struct {
+	board
+	now time.Time
+}
+
+// NewNode returns the page.
+func NewNode(look Look) *Node { return &Node{board: board{Look: look}} }
+
+// Name implements Page.
+func (*Node) Name() string { return "Node" }
+
+// Refresh implements Page.
+func (p *Node) Refresh(f Frame) {
+	p.now = f.Now
+	n := f.Model.Node()
+	if n.Records == 0 {
+		p.set([]section{{title: "node", facts: []fact{{value: cmp.Or(p.Scene.Note, "waiting for the first event"), tone: style.Dim}}}})
+		return
+	}
+	p.set([]section{
+		p.agent(&n), p.object(f.Model), p.server(f.Model),
+		p.runtime(&n, f.Model), p.machine(&n), p.slots(f.Model), p.certificates(f.Model),
+	})
+}
+
+// ago writes how long ago something was, "" for what was not.
+func (p *Node) ago(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return style.Age(max(p.now.Sub(t), 0)) + " ago"
+}
+
+func (p *Node) agent(n *model.Node) section {
+	th, s := p.Theme, section{title: "agent"}
+	s.add("node", th.Clean(n.Name), style.Strong)
+	tone := style.Plain
+	if n.State == "degraded" || n.State == "stopping" || n.State == "stopped" {
+		tone = style.Slow
+	}
+	s.add("state", th.Clean(strings.TrimSuffix(n.State+": "+n.Reason, ": ")), tone)
+	version := th.Clean(n.Version)
+	if n.PID != 0 {
+		version = strings.TrimPrefix(fmt.Sprintf("%s, process %d", version, n.PID), ", ")
+	}
+	s.add("kubeloupe", version, style.Plain)
+	up := ""
+	if !n.Since.IsZero() {
+		up = style.Age(max(p.now.Sub(n.Since), 0)) + ", since " + style.Clock(n.Since)
+	}
+	s.add("up", up, style.Plain)
+	s.add("loop", p.ago(n.LastLoop), style.Plain)
+	s.add("events", fmt.Sprintf("%s seen, the last #%s", style.Count(n.Records), style.Count(n.LastSeq)), style.Plain)
+	if n.Lost > 0 {
+		s.add("lost", style.Count(n.Lost)+" events that came too fast for this screen, "+p.ago(n.LostAt), style.Slow)
+	}
+	return s
+}
+
+func (p *Node) runtime(n *model.Node, m *model.Model) section {
+	th, s := p.Theme, section{title: "container runtime"}
+	name := strings.TrimSpace(n.Runtime + " " + n.RuntimeVersion)
+	if n.Simulated {
+		name = strings.TrimSpace(name + " (simulated: no real container runs)")
+	}
+	s.add("runtime", th.Clean(name), style.Plain)
+	s.add("endpoint", th.Clean(n.Endpoint), style.Plain)
+	mode := n.PLEGMode
+	if n.PLEGReason != "" {
+		mode += ": " + n.PLEGReason
+	}
+	s.add("PLEG", th.Clean(mode), toneIf(n.PLEGMode == "relist", style.Slow))
+	s.add("relist", p.ago(n.LastRelist), style.Plain)
+	s.add("handlers", "", style.Dim) // no event tells them
+	open := m.InFlight()
+	text := "none"
+	if len(open) > 0 {
+		text = fmt.Sprintf("%d, the oldest %s for %s", len(open), th.Clean(open[0].Method), style.Age(open[0].Age(p.now)))
+	}
+	s.add("calls open", text, style.Plain)
+	calls, failed := 0, 0
+	for _, c := range m.Methods(p.now) {
+		calls, failed = calls+c.Count, failed+c.Errors
+	}
+	s.add("last minute", fmt.Sprintf("%s calls, %s failed", style.Count(calls), style.Count(failed)), toneIf(failed > 0, style.Slow))
+	return s
+}
+
+func (p *Node) machine(n *model.Node) section {
+	s, u := section{title: "machine and agent"}, &n.Usage
+	if u.At.IsZero() || u.Interval <= 0 {
+		s.add("", "the agent has not told yet what it takes", style.Dim)
+		return s
+	}
+	part := func(d time.Duration) string { return fmt.Sprintf("%.1f%%", 100*d.Seconds()/u.Interval.Seconds()) }
+	s.add("CPUs", strings.TrimPrefix(style.Count(u.CPUs), "0"), style.Plain)
+	if u.CPUs > 0 && u.Busy > 0 {
+		busy := u.Busy.Seconds() / u.Interval.Seconds() / float64(u.CPUs)
+		s.add("busy", p.Theme.Bar(busy, 1, 10)+fmt.Sprintf(" %.0f%% of all", 100*busy), toneIf(busy > 0.9, style.Slow))
+	} else {
+		s.add("busy", "", style.Dim)
+	}
+	for _, r := range []string{"cpu", "memory", "io"} {
+		i := slices.IndexFunc(u.Stalls, func(st trace.Stall) bool { return st.Resource == r })
+		text, tone := "", style.Plain
+		if i >= 0 {
+			st := u.Stalls[i]
+			text = part(st.Some) + " some, " + part(st.Full) + " all tasks stalled"
+			tone = toneIf(st.Some > u.Interval/5, style.Slow)
+		}
+		s.add("PSI "+r, text, tone)
+	}
+	s.add("agent CPU", part(u.CPU)+" of one", style.Plain)
+	delay := ""
+	if u.RunDelay > 0 {
+		delay = part(u.RunDelay) + " of the time runnable without a CPU"
+	}
+	s.add("run delay", delay, toneIf(u.RunDelay > u.Interval/10, style.Slow))
+	s.add("agent memory", style.Bytes(u.RSS), style.Plain)
+	s.add("goroutines", strings.TrimPrefix(style.Count(u.Goroutines), "0"), style.Plain)
+	s.add("told", p.ago(u.At)+", of "+style.Dur(u.Interval), style.Dim)
+	return s
+}
+
+// slots tells who waits for a place among the calls to the runtime.
+func (p *Node) slots(m *model.Model) section {
+	s := section{title: "queue for the runtime"}
+	var waiting int
+	var oldest model.Wait
+	var who trace.Pod
+	for _, pod := range m.Pods() {
+		for _, w := range pod.Waits {
+			if w.For != trace.WaitQueue || waterfallStatus(&w) {
+				continue
+			}
+			waiting++
+			if oldest.Since.IsZero() || w.Since.Before(oldest.Since) {
+				oldest, who = w, pod.Key
+			}
+		}
+	}
+	if waiting == 0 {
+		s.add("", "no pod waits for one of the runtime's slots", style.Dim)
+		return s
+	}
+	s.add("waiting", fmt.Sprintf("%d, the longest %s for %s", waiting, p.Theme.Clean(who.String()), style.Age(p.now.Sub(oldest.Since))), style.Slow)
+	s.may("slots", p.Theme.Clean(oldest.Detail), style.Plain)
+	return s
+}
+
+// certificates are the last verdicts on the agent's own.
+func (p *Node) certificates(m *model.Model) section {
+	s := section{title: "certificates"}
+	last := map[string]model.Decision{}
+	for _, d := range m.Decisions() {
+		if d.By == "certs" {
+			last[d.Subject] = d
+		}
+	}
+	subjects := make([]string, 0, len(last))
+	for name := range last {
+		subjects = append(subjects, name)
+	}
+	slices.Sort(subjects)
+	for _, name := range subjects {
+		d := last[name]
+		s.add(strings.TrimSuffix(p.Theme.Clean(name), " certificate"), p.Theme.Clean(d.Verdict+" "+p.ago(d.At)+": "+d.Reason), style.Plain)
+	}
+	for _, w := range m.API().Waits {
+		if w.For == trace.WaitApproval {
+			s.add("waits", p.Theme.Clean(style.Age(p.now.Sub(w.Since))+"  "+waitText(&w)), style.Slow)
+		}
+	}
+	if len(s.facts) == 0 {
+		s.add("", "nothing was told of certificates", style.Dim)
+	}
+	return s
+}

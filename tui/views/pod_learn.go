@@ -1,0 +1,48 @@
+package views
+
+import (
+	"charm.land/bubbles/v2/key"
+
+	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/learn"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+)
+
+// teachKey opens and closes the learner's panel.
+func teachKey() key.Binding { return keys.Of("explain what is selected, for learners", "L") }
+
+// lessonLength is about how many columns the longest lesson takes.
+const lessonLength = 280
+
+// lessonHeight is how many lines the panel takes in w columns: a rule, the text, what to read. It does not depend on
+// the lesson, lest the page jump.
+func lessonHeight(w int) int { return 2 + (lessonLength+w-3)/max(w-2, 1) }
+
+// drawLesson draws the panel; about says what the lesson is about, nil that there is none.
+func drawLesson(th *style.Theme, l *learn.Lesson, w int) []string {
+	if l == nil {
+		return []string{th.Rule("learn", w), th.Paint(style.Dim, th.Cut(" Select a row of the waterfall, and this says what it is. L closes it.", w))}
+	}
+	out := []string{th.Rule("learn: "+l.Title, w)}
+	for _, line := range Wrap(l.Text, w-2) {
+		out = append(out, " "+line)
+	}
+	return append(out, th.Paint(style.Dim, th.Cut(" read: "+l.Read, w)))
+}
+
+// panel is how many lines the learner's panel takes, 0 while it is closed or has no room.
+func (p *Pod) panel() int {
+	n := lessonHeight(p.w)
+	if !p.Scene.Learn || !p.known || p.h-podHead-n < 4 {
+		return 0
+	}
+	return n
+}
+
+// lesson draws the panel for the line under the cursor.
+func (p *Pod) lesson() []string {
+	if p.cur >= len(p.lines) || p.lines[p.cur].bar == nil {
+		return drawLesson(p.Theme, nil, p.w)
+	}
+	return drawLesson(p.Theme, new(learn.Of(p.lines[p.cur].bar.Row)), p.w)
+}

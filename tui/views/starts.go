@@ -1,0 +1,197 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/table"
+)
+
+const (
+	// startsHead is how many lines stand above the table.
+	startsHead = 2
+	// startBar is how wide the bar of the longest phase is.
+	startBar = 10
+)
+
+// Starts ranks all starts of the session, the slowest first.
+type Starts struct {
+	list[model.Start]
+	w        int
+	now      time.Time
+	history  *History
+	stats    model.StartStats
+	started  spread
+	ready    spread
+	starting int
+}
+
+// NewStarts returns the page.
+func NewStarts(look Look) *Starts {
+	p := &Starts{list: list[model.Start]{Look: look}}
+	p.tbl = newTable(look, table.Config[model.Start]{
+		Columns: p.columns(),
+		ID:      func(s model.Start) string { return s.Pod.String() + s.Pod.UID + s.Started.String() },
+		Text:    func(s model.Start) string { return s.Pod.String() + " " + longest(s).Label + " " + p.cause(s) },
+		Fields:  ofPod(func(s model.Start) trace.Pod { return s.Pod }),
+		Empty:   "no pod has started since the first event",
+	})
+	p.open = func(s model.Start) tea.Cmd { return send(OpenPod{s.Pod}) }
+	return p
+}
+
+// Name implements Page.
+func (*Starts) Name() string { return "Starts" }
+
+// Refresh implements Page.
+func (p *Starts) Refresh(f Frame) {
+	p.now, p.history = f.Now, f.History
+	p.stats, p.starting = f.Model.StartStats(), f.Model.Counts().Starting
+	rows := f.Model.Starts()
+	slices.SortStableFunc(rows, func(a, b model.Start) int { return cmp.Compare(b.ToStarted, a.ToStarted) })
+	p.started = spreadOf(rows, func(s model.Start) time.Duration { return s.ToStarted })
+	p.ready = spreadOf(rows, func(s model.Start) time.Duration { return s.ToReady })
+	p.tbl.SetRows(rows)
+}
+
+// SetSize implements Page.
+func (p *Starts) SetSize(w, h int) {
+	p.w = w
+	p.list.SetSize(w, h-startsHead)
+}
+
+// Update implements Page.
+func (p *Starts) Update(msg tea.Msg) tea.Cmd {
+	if c, ok := msg.(tea.MouseClickMsg); ok {
+		if c.Y < startsHead {
+			return nil
+		}
+		c.Y -= startsHead
+		msg = c
+	}
+	return p.list.Update(msg)
+}
+
+// View implements Page.
+func (p *Starts) View() string {
+	return p.head() + "\n" + p.list.View()
+}
+
+// spread is how durations are spread.
+type spread struct {
+	n                  int
+	p50, p90, p99, max time.Duration
+}
+
+func spreadOf(rows []model.Start, of func(model.Start) time.Duration) spread {
+	var ds []time.Duration
+	for _, s := range rows {
+		if d := of(s); d > 0 {
+			ds = append(ds, d)
+		}
+	}
+	slices.Sort(ds)
+	return spread{
+		n: len(ds), p50: model.Percentile(ds, 50), p90: model.Percentile(ds, 90),
+		p99: model.Percentile(ds, 99), max: model.Percentile(ds, 100),
+	}
+}
+
+func (s spread) text(th *style.Theme) string {
+	out := ""
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{{"p50", s.p50}, {"p90", s.p90}, {"p99", s.p99}, {"max", s.max}} {
+		out += "  " + f.name + " " + th.Right(style.Known(f.d), style.DurWidth)
+	}
+	return out
+}
+
+// head sums up the starts: how long until the containers ran, and until the pod was ready.
+func (p *Starts) head() string {
+	th := p.Theme
+	line := func(what string, s spread, right string) string {
+		text := " " + th.Left(what, 16) + th.Right(style.Count(s.n), 5) + s.text(th)
+		if room := p.w - style.Width(text) - 2; style.Width(right) <= room {
+			text += strings.Repeat(" ", room+1-style.Width(right)) + right
+		}
+		return th.Cut(text, p.w)
+	}
+	right := ""
+	if p.starting > 0 {
+		right = fmt.Sprintf("%d starting now", p.starting)
+	}
+	return line("seen to started", p.started, right) + "\n" + line("seen to ready", p.ready, "")
+}
+
+// longest is the segment of the critical path that took longest, all of one label together.
+func longest(s model.Start) (most model.Segment) {
+	sum := map[string]time.Duration{}
+	for _, seg := range s.Segments {
+		sum[seg.Label] += seg.Dur
+		if d := sum[seg.Label]; d > most.Dur {
+			most = model.Segment{Label: seg.Label, Dur: d}
+		}
+	}
+	return most
+}
+
+func (p *Starts) columns() []table.Column[model.Start] {
+	th := p.Theme
+	slow := func(s model.Start) style.Tone {
+		return toneIf(p.stats.P50 > 0 && s.ToStarted > 2*p.stats.P50, style.Slow)
+	}
+	return []table.Column[model.Start]{
+		text("pod", 18, 3, 0, func(s model.Start) string { return th.Clean(s.Pod.String()) }),
+		clock(p.Look, "seen", 4, func(s model.Start) time.Time { return s.Seen }),
+		toned(duration("start", 0, 0, func(s model.Start) time.Duration { return s.ToStarted }), slow),
+		duration("ready", 2, 0, func(s model.Start) time.Duration { return s.ToReady }),
+		duration("floor", 3, 0, func(s model.Start) time.Duration { return s.Floor }),
+		text("longest", 11, 1, 0, func(s model.Start) string { return th.Clean(longest(s).Label) }),
+		p.took(),
+		p.bar(),
+		text("why", 14, 4, 0, p.cause),
+	}
+}
+
+// took is how long the longest phase took. It is not what a filter means by >500ms.
+func (p *Starts) took() table.Column[model.Start] {
+	c := duration("took", 0, 0, func(s model.Start) time.Duration { return longest(s).Dur })
+	c.Took = false
+	return c
+}
+
+// bar draws the start as long as it is beside the slowest one: the longest phase full, the rest of it light.
+func (p *Starts) bar() table.Column[model.Start] {
+	return table.Column[model.Start]{
+		Title: "", Width: startBar, Drop: 5,
+		Cell: func(s model.Start) table.Cell {
+			whole := max(p.stats.Max, 1).Seconds()
+			all := style.Width(p.Theme.Length(s.ToStarted.Seconds(), whole, startBar))
+			return table.Cell{Text: p.Theme.Bar(longest(s).Dur.Seconds(), max(s.ToStarted.Seconds(), 1e-9), all), Tone: style.Dim}
+		},
+	}
+}
+
+// cause is the costliest cause that was found, else what the waterfall says of the longest segment.
+func (p *Starts) cause(s model.Start) string {
+	if p.history != nil {
+		if text := topText(p.history.Top(s.Pod, s.Started, s.Ready, p.now)); text != "" {
+			return p.Theme.Clean(text)
+		}
+	}
+	_, reason, ok := strings.Cut(s.Cause, ": ")
+	if !ok {
+		return ""
+	}
+	return p.Theme.Clean(reason)
+}
