@@ -106,8 +106,6 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 		_ = a.setFilter("method=" + query.Word(msg.Method)) // a word is valid
 	case views.Say:
 		a.tell(msg)
-	case views.Ask:
-		a.ask(&prompt{label: msg.Label, then: msg.Then})
 	case seekMsg:
 		a.seek(string(msg))
 	case views.Redraw:

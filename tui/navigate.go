@@ -22,7 +22,7 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	a.say = views.Say{}
 	if taker, ok := a.top().(views.KeyTaker); ok && taker.Takes(msg) {
-		return a.top().Update(msg)
+		return a.give(msg)
 	}
 	if a.replayKey(msg) {
 		return nil
@@ -56,9 +56,21 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.Redraw):
 		return tea.ClearScreen
 	default:
-		return a.top().Update(msg)
+		return a.give(msg)
 	}
 	return nil
+}
+
+// give hands a key to the page and opens what it asks for.
+func (a *app) give(msg tea.KeyPressMsg) tea.Cmd {
+	page := a.top()
+	cmd := page.Update(msg)
+	if asker, ok := page.(views.Asker); ok {
+		if ask := asker.Asks(); ask != nil {
+			a.ask(&prompt{label: ask.Label, then: ask.Then})
+		}
+	}
+	return cmd
 }
 
 // neighbour is the next view in steps of by, without those that are left out.

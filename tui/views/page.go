@@ -71,6 +71,10 @@ type Ask struct {
 	Then  func(string) tea.Msg
 }
 
+// Asker is a page that asks for lines of text. Asks is called after each key and returns what it asks for since, nil for nothing: no
+// key comes between, as one could before a message.
+type Asker interface{ Asks() *Ask }
+
 // Redraw asks for Refresh: the page shows something else now.
 type Redraw struct{}
 

@@ -44,6 +44,7 @@ type Step struct {
 	ctx     context.Context // ends commands; set by Listen
 	w, h    int
 	filter  *query.Filter
+	asks    *Ask
 
 	stop    step.Stop
 	have    bool   // a stop was told
@@ -313,13 +314,21 @@ func (p *Step) key(msg tea.KeyPressMsg) tea.Cmd {
 
 // ask asks for the rest of a command.
 func (p *Step) ask(label, command string) tea.Cmd {
-	return send(Ask{Label: label, Then: func(text string) tea.Msg {
+	p.asks = &Ask{Label: label, Then: func(text string) tea.Msg {
 		line := strings.TrimSpace(command + text)
 		if line == "" {
 			return nil
 		}
 		return StepLine{line}
-	}})
+	}}
+	return nil
+}
+
+// Asks implements Asker.
+func (p *Step) Asks() *Ask {
+	ask := p.asks
+	p.asks = nil
+	return ask
 }
 
 // StepLine is a command line that was typed.
