@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -109,10 +110,11 @@ func (p *parts) newShortage() {
 
 // addPressure watches how full the node is.
 func (p *parts) addPressure(client *cri.Client, images *gc.Collector) error {
+	imagefs := strings.TrimSuffix(p.imagePolicy().String()+", "+p.shortage.Rule("imagefs"), ", ")
 	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Seen: p.shortage.Observe, Signals: []pressure.Signal{
-		pressure.Memory("/proc/meminfo", ""),
-		pressure.Disk("nodefs", "", pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
-		pressure.Disk("imagefs", p.imagePolicy().String(), images.ImageDir, p.fsInfo(client)),
+		pressure.Memory("/proc/meminfo", p.shortage.Rule("memory")),
+		pressure.Disk("nodefs", p.shortage.Rule("nodefs"), pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
+		pressure.Disk("imagefs", imagefs, images.ImageDir, p.fsInfo(client)),
 	}})
 	if err != nil {
 		return err

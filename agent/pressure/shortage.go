@@ -63,6 +63,14 @@ func (s *Shortage) Observe(signal string, u Usage, now time.Time) {
 	}
 }
 
+// Rule says from when on a signal is short, for people: "pressure below 100Mi free"; "" when it is never judged.
+func (s *Shortage) Rule(signal string) string {
+	if least := s.hard[signal+".available"]; least != "" {
+		return "pressure below " + least + " free"
+	}
+	return ""
+}
+
 // Short reports whether the node is short of what one of the signals measures.
 func (s *Shortage) Short(signals ...string) bool {
 	s.mu.Lock()

@@ -26,5 +26,8 @@ func TestShortage(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		see("memory", 500, false, 3)
 		see("imagefs", 0, false, 3) // without a threshold
+		if m, i := s.Rule("memory"), s.Rule("imagefs"); m != "pressure below 100 free" || i != "" {
+			t.Errorf("rules %q and %q", m, i)
+		}
 	})
 }
