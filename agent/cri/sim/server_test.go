@@ -479,3 +479,31 @@ func BenchmarkPod(b *testing.B) {
 		check(b, err)
 	}
 }
+
+func TestBrokenNetwork(t *testing.T) {
+	srv := newServer(t, sim.Config{})
+	run := func(name string, ns *runtimeapi.NamespaceOption) error {
+		cfg := podConfig(name)
+		cfg.Linux = &runtimeapi.LinuxPodSandboxConfig{SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{NamespaceOptions: ns}}
+		_, err := srv.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: cfg})
+		return err
+	}
+	network := func() *runtimeapi.RuntimeCondition {
+		st, err := srv.Status(t.Context(), &runtimeapi.StatusRequest{})
+		check(t, err)
+		return st.GetStatus().GetConditions()[1]
+	}
+	srv.BreakNetwork("")
+	if err := run("a", nil); err == nil || !strings.Contains(err.Error(), `failed to find plugin "bridge" in path`) {
+		t.Errorf("sandbox without a network: %v", err)
+	}
+	check(t, run("host", &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE}))
+	if c := network(); c.GetStatus() || c.GetReason() != "NetworkPluginNotReady" || !strings.Contains(c.GetMessage(), "bridge") {
+		t.Errorf("condition = %v", c)
+	}
+	srv.MendNetwork()
+	check(t, run("a", nil)) // its name is free again
+	if c := network(); !c.GetStatus() || c.GetMessage() != "" {
+		t.Errorf("condition = %v", c)
+	}
+}
