@@ -71,7 +71,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return userError{err} })
-	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newVersion(s))
+	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newTour(s), newVersion(s))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	wrapArgs(root)
 	return root

@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "until": until, "records": records, "noescapes": noEscapes, "serve": serve, "eventually": eventually,
+			"exits": exits, "until": until, "records": records, "noescapes": noEscapes, "serve": serve, "eventually": eventually, "inorder": inOrder,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// tourWidth is how wide the tour's own text is.
+const tourWidth = 78
+
+func (t *tour) say(text string) {
+	fmt.Fprintln(t.s.out, text) //nolint:errcheck // a person who is gone is noticed by the end of input
+}
+
+// prose says a paragraph.
+func (t *tour) prose(text string) {
+	width := 0
+	var b strings.Builder
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case width > 0 && width+1+n > tourWidth:
+			b.WriteByte('\n')
+			width = 0
+		case width > 0:
+			b.WriteByte(' ')
+			width++
+		}
+		b.WriteString(word)
+		width += n
+	}
+	t.say(b.String())
+}
+
+// typed is what somebody types to get the same.
+func (t *tour) typed(args ...string) string {
+	return "$ kubeloupe " + strings.Join(args, " ") + " --socket " + t.socket
+}
+
+// kubeloupe says and runs one of the commands, as if it had been typed.
+func (t *tour) kubeloupe(ctx context.Context, args ...string) error {
+	t.say("\n" + t.typed(args...))
+	return t.run(ctx, t.s, args...)
+}
+
+func (t *tour) run(ctx context.Context, s streams, args ...string) error {
+	root := newRoot(s)
+	root.SetArgs(append(slices.Clone(args), "--socket", t.socket))
+	if err := root.ExecuteContext(ctx); err != nil {
+		return errors.New("kubeloupe " + args[0] + ": " + err.Error()) // what it wants mended is not the user's
+	}
+	return nil
+}
+
+// follow says and runs an events command until a line has one of these words.
+func (t *tour) follow(ctx context.Context, args []string, words ...string) error {
+	t.say("\n" + t.typed(args...))
+	return t.await(ctx, t.s.out, args, words...)
+}
+
+func (t *tour) await(ctx context.Context, to io.Writer, args []string, words ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, tourPatience)
+	defer cancel()
+	w := &watcher{to: to, words: words, seen: cancel}
+	err := t.run(ctx, streams{in: t.s.in, out: w, err: t.s.err}, args...)
+	if err == nil && !w.found {
+		err = fmt.Errorf("the tour waited for a line with %q of kubeloupe %s: %w", words, strings.Join(args, " "), ctx.Err())
+	}
+	return err
+}
+
+func events(pod string) []string { return []string{"events", "--follow", "--pod", ref(pod)} }
+
+// milestones are events without what repeats what was seen.
+func milestones(pod string) []string {
+	return append(events(pod), "--kind", "pod.milestone", "--kind", "pod.action")
+}
+
+// watcher hands text on and says when a line has one of the words.
+type watcher struct {
+	to    io.Writer
+	words []string
+	seen  func()
+	found bool
+	rest  []byte // the line that is not complete yet
+}
+
+// Write implements io.Writer.
+func (w *watcher) Write(p []byte) (int, error) {
+	w.rest = append(w.rest, p...)
+	for !w.found {
+		line, rest, ok := bytes.Cut(w.rest, []byte{'\n'})
+		if !ok {
+			break
+		}
+		w.rest = rest
+		if slices.ContainsFunc(w.words, func(word string) bool { return bytes.Contains(line, []byte(word)) }) {
+			w.found = true
+			w.seen()
+		}
+	}
+	return w.to.Write(p)
+}
+
+// keys is the person, who goes on or leaves.
+type keys struct {
+	lines chan string // nil when nobody is asked; closed when there are no more
+}
+
+// newKeys reads what is typed for as long as the process lives.
+func newKeys(s streams, yes bool) *keys {
+	if yes || !isTerminal(s.in) {
+		return &keys{}
+	}
+	k := &keys{lines: make(chan string)}
+	go func() {
+		defer close(k.lines)
+		for sc := bufio.NewScanner(s.in); sc.Scan(); {
+			k.lines <- strings.TrimSpace(sc.Text())
+		}
+	}()
+	return k
+}
+
+// goOn waits for Enter. The error is errLeft when the person leaves.
+func (k *keys) goOn(ctx context.Context, w io.Writer, prompt string) error {
+	if k.lines == nil {
+		return ctx.Err()
+	}
+	for {
+		fmt.Fprint(w, "\n"+prompt) //nolint:errcheck // a person who is gone is noticed by the end of input
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case line, ok := <-k.lines:
+			if !ok || line == "q" {
+				return errLeft
+			}
+			if line == "" {
+				return nil
+			}
+		}
+	}
+}
+
+// typist gives a command its input, a line at a time, each when the person says so.
+type typist struct {
+	ctx   context.Context //nolint:containedctx // Read takes none
+	t     *tour
+	lines []string
+	err   error // why it stopped early
+}
+
+// Read implements io.Reader.
+func (y *typist) Read(p []byte) (int, error) {
+	if len(y.lines) == 0 {
+		return 0, io.EOF
+	}
+	line := y.lines[0]
+	if y.err = y.t.keys.goOn(y.ctx, y.t.s.out, "Enter types '"+line+"', q leaves: "); y.err != nil {
+		y.lines = nil
+		return 0, io.EOF
+	}
+	y.lines = y.lines[1:]
+	return copy(p, line+"\n"), nil
+}
