@@ -2,7 +2,6 @@ package cause
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -14,34 +13,64 @@ const leastCNI = 250 * time.Millisecond
 func slowCNI() Rule {
 	return Rule{
 		ID: "KL06", Name: "CNI slow",
-		About: "Setting up the pod's network took at least 250ms of RunPodSandbox. Only the runtime's own spans tell that; without them the " +
-			"rule is silent, and containerd's do not say which plugin of a chain it was.",
+		About: "Setting up the pod's network took at least 250ms of RunPodSandbox. The runtime's own spans tell that, or the runs of CNI plugins " +
+			"that kubeloupe sees; without either the rule is silent. Which plugin of a chain it was, only the runs tell.",
 		Find: findSlowCNI,
 	}
 }
 
 func findSlowCNI(c *Case) []Finding {
+	runs := c.pluginRuns(0)
 	var f Finding
-	for _, p := range ownPoints[*trace.RuntimeSpan](c) {
-		if !isCNI(p.Event) || p.Event.Dur < leastCNI {
-			continue
-		}
-		f.Cost += c.cost(p.Rec.Span, spanStart(p.Event), spanEnd(p.Event))
-		text := fmt.Sprintf("%s told: %s took %s", p.Event.Service, p.Event.Name, took(p.Event.Dur, false))
-		if p.Event.Err != "" {
-			text += " and failed: " + quoted(p.Event.Err)
-		}
-		f.Evidence = append(f.Evidence, evidence(p.Rec, "%s", text))
+	f.Cost, f.Evidence = c.networkTime()
+	if len(f.Evidence) == 0 { // the runtime tells nothing
+		f.Cost, f.Evidence = c.chainTime(runs)
 	}
 	if len(f.Evidence) == 0 || !c.material(f.Cost) {
 		return nil
 	}
-	f.Confidence, f.Evidence = Certain, few(f.Evidence)
+	f.Confidence = Certain
 	f.Sentence = fmt.Sprintf("setting up the pod's network (CNI ADD) took %s of RunPodSandbox", took(f.Cost, false))
-	f.Remedy = "Look at the network plugin's own log for that time: mostly it asks a daemon or the API server for an address, or waits for iptables' lock."
-	f.Disproof = "The plugin's log has its ADD done in a fraction of that time: then the runtime waited before it called the plugin."
+	who := "the network plugin"
+	if slowest, own := slowestPlugin(runs); own > 0 {
+		who = "the plugin " + slowest.name
+		f.Sentence += fmt.Sprintf("; the slowest plugin was %s, which itself ran for %s", slowest.name, took(own, false))
+		f.Evidence = append(f.Evidence, slowest.evidence())
+	}
+	f.Evidence = few(f.Evidence)
+	f.Remedy = "Look at the log of " + who + " for that time: mostly it asks a daemon or the API server for an address, or waits for iptables' lock."
+	f.Disproof = "The log of " + who + " has its ADD done in a fraction of that time: then the runtime waited before it called the plugin."
 	return []Finding{f}
 }
 
-// isCNI reports whether a span of the runtime is about all of a pod's network, and not a part of that.
-func isCNI(e *trace.RuntimeSpan) bool { return strings.HasSuffix(e.Name, "setup_pod_network") }
+// networkTime is what slow networks took by the runtime's own account.
+func (c *Case) networkTime() (cost time.Duration, ev []Evidence) {
+	for _, p := range ownPoints[*trace.RuntimeSpan](c) {
+		if !isCNI(p.Event) || p.Event.Dur < leastCNI {
+			continue
+		}
+		cost += c.cost(p.Rec.Span, spanStart(p.Event), spanEnd(p.Event))
+		text := fmt.Sprintf("%s told: %s took %s", p.Event.Service, p.Event.Name, took(p.Event.Dur, false))
+		if p.Event.Err != "" {
+			text += " and failed: " + quoted(p.Event.Err)
+		}
+		ev = append(ev, evidence(p.Rec, "%s", text))
+	}
+	return cost, ev
+}
+
+// chainTime is what the runs of plugins took that the runtime ran, where they took long together: several networks are made at once.
+func (c *Case) chainTime(runs []pluginRun) (cost time.Duration, ev []Evidence) {
+	var all, path []stretch
+	for _, r := range runs {
+		if r.outer {
+			all = append(all, stretch{spanStart(r.Event), spanEnd(r.Event)})
+			path = append(path, c.on(r.Rec.Span, spanStart(r.Event), spanEnd(r.Event))...)
+			ev = append(ev, r.evidence())
+		}
+	}
+	if covered(all) < leastCNI {
+		return 0, nil
+	}
+	return covered(path), ev
+}

@@ -14,7 +14,8 @@ func networkNotReady() Rule {
 	return Rule{
 		ID: "KL07", Name: "network not ready",
 		About: "The pod waited for the runtime to have a pod network (no CNI configuration yet), or the sandbox failed because a CNI plugin " +
-			"was missing or failed; the runtime's error says which. The tries and the waits between them count.",
+			"was missing or failed; the runtime's error says which, else the runs of plugins that kubeloupe sees say which ran last. The tries " +
+			"and the waits between them count.",
 		Find: findNetwork,
 	}
 }
@@ -39,11 +40,15 @@ func findNetwork(c *Case) []Finding {
 		return nil
 	}
 	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil || len(failed) > 0 && !again && c.stuck()}
-	why := ""
+	why, last := "", (*pluginRun)(nil)
 	for i := range failed {
 		f.Cost += c.cost(failed[i].ID(), failed[i].Start, failed[i].Stop)
 		f.Evidence = append(f.Evidence, callEvidence(&failed[i]))
 		why = failed[i].Err()
+		if runs := c.pluginRuns(failed[i].ID()); len(runs) > 0 {
+			last = &runs[len(runs)-1]
+			f.Evidence = append(f.Evidence, last.evidence())
+		}
 	}
 	for i := range w.spans {
 		why = cmp.Or(why, w.spans[i].Event.Detail)
@@ -55,6 +60,9 @@ func findNetwork(c *Case) []Finding {
 	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
 	f.Sentence, f.Remedy = networkText(why, len(failed))
+	if last != nil && !pluginFailed.MatchString(why) && !pluginMissing.MatchString(why) {
+		f.Sentence += "; the last plugin to run was " + last.name
+	}
 	f.Sentence = fmt.Sprintf("%s; that cost %s", f.Sentence, took(f.Cost, f.Current))
 	f.Disproof = "A pod with hostNetwork starts as slowly on this node, or crictl info shows NetworkReady true for all of that time."
 	return []Finding{f}

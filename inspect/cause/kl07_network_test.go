@@ -43,6 +43,20 @@ func TestNetworkNotReady(t *testing.T) {
 			},
 		},
 		{
+			name: "the error names no plugin, one was seen", want: `the pod's network could not be set up once: failed to setup network for sandbox "5f": netplugin failed with no error message: signal: killed; the last plugin to run was portmap`, cost: 2 * sec,
+			write: func(s *casetest.Script) {
+				const err = `failed to setup network for sandbox "5f": netplugin failed with no error message: signal: killed`
+				act := s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox", Err: err})
+				call := s.Call(0, sec, act, "RunPodSandbox", err)
+				plugin(s, call, 0, 100*ms, "bridge", "ADD")
+				plugin(s, call, 100*ms, 900*ms, "portmap", "ADD")
+				s.Wait(sec, 2*sec, 0, trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: "sandbox: " + err})
+				again := s.Action(2*sec, 3*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+				s.Call(2*sec, 3*sec, again, "RunPodSandbox", "")
+				start(s, 3*sec, "sandbox")
+			},
+		},
+		{
 			name: "not: another wait for the runtime", now: 30 * sec,
 			write: func(s *casetest.Script) {
 				s.Wait(0, casetest.Open, 0, trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"})

@@ -58,13 +58,8 @@ func (p *pullParts) bySpans(c *Case) bool {
 
 // layerSize is the size of a layer that a span is about, in bytes; 0 when it does not say.
 func layerSize(e *trace.RuntimeSpan) int64 {
-	for _, a := range e.Attrs {
-		if a.K == "layer.media.size" {
-			n, _ := strconv.ParseInt(a.V, 10, 64)
-			return max(n, 0)
-		}
-	}
-	return 0
+	n, _ := strconv.ParseInt(attr(e, "layer.media.size"), 10, 64) // what is none is 0
+	return max(n, 0)
 }
 
 // byProgress reads what the content store had. It is looked at a few times a second: the last layer came between two looks.
