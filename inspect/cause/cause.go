@@ -58,6 +58,8 @@ type Finding struct {
 	Evidence []Evidence `json:"evidence"`
 	// Cost is how much of the critical path it took; of a pod that has not started, or ends, of the time so far.
 	Cost time.Duration `json:"cost_ns"`
+	// End is how long the pod's end took, or has taken, where the cost is part of that and not of the critical path to its start; else 0.
+	End time.Duration `json:"end_ns,omitempty"`
 	// Current says that it goes on.
 	Current bool `json:"current,omitempty"`
 	// Remedy is what to do about it; Disproof is what would show that the finding is wrong.

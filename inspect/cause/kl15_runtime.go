@@ -38,15 +38,22 @@ type stall struct {
 	what     string
 }
 
-func findStalledRuntime(c *Case) []Finding {
+func findStalledRuntime(c *Case) (out []Finding) {
 	all := slices.Concat(stalledCalls(ownSpans[*trace.CRICall](c), true), stalledCalls(nodeSpans[*trace.CRICall](c), false), c.stalledRelists(), c.lateTold())
-	where := append(c.pathStretches(c.atRuntime()), c.endStretch()...)
-	f := Finding{Confidence: Likely}
+	for _, part := range c.parts(c.pathStretches(c.atRuntime())) {
+		out = append(out, c.stalledIn(&part, all)...)
+	}
+	return out
+}
+
+// stalledIn is what stalls did to the pod's start, or to its end.
+func (c *Case) stalledIn(in *part, all []stall) []Finding {
+	f := Finding{Confidence: Likely, End: in.end}
 	var at []stretch
 	var longest time.Duration
 	what := ""
 	for _, s := range all {
-		part := clip(where, s.from, s.to)
+		part := clip(in.at, s.from, s.to)
 		if len(part) == 0 {
 			continue
 		}
@@ -61,7 +68,7 @@ func findStalledRuntime(c *Case) []Finding {
 		}
 	}
 	f.Cost = covered(at)
-	if len(at) == 0 || !c.worth(f.Cost) {
+	if len(at) == 0 || !in.worth(f.Cost) {
 		return nil
 	}
 	slices.SortFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })

@@ -91,7 +91,7 @@ func (c *Case) madeRoom() *Finding {
 				continue
 			}
 			return &Finding{
-				Confidence: Certain, Sentence: "the node ended the pod (" + d.Event.By + "): " + quoted(d.Event.Reason), Cost: covered(c.endStretch()), Current: c.Stage() == Ending,
+				Confidence: Certain, Sentence: "the node ended the pod (" + d.Event.By + "): " + quoted(d.Event.Reason), Cost: covered(c.endStretch()), End: covered(c.endStretch()), Current: c.Stage() == Ending,
 				Evidence: []Evidence{evidence(d.Rec, "%s by %s: %s", d.Event.Verdict, d.Event.By, quoted(d.Event.Reason))},
 				Remedy:   "Give the pod a priority and requests that fit what it is worth, and keep room for critical pods on the node.",
 				Disproof: "The pod was deleted in the API at that time: its deletionTimestamp is earlier than the verdict.",

@@ -107,7 +107,22 @@ func (c *Case) toTell() map[trace.SpanID]bool {
 	return out
 }
 
-// worth reports whether a cost is worth a word that may be of the start, of the end, or of both.
-func (c *Case) worth(cost time.Duration) bool {
-	return cost >= leastCost && 100*cost >= leastShare*(c.length()+covered(c.endStretch()))
+// part is what a cost may be part of: the pod's start or its end.
+type part struct {
+	at    []stretch
+	whole time.Duration
+	// end is whole where it is the end; else 0.
+	end time.Duration
+}
+
+// parts are the stretches of the start that are given, and the pod's end. They are told of apart: a share of both together says nothing.
+func (c *Case) parts(start []stretch) []part {
+	end := c.endStretch()
+	took := covered(end)
+	return []part{{at: start, whole: c.length()}, {at: end, whole: took, end: took}}
+}
+
+// worth reports whether a cost is worth a word.
+func (p *part) worth(cost time.Duration) bool {
+	return cost >= leastCost && 100*cost >= leastShare*p.whole
 }

@@ -22,17 +22,29 @@ type pressure struct {
 // longWindow is an interval that tells little of a start that is a small part of it.
 const longWindow = 2 * time.Second
 
-// find adds up, over the intervals that overlap the pod's work, the share of each in which tasks stalled. That is an estimate: the figures
+// find looks at the pod's work to its start and at its end, each by itself. Where the pod itself only waited, pressure held up nothing.
+func (p pressure) find(c *Case) (out []Finding) {
+	waits := c.waits()
+	for _, part := range c.parts(c.pathStretches(func(s waterfall.Segment) bool { return s.Kind != waterfall.SegmentWait })) {
+		if part.end == 0 {
+			out = append(out, p.findIn(c, &part, nil)...)
+			continue
+		}
+		out = append(out, p.findIn(c, &part, waits)...)
+	}
+	return out
+}
+
+// findIn adds up, over the intervals that overlap the pod's work, the share of each in which tasks stalled. That is an estimate: the figures
 // do not say whose tasks, nor when within the interval. It is never more than the stall, nor than the overlap.
-func (p pressure) find(c *Case) []Finding {
-	work := append(c.pathStretches(func(s waterfall.Segment) bool { return s.Kind != waterfall.SegmentWait }), c.endStretch()...)
-	f := Finding{Confidence: Likely, Remedy: p.remedy, Disproof: p.disproof}
+func (p pressure) findIn(c *Case, in *part, waits []stretch) []Finding {
+	f := Finding{Confidence: Likely, Remedy: p.remedy, Disproof: p.disproof, End: in.end}
 	var worst int
 	var stalls, windows time.Duration
 	for _, u := range nodePoints[*trace.Usage](c) {
 		interval := u.Event.Interval
 		end := u.Rec.At()
-		overlap := covered(clip(work, end.Add(-interval), end))
+		overlap := coveredBut(clip(in.at, end.Add(-interval), end), waits)
 		stall := min(p.stall(u.Event), interval)
 		if interval <= 0 || overlap == 0 || stall == 0 || interval > longWindow && 10*overlap < interval {
 			continue
@@ -42,13 +54,25 @@ func (p pressure) find(c *Case) []Finding {
 		worst = max(worst, percentOf(stall, interval))
 		f.Evidence = append(f.Evidence, evidence(u.Rec, "%s", usageText(u.Event)))
 	}
-	if !c.worth(f.Cost) {
+	if !in.worth(f.Cost) {
 		return nil
 	}
 	f.Evidence = few(f.Evidence)
-	f.Sentence = fmt.Sprintf("tasks of the node stalled for %s %d %% of the time in which the pod worked (%d %% at worst), about %s of it",
-		p.resource, percentOf(stalls, windows), worst, human.Duration(f.Cost))
+	doing, of := "in which the pod worked", "it"
+	if in.end > 0 {
+		doing, of = "in which the pod ended", fmt.Sprintf("its %s (%d %%)", human.Duration(in.end), percentOf(f.Cost, in.end))
+	}
+	f.Sentence = fmt.Sprintf("tasks of the node stalled for %s %d %% of the time %s (%d %% at worst), about %s of %s",
+		p.resource, percentOf(stalls, windows), doing, worst, human.Duration(f.Cost), of)
 	return []Finding{f}
+}
+
+// waits are the times in which the pod waited for something.
+func (c *Case) waits() (out []stretch) {
+	for _, w := range ownSpans[*trace.Wait](c) {
+		out = append(out, stretch{w.Start, w.Stop})
+	}
+	return out
 }
 
 // usageText says what an interval's figures are.

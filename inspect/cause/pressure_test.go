@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -69,11 +71,33 @@ func TestMemoryPressure(t *testing.T) {
 			write: working(of(50, stall("memory", 15))),
 		},
 		{
-			name: "while the pod ends", want: "tasks of the node stalled for memory 40 % of the time", cost: 400 * ms, confidence: cause.Likely, found: true,
+			name: "while the pod ends", want: "tasks of the node stalled for memory 40 % of the time in which the pod ended (40 % at worst), about 400ms of its 1.00s (40 %)", cost: 400 * ms, confidence: cause.Likely, found: true,
 			write: func(s *casetest.Script) {
 				s.Milestone(9*sec, "terminating")
 				usage(s, 10*sec, 50, stall("memory", 40))
 				s.Milestone(10*sec, "gone")
+			},
+		},
+		{
+			name: "while it ended, after a quick start", want: "tasks of the node stalled for memory 40 % of the time in which the pod ended (40 % at worst), about 800ms of its 4.00s (20 %)",
+			cost: 800 * ms, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				start(s, 300*ms)
+				s.Milestone(5*sec, "terminating")
+				s.Wait(5*sec, 7*sec, 0, trace.Wait{For: trace.WaitGrace, On: "container web"})
+				for at := 6 * sec; at <= 9*sec; at += sec {
+					usage(s, at, 50, stall("memory", 40))
+				}
+				s.Milestone(9*sec, "gone")
+			},
+		},
+		{
+			name: "not: it waited for its container to end", found: true,
+			write: func(s *casetest.Script) {
+				s.Milestone(5*sec, "terminating")
+				s.Wait(5*sec, 9*sec, 0, trace.Wait{For: trace.WaitGrace, On: "container web"})
+				usage(s, 8*sec, 50, stall("memory", 60))
+				s.Milestone(9*sec, "gone")
 			},
 		},
 		{name: "not: little", write: working(of(50, stall("memory", 4)))},
@@ -99,4 +123,33 @@ func TestIOPressure(t *testing.T) {
 			},
 		},
 	})
+}
+
+// TestPressureOfStartAndEnd: what the end cost is no part of what the start cost.
+func TestPressureOfStartAndEnd(t *testing.T) {
+	s := casetest.New(t)
+	working(of(97, stall("cpu", 70)))(s)
+	s.Milestone(10*sec, "terminating")
+	for at := 11 * sec; at <= 15*sec; at += sec {
+		usage(s, at, 97, stall("cpu", 70))
+	}
+	s.Milestone(15*sec, "gone")
+	c := s.Case(0)
+	var got []string
+	for _, f := range cause.Find(c) {
+		if f.ID != "KL23" {
+			continue
+		}
+		if whole := max(f.End, c.Fall.Length()); f.Cost > whole {
+			t.Errorf("a cost of %v, of %v", f.Cost, whole)
+		}
+		got = append(got, f.Sentence)
+	}
+	want := []string{
+		"tasks of the node stalled for a processor 70 % of the time in which the pod ended (70 % at worst), about 3.50s of its 5.00s (70 %)",
+		"tasks of the node stalled for a processor 70 % of the time in which the pod worked (70 % at worst), about 1.40s of it",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

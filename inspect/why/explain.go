@@ -221,7 +221,11 @@ func (r *Report) best(c *cause.Case) *cause.Finding {
 		by[s.Label] += s.Dur
 		most = max(most, by[s.Label])
 	}
-	if f := &r.Findings[0]; f.Cost > 0 && (f.Cost >= most || 2*f.Cost >= r.Length) {
+	first := slices.IndexFunc(r.Findings, func(f cause.Finding) bool { return f.End == 0 }) // the sentence is about the start
+	if first < 0 {
+		return nil
+	}
+	if f := &r.Findings[first]; f.Cost > 0 && (f.Cost >= most || 2*f.Cost >= r.Length) {
 		return f
 	}
 	return nil

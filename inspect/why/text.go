@@ -266,6 +266,8 @@ func (p *page) finding(r *Report, f *cause.Finding) {
 		cost += " so far, goes on"
 	case f.Cost == 0:
 		cost = "no cost on the critical path"
+	case f.End > 0:
+		cost += ", " + percent(share(f.Cost, f.End)) + " of its end"
 	case r.Length > 0 && f.Cost <= r.Length:
 		cost += ", " + percent(share(f.Cost, r.Length)) + " of the critical path"
 	}
