@@ -11,6 +11,7 @@ import (
 
 const (
 	containerdSocket = "containerd.sock"
+	ownPlugins       = "cni-bin"
 	// maxPath keeps the longest socket path of a lab within the kernel's limit.
 	maxPath = 106 - len("/"+containerdSocket+".ttrpc")
 	// maxSocketDir is containerd's limit for the directory of shim sockets.
@@ -56,7 +57,7 @@ imports = []
   netns_mounts_under_state_dir = true
   cdi_spec_dirs = []
   [plugins.'io.containerd.cri.v1.runtime'.cni]
-    bin_dirs = [%[13]q]
+    bin_dirs = [%[13]q, %[18]s]
     conf_dir = %[14]s
   [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
     runtime_type = 'io.containerd.runc.v2'
@@ -67,7 +68,7 @@ imports = []
       Root = %[17]s
 `,
 		in("root"), in("state"), in("temp"), in(containerdSocket), in(containerdSocket+".ttrpc"), in("opt"), in("verifiers"),
-		s.SocketDir, s.Snapshotter, s.image(ImagePause), in("certs.d"), restrictOOM, s.Tools.CNI, in("cni"), shim, runc, in("runc"))
+		s.SocketDir, s.Snapshotter, s.image(ImagePause), in("certs.d"), restrictOOM, s.Tools.CNI, in("cni"), shim, runc, in("runc"), in(ownPlugins))
 }
 
 // registryHosts tells containerd to speak plain HTTP to the lab's registry.

@@ -45,6 +45,9 @@ type Lab struct {
 	OTLPEndpoint string
 	// CNIBinDir and CNIConfDir are what containerd uses.
 	CNIBinDir, CNIConfDir string
+	// CNIOwnDir is where containerd looks for CNI plugins besides: it is this lab's alone, and is not
+	// there until somebody makes it.
+	CNIOwnDir string
 	// ContainerdBin is the directory of containerd and ctr.
 	ContainerdBin string
 	// ContainerdLog and RegistryLog are files.
@@ -93,6 +96,7 @@ func newLab(dir string, s *state) *Lab {
 		OTLPEndpoint:    s.otlp(),
 		CNIBinDir:       s.Tools.CNI,
 		CNIConfDir:      filepath.Join(dir, "cni"),
+		CNIOwnDir:       filepath.Join(dir, ownPlugins),
 		ContainerdBin:   s.Tools.Containerd,
 		ContainerdLog:   filepath.Join(dir, "containerd.log"),
 		RegistryLog:     filepath.Join(dir, "registry.log"),
