@@ -28,6 +28,11 @@ type agent struct {
 
 // startAgent runs the agent on a lab with extra flags. What it prints goes to a file.
 func (b *bench) startAgent(ctx context.Context, s *side, extra ...string) error {
+	return b.startAgentOn(ctx, s, nil, append([]string{"--no-tui"}, extra...)...)
+}
+
+// startAgentOn is startAgent on a terminal, if that is not nil.
+func (b *bench) startAgentOn(ctx context.Context, s *side, tty *os.File, extra ...string) error {
 	if err := b.stopAgent(); err != nil {
 		return err
 	}
@@ -49,10 +54,13 @@ func (b *bench) startAgent(ctx context.Context, s *side, extra ...string) error 
 	}
 	args := append([]string{
 		"run", "--config", config, "--root-dir", filepath.Join(root, "kubelet"), "--pod-manifest-path", a.manifests,
-		"--cgroup-root", s.lab.CgroupRoot, "--container-runtime-endpoint", s.lab.RuntimeEndpoint, "--healthz-port", "0", "--no-tui", "--runtime-slots", strconv.Itoa(b.o.slots),
+		"--cgroup-root", s.lab.CgroupRoot, "--container-runtime-endpoint", s.lab.RuntimeEndpoint, "--healthz-port", "0", "--runtime-slots", strconv.Itoa(b.o.slots),
 	}, extra...)
 	a.cmd = exec.Command(b.o.bin, args...)
 	a.cmd.Stdout, a.cmd.Stderr = a.out, a.out
+	if tty != nil {
+		onTerminal(a.cmd, tty)
+	}
 	if err := a.cmd.Start(); err != nil {
 		return err
 	}

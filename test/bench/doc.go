@@ -14,5 +14,6 @@
 //	make bench                  all rows
 //	go run ./test/bench -rows one,burst30 -n 20
 //
-// With -standalone, the agent works without a cluster, from manifests.
+// With -standalone, the agent works without a cluster, from manifests. Some rows of that compare the agent with
+// itself instead: looked at (a UI on a terminal that nobody reads, such a UI attached, a recording) and not.
 package main

@@ -56,7 +56,12 @@ func (b *bench) idle(ctx context.Context) error {
 			}
 		}
 		time.Sleep(5 * time.Second)
-		before, _, err := usage(b.agent.cmd.Process.Pid)
+		pid := b.agent.cmd.Process.Pid
+		before, _, err := usage(pid)
+		if err != nil {
+			return err
+		}
+		woke, err := wakeups(pid)
 		if err != nil {
 			return err
 		}
@@ -65,13 +70,18 @@ func (b *bench) idle(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		after, rss, err := usage(b.agent.cmd.Process.Pid)
+		after, rss, err := usage(pid)
+		if err != nil {
+			return err
+		}
+		wokeAfter, err := wakeups(pid)
 		if err != nil {
 			return err
 		}
 		cpu := 100 * float64(after-before) / float64(b.o.idle)
 		fmt.Printf("%-34s %10s %7.2f %% %7s  ≤ 1 %%   of a core\n", fmt.Sprintf("idle CPU, %d pods", size), "-", cpu, "")
 		fmt.Printf("%-34s %10s %6.1f MiB %6s  ≤ 50 MiB\n", fmt.Sprintf("RSS, %d pods", size), "-", float64(rss)/(1<<20), "")
+		fmt.Printf("%-34s %10s %8.0f %8s  per minute\n", fmt.Sprintf("wake-ups, %d pods", size), "-", (wokeAfter-woke)/b.o.idle.Minutes(), "")
 	}
 	for _, p := range pods {
 		if err := b.agent.remove(p); err != nil {

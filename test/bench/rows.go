@@ -34,6 +34,13 @@ func allRows() []row {
 		{"burst10", func(ctx context.Context, b *bench) error { return b.bursts(ctx, 10) }},
 		{"burst30", func(ctx context.Context, b *bench) error { return b.bursts(ctx, 30) }},
 		{"events", func(ctx context.Context, b *bench) error { return b.events(ctx) }},
+		{"stuck", func(ctx context.Context, b *bench) error {
+			return b.watched(ctx, "UI on a stuck terminal", onStuckTerminal)
+		}},
+		{"attached", func(ctx context.Context, b *bench) error {
+			return b.watched(ctx, "a stuck UI attached", withStuckClient)
+		}},
+		{"recorded", func(ctx context.Context, b *bench) error { return b.watched(ctx, "recorded", recorded) }},
 		{"idle", func(ctx context.Context, b *bench) error { return b.idle(ctx) }},
 	}
 }

@@ -21,8 +21,9 @@ type options struct {
 	bin   string
 	idle  time.Duration
 	slots int
-	// rounds and dir are of runs in a cluster.
+	// rounds are of runs in a cluster and of rows that compare arms, pods of the latter; dir is of runs in a cluster.
 	rounds int
+	pods   int
 	dir    string
 }
 
