@@ -163,7 +163,10 @@ func (m *Model) applyNodeStatus(r *trace.Record, e *trace.NodeStatus) {
 
 // applyNodeWait notes waits of the node's own that have to do with the API server.
 func (m *Model) applyNodeWait(r *trace.Record, e *trace.Wait) {
-	if slices.Contains([]trace.WaitKind{trace.WaitTokens, trace.WaitBackoff, trace.WaitApproval, trace.WaitObject}, e.For) {
+	switch {
+	case e.For == trace.WaitBackoff && strings.Contains(e.On, "://"): // the source of pods at that address
+		m.applyWait(r, e, &m.urls)
+	case slices.Contains([]trace.WaitKind{trace.WaitTokens, trace.WaitBackoff, trace.WaitApproval, trace.WaitObject}, e.For):
 		m.applyWait(r, e, &m.api.waits)
 	}
 }

@@ -30,6 +30,7 @@ type Model struct {
 	sources   sourceErrors
 
 	origins    map[string]Source          // sources of pods, by name
+	urls       waits                      // of sources at URLs
 	pressed    map[string]*ring[Pressure] // by signal
 	short      map[string]Decision        // by signal
 	conditions map[string]Condition       // of the node, by type
@@ -54,7 +55,7 @@ func New(opt Options) *Model {
 		decisions: newRing[Decision](opt.Decisions),
 		pressure:  map[string]Pressure{}, lines: newRing[Line](opt.Lines),
 		sources: sourceErrors{}, starts: newRing[*Start](opt.Starts),
-		api: newAPI(opt.Samples), origins: map[string]Source{}, pressed: map[string]*ring[Pressure]{},
+		api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring[Pressure]{},
 		short: map[string]Decision{}, conditions: map[string]Condition{},
 	}
 }

@@ -77,7 +77,7 @@ func (m *Model) Sources() []Source {
 		s.Name, s.Errors = e.Source, append(s.Errors, e)
 		found[e.Source] = s
 	}
-	for _, w := range m.api.waits.now() {
+	for _, w := range slices.Concat(m.api.waits.now(), m.urls.now()) {
 		for name, s := range found {
 			if holdsUp(&w, &s) {
 				s.Wait = w
@@ -111,7 +111,9 @@ func (m *Model) applySource(r *trace.Record, e *trace.Source) {
 		s.Running = true
 	default:
 		s.Running, s.At, s.Pods, s.Cause = false, r.At(), e.Pods, e.Cause
-		s.Path = cmp.Or(e.Path, s.Path)
+		if e.Path != "" && (s.Path == "" || !strings.HasPrefix(e.Path, s.Path+"/")) { // else it is one file of its own
+			s.Path = e.Path
+		}
 		s.Sets++
 	}
 	m.origins[e.Source] = s

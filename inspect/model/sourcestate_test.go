@@ -20,7 +20,17 @@ func TestSources(t *testing.T) {
 	tp.Point(3*ms, node, 0, &trace.SourceError{Source: "file", Path: "/m/bad.yaml", Line: 3, Message: "no"})
 	tp.Point(4*ms, node, 0, &trace.SourceError{Source: "api", Message: "connection refused"})
 	tp.Begin(5*ms, node, 0, &trace.Wait{For: trace.WaitBackoff, On: "the API server, to watch pods", Detail: "next try in 4s"})
-	got := modelOf(tp).Sources()
+	tp.Point(5*ms, node, 0, &trace.SourceError{Source: "http", Path: "https://a/b", Message: "503"})
+	tp.Begin(5*ms, node, 0, &trace.Wait{For: trace.WaitBackoff, On: "https://a/b"})
+	all := modelOf(tp)
+	if w := all.API().Waits; len(w) != 1 {
+		t.Errorf("what waits for a URL does not wait for the API server: %+v", w)
+	}
+	got := all.Sources()
+	if len(got) != 3 || got[2].State() != "backing off" || got[2].Failing() == nil {
+		t.Fatalf("sources %+v", got)
+	}
+	got = got[:2]
 	bad := SourceError{At: when(3 * ms), SourceError: trace.SourceError{Source: "file", Path: "/m/bad.yaml", Line: 3, Message: "no"}}
 	down := SourceError{At: when(4 * ms), SourceError: trace.SourceError{Source: "api", Message: "connection refused"}}
 	want := []Source{
