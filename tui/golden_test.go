@@ -126,6 +126,15 @@ func (d *driver) cluster() *driver {
 	return d
 }
 
+// shortage gives the app the scripted session of a node that runs out of all.
+func (d *driver) shortage() *driver {
+	d.t.Helper()
+	d.app.apply([]chunk{{recs: tuitest.Shortage()}})
+	d.app.setNow()
+	d.app.refresh()
+	return d
+}
+
 // keys types keys, named as Bubble Tea names them, separated by spaces.
 func (d *driver) keys(names string) *driver {
 	d.t.Helper()
@@ -240,6 +249,28 @@ func TestGoldenCluster(t *testing.T) {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			bubble(t, name, func(t *testing.T) {
 				d := drive(t, Config{}, size[0], size[1]).cluster().keys(c.keys)
+				golden(t, name, d.screen())
+				within(t, d.screen(), size[0], size[1])
+			})
+		}
+	}
+}
+
+// TestGoldenShortage is TestGolden on a node that runs out of memory, disk and API server.
+func TestGoldenShortage(t *testing.T) {
+	for _, c := range []struct{ name, keys string }{
+		{"overview-short", "1"},
+		{"sources-failing", "o"},
+		{"sources-api", "o enter"},
+		{"sources-manifest", "o j j enter"},
+		{"eviction-short", "x"},
+		{"node-short", "8"},
+		{"node-short-end", "8 G"},
+	} {
+		for _, size := range sizes {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			bubble(t, name, func(t *testing.T) {
+				d := drive(t, Config{}, size[0], size[1]).shortage().keys(c.keys)
 				golden(t, name, d.screen())
 				within(t, d.screen(), size[0], size[1])
 			})

@@ -53,7 +53,7 @@ var ops = map[string]Lesson{
 	"setup": {
 		"setup of a volume", "One volume is made ready: its files written, or its device mounted, and given to the pod's fsGroup. " +
 			"Giving many files to a group takes long; fsGroupChangePolicy: OnRootMismatch skips it where nothing changed.",
-		"kubernetes.io/docs/tasks/configure-pod-container/security-context/ (KEP-695)",
+		"KEP-695; kubernetes.io/docs/tasks/configure-pod-container/security-context/",
 	},
 	"teardown": {
 		"teardown of a volume", "One volume is unmounted and what was made for it removed. " +
@@ -63,7 +63,7 @@ var ops = map[string]Lesson{
 	"startup probe": {
 		"startup probe", "Until it succeeds no other probe runs, and when it fails too often the container is killed. " +
 			"It gives slow programs time without making the later probes blind.",
-		"kubernetes.io/docs/concepts/workloads/pods/probes/ (KEP-950)",
+		"KEP-950; kubernetes.io/docs/concepts/workloads/pods/probes/",
 	},
 	"readiness probe": {
 		"readiness probe", "The pod counts as ready, and gets traffic, once this succeeds. " +

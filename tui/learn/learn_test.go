@@ -115,6 +115,9 @@ func TestLessonsAreTwoSentences(t *testing.T) {
 		if n := len(end.FindAllString(l.Text, -1)); n != 2 || l.Title == "" || !read.MatchString(l.Read) {
 			t.Errorf("%s: %d sentences: %+v", name, n, l)
 		}
+		if len(l.Text) > 280 || len(l.Read) > 100 {
+			t.Errorf("%s: %d bytes and %d to read: too long for a small screen", name, len(l.Text), len(l.Read))
+		}
 	}
 	for k, l := range kinds {
 		check(string(k), l)

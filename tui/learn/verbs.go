@@ -5,7 +5,7 @@ var verbs = map[string]Lesson{
 	"cgroup": {
 		"cgroup", "The kernel's group for all processes of the pod is made below its QoS class, with the pod's CPU and memory limits. " +
 			"It takes a millisecond or so; when it is slow, the kernel is busy with other groups, or systemd is asked and answers late.",
-		"kubernetes.io/docs/concepts/architecture/cgroups/ (KEP-2254)",
+		"KEP-2254; kubernetes.io/docs/concepts/architecture/cgroups/",
 	},
 	"dirs": {
 		"directories", "The pod's own directories for volumes, plugins and logs are made on the node's disk. " +
@@ -25,7 +25,7 @@ var verbs = map[string]Lesson{
 	"sandbox": {
 		"sandbox", "RunPodSandbox makes what the pod's containers share: namespaces, the pause process and the network, by CNI plugins. " +
 			"Until it is done the pod has no IP and no container can be created.",
-		"KEP-3085, PodReadyToStartContainers condition; kubernetes.io/docs/concepts/containers/cri/",
+		"KEP-3085; kubernetes.io/docs/concepts/containers/cri/",
 	},
 	"create": {
 		"create", "CreateContainer has the runtime prepare a snapshot of the image and the container's configuration. " +

@@ -17,12 +17,12 @@ var waits = map[trace.WaitKind]Lesson{
 	trace.WaitBackoff: {
 		"back-off", "The last tries failed, and the next one waits, each time about twice as long up to a maximum. " +
 			"That keeps what fails from taking the node or the registry down with it; the wait itself is not the fault.",
-		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy (KEP-4603)",
+		"KEP-4603; kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/",
 	},
 	trace.WaitTokens: {
 		"wait for a token", "Requests are limited to so many per second with a burst, and the burst is used up. " +
 			"It is the agent's own limit (registryPullQPS, kubeAPIQPS) or the server's, which asked to wait by Retry-After.",
-		"kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ (KEP-1040 for the server's)",
+		"kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/",
 	},
 	trace.WaitLock: {
 		"wait for a lock", "Somebody else works on the same thing, and two at once would spoil it. " +
@@ -32,7 +32,7 @@ var waits = map[trace.WaitKind]Lesson{
 	trace.WaitOtherPull: {
 		"wait for another pull", "Another pod pulls the same image, and its pull serves this one too; or pulls go one at a time. " +
 			"serializeImagePulls and maxParallelImagePulls decide how many go at once.",
-		"kubernetes.io/docs/concepts/containers/images/#serial-and-parallel-image-pulls (KEP-3673)",
+		"KEP-3673; kubernetes.io/docs/concepts/containers/images/",
 	},
 	trace.WaitRuntime: {
 		"wait for the runtime", "The runtime has to do something on its own before the agent can go on, as getting its network ready. " +
@@ -57,7 +57,7 @@ var waits = map[trace.WaitKind]Lesson{
 	trace.WaitInit: {
 		"wait for an init container", "Init containers run one after the other, and the next begins when the one before has ended well. " +
 			"Their time is the pod's own; sidecars among them need only to have started.",
-		"kubernetes.io/docs/concepts/workloads/pods/init-containers/ (KEP-753 for sidecars)",
+		"KEP-753; kubernetes.io/docs/concepts/workloads/pods/init-containers/",
 	},
 	trace.WaitGrace: {
 		"grace period", "The container was asked to end and may take its grace period to do so. " +

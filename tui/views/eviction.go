@@ -24,12 +24,12 @@ func NewEviction(look Look) *Eviction { return &Eviction{board: board{Look: look
 func (*Eviction) Name() string { return "Eviction" }
 
 // noEviction says what this build does about shortages.
-const noEviction = "This build measures, reports shortages in the node's conditions and admits no pods that would suffer. It evicts nothing yet: there is no eviction manager."
+const noEviction = "This build measures, tells shortages in the node's conditions and refuses pods that would suffer. It evicts nothing yet: it has no eviction manager."
 
 // Refresh implements Page.
 func (p *Eviction) Refresh(f Frame) {
 	p.now = f.Now
-	out := []section{{title: "eviction", facts: []fact{{value: noEviction, tone: style.Dim}}}}
+	out := []section{{title: "eviction", facts: []fact{{value: noEviction, tone: style.Dim}, conditionsFact(f.Model)}}}
 	for _, s := range f.Model.Pressure() {
 		out = append(out, p.signal(&s, f.Model))
 	}
@@ -40,7 +40,7 @@ func (p *Eviction) Refresh(f Frame) {
 		}
 		out = append(out, section{title: "signals", facts: []fact{{value: text, tone: style.Dim}}})
 	}
-	p.set(append(out, p.conditions(f.Model), p.images(f.Model), p.decisions(f.Model)))
+	p.set(append(out, p.decisions(f.Model), p.images(f.Model)))
 }
 
 // signal is one resource: how full it is, what happens at which mark, and how far that is.
@@ -51,8 +51,7 @@ func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
 	if percent < 0 {
 		out.add("used", style.Bytes(s.Used)+" of an unknown capacity", style.Plain)
 	} else {
-		text := fmt.Sprintf("%s %3d%%  %s, %s free", th.Bar(float64(s.Used), float64(s.Capacity), 10), percent,
-			ofBytes(s.Used, s.Capacity), style.Bytes(s.Capacity-s.Used))
+		text := fmt.Sprintf("%s %3d%%  %s", th.Bar(float64(s.Used), float64(s.Capacity), 10), percent, ofBytes(s.Used, s.Capacity))
 		out.add("used", text, toneIf(percent >= 90, style.Slow))
 	}
 	marks := p.marks(s, m)
@@ -122,9 +121,8 @@ func spark(th *style.Theme, figures []int64, least int64) string {
 	return b.String()
 }
 
-// conditions are what the node's object says of shortages.
-func (p *Eviction) conditions(m *model.Model) section {
-	s := section{title: "node conditions"}
+// conditionsFact is what the node's object says of shortages.
+func conditionsFact(m *model.Model) fact {
 	known, tone := m.NodeConditions(), style.Plain
 	var out []string
 	for _, name := range []string{"MemoryPressure", "DiskPressure", "PIDPressure"} {
@@ -139,8 +137,7 @@ func (p *Eviction) conditions(m *model.Model) section {
 		}
 		out = append(out, name+" "+status)
 	}
-	s.add("", strings.Join(out, "   "), tone)
-	return s
+	return fact{value: strings.Join(out, "   "), tone: tone}
 }
 
 // shownPasses and shownVerdicts are how many are listed.

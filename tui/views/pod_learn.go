@@ -1,6 +1,8 @@
 package views
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 
 	"github.com/kubeloupe/kubeloupe/tui/keys"
@@ -16,9 +18,15 @@ const lessonLength = 280
 
 // lessonHeight is how many lines the panel takes in w columns: a rule, the text, what to read. It does not depend on
 // the lesson, lest the page jump.
-func lessonHeight(w int) int { return 2 + (lessonLength+w-3)/max(w-2, 1) }
+func lessonHeight(w int) int {
+	n := 2 + (lessonLength+w-3)/max(w-2, 1)
+	if w < 100 { // what to read may take two lines
+		n++
+	}
+	return n
+}
 
-// drawLesson draws the panel; about says what the lesson is about, nil that there is none.
+// drawLesson draws the panel; without a lesson it says how to get one.
 func drawLesson(th *style.Theme, l *learn.Lesson, w int) []string {
 	if l == nil {
 		return []string{th.Rule("learn", w), th.Paint(style.Dim, th.Cut(" Select a row of the waterfall, and this says what it is. L closes it.", w))}
@@ -27,7 +35,15 @@ func drawLesson(th *style.Theme, l *learn.Lesson, w int) []string {
 	for _, line := range Wrap(l.Text, w-2) {
 		out = append(out, " "+line)
 	}
-	return append(out, th.Paint(style.Dim, th.Cut(" read: "+l.Read, w)))
+	lead := " read: "
+	for rest := l.Read; rest != ""; lead = "       " {
+		line := rest
+		if room := w - len(lead) - 1; len(line) > room { // addresses have no spaces: break at a slash
+			line = rest[:max(strings.LastIndexByte(rest[:room], '/')+1, 1)]
+		}
+		out, rest = append(out, th.Paint(style.Dim, th.Cut(lead+line, w))), rest[len(line):]
+	}
+	return out
 }
 
 // panel is how many lines the learner's panel takes, 0 while it is closed or has no room.

@@ -194,7 +194,11 @@ func (p *Sources) details(r sourceRow) tea.Cmd {
 		f.add("answered", ago(p.api.OK), style.Plain)
 	}
 	if w := r.Wait; !w.Since.IsZero() {
-		f.add("waits", style.Age(p.now.Sub(w.Since))+"  "+waitText(&w), style.Slow)
+		label := "waits"
+		for _, l := range Wrap(style.Age(p.now.Sub(w.Since))+" "+waitText(&w), 64) {
+			f.add(label, l, style.Slow)
+			label = ""
+		}
 	}
 	for i := range r.Errors {
 		f.lines = append(f.lines, Text{})
