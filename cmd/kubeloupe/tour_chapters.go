@@ -59,14 +59,14 @@ func (t *tour) stepped(ctx context.Context) error {
 	args := []string{"step", "--pod", ref("db"), "--creation"}
 	t.say("\n" + t.typed(args...))
 	in := &typist{ctx: ctx, t: t, lines: []string{"until sandbox", "p", "n", "n", "q"}}
-	done := make(chan error, 1)
-	ctx, cancel := context.WithCancel(ctx)
+	stepping, cancel := context.WithCancel(ctx)
 	defer cancel()
+	done := make(chan error, 1)
 	go func() {
 		defer cancel()
-		done <- t.run(ctx, streams{in: in, out: t.s.out, err: t.s.err}, args...)
+		done <- t.run(stepping, streams{in: in, out: t.s.out, err: t.s.err}, args...)
 	}()
-	err := t.until(ctx, "step is there", func(context.Context) (bool, error) { return t.node.gate.Holds(podOf("db")), nil })
+	err := t.until(stepping, "step is there", func(context.Context) (bool, error) { return t.node.gate.Holds(podOf("db")), nil })
 	if err == nil {
 		err = t.put("db")
 	}
@@ -77,7 +77,10 @@ func (t *tour) stepped(ctx context.Context) error {
 	if err := <-done; err != nil {
 		return err
 	}
-	return in.err
+	if in.left.Load() {
+		return errLeft
+	}
+	return ctx.Err()
 }
 
 func (t *tour) breaks(ctx context.Context) error {
@@ -147,7 +150,7 @@ func (t *tour) collected(ctx context.Context) error {
 		"twice: now, and when the pod db is removed, the only user of " + t.opt.other + ".")
 	if n := len(t.foreign); n > 0 && !t.opt.removeAll {
 		t.say("")
-		t.prose(fmt.Sprintf("It is left out: %d images were here before the tour, as %s, and would go too. --remove-unused-images allows it.", n, t.foreign[0]))
+		t.prose(fmt.Sprintf("It is left out: images that were here before the tour would go too (%d, as %s). --remove-unused-images allows it.", n, t.foreign[0]))
 		return t.kubeloupe(ctx, "inspect", "images")
 	}
 	if _, err := t.node.agent.DeleteUnusedImages(ctx); err != nil {

@@ -16,8 +16,8 @@ import (
 // tourNode is the node's name, in which the names of static pods end.
 const tourNode = "tour"
 
-// tourPatience is how long the tour waits for what it has brought about.
-const tourPatience = 2 * time.Minute
+// tourPatience is how long the tour waits for what it has brought about; an image may come from far.
+const tourPatience = 5 * time.Minute
 
 // tour is one tour and the node that it shows.
 type tour struct {

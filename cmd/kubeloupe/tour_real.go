@@ -42,7 +42,9 @@ func (t *tour) checkReal(ctx context.Context) error {
 		return fmt.Errorf("list sandboxes: %w", err)
 	}
 	if n := len(pods.GetItems()); n > 0 {
-		return userError{fmt.Errorf("the runtime at %s has %d pods, which this agent would end: the tour wants one without pods", t.node.cfg.Endpoint, n)}
+		m := pods.GetItems()[0].GetMetadata()
+		return userError{fmt.Errorf("the runtime at %s has pods (%d, as %s/%s), which this agent would end: the tour wants one without",
+			t.node.cfg.Endpoint, n, m.GetNamespace(), m.GetName())}
 	}
 	return t.look(ctx, rt)
 }

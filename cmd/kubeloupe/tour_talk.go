@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -155,7 +156,7 @@ type typist struct {
 	ctx   context.Context //nolint:containedctx // Read takes none
 	t     *tour
 	lines []string
-	err   error // why it stopped early
+	left  atomic.Bool // the person had enough
 }
 
 // Read implements io.Reader.
@@ -164,7 +165,8 @@ func (y *typist) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	line := y.lines[0]
-	if y.err = y.t.keys.goOn(y.ctx, y.t.s.out, "Enter types '"+line+"', q leaves: "); y.err != nil {
+	if err := y.t.keys.goOn(y.ctx, y.t.s.out, "Enter types '"+line+"', q leaves: "); err != nil {
+		y.left.Store(errors.Is(err, errLeft))
 		y.lines = nil
 		return 0, io.EOF
 	}
