@@ -90,6 +90,7 @@ func (w *Waterfall) collect(own []trace.Record) {
 	for i := range own {
 		r := &own[i]
 		switch {
+		case time.Duration(r.Start()-w.t0) > w.End: // the start was over: a restart, or the pod's end
 		case r.Edge == trace.EdgeBegin:
 			iv := &interval{id: r.Span, parent: r.Parent, start: w.rel(r.Time), end: w.End, open: true, begin: r.Event}
 			by[r.Span] = iv

@@ -18,6 +18,7 @@ const (
 	spanFetch     = "pkg.unpack.unpacker.fetchLayer"
 	spanRequest   = "remotes.docker.resolver.HTTPRequest"
 	spanNamespace = "setup pod network … metadata.sandbox.Update"
+	criPrefix     = "runtime.v1." // the runtime's own view of a CRI call
 	pluginPrefix  = "cni.plugin." // inspect/otlp's, of a CNI plugin's run
 	labelFetch    = "fetch layer"
 	labelUnpack   = "unpack layer"
@@ -68,6 +69,9 @@ func spanName(e *trace.RuntimeSpan) (label, detail string) {
 	if plugin, ok := strings.CutPrefix(e.Name, pluginPrefix); ok {
 		return "CNI plugin " + plugin, strings.TrimSpace(attr(e, "cni.command") + " " + attr(e, "cni.ifname"))
 	}
+	if strings.HasPrefix(e.Name, criPrefix) {
+		return "serve the call", detail
+	}
 	return cmp.Or(spanLabels[e.Name], e.Name, "unnamed"), detail
 }
 
@@ -77,6 +81,9 @@ func registryRequest(e *trace.RuntimeSpan) (label, detail string) {
 	what := path.Base(path.Dir(url))
 	detail = digest(path.Base(url))
 	if method == "HEAD" && what == "manifests" {
+		if image := path.Base(path.Dir(path.Dir(url))); detail == path.Base(url) { // a tag
+			detail = image + ":" + detail
+		}
 		return "resolve", detail
 	}
 	if what != "manifests" && what != "blobs" {

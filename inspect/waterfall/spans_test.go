@@ -138,7 +138,7 @@ func TestSpanRows(t *testing.T) {
 	}
 	want := []string{
 		" RunPodSandbox", "  CNI ADD eth0 of pods", "  make task",
-		" PullImage", "  resolve 7.2", "  fetch manifest abababababab",
+		" PullImage", "  resolve redis:7.2", "  fetch manifest abababababab",
 		"  fetch layer 111111111111", "  fetch layer 222222222222", "  unpack layer 111111111111", "  unpack layer 222222222222",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

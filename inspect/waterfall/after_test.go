@@ -1,0 +1,32 @@
+package waterfall_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// What happens after a start is over, as a restart or the pod's end, has no row in it.
+func TestWhatComesAfterHasNoRow(t *testing.T) {
+	const ms = time.Millisecond
+	web := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
+	tp := tape.New()
+	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	start := tp.Begin(0, web, 0, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
+	tp.End(100*ms, start, nil)
+	tp.Point(100*ms, web, 0, &trace.Milestone{Name: "started", Since: 100 * ms})
+	tp.Point(100*ms, web, 0, &trace.Milestone{Name: "ready", Since: 100 * ms})
+	again := tp.Begin(200*ms, web, 0, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
+	tp.End(300*ms, again, nil)
+	tp.Begin(400*ms, web, 0, &trace.Action{ID: "kill web", Verb: "kill", Container: "web"})
+	f, err := waterfall.Build(tp.Records(), web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := f.Rows(); len(rows) != 2 || rows[1].Dur() != 100*ms {
+		t.Errorf("rows %+v, want those of the pod seen and of the first start", rows)
+	}
+}
