@@ -43,6 +43,10 @@ build: ## build bin/kubeloupe
 demo: ## real pods on a real containerd, seen live
 	go run ./test/demo
 
+.PHONY: tour
+tour: ## be led through it, on a simulated runtime
+	go run ./cmd/kubeloupe tour
+
 .PHONY: bench
 bench: build ## measure the agent against the floor of the runtime
 	go run ./test/bench
