@@ -28,15 +28,15 @@ func newTour(s streams) *cobra.Command {
 	var o tourOptions
 	c := &cobra.Command{
 		Use:   "tour",
-		Short: "Be led through what kubeloupe shows, in a quarter of an hour",
+		Short: "Be led through what kubeloupe shows, chapter by chapter",
 		Long: `Be led through what kubeloupe shows: a pod starts, is traced and stepped, the pod network breaks and is mended, images are
 collected. An agent runs in this process; each chapter says which command it runs and shows what that prints. Enter goes on,
 q leaves. Nothing of it stays.
 
 Unless told otherwise the container runtime is simulated: no root, no real container. --runtime auto takes a real one, which
 must have no pods: an agent ends pods that it does not know. There the pod network is broken by moving the files of
---cni-conf-dir aside for a moment; they are moved back when the tour ends, however it ends. Should it be killed, the next tour
-moves them back.`,
+--cni-conf-dir aside for a moment; they are moved back at the end, also of a tour that is interrupted. Should it be killed, the
+next tour moves them back.`,
 		Example: `  kubeloupe tour
   kubeloupe tour --chapter 4
   kubeloupe tour --yes | less
