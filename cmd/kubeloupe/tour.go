@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -100,6 +102,8 @@ func (o *tourOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	t.keys = newKeys(s, o.yes)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGPIPE) // a pager that is left must not leave the network broken
+	defer stop()
 	err = t.node.run(context.WithoutCancel(ctx), func(agent context.Context) error {
 		return t.guide(ctx, agent)
 	})
