@@ -278,6 +278,26 @@ func TestGoldenShortage(t *testing.T) {
 	}
 }
 
+// TestGoldenSpans is TestGolden where the runtime told of its own work.
+func TestGoldenSpans(t *testing.T) {
+	for _, c := range []struct{ name, keys string }{
+		{"pod-spans", "6 j j j j j L"},
+		{"starts-spans", "r L"},
+	} {
+		for _, size := range sizes {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			bubble(t, name, func(t *testing.T) {
+				d := drive(t, Config{}, size[0], size[1])
+				d.app.apply([]chunk{{recs: tuitest.Spans()}})
+				d.app.refresh()
+				d.keys(c.keys)
+				golden(t, name, d.screen())
+				within(t, d.screen(), size[0], size[1])
+			})
+		}
+	}
+}
+
 // bubble runs a subtest in a bubble.
 func bubble(t *testing.T, name string, f func(*testing.T)) {
 	t.Helper()

@@ -35,3 +35,9 @@ var kinds = map[waterfall.RowKind]Lesson{
 		"github.com/containerd/containerd/blob/main/docs/tracing.md",
 	},
 }
+
+var unexplained = Lesson{
+	"unexplained", "No event covers this time: nothing was seen to work for the pod, nor to be waited for. " +
+		"A long one means that events were lost or that the processors were busy elsewhere; the Node view has the pressure on them.",
+	"KEP-4205; docs.kernel.org/accounting/psi.html",
+}

@@ -93,6 +93,17 @@ func TestEveryRowHasALesson(t *testing.T) {
 	}
 }
 
+func TestSegments(t *testing.T) {
+	for label, want := range map[string]string{
+		"pull": "image", "sandbox": "sandbox", "create web": "create", "wait queue": "wait in the queue",
+		"readiness probe": "readiness probe", "unexplained": "unexplained", "unheard of": "step",
+	} {
+		if got := Segment(label).Title; got != want {
+			t.Errorf("%s: %q, want %q", label, got, want)
+		}
+	}
+}
+
 // TestSpanWordsExist: a word that no label of the waterfall has teaches nobody.
 func TestSpanWordsExist(t *testing.T) {
 	src, err := os.ReadFile(root("inspect", "waterfall", "spannames.go"))
@@ -122,6 +133,7 @@ func TestLessonsAreTwoSentences(t *testing.T) {
 	for k, l := range kinds {
 		check(string(k), l)
 	}
+	check("unexplained", unexplained)
 	for k, l := range verbs {
 		check(k, l)
 	}

@@ -34,6 +34,24 @@ func Of(r waterfall.Row) Lesson {
 	return kinds[waterfall.RowAction]
 }
 
+// Segment is the lesson about a segment of the critical path, by its label, as pull, create web or wait queue.
+func Segment(label string) Lesson {
+	if label == "unexplained" {
+		return unexplained
+	}
+	if kind, ok := strings.CutPrefix(label, "wait "); ok {
+		return Wait(trace.WaitKind(kind))
+	}
+	if l, ok := ops[label]; ok { // a probe
+		return l
+	}
+	verb, _, _ := strings.Cut(label, " ")
+	if verb == "pull" {
+		verb = "image"
+	}
+	return Action(verb)
+}
+
 // Action is the lesson about a step of a plan, by its verb.
 func Action(verb string) Lesson {
 	if l, ok := verbs[verb]; ok {

@@ -48,6 +48,7 @@ type Pod struct {
 type podLine struct {
 	Text
 	bar     *waterfall.Line
+	branch  string // before the bar's label
 	span    trace.SpanID
 	finding *cause.Finding
 }

@@ -45,7 +45,7 @@ func (p *Pod) bars() {
 	for i := range l.Lines {
 		ln := &l.Lines[i]
 		if p.filter == nil || p.filter.MatchString(ln.Text()) {
-			p.lines = append(p.lines, podLine{bar: ln, span: ln.Span})
+			p.lines = append(p.lines, podLine{bar: ln, branch: branch(p.Theme.Glyphs, l.Lines, i), span: ln.Span})
 		}
 	}
 	p.wrap("why: ", p.fall.Why())
@@ -226,25 +226,47 @@ func (p *Pod) line(i int) string {
 	th, ln := p.Theme, p.lines[i]
 	var cells []span
 	if ln.bar != nil {
-		cells = bar(th, ln.bar, p.columns)
+		cells = bar(th, ln.bar, ln.branch, p.columns)
 	} else {
 		cells = []span{{text: ln.Line, tone: ln.Tone}}
 	}
 	return paintRow(th, cells, p.w, i == p.cur)
 }
 
+// branch draws the tree before the label of a row: what it hangs below, and whether others follow there.
+func branch(g style.Glyphs, lines []waterfall.Line, i int) string {
+	depth := lines[i].Depth
+	if depth == 0 {
+		return ""
+	}
+	out := ""
+	for d := 1; d < depth; d++ {
+		if more(lines, i, d) {
+			out += g.Pipe + " "
+		} else {
+			out += "  "
+		}
+	}
+	if more(lines, i, depth) {
+		return "  " + out + g.Branch + " "
+	}
+	return "  " + out + g.LastChild + " "
+}
+
+// more reports whether a row of that depth follows below the same one as the i-th or what it hangs below.
+func more(lines []waterfall.Line, i, depth int) bool {
+	for _, ln := range lines[i+1:] {
+		if ln.Depth <= depth {
+			return ln.Depth == depth
+		}
+	}
+	return false
+}
+
 // bar draws a row of the waterfall: label, bar, what is said behind it. The
 // critical path is bold, and marked for those who see no bold.
-func bar(th *style.Theme, ln *waterfall.Line, l waterfall.Layout) []span {
+func bar(th *style.Theme, ln *waterfall.Line, branch string, l waterfall.Layout) []span {
 	g := th.Glyphs
-	branch := ""
-	switch ln.Branch {
-	case waterfall.BranchMore:
-		branch = "  " + g.Branch + " "
-	case waterfall.BranchLast:
-		branch = "  " + g.LastChild + " "
-	case waterfall.BranchNone:
-	}
 	tone, glyph := style.Plain, g.Full
 	switch {
 	case ln.Err != "":
@@ -265,7 +287,7 @@ func bar(th *style.Theme, ln *waterfall.Line, l waterfall.Layout) []span {
 	if ln.Critical {
 		mark = g.Critical
 	}
-	label := mark + branch + th.Clean(ln.Text())
+	label := mark + branch + strings.TrimLeft(th.Clean(ln.Text()), " ")
 	return []span{
 		{text: th.Left(th.Cut(label, l.Labels-1), l.Labels), tone: tone},
 		{text: strings.Repeat(" ", ln.Bar) + drawn, tone: tone},

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/learn"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -25,7 +27,8 @@ const (
 // Starts ranks all starts of the session, the slowest first.
 type Starts struct {
 	list[model.Start]
-	w        int
+	w, h     int
+	teach    key.Binding
 	now      time.Time
 	history  *History
 	stats    model.StartStats
@@ -36,7 +39,7 @@ type Starts struct {
 
 // NewStarts returns the page.
 func NewStarts(look Look) *Starts {
-	p := &Starts{list: list[model.Start]{Look: look}}
+	p := &Starts{list: list[model.Start]{Look: look}, teach: teachKey()}
 	p.tbl = newTable(look, table.Config[model.Start]{
 		Columns: p.columns(),
 		ID:      func(s model.Start) string { return s.Pod.String() + s.Pod.UID + s.Started.String() },
@@ -64,14 +67,38 @@ func (p *Starts) Refresh(f Frame) {
 
 // SetSize implements Page.
 func (p *Starts) SetSize(w, h int) {
-	p.w = w
-	p.list.SetSize(w, h-startsHead)
+	p.w, p.h = w, h
+	p.fit()
 }
+
+// fit leaves room for the panel that explains the longest phase, while it is open.
+func (p *Starts) fit() { p.list.SetSize(p.w, p.h-startsHead-p.panel()) }
+
+func (p *Starts) panel() int {
+	n := lessonHeight(p.w)
+	if _, ok := p.tbl.Selected(); !p.Scene.Learn || !ok || p.h-startsHead-n < 4 {
+		return 0
+	}
+	return n
+}
+
+// Keys implements Page.
+func (p *Starts) Keys() []key.Binding { return append(p.list.Keys(), p.teach) }
+
+// Hints are the keys of this page worth a reminder.
+func (*Starts) Hints() string { return "L learn" }
 
 // Update implements Page.
 func (p *Starts) Update(msg tea.Msg) tea.Cmd {
+	if k, ok := msg.(tea.KeyPressMsg); ok && key.Matches(k, p.teach) {
+		p.Scene.Learn = !p.Scene.Learn
+		return nil
+	}
 	if c, ok := msg.(tea.MouseClickMsg); ok {
 		if c.Y < startsHead {
+			return nil
+		}
+		if c.Y >= p.h-p.panel() {
 			return nil
 		}
 		c.Y -= startsHead
@@ -82,7 +109,17 @@ func (p *Starts) Update(msg tea.Msg) tea.Cmd {
 
 // View implements Page.
 func (p *Starts) View() string {
-	return p.head() + "\n" + p.list.View()
+	p.fit()
+	out := strings.Split(p.head()+"\n"+p.list.View(), "\n")
+	n := p.panel()
+	if n == 0 {
+		return strings.Join(out, "\n")
+	}
+	for len(out) < p.h-n {
+		out = append(out, "")
+	}
+	s, _ := p.tbl.Selected()
+	return strings.Join(append(out, drawLesson(p.Theme, new(learn.Segment(longest(s).Label)), p.w)...), "\n")
 }
 
 // spread is how durations are spread.
