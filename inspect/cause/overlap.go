@@ -77,6 +77,8 @@ func (c *Case) endStretch() []stretch {
 	end := c.Now
 	if gone := c.milestone("gone"); gone != nil {
 		end = gone.At()
+	} else if rests := c.Rests(); !rests.IsZero() {
+		end = rests
 	}
 	return []stretch{{begin.At(), end}}
 }

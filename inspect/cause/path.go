@@ -107,10 +107,10 @@ func (c *Case) milestone(name string) *trace.Record {
 	return nil
 }
 
-// ending reports when the pod began to end; false when it does not, or is gone.
+// ending reports when the pod began to end; false when it does not, or has ended.
 func (c *Case) ending() (since time.Time, yes bool) {
 	r := c.milestone("terminating")
-	if r == nil || c.milestone("gone") != nil {
+	if r == nil || c.milestone("gone") != nil || !c.Rests().IsZero() {
 		return time.Time{}, false
 	}
 	return r.At(), true

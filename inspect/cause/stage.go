@@ -24,6 +24,8 @@ func (c *Case) Stage() Stage {
 	switch {
 	case c.milestone("gone") != nil:
 		return Over
+	case !c.Rests().IsZero():
+		return Over
 	case c.milestone("terminating") != nil:
 		return Ending
 	case st != nil && (st.Event.Phase == "Succeeded" || st.Event.Phase == "Failed"):
@@ -34,6 +36,28 @@ func (c *Case) Stage() Stage {
 		return Down
 	}
 	return Up
+}
+
+// Rests is when the node was done with a pod that ended by itself and that nobody has deleted; zero
+// where that is not so.
+func (c *Case) Rests() time.Time {
+	var since time.Time
+	for i := range c.Records {
+		switch e := c.Records[i].Event.(type) {
+		case *trace.Worker:
+			if since = (time.Time{}); e.To == "terminated" {
+				since = c.Records[i].At()
+			}
+		case *trace.Source:
+			if e.Op == "DELETE" || e.Op == "REMOVE" {
+				return time.Time{}
+			}
+		}
+	}
+	if st := c.status(); st == nil || st.Event.Phase != "Succeeded" && st.Event.Phase != "Failed" {
+		return time.Time{}
+	}
+	return since
 }
 
 // hasBeenUp reports whether the pod was ready once, or was found running.

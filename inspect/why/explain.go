@@ -45,14 +45,26 @@ func (r *Report) life(c *cause.Case) {
 			case "seen":
 				r.Seen, r.Source = rec.At(), e.Source
 			case "terminating":
-				r.Ending, r.End = rec.At(), c.Now.Sub(rec.At())
+				r.Ending = rec.At()
 			case "gone":
-				if !r.Ending.IsZero() {
-					r.End = rec.At().Sub(r.Ending)
-				}
+				r.Gone = rec.At()
 			}
 		}
 	}
+	if !r.Ending.IsZero() {
+		r.End = earliest(r.Gone, c.Rests(), c.Now).Sub(r.Ending)
+	}
+}
+
+// earliest is the first of times, leaving out what is zero.
+func earliest(times ...time.Time) time.Time {
+	var first time.Time
+	for _, t := range times {
+		if first.IsZero() || !t.IsZero() && t.Before(first) {
+			first = t
+		}
+	}
+	return first
 }
 
 // start takes what the waterfall tells.

@@ -28,6 +28,7 @@ type Report struct {
 	Length time.Duration `json:"length_ns"`
 	// Ending is since when the pod ends, End how long it took, so far until it is gone.
 	Ending time.Time     `json:"ending,omitzero"`
+	Gone   time.Time     `json:"gone,omitzero"`
 	End    time.Duration `json:"end_ns,omitempty"`
 
 	// Cause is one sentence.

@@ -55,8 +55,8 @@ func (r *Report) state() string {
 	case cause.Down:
 		return "was ready and is not"
 	case cause.Over:
-		if r.Ending.IsZero() {
-			return "has " + cmp.Or(strings.ToLower(r.Phase), "ended") + ", " + r.came()
+		if r.Gone.IsZero() {
+			return "has " + cmp.Or(strings.ToLower(r.Phase), "ended") + "; it " + r.came()
 		}
 		return "is gone, after " + human.Duration(r.End) + " of ending; it " + r.came()
 	case cause.Starting, cause.Up:
@@ -200,7 +200,7 @@ func skipped(i, n int) bool { return n > headLines+tailLines+1 && i >= headLines
 
 // shareOf is a phase's share of the critical path; what comes after its end has none.
 func shareOf(ph Phase, length time.Duration) string {
-	if ph.Start >= length {
+	if ph.Start >= length || ph.Dur > length {
 		return "-"
 	}
 	return percent(ph.Share)
