@@ -17,6 +17,8 @@ func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
 	defer m.mu.Unlock()
 	if _, known := m.allocated[pod.UID]; !known {
 		m.allocated[pod.UID] = infoOf(pod)
+	} else if _, known := m.conditions[pod.UID]; !known {
+		m.recall(pod)
 	}
 	return as(pod, m.allocated[pod.UID])
 }
@@ -79,6 +81,13 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, message, "Pod resize "+reason))
 		d.Verdict, d.Reason = reason, message
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), d)
+	}
+	if !m.resized[pod.UID] { // the next agent cannot tell it from the spec any more
+		m.resized[pod.UID] = true
+		if err := m.store(); err != nil {
+			m.resized[pod.UID] = false
+			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, err.Error(), "Pod resize error"))
+		}
 	}
 	return allocated
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,6 +25,44 @@ func (m *Manager) Conditions(uid types.UID) []v1.PodCondition {
 		}
 	}
 	return out
+}
+
+// recall takes up what an earlier agent said of a pod's resize, as far as it still holds. Called with mu.
+//
+// Upstream: pkg/kubelet/status/status_manager.go, BackfillPodResizeConditions.
+func (m *Manager) recall(pod *v1.Pod) {
+	var said conditions
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodResizePending {
+			said.pending = &c
+		}
+		if c.Type == v1.PodResizeInProgress {
+			said.progress = &c
+		}
+	}
+	allocated := m.allocated[pod.UID]
+	if as(pod, allocated) == pod {
+		said.pending = nil
+	}
+	given, known := m.actuated[pod.UID]
+	underWay := known && given.differs(allocated)
+	if !underWay {
+		said.progress = nil
+	}
+	m.conditions[pod.UID] = said
+	if underWay {
+		m.setProgress(pod, "", "")
+	}
+}
+
+// differs reports whether the pod, or a container of it that was given something, is to have something else.
+func (i info) differs(want info) bool {
+	for name, r := range i.ContainerResources {
+		if w, ok := want.ContainerResources[name]; ok && !apiequality.Semantic.DeepEqual(r, w) {
+			return true
+		}
+	}
+	return !apiequality.Semantic.DeepEqual(i.PodLevelResources, want.PodLevelResources)
 }
 
 // setPending sets the condition, clears it without a reason, and reports whether it is news. Called

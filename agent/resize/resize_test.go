@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -84,11 +85,14 @@ func TestResize(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after a restart", "2", "1", "")
+	if m.Add(two) != two {
+		t.Error("it is allocated what its spec says")
+	}
+	check("found under way", "2", "1", "PodResizeInProgress ")
 	if got := m.Add(podWith("3", 3)); cpu(got) != "2" {
 		t.Errorf("after a restart it is allocated %s", cpu(got))
 	}
 	m.Update(t.Context(), two, nil) // taken back
-	m.setProgress(two, "", "")
 	if err := m.Actuate(two, "c"); err != nil {
 		t.Error(err)
 	}
@@ -128,5 +132,45 @@ func TestCheckpoint(t *testing.T) {
 	}
 	if _, err := load(path); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("spoilt: %v", err)
+	}
+}
+
+// A pod that waits for room waits on under the next agent, which says nothing twice.
+func TestPendingOutlivesTheAgent(t *testing.T) {
+	dir, events := t.TempDir(), &told{}
+	cfg := Config{Dir: dir, Events: events, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return false, false, "no cpu" }}
+	m, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Add(podWith("1", 1))
+	m.Update(t.Context(), podWith("2", 2), nil)
+	was := m.Conditions("u")
+	was[0].LastTransitionTime.Time = was[0].LastTransitionTime.Add(-time.Hour)
+
+	if m, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	pod := podWith("2", 2)
+	pod.Status.Conditions = was
+	if got := m.Add(pod); cpu(got) != "1" {
+		t.Errorf("allocated %s without asking", cpu(got))
+	}
+	m.Update(t.Context(), pod, nil)
+	got := m.Conditions("u")
+	if len(got) != 1 || got[0].Type != v1.PodResizePending || got[0].Reason != v1.PodReasonDeferred || !got[0].LastTransitionTime.Equal(&was[0].LastTransitionTime) {
+		t.Errorf("conditions %v, want %v", got, was)
+	}
+	if len(events.reasons) != 1 {
+		t.Errorf("told %v", events.reasons)
+	}
+	// What a status says of a resize that has ended is not believed.
+	pod = podWith("1", 3)
+	pod.Status.Conditions = append(was, v1.PodCondition{Type: v1.PodResizeInProgress, Status: v1.ConditionTrue})
+	if m, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if m.Add(pod); len(m.Conditions("u")) != 0 {
+		t.Errorf("conditions %v", m.Conditions("u"))
 	}
 }
