@@ -24,7 +24,7 @@ var moments = []struct {
 	{"standalone", "outage", 25 * time.Second},
 	{"standalone", "later", 33 * time.Second},
 	{"standalone", "end", 0},
-	{"cluster", "starting", 2 * time.Second},
+	{"cluster", "starting", 6600 * time.Millisecond},
 	{"cluster", "outage", 27 * time.Second},
 	{"cluster", "end", 0},
 	{"sim", "pulling", 3 * time.Second},
