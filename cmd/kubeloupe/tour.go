@@ -102,8 +102,8 @@ func (o *tourOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	t.keys = newKeys(s, o.yes)
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGPIPE) // a pager that is left must not leave the network broken
-	defer stop()
+	signal.Ignore(syscall.SIGPIPE) // a pager that is left must not leave the network broken; its command fails
+	defer signal.Reset(syscall.SIGPIPE)
 	err = t.node.run(context.WithoutCancel(ctx), func(agent context.Context) error {
 		return t.guide(ctx, agent)
 	})
