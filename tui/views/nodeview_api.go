@@ -63,11 +63,12 @@ func conditions(th *style.Theme, s *section, known []model.Condition, ago func(t
 			continue
 		}
 		c := known[i]
+		well := (c.Status == "True") == (name == "Ready")
 		text := c.Status + ", written " + ago(c.At)
-		if c.Reason != "" {
-			text = c.Status + " (" + c.Reason + "), written " + ago(c.At)
+		if !well && c.Reason != "" {
+			text += ": " + c.Reason
 		}
-		s.add(name, th.Clean(text), toneIf((c.Status == "True") != (name == "Ready"), style.Slow))
+		s.add(name, th.Clean(text), toneIf(!well, style.Slow))
 	}
 }
 
