@@ -79,7 +79,11 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return userError{err}
 	}
-	return report.Write(l.s.out, t, format, widthOf(l.s.out))
+	width := 0 // nothing is cut in a pipe
+	if isTerminal(l.s.out) {
+		width = widthOf(l.s.out)
+	}
+	return report.Write(l.s.out, t, format, width)
 }
 
 // ask asks the agent for what its stream does not tell.
