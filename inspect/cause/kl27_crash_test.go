@@ -36,6 +36,32 @@ func TestCrashBackoff(t *testing.T) {
 			},
 		},
 		{
+			name: "ended by its probe", now: 9 * sec, cost: 4 * sec, current: true,
+			want: "container web is ended again and again because its liveness probe fails (connection refused), and its restart has to wait: 4.00s so far in back-off",
+			write: func(s *casetest.Script) {
+				up(s)
+				s.Span(4900*ms, 4901*ms, 0, &trace.ProbeAttempt{
+					Container: "web", ContainerID: "c1", Probe: "liveness", Result: "failure", Output: "connection refused", Count: 3, Threshold: 3, State: "failure",
+				})
+				s.Point(4950*ms, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web", Container: "c1"})
+				s.Point(4950*ms, 0, &trace.PodStatus{Phase: "Running", Total: 1, Restarts: 1})
+				s.Point(5*sec, 0, &trace.Decision{
+					By: "restart", Subject: "web", Verdict: "wait", Reason: "its liveness probe failed; crash-loop back-off until 12:00:15",
+					Inputs: []trace.KV{{K: "exitCode", V: "0"}, {K: "attempt", V: "1"}},
+				})
+				s.Wait(5*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be restarted", Detail: "CrashLoopBackOff"})
+			},
+		},
+		{
+			name: "not its readiness probe", now: 9 * sec, cost: 4 * sec, current: true, want: "container web keeps ending (exit code 3, attempt 1)",
+			write: func(s *casetest.Script) {
+				up(s)
+				s.Span(4900*ms, 4901*ms, 0, &trace.ProbeAttempt{Container: "web", ContainerID: "c1", Probe: "readiness", Result: "failure", State: "failure"})
+				s.Point(4950*ms, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web", Container: "c1"})
+				crash(s, 5*sec, casetest.Open)
+			},
+		},
+		{
 			name: "not: over, and up again",
 			write: func(s *casetest.Script) {
 				up(s)
