@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -52,6 +53,8 @@ type Stop struct {
 	Netns   string `json:"netns,omitempty"`
 	// Attached says that the pod is not the session's own: quitting leaves it alone.
 	Attached bool `json:"attached,omitempty"`
+	// Only is the part of the pod's life that is stepped; "" is all of it.
+	Only Only `json:"only,omitempty"`
 }
 
 // Milestone is a point in the pod's life: seen, started, ready, terminating, gone.
@@ -146,7 +149,7 @@ func (s *Stop) Text() string {
 		if news := s.News(); news != "" {
 			return "step " + s.Pod.String() + "  " + news
 		}
-		return "step " + s.Pod.String() + "  waits for its next creation or deletion"
+		return "step " + s.Pod.String() + "  waits for its next " + cmp.Or(string(s.Only), "creation or deletion")
 	}
 	out := fmt.Sprintf("step %s  paused %s   %d of %d\n", s.Pod, s.Place(), s.Index, s.Total)
 	if s.Hit != "" {
