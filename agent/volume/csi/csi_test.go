@@ -1,11 +1,14 @@
 package csi
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
@@ -193,4 +196,38 @@ func TestVersionsOfDrivers(t *testing.T) {
 			t.Errorf("%v: %v", tc, err)
 		}
 	}
+}
+
+// A driver that does not come is waited for only where there is something of it, and not for ever.
+func TestAwaitDriver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Plugin{drivers: map[string]*driver{}, arrived: make(chan struct{})}
+		spec := volume.Spec{Volume: &v1.Volume{Name: "pv"}}
+		for _, adopt := range []bool{false, true} {
+			spec.Adopt = adopt
+			began := time.Now()
+			_, err := p.awaitDriver(t.Context(), "d", spec)
+			if took := time.Since(began); err == nil || adopt != (took == registration) || !adopt && took != 0 {
+				t.Errorf("adopt %v: error %v after %s", adopt, err, took)
+			}
+		}
+		go func() {
+			for _, name := range []string{"other", "d"} {
+				time.Sleep(time.Second)
+				p.mu.Lock()
+				p.drivers[name] = &driver{name: name}
+				close(p.arrived)
+				p.arrived = make(chan struct{})
+				p.mu.Unlock()
+			}
+		}()
+		if d, err := p.awaitDriver(t.Context(), "d", spec); err != nil || d.name != "d" {
+			t.Errorf("%v, %v", d, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := p.awaitDriver(ctx, "none", spec); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
 }

@@ -9,8 +9,8 @@
 // so it is known after a restart too; one volume has one call that changes it at a time.
 //
 // It runs no goroutine but Run, which sees to the CSINode object. It publishes CSICall begin/end
-// around each call of a driver, Wait begin/end while a volume is not attached or is in another pod's
-// hands, and a Decision for each driver registered or gone.
+// around each call of a driver, Wait begin/end while a volume is not attached, is in another pod's hands
+// or was found and its driver has not registered yet, and a Decision for each driver registered or gone.
 //
 // Upstream: pkg/volume/csi.
 package csi

@@ -53,6 +53,8 @@ func (p *Plugin) Register(ctx context.Context, name, endpoint string, versions [
 	old := p.drivers[name]
 	p.drivers[name] = d
 	p.leftovers = true
+	close(p.arrived)
+	p.arrived = make(chan struct{})
 	p.mu.Unlock()
 	if old != nil {
 		_ = old.conn.Close()

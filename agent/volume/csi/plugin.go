@@ -71,6 +71,8 @@ type Plugin struct {
 
 	mu      sync.Mutex
 	drivers map[string]*driver
+	// arrived is closed when the next driver has registered.
+	arrived chan struct{}
 	// staged are the volumes, by id, that this agent staged. Others are staged again: it is idempotent.
 	staged map[string]bool
 	// leftovers says that an earlier agent may have left staged volumes of drivers that are registered.
@@ -89,7 +91,7 @@ func New(cfg Config) (*Plugin, error) {
 	case cfg.Mounter == nil:
 		return nil, errors.New("csi: Config.Mounter is missing")
 	}
-	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, staged: map[string]bool{}, leftovers: true}, nil
+	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, arrived: make(chan struct{}), staged: map[string]bool{}, leftovers: true}, nil
 }
 
 // Name implements volume.Plugin.

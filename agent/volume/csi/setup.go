@@ -30,7 +30,7 @@ func (p *Plugin) begin(ctx context.Context, s volume.Spec) (*work, error) {
 		return nil, err
 	}
 	w := &work{p: p, spec: s, v: v}
-	if w.d, err = p.driver(v.driver); err != nil {
+	if w.d, err = p.awaitDriver(ctx, v.driver, s); err != nil {
 		return nil, stage(mountDevice(s), v.ephemeral, err)
 	}
 	if w.info, err = p.info(ctx, v.driver); err != nil {

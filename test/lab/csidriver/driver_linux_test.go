@@ -278,13 +278,33 @@ func TestAnotherAgentTakesOver(t *testing.T) {
 	l.mounted(first, pod("u2"))
 	must(t, os.WriteFile(filepath.Join(at, "file"), []byte("x"), 0o600))
 	first.stop()
+	l.stopDriver()
 
 	second := l.startAgent()
 	if got := second.InUse(); len(got) != 1 {
 		t.Errorf("in use before any pod is known: %v", got)
 	}
-	if got := l.mounted(second, pod("u1"))["data"].HostPath; got != at {
-		t.Errorf("adopted at %s, was at %s", got, at)
+	// The driver registers later: that is waited for, and nobody is told of a failure.
+	type result struct {
+		volumes map[string]criconfig.Volume
+		err     error
+	}
+	adopted := make(chan result, 1)
+	go func() {
+		v, err := second.Mount(t.Context(), pod("u1"))
+		adopted <- result{v, err}
+	}()
+	l.waitFor(func() bool {
+		return slices.ContainsFunc(second.rec.OfKind("pod.wait"), func(r trace.Record) bool {
+			w, ok := r.Event.(*trace.Wait)
+			return ok && w.On == "CSI driver "+driverName
+		})
+	})
+	l.startDriver()
+	got := <-adopted
+	must(t, got.err)
+	if path := got.volumes["data"].HostPath; path != at || second.events.has("FailedMount") {
+		t.Errorf("adopted at %s, was at %s; events %q", path, at, second.events.list)
 	}
 	if got, err := os.ReadFile(filepath.Join(at, "file")); err != nil || string(got) != "x" {
 		t.Errorf("%q, %v", got, err)
