@@ -97,7 +97,8 @@ func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
 		return
 	case r.Edge == trace.EdgeBegin:
 		a.open[r.Span] = name
-		m.open.begin(r, func() { delete(a.open, r.Span) }, func() {})
+		id := r.Span
+		m.open.begin(r, func() { delete(a.open, id) }, func() {})
 		return
 	}
 	m.open.end(r.Span)

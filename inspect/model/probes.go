@@ -70,8 +70,9 @@ func (m *Model) applyProbe(p *pod, r *trace.Record, e *trace.ProbeAttempt) {
 	pr.How = cmp.Or(e.How, pr.How)
 	if r.Edge == trace.EdgeBegin {
 		pr.Running, pr.Next, pr.span = true, time.Time{}, r.Span
+		id := r.Span
 		m.open.begin(r, func() {
-			if pr.span == r.Span {
+			if pr.span == id {
 				pr.Running, pr.span = false, 0
 			}
 		}, func() {})

@@ -29,7 +29,8 @@ type spans struct {
 
 func newSpans(size int) spans { return spans{byID: map[trace.SpanID]*span{}, max: size} }
 
-// begin notes an open span. drop and mark are called at most once each.
+// begin notes an open span. drop and mark are called at most once each; they must not use r,
+// which is the caller's.
 func (s *spans) begin(r *trace.Record, drop, mark func()) {
 	if r.Span == 0 {
 		return

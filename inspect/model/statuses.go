@@ -105,8 +105,9 @@ func (m *Model) applyPatch(p *pod, r *trace.Record, e *trace.StatusPatch) {
 		if s.Pending.IsZero() {
 			s.Pending = r.At().Add(-e.Age)
 		}
+		id := r.Span
 		m.open.begin(r, func() {
-			if s.span == r.Span {
+			if s.span == id {
 				s.Open, s.span = Patch{}, 0
 			}
 		}, func() { s.Open.Uncertain = true })

@@ -147,8 +147,9 @@ func (m *Model) applyVolume(p *pod, r *trace.Record, e *trace.Volume) {
 	if r.Edge == trace.EdgeBegin {
 		v.Dur, v.Running, v.Uncertain, v.span = 0, true, false, r.Span
 		v.Progress = nil
+		id := r.Span
 		m.open.begin(r, func() {
-			if v.span == r.Span {
+			if v.span == id {
 				v.Running, v.span = false, 0
 			}
 		}, func() { v.Uncertain = true })
@@ -207,7 +208,8 @@ func (m *Model) applyCSICall(p *pod, r *trace.Record, e *trace.CSICall) {
 		v.Calls = append(v.Calls, *c)
 		v.Calls = v.Calls[max(len(v.Calls)-maxVolumeCalls, 0):]
 		v.calls[r.Span] = c
-		m.open.begin(r, func() { v.ended(r.Span, c) }, func() {})
+		id := r.Span
+		m.open.begin(r, func() { v.ended(id, c) }, func() {})
 		return
 	}
 	if c := v.calls[r.Span]; c != nil {

@@ -54,13 +54,13 @@ func (w *waits) add(kind trace.WaitKind, dur time.Duration) {
 func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 	switch r.Edge {
 	case trace.EdgeBegin:
-		w := &Wait{For: e.For, On: e.On, Detail: e.Detail, Since: r.At()}
+		w, id := &Wait{For: e.For, On: e.On, Detail: e.Detail, Since: r.At()}, r.Span
 		for _, o := range of {
 			o.open[r.Span] = w
 		}
 		m.open.begin(r, func() {
 			for _, o := range of {
-				delete(o.open, r.Span)
+				delete(o.open, id)
 			}
 		}, func() { w.Uncertain = true })
 	case trace.EdgeEnd:
