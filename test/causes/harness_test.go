@@ -25,12 +25,13 @@ import (
 // patience is how long a test waits for what should happen.
 const patience = time.Minute
 
-// node is an agent on a simulated runtime, and what it published so far.
+// node is an agent and what it published so far.
 type node struct {
 	*agent.Agent
 	t      *testing.T
+	bus    *trace.Bus
 	root   string
-	srv    *sim.Server
+	srv    *sim.Server // nil on containerd
 	source *podsource.Memory
 	cursor *trace.Cursor
 	fold   *session.Session
@@ -43,65 +44,90 @@ func runtime() sim.Config {
 	return sim.Config{Seed: 1, Latency: map[string]sim.Latency{}, Images: []sim.Image{{Name: "app:1", Size: 8 << 20, Present: true}, {Name: "far:1", Size: 8 << 20}}}
 }
 
-// run runs an agent until the test ends; change may change its configuration, prepare its root directory, more what else the agent gets, and the runtime before it.
+// run runs an agent on a simulated runtime until the test ends; change may change its configuration, prepare its root directory, more
+// what else the agent gets, and the runtime before it.
 func run(t *testing.T, rt sim.Config, change func(*config.Config), prepare func(root string), more ...func(*node, *agent.Config)) *node {
 	t.Helper()
 	srv, err := sim.New(rt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	n := &node{t: t, srv: srv, root: filepath.Join(dir, "root"), fold: session.New(session.Options{})}
-	lis, err := sim.Listen(filepath.Join(dir, "s"))
+	n := newNode(t, t.TempDir())
+	n.srv = srv
+	socket := filepath.Join(filepath.Dir(n.root), "s")
+	lis, err := sim.Listen(socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	f := config.AddFlags(fs)
-	if err := fs.Parse([]string{"--root-dir", n.root, "--healthz-port", "0", "--enable-server=false"}); err != nil {
-		t.Fatal(err)
-	}
-	k, err := config.Load(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k.Pods.LogsDir = filepath.Join(dir, "log", "pods")
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ctx, lis) }()
+	t.Cleanup(func() {
+		cancel()
+		<-served
+		srv.Close()
+	})
+	k := n.kubelet()
 	if change != nil {
 		change(k)
 	}
 	if prepare != nil {
 		prepare(n.root)
 	}
-	bus := trace.NewBus(1 << 16)
-	n.cursor, n.source = bus.Subscribe(trace.FromOldest), podsource.NewMemory("memory", bus)
-	cfg := agent.Config{
-		Kubelet: k, Endpoint: "unix://" + filepath.Join(dir, "s"), Simulated: true, NodeName: "node", Version: "test", Bus: bus, Sources: []podsource.Source{n.source},
-	}
+	cfg := agent.Config{Kubelet: k, Endpoint: "unix://" + socket, Simulated: true}
 	for _, m := range more {
 		m(n, &cfg)
 	}
-	n.Agent, err = agent.New(cfg)
+	n.serve(cfg)
+	return n
+}
+
+// newNode is a node without an agent, whose state goes below dir.
+func newNode(t *testing.T, dir string) *node {
+	bus := trace.NewBus(1 << 16)
+	n := &node{t: t, bus: bus, root: filepath.Join(dir, "root"), fold: session.New(session.Options{})}
+	n.cursor, n.source = bus.Subscribe(trace.FromOldest), podsource.NewMemory("memory", bus)
+	t.Cleanup(n.cursor.Close)
+	return n
+}
+
+// kubelet is the agent's configuration, with more flags.
+func (n *node) kubelet(flags ...string) *config.Config {
+	n.t.Helper()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	f := config.AddFlags(fs)
+	if err := fs.Parse(append([]string{"--root-dir", n.root, "--healthz-port", "0", "--enable-server=false"}, flags...)); err != nil {
+		n.t.Fatal(err)
+	}
+	k, err := config.Load(f)
 	if err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
+	}
+	k.Pods.LogsDir = filepath.Join(filepath.Dir(n.root), "log", "pods")
+	return k
+}
+
+// serve runs the agent until the test ends, and returns when it is ready.
+func (n *node) serve(cfg agent.Config) {
+	n.t.Helper()
+	cfg.NodeName, cfg.Version, cfg.Bus, cfg.Sources = "node", "test", n.bus, []podsource.Source{n.source}
+	var err error
+	if n.Agent, err = agent.New(cfg); err != nil {
+		n.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	served, done := make(chan error, 1), make(chan error, 1)
-	go func() { served <- srv.Serve(ctx, lis) }()
+	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
-	t.Cleanup(func() {
+	n.t.Cleanup(func() {
 		cancel()
 		<-done
-		<-served
-		srv.Close()
-		n.cursor.Close()
 	})
 	select {
 	case <-n.Ready():
 	case err := <-done:
 		done <- err
-		t.Fatalf("the agent did not start: %v", err)
+		n.t.Fatalf("the agent did not start: %v", err)
 	}
-	return n
 }
 
 // until waits for a record.
