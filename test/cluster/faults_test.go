@@ -25,6 +25,7 @@ import (
 type faulty struct {
 	*httptest.Server
 	percent atomic.Int64 // of the requests that fail
+	only    atomic.Value // string: part of the paths of those that may
 	codes   atomic.Pointer[[]int]
 	failed  atomic.Int64
 }
@@ -47,7 +48,8 @@ func (b *bench) faulty(t *testing.T) *faulty {
 	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
 	f := &faulty{}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if rand.N(int64(100)) >= f.percent.Load() {
+		only, _ := f.only.Load().(string)
+		if rand.N(int64(100)) >= f.percent.Load() || !strings.Contains(r.URL.Path, only) {
 			proxy.ServeHTTP(w, r)
 			return
 		}
@@ -73,25 +75,35 @@ func (f *faulty) bad(percent int64, codes ...int) {
 	f.CloseClientConnections()
 }
 
+// node is an agent behind the proxy, with a changed configuration.
+func (f *faulty) node(t *testing.T, b *bench, state string, change func(map[string]any)) lab.AgentConfig {
+	t.Helper()
+	config, err := b.WriteKubeletConfig(state, func(c map[string]any) {
+		c["rotateCertificates"] = false
+		change(c)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(b.nodePath(state), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],`+
+		`"clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}]}`, f.URL)
+	if err := os.WriteFile(b.nodePath(state, "kubeconfig"), []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return lab.AgentConfig{State: state, KubeletConfig: config, Args: []string{"--bootstrap-kubeconfig="}}
+}
+
 // TestFaults puts an API server between that fails: the agent backs off, tells so, and comes through.
 func TestFaults(t *testing.T) {
 	b := setup(t)
 	f := b.faulty(t)
 	b.alone(t) // so that the agent ends before the server waits for its requests
-	config, err := b.WriteKubeletConfig("faults", func(c map[string]any) { c["rotateCertificates"] = false })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(b.nodePath("faults"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],`+
-		`"clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}]}`, f.URL)
-	if err := os.WriteFile(b.nodePath("faults", "kubeconfig"), []byte(kubeconfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	cfg := f.node(t, b, "faults", func(map[string]any) {})
 	f.bad(100, http.StatusServiceUnavailable)
-	a := b.start(t, lab.AgentConfig{State: "faults", KubeletConfig: config, Args: []string{"--bootstrap-kubeconfig="}})
+	a := b.start(t, cfg)
 	time.Sleep(3 * time.Second)
 	if !a.Alive() {
 		t.Fatalf("it does not wait for its API server: %s", a.said())
