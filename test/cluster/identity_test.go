@@ -286,6 +286,14 @@ func parse(t *testing.T, pair []byte) *x509.Certificate {
 // sign makes a client certificate by the cluster's authority, with its key.
 func (b *bench) sign(t *testing.T, subject pkix.Name, until time.Time) []byte {
 	t.Helper()
+	return b.signed(t, &x509.Certificate{
+		Subject: subject, NotBefore: until.Add(-time.Hour), NotAfter: until, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
+// signed makes a certificate by the cluster's authority, with its key.
+func (b *bench) signed(t *testing.T, c *x509.Certificate) []byte {
+	t.Helper()
 	ca, err := tls.LoadX509KeyPair(b.CAFile, strings.TrimSuffix(b.CAFile, filepath.Ext(b.CAFile))+".key")
 	if err != nil {
 		t.Fatal(err)
@@ -294,10 +302,8 @@ func (b *bench) sign(t *testing.T, subject pkix.Name, until time.Time) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: subject, NotBefore: until.Add(-time.Hour), NotAfter: until,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, ca.Leaf, &key.PublicKey, ca.PrivateKey)
+	c.SerialNumber, c.KeyUsage = big.NewInt(1), x509.KeyUsageDigitalSignature
+	cert, err := x509.CreateCertificate(rand.Reader, c, ca.Leaf, &key.PublicKey, ca.PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
