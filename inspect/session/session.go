@@ -102,7 +102,7 @@ func (s *Session) lifeOf(r *trace.Record) *Life {
 	if span, ok := r.Event.(*trace.RuntimeSpan); ok {
 		return s.lifeOfSpan(r, span)
 	}
-	if r.Pod.IsZero() {
+	if r.Pod.Name == "" { // of a pod that nobody knows any more there is a UID: what is done to its leftovers is the node's
 		return nil
 	}
 	l := s.byPod[r.Pod]

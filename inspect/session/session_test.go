@@ -305,3 +305,24 @@ func TestTheAgentStops(t *testing.T) {
 		t.Errorf("life %d after the agent began again", l.N)
 	}
 }
+
+// TestAPodWithoutANameIsNoLife: what is done to an orphan's leftovers names a UID alone.
+func TestAPodWithoutANameIsNoLife(t *testing.T) {
+	tp := tape.New()
+	live(tp, web, 0)
+	tp.Point(sec, trace.Pod{UID: "u-old"}, 0, &trace.Volume{Op: "teardown", Name: "cache"})
+	tp.Point(sec, trace.Pod{UID: web.UID}, 0, &trace.Volume{Op: "teardown", Name: "cache"})
+	s := fold(tp, session.Options{})
+	if got := s.Lives(); len(got) != 1 || got[0].Pod != web {
+		t.Fatalf("%d lives, want that of %s alone", len(got), web)
+	}
+	n := 0
+	for _, r := range s.Case(s.Lives()[0], tape.Epoch.Add(2*sec)).Node {
+		if _, ok := r.Event.(*trace.Volume); ok {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d operations are among the node's records, want 2", n)
+	}
+}
