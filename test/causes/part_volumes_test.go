@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,7 +58,7 @@ type mounting struct {
 func newMounting(t *testing.T, qps int32, answer http.HandlerFunc, files string) *mounting {
 	t.Helper()
 	bus := trace.NewBus(1 << 12)
-	m := &mounting{bus: bus, node: &node{t: t, cursor: bus.Subscribe(trace.FromOldest), fold: session.New(session.Options{})}}
+	m := &mounting{bus: bus, node: &node{t: t, bus: bus, cursor: bus.Subscribe(trace.FromOldest), fold: session.New(session.Options{})}}
 	api := httptest.NewServer(answer)
 	t.Cleanup(api.Close)
 	clients, err := kubeclient.New(kubeclient.Config{REST: &rest.Config{Host: api.URL}, ContentType: "application/json", QPS: qps, Burst: 1, Bus: bus})
@@ -155,6 +156,26 @@ func TestClientIsThrottled(t *testing.T) {
 	m := newMounting(t, 2, configMap(0), "")
 	m.start(shows("web", "one", "two"))
 	m.speaks("web", "KL12", "its requests to the API server waited")
+	m.silent("web", "KL10", "KL11")
+}
+
+// TestServerShedsLoad: the API server answers one request of a pod with 429.
+func TestServerShedsLoad(t *testing.T) {
+	t.Parallel()
+	var refused atomic.Bool
+	answer := configMap(0)
+	m := newMounting(t, -1, func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/configmaps") && refused.CompareAndSwap(false, true) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		answer(w, r)
+	}, "")
+	m.start(shows("web", "settings"))
+	if f := m.speaks("web", "KL12", "the API server asked to come again later, and that took "); f.Cost < 900*time.Millisecond {
+		t.Errorf("%+v", f)
+	}
 	m.silent("web", "KL10", "KL11")
 }
 
