@@ -310,8 +310,8 @@ func TestTheAgentStops(t *testing.T) {
 func TestAPodWithoutANameIsNoLife(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
-	tp.Point(sec, trace.Pod{UID: "u-old"}, 0, &trace.Volume{Op: "teardown", Name: "cache"})
-	tp.Point(sec, trace.Pod{UID: web.UID}, 0, &trace.Volume{Op: "teardown", Name: "cache"})
+	tp.Point(200*ms, trace.Pod{UID: "u-old"}, 0, &trace.Volume{Op: "teardown", Name: "cache"})
+	tp.Point(200*ms, trace.Pod{UID: web.UID}, 0, &trace.Volume{Op: "teardown", Name: "cache"})
 	s := fold(tp, session.Options{})
 	if got := s.Lives(); len(got) != 1 || got[0].Pod != web {
 		t.Fatalf("%d lives, want that of %s alone", len(got), web)
