@@ -1,15 +1,17 @@
 package cause_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 )
@@ -43,7 +45,7 @@ func TestPages(t *testing.T) {
 			write(t, path, made)
 			page = made
 		}
-		if diff := cmp.Diff(head(r), page[:strings.Index(page, "\n**Seen.** ")]); diff != "" {
+		if diff := gocmp.Diff(head(r), page[:strings.Index(page, "\n**Seen.** ")]); diff != "" {
 			t.Errorf("%s begins with something else than its rule (-update writes it anew):\n%s", path, diff)
 		}
 		checkPage(t, path, page)
@@ -58,7 +60,7 @@ func TestPages(t *testing.T) {
 			got = append(got, e.Name())
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("pages that are wanted and that there are:\n%s", diff)
 	}
 	checkIndex(t)
@@ -89,9 +91,10 @@ func checkPage(t *testing.T, path, page string) {
 func checkIndex(t *testing.T) {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Causes\n\nWhat `kubeloupe why` can name. Written from the rules (`go test ./inspect/cause -run TestPages -update`).\n\n| id | cause |\n| --- | --- |\n")
+	b.WriteString(indexHead)
+	seen := conditions(t)
 	for _, r := range cause.Rules() {
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", r.ID, r.ID, r.Name)
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.ID, r.ID, r.Name, cmp.Or(strings.Join(seen[r.ID], ", "), "scripted records only"))
 	}
 	path := filepath.Join(pages, "README.md")
 	if *update {
@@ -101,9 +104,52 @@ func checkIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(b.String(), string(raw)); diff != "" {
+	if diff := gocmp.Diff(b.String(), string(raw)); diff != "" {
 		t.Errorf("%s is not as the rules are (-update writes it anew):\n%s", path, diff)
 	}
+}
+
+const indexHead = `# Causes
+
+What ` + "`kubeloupe why`" + ` can name. Written from the rules and from test/causes (` + "`go test ./inspect/cause -run TestPages -update`" + `).
+
+Each rule has tests with scripted records, of what it speaks of and of near-misses. The last column says where a test also brings the condition
+about: on containerd; on an agent with the simulated runtime, where the disk, the processors and the memory are the machine's own; or with one
+real part of the agent and the rest of the start told by hand.
+
+| id | cause | brought about on |
+| --- | --- | --- |
+`
+
+var speaks = regexp.MustCompile(`\.(?:speaks|finding)\(\w+, "(KL\d\d)"|\.(?:speaks|finding)\("\w+", "(KL\d\d)"`)
+
+// conditions are where test/causes brings about what each rule speaks of, as the names of its files say.
+func conditions(t *testing.T) map[string][]string {
+	t.Helper()
+	files, err := filepath.Glob("../../test/causes/*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d tests of conditions, %v", len(files), err)
+	}
+	out := map[string][]string{}
+	for _, path := range files {
+		where := "the simulated runtime"
+		switch name := filepath.Base(path); {
+		case strings.HasPrefix(name, "containerd_"):
+			where = "containerd"
+		case strings.HasPrefix(name, "part_"):
+			where = "a real part"
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range speaks.FindAllStringSubmatch(string(raw), -1) {
+			if id := m[1] + m[2]; !slices.Contains(out[id], where) {
+				out[id] = append(out[id], where)
+			}
+		}
+	}
+	return out
 }
 
 // head is how a rule's page begins.
