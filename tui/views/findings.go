@@ -114,7 +114,9 @@ func (h *History) Top(pod trace.Pod, started, ready, now time.Time) *cause.Findi
 			a.found = f.of(l, now)
 		}
 	}
-	i := slices.IndexFunc(a.found, func(c cause.Finding) bool { return c.Cost > 0 })
+	i := slices.IndexFunc(a.found, func(c cause.Finding) bool {
+		return c.Cost > 0 && c.End == 0 && (ready.IsZero() || !c.Current) // what goes on now was not in a start that is over
+	})
 	if i < 0 {
 		return nil
 	}

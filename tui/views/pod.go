@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -132,9 +133,20 @@ func (p *Pod) explain(f Frame) {
 	case err != nil:
 		p.noFall = err.Error()
 	default:
-		fall.Incomplete = fall.Incomplete || cut
+		fall.Incomplete, fall.Phase = fall.Incomplete || cut, p.phase(fall.Phase)
 		p.fall, p.records = fall, recs
 	}
+}
+
+// phase is the pod's phase as it is now, with what that does not say of its state; was is as the start told it.
+func (p *Pod) phase(was string) string {
+	phase := cmp.Or(p.pod.Phase, was)
+	switch s := p.pod.State(); s {
+	case model.StateBackingOff, model.StateNotReady, model.StateTerminating, model.StateGone:
+		return strings.TrimPrefix(phase+", "+string(s), ", ")
+	case model.StateUnknown, model.StateStarting, model.StateReady, model.StateCompleted, model.StateFailed: // the phase says it
+	}
+	return phase
 }
 
 // Update implements Page.

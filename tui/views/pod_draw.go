@@ -205,6 +205,13 @@ func (p *Pod) heading() []string {
 	if p.pod.IP != "" {
 		rest += "   " + th.Clean(p.pod.IP)
 	}
+	if below := len(p.lines) - p.top - p.rows(); below > 0 {
+		text := style.Count(below) + " more below"
+		axis = strings.TrimRight(axis, " ")
+		if gap := p.w - style.Width(axis) - style.Width(text) - 1; gap > 0 {
+			axis += strings.Repeat(" ", gap) + text
+		}
+	}
 	name = th.CutMid(name, max(p.w-style.Width(rest)-2, 20))
 	return []string{
 		" " + th.Paint(style.Strong, name) + th.Cut(rest, max(p.w-style.Width(name)-1, 0)),
