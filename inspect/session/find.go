@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,8 +14,31 @@ var ErrNotFound = errors.New("no such pod")
 // maxNear bounds how many names are offered instead of one that is not there.
 const maxNear = 5
 
-// Find returns the latest life of a pod named NAMESPACE/NAME; of NAME alone where only one namespace has it.
+// Find returns the latest life of a pod named NAMESPACE/NAME; of NAME alone where only one namespace has it. With #N
+// behind it, it is the Nth life that was seen.
 func (s *Session) Find(ref string) (*Life, error) {
+	ref, nth, numbered := strings.Cut(ref, "#")
+	n := 0
+	if numbered {
+		var err error
+		if n, err = strconv.Atoi(nth); err != nil || n < 1 {
+			return nil, fmt.Errorf("pod %q: want #1 for its first start, #2 for its second, got #%s", ref, nth)
+		}
+	}
+	l, err := s.find(ref)
+	for m := l; numbered && m != nil; m = m.before {
+		if m.N == n {
+			return m, nil
+		}
+	}
+	if err == nil && numbered {
+		return nil, fmt.Errorf("pod %q: %w: start #%d is not kept; the latest is #%d", ref, ErrNotFound, n, l.N)
+	}
+	return l, err
+}
+
+// find is Find of the latest.
+func (s *Session) find(ref string) (*Life, error) {
 	ns, name, full := strings.Cut(ref, "/")
 	if !full {
 		ns, name = "", ref

@@ -136,6 +136,9 @@ func TestFind(t *testing.T) {
 		"shop/zzzzzz": `pod "shop/zzzzzz": no such pod: records are about 6 others, none with a name like it`,
 		"a/b/c":       `pod "a/b/c": want NAMESPACE/NAME`,
 		"/db":         `pod "/db": want NAMESPACE/NAME`,
+		"shop/db#1":   "",
+		"shop/db#2":   `pod "shop/db": no such pod: start #2 is not kept; the latest is #1`,
+		"shop/db#x":   `pod "shop/db": want #1 for its first start, #2 for its second, got #x`,
 		"":            `pod "": want NAMESPACE/NAME`,
 	} {
 		_, err := s.Find(ref)
@@ -303,6 +306,9 @@ func TestTheAgentStops(t *testing.T) {
 	s = fold(tp, session.Options{})
 	if l, _ = s.Find("shop/web"); l.N != 2 || s.Case(l, time.Time{}).Stage() != cause.Up {
 		t.Errorf("life %d after the agent began again", l.N)
+	}
+	if l, err = s.Find("shop/web#1"); err != nil || l.N != 1 {
+		t.Errorf("shop/web#1 is life %d, %v", l.N, err)
 	}
 }
 
