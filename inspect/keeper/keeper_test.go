@@ -175,3 +175,22 @@ func BenchmarkBacklog(b *testing.B) {
 	b.ReportMetric(float64(n), "records")
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/record")
 }
+
+// TestUsages: what the agent took while pods started is kept, also when much idle time came after it.
+func TestUsages(t *testing.T) {
+	k := keeper.New(keeper.Options{})
+	at := func(seq int, interval time.Duration) trace.Record {
+		return trace.Record{Seq: uint64(seq), Time: int64(seq) * int64(time.Second), Event: &trace.Usage{Interval: interval}}
+	}
+	k.Apply([]trace.Record{at(1, time.Second)}, 0)
+	for i := range 50 {
+		k.Apply([]trace.Record{at(i+2, 10*time.Second)}, 0)
+	}
+	b, err := k.Backlog(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Records) != 2 || b.Records[0].Seq != 1 || b.Records[1].Seq != 51 {
+		t.Errorf("kept are %+v, want that of the start and the latest", b.Records)
+	}
+}

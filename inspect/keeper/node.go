@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -14,8 +15,12 @@ const (
 	maxFiles        = 200
 	maxErrorsOfFile = 10
 	maxSignals      = 64
-	maxFigures      = 60 // of a signal: ten minutes, at one every 10 s
+	maxFigures      = 60  // of a signal: ten minutes, at one every 10 s
+	maxUsages       = 128 // of times in which pods started, at one a second
 )
+
+// soon is the longest interval of a Usage that was told because a pod started: the others come every 10 s.
+const soon = 5 * time.Second
 
 // node is the latest of what is about the node itself.
 type node struct {
@@ -26,6 +31,7 @@ type node struct {
 	relist   *item
 	loop     *item // the last iteration that ended
 	usage    *item
+	usages   ring[*item]             // while pods started: a start is explained by them
 	pressure map[string]*ring[*item] // by signal
 	short    map[string]*item        // the last verdict on each signal
 	sources  map[[2]string][]*item   // errors of manifests that are not known to be mended
@@ -44,7 +50,7 @@ type origin struct{ source, sort string }
 
 func newNode() node {
 	return node{
-		first: map[string]*item{}, latest: map[string]*item{},
+		first: map[string]*item{}, latest: map[string]*item{}, usages: newRing[*item](maxUsages),
 		pressure: map[string]*ring[*item]{}, short: map[string]*item{}, sources: map[[2]string][]*item{},
 		origins: map[origin]*item{}, conditions: map[string]*item{},
 	}
@@ -54,6 +60,7 @@ func (n *node) collect(c *collector) {
 	c.add(slices.Collect(maps.Values(n.first))...)
 	c.add(slices.Collect(maps.Values(n.latest))...)
 	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered, n.unlike)
+	c.add(n.usages.items...)
 	for _, r := range n.pressure {
 		c.add(r.items...)
 	}
@@ -113,6 +120,9 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 		k.lines.push(it)
 	case *trace.Usage:
 		n.usage = it
+		if e.Interval < soon {
+			n.usages.push(it)
+		}
 	}
 }
 
