@@ -64,7 +64,8 @@ func (p *parts) gcConfig(client *cri.Client) gc.Config {
 	return gc.Config{
 		Present: present,
 		Runtime: client.Runtime, Images: client.Image, Pods: gcPods{p}, Bus: p.cfg.Bus,
-		PodLogDir: k.Pods.LogsDir, ContainerLogDir: p.logLinks(),
+		VolumeImages: func() []string { return p.volumes.Images() },
+		PodLogDir:    k.Pods.LogsDir, ContainerLogDir: p.logLinks(),
 		ContainerPolicy: gc.ContainerPolicy{
 			MinAge: k.Containers.MinimumAge, MaxPerContainer: int(k.Containers.MaxPerContainer), MaxTotal: int(k.Containers.MaxTotal),
 		},

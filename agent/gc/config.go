@@ -58,6 +58,8 @@ type Config struct {
 	// Present is told, at each image pass, the ids of all images that were there at that time; may be nil.
 	Present func(ids []string, at time.Time)
 	Pods    Pods
+	// VolumeImages are the names of images that volumes are of: they are in use too; may be nil.
+	VolumeImages func() []string
 	// Bus is where events go; nil drops them.
 	Bus *trace.Bus
 	// PodLogDir is the pods' log directory, /var/log/pods upstream; "" leaves logs alone.

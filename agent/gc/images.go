@@ -67,10 +67,14 @@ func (c *Collector) lookAtImages(ctx context.Context) (ImageInputs, error) {
 	if err != nil {
 		return ImageInputs{}, fmt.Errorf("list containers: %w", err)
 	}
+	var mounted []string
+	if c.cfg.VolumeImages != nil {
+		mounted = c.cfg.VolumeImages()
+	}
 	now := time.Now()
 	in := ImageInputs{
 		Now: now, Policy: c.cfg.ImagePolicy, Watched: now.Sub(c.began),
-		Images: c.seen.look(now, images.GetImages(), containers.GetContainers()),
+		Images: c.seen.look(now, images.GetImages(), containers.GetContainers(), mounted),
 	}
 	in.FS, err = c.imageFS(ctx)
 	return in, err

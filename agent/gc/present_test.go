@@ -3,6 +3,7 @@ package gc
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -27,4 +28,27 @@ func TestPresent(t *testing.T) {
 	if len(told) != 1 || !slices.Equal(told[0], []string{"a", "b"}) {
 		t.Errorf("told %q", told)
 	}
+}
+
+// An image that a volume is of is in use, though no container is of it.
+func TestVolumeImages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode()
+		n.image("a", 1)
+		n.image("b", 1)
+		n.image("c", 1)
+		c, _ := newCollector(t, n, func(c *Config) { c.VolumeImages = func() []string { return []string{"a", "r.io/b:v1"} } })
+		removed := 0
+		for range 2 { // what was just seen is left alone
+			sum, err := c.DeleteUnused(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			removed += sum.Removed
+			time.Sleep(time.Hour)
+		}
+		if removed != 1 || n.images["a"] == nil || n.images["b"] == nil {
+			t.Errorf("%d removed; left %v", removed, n.images)
+		}
+	})
 }

@@ -12,11 +12,15 @@ type sighting struct{ first, used time.Time }
 // tracker remembers when images were first seen and last used.
 type tracker map[string]sighting
 
-// look takes note of what is there now and returns the images with what is known of them.
+// look takes note of what is there now and returns the images with what is known of them. mounted are the
+// images that volumes are of.
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, detectImages.
-func (t *tracker) look(now time.Time, images []*runtimeapi.Image, containers []*runtimeapi.Container) []Image {
+func (t *tracker) look(now time.Time, images []*runtimeapi.Image, containers []*runtimeapi.Container, mounted []string) []Image {
 	used := make(map[string]bool)
+	for _, name := range mounted {
+		used[name] = true
+	}
 	for _, c := range containers {
 		for _, name := range []string{c.ImageId, c.ImageRef, c.GetImage().GetImage()} {
 			used[name] = true

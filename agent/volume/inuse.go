@@ -36,6 +36,19 @@ func (m *Manager) InUse() []v1.UniqueVolumeName {
 	return slices.Sorted(maps.Keys(in))
 }
 
+// Images are the images that volumes are of, as the runtime names them, until the volumes are gone.
+func (m *Manager) Images() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for _, s := range m.states {
+		if image := s.result.Image.GetImage(); image != "" {
+			out = append(out, image)
+		}
+	}
+	return out
+}
+
 // MarkInUse tells what the node's status in the API says of volumes in use. From the first call on,
 // a volume that a controller attaches is only mounted once it is in that list.
 //
