@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/style"
@@ -92,7 +93,7 @@ func Run(ctx context.Context, cfg Config) error {
 	go p.run(inner)
 	g := &guard{app: newApp(inner, cfg, style.For(cfg.Env), p)}
 	g.app.budget.wrote = wrote
-	_, err := tea.NewProgram(g, options(inner, cfg)...).Run()
+	err := runUntil(ctx, tea.NewProgram(g, options(inner, cfg)...), cfg.In)
 	cancel()
 	p.wait(time.Second)
 	switch {
@@ -104,6 +105,37 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("terminal UI: %w", err)
 	}
 	return nil
+}
+
+// leave is how long after its end the UI may take to give the terminal back.
+const leave = 2 * time.Second
+
+// runUntil runs the program. When ctx ends and the terminal takes nothing any more, so that the program
+// waits for it, that is left to itself: whoever ends the agent is not to wait for a terminal.
+func runUntil(ctx context.Context, p *tea.Program, in io.Reader) error {
+	back := func() {}
+	if f, ok := in.(*os.File); ok {
+		if was, err := term.GetState(int(f.Fd())); err == nil {
+			back = func() { _ = term.Restore(int(f.Fd()), was) } // it may be gone
+		}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := p.Run()
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(leave):
+		back()
+		return ctx.Err()
+	}
 }
 
 // clockOf is a replay's own clock, else the wall's.
