@@ -15,6 +15,8 @@ type pressure struct {
 	resource string
 	// stall is how long tasks stalled in an interval; 0 where the figures do not amount to pressure.
 	stall func(*trace.Usage) time.Duration
+	// notPulls leaves pulls out: they mostly wait for something else.
+	notPulls bool
 	// remedy and disproof are the finding's.
 	remedy, disproof string
 }
@@ -22,10 +24,13 @@ type pressure struct {
 // longWindow is an interval that tells little of a start that is a small part of it.
 const longWindow = 2 * time.Second
 
-// find looks at the pod's work to its start and at its end, each by itself. Where the pod itself only waited, pressure held up nothing.
+// find looks at the pod's work to its start and at its end, each by itself. Where the pod itself only waited, pressure held up nothing;
+// and a pull mostly waits for the network, so a want of processors is not said to have held it up.
 func (p pressure) find(c *Case) (out []Finding) {
 	waits := c.waits()
-	for _, part := range c.parts(c.pathStretches(func(s waterfall.Segment) bool { return s.Kind != waterfall.SegmentWait })) {
+	for _, part := range c.parts(c.pathStretches(func(s waterfall.Segment) bool {
+		return s.Kind != waterfall.SegmentWait && (!p.notPulls || s.Label != "pull")
+	})) {
 		if part.end == 0 {
 			out = append(out, p.findIn(c, &part, nil)...)
 			continue

@@ -64,7 +64,11 @@ func findingText(th *style.Theme, f *cause.Finding, w int) []Text {
 		}
 	}
 	wrapped("what", f.Sentence, style.Strong)
-	doc.add("cost", style.Known(f.Cost)+" of the critical path", style.Plain)
+	of := " of the critical path"
+	if f.End > 0 {
+		of = " of its end"
+	}
+	doc.add("cost", style.Known(f.Cost)+of, style.Plain)
 	doc.add("sure", map[cause.Confidence]string{
 		cause.Certain: "certain: the records say so themselves",
 		cause.Likely:  "likely: the records fit this, and nothing else that is known",
