@@ -1,8 +1,13 @@
-// Command picture makes the README's pictures: it runs the demo on real containerd
-// in a terminal of its own, presses keys, and writes what is on screen as SVG.
+// Command picture makes the pictures of the documentation: it runs the agent as the node of the lab's
+// cluster, in a terminal of its own, starts pods of which some cannot start, presses keys, and writes what is on
+// screen as SVG. Then it attaches, steps a pod, asks why, and replays the recording of it all.
 //
-//	go run ./test/picture            # writes docs/img/*.svg; needs root and tmux
+//	go run ./test/picture             # writes docs/img/*.svg; needs Linux, root and tmux
+//	go run ./test/picture -only pod   # only pictures whose names begin so
 //
-// It owns the files it writes and the tmux server it starts, which has a socket of its
+// The cluster is one of its own, in a temporary directory, and is taken down again. A network namespace
+// holds one cluster at most: see docs/lab.md.
+//
+// It owns the files it writes, the cluster, and the tmux servers it starts, which have sockets of their
 // own. It runs no goroutine and publishes no events.
 package main

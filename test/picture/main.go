@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,65 +21,49 @@ const (
 
 func main() {
 	out := flag.String("out", filepath.Join("docs", "img"), "directory to write to")
-	command := flag.String("command", "go run ./test/demo", "what to run in the terminal")
+	only := flag.String("only", "", "write only pictures whose names begin with this")
+	bin := flag.String("bin", "", "a kubeloupe that is built already; unless given, the one of this work tree")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *out, *command); err != nil {
+	if err := run(ctx, *bin, &album{dir: *out, only: *only}); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1) //nolint:gocritic // nothing is deferred but the signal
 	}
 }
 
-// run plays the demo and takes the pictures.
-func run(ctx context.Context, out, command string) (err error) {
+// run plays the session and takes the pictures.
+func run(ctx context.Context, bin string, to *album) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	t, err := start(ctx, command)
+	s, err := raise(ctx, bin)
+	if s != nil {
+		defer func() { err = errors.Join(err, s.close()) }()
+	}
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := t.close(); err == nil {
-			err = closeErr
-		}
-	}()
-	take := func(name, title string) error {
-		screen, err := t.capture(ctx)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(out, name+".svg")
-		fmt.Println("writing", file)
-		return os.WriteFile(file, []byte(svg(screen, title)), 0o644)
-	}
-	// the pull has ended by then, and one pod crashes
-	if _, err := t.await(ctx, "CrashLoopBackOff", "image not on the node", " 0 starting"); err != nil {
-		return err
-	}
-	if err := take("overview", "The Overview: seven pods, what is slow and why, what is in trouble"); err != nil {
-		return err
-	}
-	if err := t.press(ctx, "6"); err != nil {
-		return err
-	}
-	for range 20 { // through the pods, to the one whose image was pulled
-		text, err := t.await(ctx, "why: ")
-		if err != nil {
-			return err
-		}
-		if lines := strings.Split(text, "\n"); len(lines) > 2 && strings.Contains(lines[2], "big-demo") {
-			break
-		}
-		if err := t.press(ctx, "]"); err != nil {
+	for _, part := range []func(context.Context, *stage, *album) error{live, attached, printed, replayed} {
+		if err := part(ctx, s, to); err != nil {
 			return err
 		}
 	}
-	if _, err := t.await(ctx, "big-demo", "image pull is the critical path"); err != nil {
-		return err
+	return nil
+}
+
+// album is where pictures go.
+type album struct{ dir, only string }
+
+// add writes a screen, or lines, as a picture.
+func (a *album) add(name, title, screen string) error {
+	return a.write(name, []byte(svg(screen, title)))
+}
+
+func (a *album) write(name string, picture []byte) error {
+	if !strings.HasPrefix(name, a.only) {
+		return nil
 	}
-	if err := take("pod", "A pod's start as a waterfall: the image pull is the critical path"); err != nil {
-		return err
-	}
-	return t.press(ctx, "q")
+	file := filepath.Join(a.dir, name+".svg")
+	fmt.Println("writing", file)
+	return os.WriteFile(file, picture, 0o644)
 }

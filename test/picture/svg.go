@@ -35,15 +35,18 @@ func svg(screen, title string) string {
 			if bg := r.style.background(); bg != "" {
 				out(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`, x, y, w, cellHeight, bg)
 			}
-			if strings.TrimSpace(string(r.text)) == "" {
+			text := strings.Trim(string(r.text), " ") // those who draw it drop spaces at the ends
+			if text == "" {
 				continue
 			}
+			x += float64(len(r.text)-len([]rune(strings.TrimLeft(string(r.text), " ")))) * cellWidth
+			w = float64(len([]rune(text))) * cellWidth
 			weight := ""
 			if r.style.bold {
 				weight = ` font-weight="bold"`
 			}
 			out(`<text x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs" fill="%s"%s>%s</text>`,
-				x, y+cellHeight-5, w, r.style.foreground(), weight, escaped(string(r.text)))
+				x, y+cellHeight-5, w, r.style.foreground(), weight, escaped(text))
 		}
 	}
 	out("</g>\n</svg>")

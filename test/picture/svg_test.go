@@ -54,7 +54,7 @@ func TestSVG(t *testing.T) {
 			all.Write(text)
 		}
 	}
-	for _, want := range []string{`a < b & "c"`, " sel ", "it's <a> title"} {
+	for _, want := range []string{`a < b & "c"`, "sel", "it's <a> title"} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("no %q in the text of\n%s", want, got)
 		}

@@ -18,7 +18,8 @@ type terminal struct {
 	dir string
 }
 
-func start(ctx context.Context, command string) (*terminal, error) {
+// start runs a program in a terminal of its own. What it says at the end goes with the terminal.
+func start(ctx context.Context, program string, args ...string) (*terminal, error) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		return nil, errors.New("needs tmux: it is the terminal")
 	}
@@ -27,8 +28,8 @@ func start(ctx context.Context, command string) (*terminal, error) {
 		return nil, err
 	}
 	t := &terminal{dir: dir}
-	_, err = t.tmux(ctx, "-f", os.DevNull, "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), command,
-		";", "set", "-g", "status", "off", ";", "set", "-g", "default-terminal", "tmux-256color")
+	command := append([]string{"-f", os.DevNull, "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), program}, args...)
+	_, err = t.tmux(ctx, append(command, ";", "set", "-g", "status", "off", ";", "set", "-g", "default-terminal", "tmux-256color")...)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -60,17 +61,28 @@ func (t *terminal) capture(ctx context.Context) (string, error) {
 
 var escape = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 
-// await waits until all of the texts are on screen and returns it, without colours.
+// resize gives the terminal a number of rows.
+func (t *terminal) resize(ctx context.Context, rows int) error {
+	_, err := t.tmux(ctx, "resize-window", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows))
+	return err
+}
+
+// patience is how long something may take to appear.
+const patience = 90 * time.Second
+
+// await waits until all of the texts are on screen, and none that is given as !text, and returns it, without colours.
 func (t *terminal) await(ctx context.Context, texts ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		screen, err := t.capture(ctx)
 		if err != nil {
-			return "", fmt.Errorf("waiting for %q: the demo has ended: %w", texts, err)
+			return "", fmt.Errorf("waiting for %q: the program has ended: %w", texts, err)
 		}
 		screen = escape.ReplaceAllString(screen, "")
 		missing := ""
 		for _, s := range texts {
-			if !strings.Contains(screen, s) {
+			if text, not := strings.CutPrefix(s, "!"); strings.Contains(screen, text) == not {
 				missing = s
 			}
 		}
@@ -85,7 +97,7 @@ func (t *terminal) await(ctx context.Context, texts ...string) (string, error) {
 	}
 }
 
-// close waits for the demo to clean up, and ends tmux. One that was not asked to
+// close waits for the program to clean up, and ends tmux. One that was not asked to
 // quit is told to by the lost terminal.
 func (t *terminal) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -97,7 +109,7 @@ func (t *terminal) close() error {
 		select {
 		case <-ctx.Done():
 			_, err := t.tmux(context.WithoutCancel(ctx), "kill-server")
-			return errors.Join(errors.New("the demo did not end"), err, os.RemoveAll(t.dir))
+			return errors.Join(errors.New("the program did not end"), err, os.RemoveAll(t.dir))
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
