@@ -41,15 +41,23 @@ connects again.`,
 			}
 			l := &link{client: cl}
 			defer l.close()
-			return tui.Run(c.Context(), tui.Config{
+			return unlessEnded(c.Context(), tui.Run(c.Context(), tui.Config{
 				Source: l, In: s.in, Out: s.out, ViewName: view, Link: l.trouble, Label: "ATTACHED",
-			})
+			}))
 		},
 	}
 	o.addSocket(c)
 	c.Flags().StringVar(&view, "view", "", "the view to begin with: "+strings.Join(tui.ViewNames(), ", "))
 	c.Flags().SortFlags = false
 	return c
+}
+
+// unlessEnded takes the end of ctx for no error: a signal is how a UI may end. Told, that would wait for a terminal that takes nothing.
+func unlessEnded(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // checkLook refuses an output or a view that there is not.
