@@ -63,8 +63,15 @@ func (n *node) start(more ...string) *agent {
 // launch runs an agent, which gets the signal at the first record that at picks.
 func (n *node) launch(sig os.Signal, at func(*trace.Record) bool, more ...string) *agent {
 	n.t.Helper()
+	n.agent = n.begin(n.command(more...), sig, at)
+	return n.agent
+}
+
+// begin runs what prints records as JSON.
+func (n *node) begin(cmd *exec.Cmd, sig os.Signal, at func(*trace.Record) bool) *agent {
+	n.t.Helper()
 	a := &agent{
-		node: n, cmd: n.command(more...), done: make(chan struct{}), more: make(chan struct{}),
+		node: n, cmd: cmd, done: make(chan struct{}), more: make(chan struct{}),
 		model: model.New(model.Options{}), signal: sig, killAt: at,
 	}
 	a.cmd.Stderr = &a.stderr
@@ -75,7 +82,6 @@ func (n *node) launch(sig os.Signal, at func(*trace.Record) bool, more ...string
 	if err := a.cmd.Start(); err != nil {
 		n.t.Fatal(err)
 	}
-	n.agent = a
 	go a.follow(out)
 	n.t.Cleanup(func() {
 		if !a.exited() {
