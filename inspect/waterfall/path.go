@@ -93,7 +93,7 @@ func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs 
 		self, _ = of.action()
 	}
 	wanted, planned := needs[self.ID]
-	inLine := of != nil && of.gated()
+	inLine := of != nil && w.inLine(of)
 	for _, iv := range w.ivs {
 		a, ok := iv.action()
 		if !ok || iv == of || (of != nil && iv.start >= of.start) {
@@ -115,6 +115,15 @@ func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs 
 		return all
 	}
 	return some
+}
+
+// inLine reports whether an action was done when others had ended: where a person steps, all of that pass are, also those that come after
+// the gate was opened.
+func (w *Waterfall) inLine(of *interval) bool {
+	return of.gated() || of.sync != 0 && slices.ContainsFunc(w.ivs, func(iv *interval) bool {
+		_, ok := iv.action()
+		return ok && iv.sync == of.sync && iv.gated()
+	})
 }
 
 // latest returns what ended last of those that began before cur. What was still
