@@ -28,8 +28,8 @@ func (a *app) footer() []string {
 	if p := a.cfg.Player; p != nil && !p.State().Playing {
 		cost = replayed(p.State())
 	}
-	hints := th.Left(a.hints(a.w-style.Width(cost)-2), a.w-style.Width(cost)-1)
-	return []string{th.Paint(style.Dim, hints+cost)}
+	hints := th.Left(a.hints(a.w-style.Width(cost)-2), a.w-style.Width(cost)-2)
+	return []string{th.Paint(style.Dim, hints+" "+cost)}
 }
 
 func said(th *style.Theme, s views.Say, w int) string {
