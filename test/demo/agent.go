@@ -38,7 +38,8 @@ func (d *demo) command(manifests string, more ...string) *exec.Cmd {
 	if d.lab == nil {
 		args = append(args, "--runtime", "sim")
 	} else {
-		args = append(args, "--container-runtime-endpoint", d.lab.RuntimeEndpoint, "--cgroup-root", d.lab.CgroupRoot)
+		args = append(args, "--container-runtime-endpoint", d.lab.RuntimeEndpoint, "--cgroup-root", d.lab.CgroupRoot,
+			"--otlp-http", fmt.Sprintf("127.0.0.1:%d", d.lab.OTLPPort), "--cni-bin-dir", d.lab.CNIBinDir)
 	}
 	return exec.Command(d.bin, append(args, more...)...)
 }

@@ -135,6 +135,9 @@ func TestDemo(t *testing.T) {
 		temp := shortTemp(t)
 		out, log := play(t, options{runtime: containerd, bin: bin})
 		checkOutput(t, out, "/kubeloupe/60m")
+		if !strings.Contains(out, "fetch layer") {
+			t.Errorf("the waterfall has none of containerd's spans:\n%s", out)
+		}
 		if !strings.Contains(log, "the pods and the lab are gone") {
 			t.Errorf("it does not say that all is gone:\n%s", log)
 		}
@@ -258,6 +261,7 @@ func checkOutput(t *testing.T, out, pulled string) {
 		"batch/big-demo .* pull .*" + pulled,
 		"\nwhy: image pull is the critical path: ",
 		"\nsum: pull ",
+		" CRITICAL PATH\n",
 		"agent stopped on demo",
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {

@@ -9,11 +9,13 @@ import (
 
 // progress folds records into how far the sample pods have come.
 type progress struct {
-	ready bool
-	order []sample
-	pods  map[string]*podProgress // by the name in the manifest
-	recs  []trace.Record
-	err   error // a pod was refused
+	ready   bool
+	order   []sample
+	pods    map[string]*podProgress // by the name in the manifest
+	recs    []trace.Record
+	spanned bool  // containerd tells of its part in the start that is drawn, in no order
+	told    bool  // and has, a while ago
+	err     error // a pod was refused
 }
 
 type podProgress struct {
@@ -45,6 +47,12 @@ func (p *progress) apply(r *trace.Record) {
 		if pod != nil && e.Verdict == "reject" {
 			p.err = fmt.Errorf("%s was rejected: %s", r.Pod, e.Reason)
 		}
+	case *trace.RuntimeSpan:
+		if pod != nil && pod.name == explained && e.Name == "runtime.v1.RuntimeService/StartContainer" {
+			p.spanned = true
+		}
+	case *trace.Usage:
+		p.told = p.spanned
 	case *trace.Milestone:
 		if pod == nil {
 			return

@@ -8,7 +8,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/printer"
 )
@@ -51,6 +53,9 @@ func (d *demo) show(ctx context.Context, w io.Writer) (err error) {
 		}
 	}
 	interrupted := follow("the pods", p.arrived)
+	if interrupted == nil && d.lab != nil { // it tells of its part a second later
+		interrupted = follow("containerd's spans", func() bool { return p.told })
+	}
 	if interrupted == nil {
 		interrupted = d.explain(w, p)
 	} else {
@@ -71,13 +76,27 @@ func (d *demo) show(ctx context.Context, w io.Writer) (err error) {
 	return errors.Join(interrupted, follow("the pods to be gone", p.gone))
 }
 
-// explain prints how the pod whose image had to be pulled started.
+// explain prints how the pod whose image had to be pulled started, as kubeloupe trace and kubeloupe why would.
 func (d *demo) explain(w io.Writer, p *progress) error {
 	pod := p.pods[explained].pod
 	f, err := waterfall.Build(p.recs, pod)
 	if err != nil {
 		return fmt.Errorf("waterfall of %s: %w", pod, err)
 	}
-	_, err = fmt.Fprintf(w, "\n%s\n", f.Text(100, waterfall.TextOptions{}))
+	if _, err := fmt.Fprintf(w, "\n%s\n", f.Text(100, waterfall.TextOptions{})); err != nil {
+		return err
+	}
+	s := session.New(session.Options{})
+	for i := range p.recs {
+		s.Apply(&p.recs[i])
+	}
+	l, err := s.Find(pod.String())
+	if err != nil {
+		return err
+	}
+	if err := why.Text(w, why.Explain(s.Case(l, s.Last())), why.TextOptions{Width: 100, Zone: time.Local}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w)
 	return err
 }

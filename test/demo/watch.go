@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ const pause = 700 * time.Millisecond
 // watch runs the agent with its UI in front until the user quits.
 func (d *demo) watch(ctx context.Context) error {
 	d.say("the pods' manifests are in %s: edit them in another shell and watch; q quits", d.manifests)
+	d.say("to look from there: %s tui --socket %s (or why batch/big-%s, trace, inspect pods, ...)", d.bin, filepath.Join(d.root(), "kubeloupe.sock"), nodeName)
 	cmd := d.command(d.manifests)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
