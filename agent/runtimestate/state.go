@@ -4,7 +4,7 @@
 // It owns that one fact. It never acts on it and never restarts anything.
 //
 // It runs one goroutine inside Run, which asks the runtime every 30 s while all
-// is well and every second while it is not. It publishes Agent{State: degraded|ready} on change.
+// is well and every second while it is not, and sooner when prompted. It publishes Agent{State: degraded|ready} on change.
 //
 // Upstream: pkg/kubelet/runtime.go, updateRuntimeUp (every 5 s there, always).
 package runtimestate
@@ -78,7 +78,7 @@ func (s *State) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// Prompt asks for a look now; it does not wait.
+// Prompt asks for a look now, or a second after the last one; it does not wait.
 func (s *State) Prompt() {
 	select {
 	case s.prompted <- struct{}{}:
@@ -88,6 +88,7 @@ func (s *State) Prompt() {
 
 // Run looks again and again until ctx ends.
 func (s *State) Run(ctx context.Context) error {
+	var looked time.Time
 	for {
 		period := s.good
 		if up, _ := s.Ready(); !up {
@@ -99,9 +100,15 @@ func (s *State) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.prompted:
+			select { // a hundred pods may ask at once, each for its own sandbox
+			case <-ctx.Done():
+				return nil
+			case <-time.After(s.bad - time.Since(looked)):
+			}
 		case <-time.After(period):
 		}
 		s.Check(ctx)
+		looked = time.Now()
 	}
 }
 

@@ -175,6 +175,7 @@ func TestRun(t *testing.T) {
 		f.hang = true
 		f.mu.Unlock()
 		s.Prompt()
+		time.Sleep(time.Second)
 		synctest.Wait()
 		cancel()
 		if err := <-done; err != nil {
@@ -182,6 +183,25 @@ func TestRun(t *testing.T) {
 		}
 		if ok, _ := s.Ready(); !ok {
 			t.Error("that the agent ends makes the runtime look down")
+		}
+	})
+}
+
+// TestPromptsOfMany: many pods whose sandboxes fail do not each have the runtime asked.
+func TestPromptsOfMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{conditions: []*runtimeapi.RuntimeCondition{is(runtimeapi.RuntimeReady, true), is(runtimeapi.NetworkReady, true)}}
+		s, err := New(f, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Run(t.Context())
+		for range 500 {
+			s.Prompt()
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := f.times(); n < 4 || n > 6 {
+			t.Errorf("asked %d times in 5 s with a prompt each 10 ms, want once a second", n)
 		}
 	})
 }
