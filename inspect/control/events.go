@@ -32,14 +32,15 @@ func (c *client) events(ctx context.Context, opt EventsOptions) error {
 	}
 	buf := make([]trace.Record, 0, batch)
 	for {
-		recs, lost, err := cursor.Next(ctx, buf)
-		if stopping.Err() != nil {
+		recs, lost, err := cursor.Next(ctx, buf) // what is there comes before ctx's error
+		switch {
+		case err == nil:
+			if f.live(recs, lost) != nil {
+				return errGone
+			}
+		case stopping.Err() != nil:
 			return c.end(endStop)
-		}
-		if err != nil {
-			return errGone
-		}
-		if err := f.live(recs, lost); err != nil {
+		default:
 			return errGone
 		}
 	}

@@ -23,6 +23,9 @@ type listener struct {
 // listen makes the socket, mode 0600, and its directory, mode 0700, where that is missing. What a dead process left
 // is replaced, a socket that somebody listens at is not.
 func listen(path string) (*listener, error) {
+	if most := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > most {
+		return nil, fmt.Errorf("control socket: the path %s has %d bytes and a socket's at most %d: give a shorter one", path, len(path), most)
+	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
@@ -97,15 +100,30 @@ func inUse(path string, conn net.Conn) error {
 	return fmt.Errorf("control socket: %s listens at %s already: stop it, or give another path", who, path)
 }
 
+// How often and when the lock is tried again. Whoever may read the directory may hold it for as long as they like.
+const (
+	lockTries = 20
+	lockRetry = 50 * time.Millisecond
+)
+
 // lock keeps others that would listen in the same directory out for a moment.
 func lock(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		f.Close() //nolint:errcheck // opened for reading
-		return nil, err
+	for range lockTries {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			return func() { f.Close() }, nil //nolint:errcheck // closing unlocks
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			break
+		}
+		time.Sleep(lockRetry)
 	}
-	return func() { f.Close() }, nil //nolint:errcheck // closing unlocks
+	f.Close() //nolint:errcheck // opened for reading
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = errors.New("another process holds it")
+	}
+	return nil, err
 }

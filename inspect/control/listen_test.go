@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -50,6 +52,30 @@ func TestStaleSocket(t *testing.T) {
 	start(t, func(c *control.Config) { c.Path = path })
 	if _, err := control.Dial(t.Context(), path); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestLongPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 100))
+	if err := control.New(control.Config{Path: filepath.Join(dir, "c.sock")}).Listen(); err == nil || !strings.Contains(err.Error(), "give a shorter one") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its directory: %v", err)
+	}
+}
+
+// TestLockedDirectory: whoever may read the directory may lock it, and keeps nobody from stopping.
+func TestLockedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	f := must[*os.File](t)(os.Open(dir))
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	err := control.New(control.Config{Path: filepath.Join(dir, "c.sock")}).Listen()
+	if err == nil || !strings.Contains(err.Error(), "another process holds it") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -288,6 +288,37 @@ func TestServerStops(t *testing.T) {
 	}
 }
 
+// TestLastRecords: what was published before the server stops still comes.
+func TestLastRecords(t *testing.T) {
+	for range 20 {
+		a := start(t, nil)
+		s := must[*control.Stream](t)(a.dial().Events(t.Context(), control.EventsOptions{Follow: true, Backlog: true}))
+		for !s.Live() {
+			a.say("hello")
+			if _, _, err := s.Next(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 600 {
+			a.say("%d", i)
+		}
+		a.cancel()
+		var last string
+		for {
+			recs, _, err := s.Next(t.Context(), nil)
+			if err != nil {
+				break
+			}
+			if e, ok := recs[len(recs)-1].Event.(*trace.Log); ok {
+				last = e.Message
+			}
+		}
+		if last != "599" {
+			t.Fatalf("the last record is %q", last)
+		}
+	}
+}
+
 func TestNextCanBeCancelled(t *testing.T) {
 	a := start(t, nil)
 	s := must[*control.Stream](t)(a.dial().Events(t.Context(), control.EventsOptions{Follow: true, Kinds: []string{"gc"}}))
