@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -126,7 +127,7 @@ func (b *beside) run(ctx context.Context) {
 		start("the recording", func(ctx context.Context) error {
 			cur := b.bus.Subscribe(trace.FromOldest)
 			defer cur.Close()
-			return b.writer.Run(ctx, cur)
+			return b.keepOn(ctx, func() error { return b.writer.Run(ctx, cur) })
 		})
 	}
 	if b.keeper != nil {
@@ -138,11 +139,38 @@ func (b *beside) run(ctx context.Context) {
 	}
 	if b.control != nil {
 		start("the control socket", func(ctx context.Context) error {
-			b.awaitLock(ctx)
+			if !b.awaitLock(ctx) {
+				return nil // the directory is another agent's, and so is the socket's place
+			}
 			return b.control.Run(ctx)
 		})
 	}
 	_ = g.Wait()
+}
+
+// How long a recording that fails, as on a full disk, waits before it goes on, and between two words of that.
+const (
+	recordAgain = 5 * time.Second
+	recordTold  = 10 * time.Minute
+)
+
+// keepOn records until ctx ends. What could not be written is told in the recording as lost; what comes later may have room.
+func (b *beside) keepOn(ctx context.Context, record func() error) error {
+	var told time.Time
+	for {
+		err := record()
+		if err == nil || ctx.Err() != nil || errors.Is(err, recording.ErrClosed) {
+			return err
+		}
+		if time.Since(told) > recordTold {
+			told = time.Now()
+			trace.Point(b.bus, trace.Span{}, trace.Log{Level: "error", Message: "the recording has a gap: " + err.Error()})
+		}
+		select {
+		case <-ctx.Done(): // once more, for the last records
+		case <-time.After(recordAgain):
+		}
+	}
 }
 
 // backlog tells the node as it is, for a part of a recording whose predecessor may be gone.
@@ -154,15 +182,18 @@ func (b *beside) backlog() []trace.Record {
 	return known.Records
 }
 
-// awaitLock waits until the agent says that it starts, which it does with its root directory locked, or ctx ends.
-func (b *beside) awaitLock(ctx context.Context) {
+// awaitLock waits until the agent says that it starts, which it does with its root directory locked; false when ctx ends first.
+func (b *beside) awaitLock(ctx context.Context) bool {
 	cur := b.bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
 	buf := make([]trace.Record, 0, 16)
 	for {
 		recs, _, err := cur.Next(ctx, buf)
-		if err != nil || slices.ContainsFunc(recs, func(r trace.Record) bool { _, ok := r.Event.(*trace.Agent); return ok }) {
-			return
+		if err != nil {
+			return false
+		}
+		if slices.ContainsFunc(recs, func(r trace.Record) bool { _, ok := r.Event.(*trace.Agent); return ok }) {
+			return true
 		}
 	}
 }
