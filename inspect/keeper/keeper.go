@@ -22,6 +22,7 @@ type Keeper struct {
 
 	last   trace.Record
 	holes  []Hole
+	doubts bool // something open may be doubtful
 	open   map[trace.SpanID]*item
 	pods   map[trace.Pod]*pod
 	starts []*pod // with the records of their start, oldest first

@@ -25,6 +25,7 @@ func (k *Keeper) hole(n uint64) {
 		k.holes = k.holes[1:]
 	}
 	k.holes = append(k.holes, Hole{After: k.seq, Lost: n})
+	k.doubts = true
 }
 
 // doubtful reports whether the end of something open may have been lost.
@@ -35,7 +36,7 @@ func (k *Keeper) doubtful(it *item) bool {
 // close forgets that a span is open, and what below it has ended unseen.
 func (k *Keeper) close(id trace.SpanID) {
 	delete(k.open, id)
-	if len(k.holes) == 0 {
+	if !k.doubts {
 		return
 	}
 	for child, it := range k.open {
@@ -61,9 +62,15 @@ func (k *Keeper) sweep(now int64) {
 		return
 	}
 	k.swept = now
+	k.doubts = false
 	for id, it := range k.open {
-		if k.doubtful(it) && now-it.first.Time > int64(doubtLimit) {
+		if !k.doubtful(it) {
+			continue
+		}
+		if now-it.first.Time > int64(doubtLimit) {
 			delete(k.open, id)
+		} else {
+			k.doubts = true
 		}
 	}
 	for len(k.gone) > 0 && now-k.gone[0].goneAt > int64(k.opt.GoneFor) {

@@ -163,7 +163,7 @@ func (k *Keeper) foldSync(p *pod, r *trace.Record, it *item) {
 		p.sync = it
 		return
 	}
-	if len(k.holes) == 0 {
+	if !k.doubts {
 		return
 	}
 	for id, o := range k.open { // a worker is serial: what an earlier pass left open has ended unseen
