@@ -100,17 +100,26 @@ func (o *observed) recording(in io.Reader) (*recording.Reader, func(), error) {
 type fromFile struct {
 	next func() (recording.Item, error, bool)
 	file string
+	held *recording.Item // read, with a loss that belongs before it
 }
 
 // Next implements source.
 func (f *fromFile) Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error) {
-	for recs = buf[:0]; len(recs) < max(cap(buf), 1); {
+	recs = buf[:0]
+	if f.held != nil {
+		recs, lost, f.held = append(recs, f.held.Rec), f.held.Lost, nil
+	}
+	for len(recs) < max(cap(buf), 1) {
 		item, err, ok := f.next()
 		switch {
 		case !ok:
 			return recs, lost, io.EOF
 		case err != nil:
 			return recs, lost, fmt.Errorf("--from %s: %w", f.file, err)
+		}
+		if item.Lost > 0 && len(recs) > 0 {
+			f.held = &item
+			break
 		}
 		recs, lost = append(recs, item.Rec), lost+item.Lost
 	}
