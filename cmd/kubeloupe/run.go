@@ -57,7 +57,8 @@ it; pods go on running, and the next agent on the same --root-dir, also upstream
 // runOnce runs the agent until its pods have got where they go.
 func (n *node) runOnce(ctx context.Context, s streams) error {
 	if n.cfg.Kubelet.API.Kubeconfig != "" {
-		return userError{errors.New("--once runs static pods without an API server: leave out --kubeconfig")}
+		err := userError{errors.New("--once runs static pods without an API server: leave out --kubeconfig")}
+		return errors.Join(err, n.beside.abandon())
 	}
 	var result error
 	err := n.run(ctx, func(ctx context.Context) error {
@@ -75,7 +76,7 @@ func (n *node) runOnce(ctx context.Context, s streams) error {
 func (n *node) run(ctx context.Context, show func(context.Context) error) error {
 	defer n.sim.stop()
 	if err := n.sim.start(); err != nil {
-		return err
+		return errors.Join(err, n.beside.abandon())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -49,6 +49,7 @@ type beside struct {
 	writer  *recording.Writer
 	spans   *otlp.Receiver
 	bus     *trace.Bus
+	listens bool // control does already
 }
 
 // build makes what the options ask for and binds its addresses, so that what is wrong is known before the agent begins.
@@ -103,6 +104,7 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 	if err = b.control.Listen(); err != nil {
 		return b, userError{err}
 	}
+	b.listens = true
 	return b, nil
 }
 
@@ -139,7 +141,7 @@ func (b *beside) run(ctx context.Context) {
 	}
 	if b.control != nil {
 		start("the control socket", func(ctx context.Context) error {
-			if !b.awaitLock(ctx) {
+			if !b.awaitLock(ctx) && !b.listens {
 				return nil // the directory is another agent's, and so is the socket's place
 			}
 			return b.control.Run(ctx)
@@ -196,6 +198,14 @@ func (b *beside) awaitLock(ctx context.Context) bool {
 			return true
 		}
 	}
+}
+
+// abandon ends what was begun for an agent that does not run.
+func (b *beside) abandon() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	b.run(ctx)
+	return b.close()
 }
 
 // close ends the recording.

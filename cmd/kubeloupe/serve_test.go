@@ -47,4 +47,14 @@ func TestNoSocketWithoutTheLock(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it listened: %v", err)
 	}
+	if err := b.control.Listen(); err != nil { // as with --control-socket
+		t.Fatal(err)
+	}
+	b.listens = true
+	if err := b.abandon(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(b.control.Path()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its socket stays: %v", err)
+	}
 }
