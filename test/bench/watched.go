@@ -139,7 +139,7 @@ func withStuckClient(ctx context.Context, b *bench) (func() error, error) {
 		default:
 		}
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = <-ended                             // by the signal, or with the agent
+		<-ended                                 // by the signal, or with the agent
 		return t.close()
 	}, nil
 }
