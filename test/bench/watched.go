@@ -130,12 +130,16 @@ func withStuckClient(ctx context.Context, b *bench) (func() error, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	var ending error
+	go func() {
+		defer close(ended)
+		ending = cmd.Wait()
+	}()
 	return func() error {
 		select {
-		case err := <-ended:
-			return fmt.Errorf("the attached UI ended before the agent: %w", err)
+		case <-ended:
+			return fmt.Errorf("the attached UI ended before the agent: %w", ending)
 		default:
 		}
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
