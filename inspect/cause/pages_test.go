@@ -121,7 +121,7 @@ real part of the agent and the rest of the start told by hand.
 | --- | --- | --- |
 `
 
-var speaks = regexp.MustCompile(`\.(?:speaks|finding)\(\w+, "(KL\d\d)"|\.(?:speaks|finding)\("\w+", "(KL\d\d)"`)
+var speaks = regexp.MustCompile(`\.(?:speaks|certain|finding)\(\w+, "(KL\d\d)"|\.(?:speaks|certain|finding)\("\w+", "(KL\d\d)"`)
 
 // conditions are where test/causes brings about what each rule speaks of, as the names of its files say.
 func conditions(t *testing.T) map[string][]string {

@@ -154,16 +154,22 @@ func (s *script) control(cmd string, args []string) {
 		fmt.Sscan(args[0], &n)
 		s.p.SeekSeq(uint64(n))
 	case "next":
-		m, ok := s.p.NextMark()
-		s.say("mark %q %t", m.Label, ok)
+		s.marked(s.p.NextMark)
 	case "prev":
-		m, ok := s.p.PrevMark()
-		s.say("mark %q %t", m.Label, ok)
+		s.marked(s.p.PrevMark)
 	case "state":
 		s.say("%s", show(s.p.State()))
 	default:
 		s.t.Fatalf("unknown command %s", cmd)
 	}
+}
+
+// marked jumps and says where, before any of what comes then.
+func (s *script) marked(jump func() (Mark, bool)) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	m, ok := jump()
+	fmt.Fprintf(&s.out.text, "  %v: mark %q %t\n", time.Since(s.wall), m.Label, ok)
 }
 
 func show(st State) string {

@@ -16,6 +16,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent"
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/otlp"
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -95,6 +96,7 @@ const tardy = `#!/bin/sh
 read -r delay < '%[1]s'
 if [ "$CNI_COMMAND" = ADD ]; then
 	if [ "$delay" = fail ]; then
+		sleep 0.3 # a run that is over before it is looked at is not seen
 		echo '{"cniVersion": "1.0.0", "code": 11, "msg": "no address is left"}'
 		exit 1
 	fi
@@ -208,4 +210,17 @@ func (n *node) spans(pod, name string, want int) (longest time.Duration) {
 		return want == 0
 	})
 	return longest
+}
+
+// certain waits until a rule is certain of the pod, in these words: the spans that it needs come one by one, children first.
+func (n *node) certain(pod, id, words string) (f *cause.Finding) {
+	n.t.Helper()
+	n.until(fmt.Sprintf("certainty of %s that %q of %s", id, words, pod), func(r *trace.Record) bool {
+		if _, ok := r.Event.(*trace.RuntimeSpan); !ok {
+			return false
+		}
+		f = n.finding(pod, id)
+		return f != nil && f.Confidence == cause.Certain && strings.Contains(f.Sentence, words)
+	})
+	return f
 }

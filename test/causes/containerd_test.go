@@ -16,6 +16,7 @@ const (
 	fetchSpan   = "pkg.unpack.unpacker.fetchLayer"
 	pullSpan    = "runtime.v1.ImageService/PullImage" // above fetchSpan, and told last
 	networkSpan = "cni.setup_pod_network"
+	sandboxSpan = "runtime.v1.RuntimeService/RunPodSandbox" // above networkSpan, and told last
 )
 
 // TestContainerdSlowNetwork: the registry sends 60 MiB at a rate of 20 MiB a second.
@@ -29,9 +30,7 @@ func TestContainerdSlowNetwork(t *testing.T) {
 	t.Cleanup(func() { _ = b.SetLimits(context.WithoutCancel(t.Context()), lab.Limits{}) })
 	n.set(b.pod("web", lab.Image60M))
 	n.reached("web", "ready")
-	n.spans("web", pullSpan, 1)
-	f := n.speaks("web", "KL02", "60 MiB of the image")
-	if f.Confidence != cause.Certain || f.Cost < 2*time.Second {
+	if f := n.certain("web", "KL02", "60 MiB of the image"); f.Cost < 2*time.Second {
 		t.Errorf("%+v", f)
 	}
 	n.silent("web", "KL01", "KL04", "KL05")
@@ -63,9 +62,7 @@ func TestContainerdSlowUnpack(t *testing.T) {
 	if pulled-fetched < 700*time.Millisecond {
 		t.Skipf("the pull took %v and the fetch %v of it: this disk is quick", pulled, fetched)
 	}
-	if f := n.speaks("web", "KL03", "unpacking"); f.Confidence != cause.Certain {
-		t.Errorf("%+v", f)
-	}
+	n.certain("web", "KL03", "unpacking")
 	if fetched < 300*time.Millisecond {
 		n.silent("web", "KL02")
 	}
@@ -82,8 +79,9 @@ func TestContainerdSlowPlugin(t *testing.T) {
 	n.reached("slow", "ready")
 	n.spans("slow", networkSpan, 1)
 	n.spans("slow", "cni.plugin.tardy", 1)
-	f := n.speaks("slow", "KL06", "the slowest plugin was tardy, which itself ran for ")
-	if f.Confidence != cause.Certain || f.Cost < 600*time.Millisecond || !strings.Contains(f.Remedy, "tardy") || !named(f, "run (ADD of eth0)") {
+	n.spans("slow", sandboxSpan, 1)
+	f := n.certain("slow", "KL06", "the slowest plugin was tardy, which itself ran for ")
+	if f.Cost < 600*time.Millisecond || !strings.Contains(f.Remedy, "tardy") || !named(f, "run (ADD of eth0)") {
 		t.Errorf("%+v", f)
 	}
 	n.silent("slow", "KL07", "KL14", "KL15")
@@ -91,6 +89,7 @@ func TestContainerdSlowPlugin(t *testing.T) {
 	b.plugin(t, "0")
 	n.set(slow, b.pod("quick", lab.ImageBusybox))
 	n.reached("quick", "ready")
+	n.spans("quick", sandboxSpan, 1)
 	if took := n.spans("quick", networkSpan, 1); took > 250*time.Millisecond {
 		t.Skipf("a network took %v: nothing is fast now", took)
 	}
@@ -108,6 +107,7 @@ func TestContainerdPluginFails(t *testing.T) {
 	b.plugin(t, "0")
 	n.reached("web", "ready")
 	n.spans("web", "cni.plugin.tardy", 2)
+	n.spans("web", sandboxSpan, 2)
 	f := n.speaks("web", "KL07", "the CNI plugin tardy failed once")
 	if !strings.Contains(f.Sentence, "no address is left") || !named(f, "saw the CNI plugin tardy run") {
 		t.Errorf("%+v", f)
