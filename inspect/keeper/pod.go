@@ -28,6 +28,7 @@ type pod struct {
 	// ending is what first said that it terminates; gone that it is gone, at goneAt.
 	ending, gone *item
 	goneAt       int64
+	ends         []*item // what was done since, and waited for
 	next         *item // the milestone seen of the pod's next life, while this one terminates
 
 	status   *item // the last, and the one that ended the recording of the start
@@ -63,6 +64,7 @@ func (p *pod) inPassing() bool {
 func (p *pod) collect(c *collector) {
 	c.add(p.prior...)
 	c.add(p.start.items...)
+	c.add(p.ends...)
 	c.add(p.first, p.seen, p.started, p.ready, p.ending, p.gone, p.next)
 	c.add(p.status, p.closing, p.worker, p.moved, p.left, p.sync, p.plan, p.retry)
 	c.recs = append(c.recs, &p.last)
@@ -114,6 +116,7 @@ func (k *Keeper) foldPod(p *pod, r *trace.Record, it *item) {
 		p.first = it
 	}
 	k.keepStart(p, r, it)
+	p.keepEnd(r, it)
 	switch e := r.Event.(type) {
 	case *trace.Milestone:
 		k.foldMilestone(p, e, it)

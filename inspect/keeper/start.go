@@ -159,6 +159,20 @@ func (p *pod) end(it *item) {
 	}
 }
 
+// perEnd is how many records of a pod's end are kept.
+const perEnd = 100
+
+// keepEnd keeps what explains how long a pod takes to be gone: the milestone, whoever told first that it ends, its steps and its waits.
+func (p *pod) keepEnd(r *trace.Record, it *item) {
+	if p.ending == nil || len(p.ends) >= perEnd || slices.Contains(p.ends, it) {
+		return
+	}
+	switch r.Event.(type) {
+	case *trace.Milestone, *trace.Action, *trace.Wait:
+		p.ends = append(p.ends, it)
+	}
+}
+
 func (k *Keeper) foldGone(p *pod, it *item) {
 	if p.gone != nil {
 		return

@@ -48,6 +48,9 @@ func (r *Report) life(c *cause.Case) {
 				r.Ending = rec.At()
 			case "gone":
 				r.Gone = rec.At()
+				if r.Ending.IsZero() && e.Since > 0 {
+					r.Ending = rec.At().Add(-e.Since)
+				}
 			}
 		}
 	}

@@ -58,6 +58,9 @@ func (r *Report) state() string {
 		if r.Gone.IsZero() {
 			return "has " + cmp.Or(strings.ToLower(r.Phase), "ended") + "; it " + r.came()
 		}
+		if r.Ending.IsZero() {
+			return "is gone; it " + r.came()
+		}
 		return "is gone, after " + human.Duration(r.End) + " of ending; it " + r.came()
 	case cause.Starting, cause.Up:
 	}
