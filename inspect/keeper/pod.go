@@ -29,7 +29,7 @@ type pod struct {
 	ending, gone *item
 	goneAt       int64
 	ends         []*item // what was done since, and waited for
-	next         *item // the milestone seen of the pod's next life, while this one terminates
+	next         *item   // the milestone seen of the pod's next life, while this one terminates
 
 	status   *item // the last, and the one that ended the recording of the start
 	closing  *item
