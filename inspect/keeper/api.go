@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // api is what is kept of calls to the API server.
 type api struct {
-	calls   ring[*item] // the last that ended
+	calls   ring.Ring[*item] // the last that ended
 	watches map[trace.SpanID]*item
 	// ok is the last answer, failures those since: the first and the last ones.
 	ok       *item
@@ -27,11 +28,11 @@ type api struct {
 }
 
 func newAPI(calls int) api {
-	return api{calls: newRing[*item](calls), watches: map[trace.SpanID]*item{}}
+	return api{calls: ring.New[*item](calls), watches: map[trace.SpanID]*item{}}
 }
 
 func (a *api) collect(c *collector) {
-	c.add(a.calls.items...)
+	c.add(a.calls.List()...)
 	c.add(slices.Collect(maps.Values(a.watches))...)
 	c.add(a.failures...)
 	c.add(a.ok, a.failed, a.lease, a.noLease)
@@ -40,13 +41,13 @@ func (a *api) collect(c *collector) {
 func (a *api) fold(r *trace.Record, e *trace.APICall, it *item) {
 	if e.Ended {
 		delete(a.watches, r.Parent)
-		a.calls.push(it)
+		a.calls.Push(it)
 		return
 	}
 	if r.Edge == trace.EdgeBegin {
 		return
 	}
-	a.calls.push(it)
+	a.calls.Push(it)
 	failed := e.Err != "" || e.Code >= 400
 	if e.Verb == "watch" && !failed && len(a.watches) < maxWatches {
 		a.watches[r.Span] = it

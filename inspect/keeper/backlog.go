@@ -95,7 +95,7 @@ func (c *collector) add(items ...*item) {
 }
 
 func (c *collector) groups(g *groups) {
-	for _, one := range g.items {
+	for _, one := range g.List() {
 		c.add(one.it)
 		c.add(one.children...)
 	}
@@ -108,9 +108,9 @@ func (k *Keeper) collect(c *collector) {
 	for _, it := range k.open {
 		c.add(it)
 	}
-	c.add(k.calls.items...)
-	c.add(k.decisions.items...)
-	c.add(k.lines.items...)
+	c.add(k.calls.List()...)
+	c.add(k.decisions.List()...)
+	c.add(k.lines.List()...)
 	c.groups(&k.loops)
 	c.groups(&k.passes)
 	k.node.collect(c)

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -37,26 +38,6 @@ func bare(event trace.Event) trace.Event {
 	return &c
 }
 
-// ring keeps the last max values put into it.
-type ring[T any] struct {
-	items []T
-	next  int
-	max   int
-}
-
-func newRing[T any](size int) ring[T] { return ring[T]{max: size} }
-
-// push adds v and returns what it displaced.
-func (r *ring[T]) push(v T) (old T, displaced bool) {
-	if len(r.items) < r.max {
-		r.items = append(r.items, v)
-		return old, false
-	}
-	old, r.items[r.next] = r.items[r.next], v
-	r.next = (r.next + 1) % r.max
-	return old, true
-}
-
 // group is something with what it caused directly.
 type group struct {
 	it       *item
@@ -65,13 +46,13 @@ type group struct {
 
 // groups are the last things of a kind, by their spans.
 type groups struct {
-	ring[*group]
+	ring.Ring[*group]
 	by          map[trace.SpanID]*group
 	maxChildren int
 }
 
 func newGroups(size, children int) groups {
-	return groups{ring: newRing[*group](size), by: map[trace.SpanID]*group{}, maxChildren: children}
+	return groups{Ring: ring.New[*group](size), by: map[trace.SpanID]*group{}, maxChildren: children}
 }
 
 func (g *groups) add(it *item) {
@@ -81,7 +62,7 @@ func (g *groups) add(it *item) {
 	}
 	n := &group{it: it}
 	g.by[span] = n
-	if old, displaced := g.push(n); displaced {
+	if old, displaced := g.Push(n); displaced {
 		delete(g.by, old.it.first.Span)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -31,9 +32,9 @@ type Keeper struct {
 
 	node      node
 	api       api
-	calls     ring[*item]
-	decisions ring[*item]
-	lines     ring[*item]
+	calls     ring.Ring[*item]
+	decisions ring.Ring[*item]
+	lines     ring.Ring[*item]
 	loops     groups
 	passes    groups
 }
@@ -51,7 +52,7 @@ func New(opt Options) *Keeper {
 		opt:  opt,
 		open: map[trace.SpanID]*item{}, pods: map[trace.Pod]*pod{},
 		node: newNode(), api: newAPI(opt.Calls),
-		calls: newRing[*item](opt.Calls), decisions: newRing[*item](opt.Decisions), lines: newRing[*item](opt.Lines),
+		calls: ring.New[*item](opt.Calls), decisions: ring.New[*item](opt.Decisions), lines: ring.New[*item](opt.Lines),
 		loops: newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -31,11 +32,11 @@ type node struct {
 	relist   *item
 	loop     *item // the last iteration that ended
 	usage    *item
-	usages   ring[*item]             // while pods started: a start is explained by them
-	pressure map[string]*ring[*item] // by signal
-	short    map[string]*item        // the last verdict on each signal
-	sources  map[[2]string][]*item   // errors of manifests that are not known to be mended
-	origins  map[origin]*item        // the last word of each source of each sort
+	usages   ring.Ring[*item]             // while pods started: a start is explained by them
+	pressure map[string]*ring.Ring[*item] // by signal
+	short    map[string]*item             // the last verdict on each signal
+	sources  map[[2]string][]*item        // errors of manifests that are not known to be mended
+	origins  map[origin]*item             // the last word of each source of each sort
 
 	// Writes of the node's object: the last, the last that worked, the last registration that did.
 	written, good, registered *item
@@ -50,8 +51,8 @@ type origin struct{ source, sort string }
 
 func newNode() node {
 	return node{
-		first: map[string]*item{}, latest: map[string]*item{}, usages: newRing[*item](maxUsages),
-		pressure: map[string]*ring[*item]{}, short: map[string]*item{}, sources: map[[2]string][]*item{},
+		first: map[string]*item{}, latest: map[string]*item{}, usages: ring.New[*item](maxUsages),
+		pressure: map[string]*ring.Ring[*item]{}, short: map[string]*item{}, sources: map[[2]string][]*item{},
 		origins: map[origin]*item{}, conditions: map[string]*item{},
 	}
 }
@@ -60,9 +61,9 @@ func (n *node) collect(c *collector) {
 	c.add(slices.Collect(maps.Values(n.first))...)
 	c.add(slices.Collect(maps.Values(n.latest))...)
 	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered, n.unlike)
-	c.add(n.usages.items...)
+	c.add(n.usages.List()...)
 	for _, r := range n.pressure {
-		c.add(r.items...)
+		c.add(r.List()...)
 	}
 	c.add(slices.Collect(maps.Values(n.short))...)
 	c.add(slices.Collect(maps.Values(n.origins))...)
@@ -85,12 +86,12 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 		}
 	case *trace.CRICall:
 		if r.Edge == it.first.Edge { // the first that is seen of it
-			k.calls.push(it)
+			k.calls.Push(it)
 		}
 	case *trace.GC:
 		k.passes.add(it)
 	case *trace.Decision:
-		k.decisions.push(it)
+		k.decisions.Push(it)
 		k.passes.child(it)
 		if e.By == "pressure" {
 			keepLatest(n.short, e.Subject, it)
@@ -105,7 +106,7 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 		}
 	case *trace.PLEGMode:
 		n.pleg = it
-		k.lines.push(it)
+		k.lines.Push(it)
 	case *trace.PLEGRelist:
 		if over {
 			n.relist = it
@@ -115,20 +116,20 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 		n.told(r, e, it)
 	case *trace.SourceError:
 		n.wrong(r, e, it)
-		k.lines.push(it)
+		k.lines.Push(it)
 	case *trace.Log, *trace.NodeEvent:
-		k.lines.push(it)
+		k.lines.Push(it)
 	case *trace.Usage:
 		n.usage = it
 		if e.Interval < soon {
-			n.usages.push(it)
+			n.usages.Push(it)
 		}
 	}
 }
 
 func (k *Keeper) foldAgent(e *trace.Agent, it *item) {
 	n := &k.node
-	k.lines.push(it)
+	k.lines.Push(it)
 	if e.State == "starting" && n.state != "starting" {
 		clear(n.first)
 		clear(n.latest)
@@ -183,10 +184,10 @@ func (n *node) press(e *trace.Pressure, it *item) {
 		if len(n.pressure) >= maxSignals {
 			return
 		}
-		r = new(newRing[*item](maxFigures))
+		r = new(ring.New[*item](maxFigures))
 		n.pressure[e.Signal] = r
 	}
-	r.push(it)
+	r.Push(it)
 }
 
 // told keeps the last words of a source of pods.
@@ -235,5 +236,5 @@ func (k *Keeper) delivered(r *trace.Record, e *trace.Source, it *item) {
 		return
 	}
 	delete(k.node.sources, key)
-	k.lines.push(it)
+	k.lines.Push(it)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -54,12 +55,12 @@ type api struct {
 	waits   waits
 	open    map[trace.SpanID]string
 	watches map[trace.SpanID]bool
-	samples ring[sample]
+	samples ring.Ring[sample]
 }
 
 func newAPI(samples int) api {
 	return api{
-		waits: newWaits(), open: map[trace.SpanID]string{}, watches: map[trace.SpanID]bool{}, samples: newRing[sample](samples),
+		waits: newWaits(), open: map[trace.SpanID]string{}, watches: map[trace.SpanID]bool{}, samples: ring.New[sample](samples),
 	}
 }
 
@@ -104,7 +105,7 @@ func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
 	m.open.end(r.Span)
 	a.Calls++
 	failed := e.Err != "" || e.Code >= 400
-	a.samples.push(sample{method: name, end: r.Time, dur: r.Dur, failed: failed})
+	a.samples.Push(sample{method: name, end: r.Time, dur: r.Dur, failed: failed})
 	if failed {
 		a.Errors++
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -63,8 +64,8 @@ const methodWindow = time.Minute
 
 // Calls returns the last CRI calls, oldest first, those in flight among them.
 func (m *Model) Calls() []Call {
-	out := make([]Call, 0, m.calls.len())
-	m.calls.each(func(c *Call) { out = append(out, *c) })
+	out := make([]Call, 0, m.calls.Len())
+	m.calls.Each(func(c *Call) { out = append(out, *c) })
 	return out
 }
 
@@ -88,7 +89,7 @@ func (m *Model) Methods(now time.Time) []Method {
 }
 
 // figures sums up the samples of the minute before now, by method; open are those that go on.
-func figures(samples *ring[sample], open map[string]int, now time.Time) []Method {
+func figures(samples *ring.Ring[sample], open map[string]int, now time.Time) []Method {
 	durs, by := map[string][]time.Duration{}, map[string]*Method{}
 	get := func(name string) *Method {
 		if by[name] == nil {
@@ -97,7 +98,7 @@ func figures(samples *ring[sample], open map[string]int, now time.Time) []Method
 		return by[name]
 	}
 	since := now.Add(-methodWindow).UnixNano()
-	samples.back(func(s sample) bool {
+	samples.Back(func(s sample) bool {
 		if s.end < since {
 			return false
 		}
@@ -127,7 +128,7 @@ func (m *Model) applyCall(r *trace.Record, e *trace.CRICall) {
 	c := m.inFlight[r.Span]
 	if c == nil {
 		c = &Call{Seq: r.Seq, Span: r.Span, Parent: r.Parent, Begin: at(r.Start())}
-		if old, displaced := m.calls.push(c); displaced && old.InFlight {
+		if old, displaced := m.calls.Push(c); displaced && old.InFlight {
 			m.open.end(old.Span)
 		}
 	}
@@ -144,7 +145,7 @@ func (m *Model) applyCall(r *trace.Record, e *trace.CRICall) {
 	m.open.end(r.Span)
 	delete(m.inFlight, r.Span)
 	c.InFlight, c.Uncertain, c.End, c.Dur = false, false, at(r.Time), r.Dur
-	m.samples.push(sample{method: c.Method, end: r.Time, dur: r.Dur, failed: c.Failed()})
+	m.samples.Push(sample{method: c.Method, end: r.Time, dur: r.Dur, failed: c.Failed()})
 }
 
 // fill takes over what the record tells; an end need not repeat what the begin said.

@@ -37,8 +37,8 @@ type Decision struct {
 
 // Passes returns the last garbage collection passes, oldest first.
 func (m *Model) Passes() []Pass {
-	out := make([]Pass, 0, m.passes.len())
-	m.passes.each(func(p *Pass) {
+	out := make([]Pass, 0, m.passes.Len())
+	m.passes.Each(func(p *Pass) {
 		c := *p
 		c.Decisions = append([]Decision(nil), p.Decisions...)
 		out = append(out, c)
@@ -47,7 +47,7 @@ func (m *Model) Passes() []Pass {
 }
 
 // Decisions returns the last verdicts of any kind, oldest first.
-func (m *Model) Decisions() []Decision { return m.decisions.list() }
+func (m *Model) Decisions() []Decision { return m.decisions.List() }
 
 func (m *Model) applyGC(r *trace.Record, e *trace.GC) {
 	p := m.pass(r.Span)
@@ -71,7 +71,7 @@ func (m *Model) pass(id trace.SpanID) *Pass {
 		return p
 	}
 	p := &Pass{}
-	if old, displaced := m.passes.push(p); displaced {
+	if old, displaced := m.passes.Push(p); displaced {
 		for id, o := range m.passOf {
 			if o == old {
 				delete(m.passOf, id)
@@ -85,7 +85,7 @@ func (m *Model) pass(id trace.SpanID) *Pass {
 
 func (m *Model) applyDecision(r *trace.Record, e *trace.Decision, p *pod) {
 	d := Decision{Seq: r.Seq, At: r.At(), Pod: r.Pod, Decision: *e}
-	m.decisions.push(d)
+	m.decisions.Push(d)
 	if p != nil {
 		p.decide(d)
 	}

@@ -24,7 +24,7 @@ type Line struct {
 
 // Lines returns the last log lines, node events, source errors and changes of the
 // agent's state, oldest first.
-func (m *Model) Lines() []Line { return m.lines.list() }
+func (m *Model) Lines() []Line { return m.lines.List() }
 
 func (m *Model) addLine(r *trace.Record) {
 	l := Line{Seq: r.Seq, At: r.At(), Level: "info", Kind: r.Event.Kind().String(), Pod: r.Pod}
@@ -54,7 +54,7 @@ func (m *Model) addLine(r *trace.Record) {
 	default:
 		return
 	}
-	m.lines.push(l)
+	m.lines.Push(l)
 }
 
 // nodeEventText is a node event's message, after the container that its field names.

@@ -35,8 +35,8 @@ type Effect struct {
 
 // Loops returns the last iterations, oldest first.
 func (m *Model) Loops() []Loop {
-	out := make([]Loop, 0, m.loops.len())
-	m.loops.each(func(l *Loop) {
+	out := make([]Loop, 0, m.loops.Len())
+	m.loops.Each(func(l *Loop) {
 		c := *l
 		c.Caused = append([]Effect(nil), l.Caused...)
 		out = append(out, c)
@@ -48,7 +48,7 @@ func (m *Model) applyLoop(r *trace.Record, e *trace.Loop) {
 	l := m.loopOf[r.Span]
 	if l == nil {
 		l = &Loop{Begin: at(r.Start())}
-		old, displaced := m.loops.push(l)
+		old, displaced := m.loops.Push(l)
 		if displaced {
 			for id, o := range m.loopOf {
 				if o == old {

@@ -3,6 +3,7 @@ package model
 import (
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -13,31 +14,31 @@ type Model struct {
 	rate rate
 
 	pods map[trace.Pod]*pod
-	gone ring[trace.Pod]
+	gone ring.Ring[trace.Pod]
 	open spans
 
-	loops    ring[*Loop]
+	loops    ring.Ring[*Loop]
 	loopOf   map[trace.SpanID]*Loop
-	calls    ring[*Call]
+	calls    ring.Ring[*Call]
 	inFlight map[trace.SpanID]*Call
-	samples  ring[sample]
+	samples  ring.Ring[sample]
 
-	passes    ring[*Pass]
+	passes    ring.Ring[*Pass]
 	passOf    map[trace.SpanID]*Pass
-	decisions ring[Decision]
+	decisions ring.Ring[Decision]
 	pressure  map[string]Pressure
-	lines     ring[Line]
+	lines     ring.Ring[Line]
 	sources   sourceErrors
 
-	origins    map[string]Source          // sources of pods, by name
-	urls       waits                      // of sources at URLs
-	pressed    map[string]*ring[Pressure] // by signal
-	short      map[string]Decision        // by signal
-	conditions map[string]Condition       // of the node, by type
+	origins    map[string]Source               // sources of pods, by name
+	urls       waits                           // of sources at URLs
+	pressed    map[string]*ring.Ring[Pressure] // by signal
+	short      map[string]Decision             // by signal
+	conditions map[string]Condition            // of the node, by type
 
 	api    api
 	nodes  nodeWrites
-	starts ring[*Start]
+	starts ring.Ring[*Start]
 	kept   []trace.Pod // pods with kept records, oldest first
 }
 
@@ -46,16 +47,16 @@ func New(opt Options) *Model {
 	opt = opt.withDefaults()
 	return &Model{
 		opt:  opt,
-		pods: map[trace.Pod]*pod{}, gone: newRing[trace.Pod](opt.Gone),
+		pods: map[trace.Pod]*pod{}, gone: ring.New[trace.Pod](opt.Gone),
 		open:  newSpans(opt.Open),
-		loops: newRing[*Loop](opt.Loops), loopOf: map[trace.SpanID]*Loop{},
-		calls: newRing[*Call](opt.Calls), inFlight: map[trace.SpanID]*Call{},
-		samples: newRing[sample](opt.Samples),
-		passes:  newRing[*Pass](opt.Passes), passOf: map[trace.SpanID]*Pass{},
-		decisions: newRing[Decision](opt.Decisions),
-		pressure:  map[string]Pressure{}, lines: newRing[Line](opt.Lines),
-		sources: sourceErrors{}, starts: newRing[*Start](opt.Starts),
-		api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring[Pressure]{},
+		loops: ring.New[*Loop](opt.Loops), loopOf: map[trace.SpanID]*Loop{},
+		calls: ring.New[*Call](opt.Calls), inFlight: map[trace.SpanID]*Call{},
+		samples: ring.New[sample](opt.Samples),
+		passes:  ring.New[*Pass](opt.Passes), passOf: map[trace.SpanID]*Pass{},
+		decisions: ring.New[Decision](opt.Decisions),
+		pressure:  map[string]Pressure{}, lines: ring.New[Line](opt.Lines),
+		sources: sourceErrors{}, starts: ring.New[*Start](opt.Starts),
+		api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring.Ring[Pressure]{},
 		short: map[string]Decision{}, conditions: map[string]Condition{},
 	}
 }

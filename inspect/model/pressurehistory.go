@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -16,7 +17,7 @@ func (m *Model) PressureHistory(signal string) []Pressure {
 	if h == nil {
 		return nil
 	}
-	return h.list()
+	return h.List()
 }
 
 // Shortages returns the last verdict on each signal that was judged against its eviction threshold, by signal.
@@ -32,10 +33,10 @@ func (m *Model) Shortages() []Decision {
 func (m *Model) keepPressure(p Pressure) {
 	h := m.pressed[p.Signal]
 	if h == nil {
-		h = new(newRing[Pressure](pressureSamples))
+		h = new(ring.New[Pressure](pressureSamples))
 		m.pressed[p.Signal] = h
 	}
-	h.push(p)
+	h.Push(p)
 }
 
 // judged notes a verdict on a shortage.

@@ -45,8 +45,8 @@ type StartStats struct {
 
 // Starts returns the finished starts, oldest first. Adopted pods are not among them.
 func (m *Model) Starts() []Start {
-	out := make([]Start, 0, m.starts.len())
-	m.starts.each(func(s *Start) {
+	out := make([]Start, 0, m.starts.Len())
+	m.starts.Each(func(s *Start) {
 		c := *s
 		c.Segments = slices.Clone(s.Segments)
 		out = append(out, c)
@@ -56,8 +56,8 @@ func (m *Model) Starts() []Start {
 
 // StartStats sums up the times from seen to started.
 func (m *Model) StartStats() StartStats {
-	d := make([]time.Duration, 0, m.starts.len())
-	m.starts.each(func(s *Start) { d = append(d, s.ToStarted) })
+	d := make([]time.Duration, 0, m.starts.Len())
+	m.starts.Each(func(s *Start) { d = append(d, s.ToStarted) })
 	slices.Sort(d)
 	return StartStats{Count: len(d), P50: Percentile(d, 50), P99: Percentile(d, 99), Max: Percentile(d, 100)}
 }
@@ -108,7 +108,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		s.Ready, s.ToReady = r.At(), e.Since
 		m.began(p, r, e)
 		p.recording = p.recording && p.untold()
-		m.starts.each(func(o *Start) {
+		m.starts.Each(func(o *Start) {
 			if o.Pod == p.Key {
 				o.Ready, o.ToReady = s.Ready, s.ToReady
 			}
@@ -140,7 +140,7 @@ func (m *Model) finishStart(p *pod) {
 		}
 	}
 	c := p.Start
-	m.starts.push(&c)
+	m.starts.Push(&c)
 }
 
 // Waterfall explains a pod's start as far as its records are kept. What has not
@@ -184,7 +184,7 @@ func (m *Model) applyGone(p *pod, r *trace.Record) {
 		m.revive(p.next)
 		return
 	}
-	if old, displaced := m.gone.push(p.Key); displaced {
+	if old, displaced := m.gone.Push(p.Key); displaced {
 		if o := m.pods[old]; o != nil {
 			m.forget(o)
 			delete(m.pods, old)
@@ -200,7 +200,7 @@ func (m *Model) seenAgain(p *pod, r *trace.Record) {
 		p.next = &next
 		return
 	}
-	m.gone.drop(func(k trace.Pod) bool { return k == p.Key })
+	m.gone.Drop(func(k trace.Pod) bool { return k == p.Key })
 	m.revive(r)
 }
 
