@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // ErrNotFound is returned when no life is of the pod that was asked for.
@@ -86,7 +88,7 @@ func (s *Session) near(name string) []string {
 		}
 		seen[p] = true
 		all = append(all, p)
-		if strings.Contains(l.Pod.Name, name) || strings.Contains(name, l.Pod.Name) || distance(name, l.Pod.Name) <= max(1, len(name)/3) {
+		if strings.Contains(l.Pod.Name, name) || strings.Contains(name, l.Pod.Name) || human.Distance(name, l.Pod.Name) <= max(1, len(name)/3) {
 			near = append(near, p)
 		}
 		if len(near) == maxNear {
@@ -98,25 +100,4 @@ func (s *Session) near(name string) []string {
 	}
 	slices.Sort(near)
 	return near
-}
-
-// distance is how many letters have to be put, taken or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
