@@ -87,31 +87,7 @@ func (b *board) Copy() (text, what string) {
 
 // Update implements Page.
 func (b *board) Update(msg tea.Msg) tea.Cmd {
-	k := b.Look.Keys
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		switch {
-		case key.Matches(msg, k.Up):
-			b.top--
-		case key.Matches(msg, k.Down):
-			b.top++
-		case key.Matches(msg, k.PageUp):
-			b.top -= b.h
-		case key.Matches(msg, k.PageDown):
-			b.top += b.h
-		case key.Matches(msg, k.Top):
-			b.top = 0
-		case key.Matches(msg, k.Bottom):
-			b.top = len(b.lines)
-		}
-	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			b.top -= wheel
-		} else if msg.Button == tea.MouseWheelDown {
-			b.top += wheel
-		}
-	}
-	b.clamp()
+	b.top = b.Look.scrolled(msg, b.top, len(b.lines), b.h)
 	return nil
 }
 

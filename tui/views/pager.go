@@ -66,31 +66,7 @@ func (p *Pager) Copy() (text, what string) {
 
 // Update implements Page.
 func (p *Pager) Update(msg tea.Msg) tea.Cmd {
-	k := p.Look.Keys
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		switch {
-		case key.Matches(msg, k.Up):
-			p.top--
-		case key.Matches(msg, k.Down):
-			p.top++
-		case key.Matches(msg, k.PageUp):
-			p.top -= p.rows()
-		case key.Matches(msg, k.PageDown):
-			p.top += p.rows()
-		case key.Matches(msg, k.Top):
-			p.top = 0
-		case key.Matches(msg, k.Bottom):
-			p.top = len(p.shown)
-		}
-	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			p.top -= wheel
-		} else if msg.Button == tea.MouseWheelDown {
-			p.top += wheel
-		}
-	}
-	p.clamp()
+	p.top = p.Look.scrolled(msg, p.top, len(p.shown), p.rows())
 	return nil
 }
 
