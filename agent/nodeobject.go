@@ -70,7 +70,7 @@ func (p *parts) newNode(client *cri.Client) (err error) {
 		Images:    func(ctx context.Context) ([]node.Image, error) { return listImages(ctx, client.Image) },
 		Runtime:   func() node.Runtime { return p.runtime(client.Info) },
 		NotReady:  p.notReady, Pressure: p.pressure,
-		VolumesInUse:    func() ([]v1.UniqueVolumeName, bool) { return p.volumes.InUse(), p.mux.SeenAllSources() },
+		VolumesInUse:    func() ([]v1.UniqueVolumeName, bool) { return p.volumes.InUse(), p.manager.SourcesReady() },
 		Seen:            p.seenNode,
 		HeartbeatFailed: c.clients.CloseIdle,
 		StatusFrequency: kc.NodeStatusUpdateFrequency.Duration, ReportFrequency: kc.NodeStatusReportFrequency.Duration,

@@ -66,15 +66,6 @@ func New(c Config) (*Mux, error) {
 // Updates returns the stream of updates. It is never closed: the context that Run got is what ends.
 func (m *Mux) Updates() <-chan Update { return m.updates }
 
-// SeenAllSources reports whether every source has delivered a set. The receiver of updates, which
-// may not have read them all yet, goes by Update.AllSources.
-// Upstream: pkg/kubelet/config/config.go, SeenAllSources.
-func (m *Mux) SeenAllSources() bool {
-	m.seenMu.Lock()
-	defer m.seenMu.Unlock()
-	return len(m.unseen) == 0
-}
-
 // Run runs the sources until ctx ends, and returns nil then, or until one fails.
 func (m *Mux) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
