@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // ProbeAttempt is one attempt of a container's probe.
 type ProbeAttempt struct {
 	Container   string `json:"container"`
@@ -21,6 +23,22 @@ type ProbeAttempt struct {
 	Threshold int `json:"threshold,omitempty"`
 	// State is what the probe says of the container after this attempt: success, failure, unknown.
 	State string `json:"state,omitempty"`
+	// Throttle is what the container's CPU limit held back before the end of an attempt that
+	// failed; left out where there is no such limit or its figures cannot be read.
+	Throttle *Throttle `json:"throttle,omitempty"`
+}
+
+// Throttle is how a CPU limit held a container, or its pod, back for a time.
+type Throttle struct {
+	// Interval is the time that the figures are about. It ends with the attempt, and begins with
+	// the container, with the figures before these or, if that is long ago, within the attempt.
+	Interval time.Duration `json:"interval_ns"`
+	// Periods is in how many of the kernel's periods (mostly 100 ms) there was something to run,
+	// Throttled in how many of these the limit was used up.
+	Periods   int64 `json:"periods"`
+	Throttled int64 `json:"throttled"`
+	// Stopped is how long threads were stopped for it, added up over the processors.
+	Stopped time.Duration `json:"stopped_ns,omitempty"`
 }
 
 // Kinds of wait of probes, hooks and credentials.
