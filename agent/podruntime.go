@@ -28,7 +28,7 @@ func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime
 		return nil, err
 	}
 	p.prober, err = probe.New(probe.Config{
-		Exec: client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, PodIP: p.podIP, Bus: p.cfg.Bus,
+		Exec: client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, PodIP: p.podIP, CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
 		H2C: p.cfg.Kubelet.Gates.Enabled("H2CContainerProbe"), GRPCTLS: p.cfg.Kubelet.Gates.Enabled("GRPCContainerProbeTLS"),
 	})
 	if err != nil {

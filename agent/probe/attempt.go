@@ -59,15 +59,20 @@ func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent tra
 	}
 	span := trace.Begin(p.cfg.Bus, parent, ev)
 	ctx = trace.ContextWith(ctx, span)
+	base := p.baseline(a)
 	var o outcome
 	for range maxTries {
 		if o = p.perform(ctx, a); o.err == nil || ctx.Err() != nil {
 			break
 		}
 	}
+	held := base.end(!o.ok && ctx.Err() == nil)
 
 	p.mu.Lock()
 	valid := turn == t.turn
+	if valid {
+		ev.Throttle = t.throttled(held)
+	}
 	if valid {
 		p.count(t, a, o, began, &ev)
 		ev.Result, ev.Output = o.String(), cut(o.output)

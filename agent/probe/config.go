@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -38,6 +39,9 @@ type Config struct {
 	Events Events
 	// PodIP returns a pod's primary address, the node's for host network; "" when it has none.
 	PodIP func(pod *v1.Pod) string
+	// CPU tells how a container's CPU limit and its pod's have held it back; zero is not known. It is asked when an
+	// attempt fails, and when one takes half of its timeout. It may be nil.
+	CPU func(pod *v1.Pod, containerID string) (container, whole cgroup.Throttling)
 	// H2C and GRPCTLS are the feature gates H2CContainerProbe and GRPCContainerProbeTLS.
 	H2C, GRPCTLS bool
 	Bus          *trace.Bus

@@ -10,6 +10,9 @@
 // first period; that they fail does not count and is told only to the trace, so a pod is
 // ready soon after its process is, and the manifest's figures still hold for failures.
 //
+// With an attempt that fails goes what the container's CPU limit held back until then, as the
+// kernel counts it: only such attempts, and those that take half of their timeout, read that.
+//
 // Each attempt runs in a goroutine of its own, made by a timer; between attempts there is
 // none. Run has one, which hands out updates.
 //

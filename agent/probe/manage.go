@@ -151,6 +151,7 @@ func (p *Prober) adopt(c *container, id string, began time.Time) {
 	delete(p.byID, c.id)
 	p.byID[id] = c
 	c.id, c.began, c.told, c.running = id, began, time.Time{}, true
+	c.cpu = reading{at: began, begins: true}
 	for _, t := range c.probes {
 		if t != nil {
 			t.reset(known, c.pod.ending)

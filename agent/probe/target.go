@@ -32,6 +32,7 @@ type container struct {
 	began   time.Time      // when it started
 	told    time.Time      // when it was told of before the runtime showed it; else zero
 	running bool
+	cpu     reading // the last that was told of, or that of its beginning
 }
 
 // up reports whether the startup probe, if any, has succeeded.
