@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,9 @@ func starvedProbe() Rule {
 	return Rule{
 		ID: "KL20", Name: "probe starved of CPU",
 		About: "Attempts of a probe ran into their timeout while the node's processors were busy for 90 % of the time or more, or tasks waited for " +
-			"one for 50 % of it (PSI). It speaks where such attempts, with the wait that follows each, took 10 ms and 5 % of the start or more, " +
-			"or where a liveness or startup probe gave up for it. A limit of the container's own does not show in the records and is not seen.",
+			"one for 50 % of it (PSI). Or attempts failed while the container's own CPU limit, or its pod's, was used up in half of the periods and " +
+			"its threads were stopped for 25 % of the time or more. It speaks where such attempts, with the wait that follows each, took 10 ms and " +
+			"5 % of the start or more, or where a liveness or startup probe gave up for it.",
 		Find: findStarvedProbe,
 	}
 }
@@ -60,37 +62,67 @@ func percentOf(a, b time.Duration) int {
 	return int(100 * float64(a) / float64(b))
 }
 
+// findStarvedProbe tells a limit of the container's own from a busy node: an attempt that the limit held back counts for that alone.
 func findStarvedProbe(c *Case) []Finding {
-	f := Finding{Confidence: Likely}
+	var node, own starving
 	attempts := ownSpans[*trace.ProbeAttempt](c)
-	var at []stretch
-	n, gaveUp, name := 0, false, ""
 	for i := range attempts {
 		a := &attempts[i]
-		u := c.saturatedDuring(a.Start, a.Stop)
-		if u == nil || !timedOut(a.Event) {
+		if heldBack(a.Event) {
+			own.add(a, c.heldBackFor(a), evidence(a.Rec(), "%s: %s after %s: %s; %s", probeName(a.Event), a.Event.Result, human.Duration(a.Dur()),
+				quoted(a.Event.Output), throttleText(a.Event.Throttle)))
 			continue
 		}
-		n++
-		name = probeName(a.Event)
-		gaveUp = gaveUp || a.Event.Probe != "readiness" && a.Event.State == "failure"
-		if a.Event.Probe != "liveness" { // nobody waits for that one to be ready
-			at = append(at, c.starved(a)...)
+		if u := c.saturatedDuring(a.Start, a.Stop); u != nil && timedOut(a.Event) {
+			node.add(a, c.starved(a), evidence(a.Rec(), "%s: %s after %s: %s", probeName(a.Event), a.Event.Result, human.Duration(a.Dur()),
+				quoted(a.Event.Output)), evidence(u.Rec, "%s", usageText(u.Event)))
 		}
-		f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s: %s after %s: %s", name, a.Event.Result, human.Duration(a.Dur()), quoted(a.Event.Output)),
-			evidence(u.Rec, "%s", usageText(u.Event)))
 	}
-	f.Cost = covered(at)
-	if n == 0 || !gaveUp && !c.material(f.Cost) {
+	return slices.Concat(
+		own.finding(c, "the container's own CPU limit held it back",
+			"Raise the container's CPU limit (or the pod's), or leave it out: the node may have processors to spare. A limit that is enough for the program at work may be little for its start.",
+			"With a higher limit the same attempts fail as well, or the program's log shows that it was stuck for a reason of its own."),
+		node.finding(c, "the node's processors were saturated",
+			"Give the container a CPU request that it gets under load, raise the probe's timeoutSeconds, and see who uses the processors (KL23; kubectl top, systemd-cgtop).",
+			"The same attempts time out on an idle node, or the program's log shows that it was stuck for a reason of its own."),
+	)
+}
+
+// starving are attempts that failed for one reason.
+type starving struct {
+	n, timeouts int
+	gaveUp      bool
+	name        string
+	at          []stretch
+	evidence    []Evidence
+}
+
+func (s *starving) add(a *Span[*trace.ProbeAttempt], at []stretch, e ...Evidence) {
+	s.n++
+	if timedOut(a.Event) {
+		s.timeouts++
+	}
+	s.name = probeName(a.Event)
+	s.gaveUp = s.gaveUp || a.Event.Probe != "readiness" && a.Event.State == "failure"
+	if a.Event.Probe != "liveness" { // nobody waits for that one to be ready
+		s.at = append(s.at, at...)
+	}
+	s.evidence = append(s.evidence, e...)
+}
+
+func (s *starving) finding(c *Case, why, remedy, disproof string) []Finding {
+	f := Finding{Confidence: Likely, Cost: covered(s.at), Evidence: few(s.evidence), Remedy: remedy, Disproof: disproof}
+	if s.n == 0 || !s.gaveUp && !c.material(f.Cost) {
 		return nil
 	}
-	f.Sentence = fmt.Sprintf("the %s ran into its timeout %s while the node's processors were saturated", name, times(n))
+	did := "failed " + times(s.n)
+	if s.timeouts == s.n {
+		did = "ran into its timeout " + times(s.n)
+	}
+	f.Sentence = fmt.Sprintf("the %s %s while %s", s.name, did, why)
 	if f.Cost > 0 {
 		f.Sentence += ", which cost " + human.Duration(f.Cost)
 	}
-	f.Evidence = few(f.Evidence)
-	f.Remedy = "Give the container a CPU request that it gets under load, raise the probe's timeoutSeconds, and see who uses the processors (KL23; kubectl top, systemd-cgtop)."
-	f.Disproof = "The same attempts time out on an idle node, or the program's log shows that it was stuck for a reason of its own."
 	return []Finding{f}
 }
 

@@ -26,6 +26,13 @@ func TestStarvedProbe(t *testing.T) {
 			Container: "web", Probe: kind, Result: "failure", State: state, Output: "Get \"http://10.0.0.7/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
 		})
 	}
+	// held is an attempt that fails with the figures of the container's limit, of the second before its end.
+	held := func(s *casetest.Script, from, to time.Duration, output string, throttled int64, stopped time.Duration) {
+		s.Span(from, to, 0, &trace.ProbeAttempt{
+			Container: "web", Probe: "readiness", Result: "failure", State: "failure", Output: output,
+			Throttle: &trace.Throttle{Interval: sec, Periods: 10, Throttled: throttled, Stopped: stopped},
+		})
+	}
 	ready := func(s *casetest.Script) {
 		probing(s, 2*sec, 11*sec)
 		attempt(s, 11*sec, "success")
@@ -51,6 +58,42 @@ func TestStarvedProbe(t *testing.T) {
 				usage(s, 2*sec, 98)
 				s.Milestone(2*sec, "ready")
 			},
+		},
+		{
+			name: "its own limit", want: "the readiness probe of web ran into its timeout once while the container's own CPU limit held it back, which cost 10.0s",
+			cost: 10 * sec, confidence: cause.Likely,
+			write: func(s *casetest.Script) { started(s, sec); held(s, sec, 2*sec, "timed out", 9, 800*ms); ready(s) },
+		},
+		{
+			name: "its own limit, and a busy node", want: "the readiness probe of web ran into its timeout once while the container's own CPU limit held it back", cost: 10 * sec, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				held(s, sec, 2*sec, "timed out", 9, 800*ms)
+				usage(s, 2*sec, 98)
+				ready(s)
+			},
+		},
+		{
+			name: "a start that its own limit holds back", want: "the readiness probe of web failed twice while the container's own CPU limit held it back, which cost 1.20s",
+			cost: 1200 * ms, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				started(s, sec)
+				probing(s, sec, 2*sec)
+				held(s, 2*sec, 2*sec, "connection refused", 8, 600*ms)
+				probing(s, 2*sec, 3*sec)
+				held(s, 3*sec, 3*sec, "connection refused", 8, 600*ms)
+				probing(s, 3*sec, 4*sec)
+				attempt(s, 4*sec, "success")
+				s.Milestone(4010*ms, "ready")
+			},
+		},
+		{
+			name:  "not: a limit that is seldom used up",
+			write: func(s *casetest.Script) { started(s, sec); held(s, sec, 2*sec, "timed out", 2, 800*ms); ready(s) },
+		},
+		{
+			name:  "not: a limit that is used up late in each period",
+			write: func(s *casetest.Script) { started(s, sec); held(s, sec, 2*sec, "timed out", 9, 100*ms); ready(s) },
 		},
 		{
 			name:  "not: an idle node",
