@@ -46,9 +46,9 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 // gcPods tells garbage collection which pods are gone.
 type gcPods struct{ p *parts }
 
-// SourcesReady implements gc.Pods. That the sources have delivered is not enough: a pod that the
+// Complete implements gc.Pods. That the sources have delivered is not enough: a pod that the
 // syncLoop has not taken yet would pass for gone, with its dead containers and its logs.
-func (g gcPods) SourcesReady() bool { return g.p.manager.SourcesReady() }
+func (g gcPods) Complete() <-chan struct{} { return g.p.manager.Complete() }
 
 // IsDeleted implements gc.Pods.
 func (g gcPods) IsDeleted(uid string) bool {

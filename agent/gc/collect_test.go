@@ -170,8 +170,8 @@ func TestContainerPass(t *testing.T) {
 }
 
 func TestNothingIsGoneBeforeTheSourcesAreReady(t *testing.T) {
-	n := newNode()
-	n.starting, n.gone["gone"] = true, true
+	n := newStartingNode()
+	n.gone["gone"] = true
 	n.containers["c"] = container(t, "c exited gone/web 5 s")
 	n.sandboxes["s"] = sandbox(t, "s notready gone 1")
 	dir := t.TempDir()
@@ -183,7 +183,7 @@ func TestNothingIsGoneBeforeTheSourcesAreReady(t *testing.T) {
 	if len(n.containers)+len(n.sandboxes) != 2 || len(tree(t, dir)) != 3 {
 		t.Error("something was removed")
 	}
-	n.starting = false
+	close(n.complete)
 	if sum, err := c.CollectContainers(t.Context()); err != nil || sum.Removed != 3 {
 		t.Errorf("%+v, %v", sum, err)
 	}
@@ -334,6 +334,37 @@ func TestRun(t *testing.T) {
 			t.Error(d)
 		}
 	})
+}
+
+// The first container pass comes with the last source, or after a minute.
+func TestFirstContainerPass(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		ready, want time.Duration
+	}{{"when the sources are ready", 7 * time.Second, 7 * time.Second}, {"when they are late", time.Hour, time.Minute}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newStartingNode()
+				time.AfterFunc(c.ready, func() { close(n.complete) })
+				col, rec := newCollector(t, n, nil)
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+				defer cancel()
+				began := time.Now()
+				if err := col.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				for _, r := range rec.OfKind("gc") {
+					if e, ok := r.Event.(*trace.GC); ok && e.What == "container" {
+						if got := r.At().Sub(began); got != c.want {
+							t.Errorf("after %s, want %s", got, c.want)
+						}
+						return
+					}
+				}
+				t.Error("no pass")
+			})
+		})
+	}
 }
 
 func TestRunWithoutImagePasses(t *testing.T) {

@@ -40,9 +40,9 @@ type ImageService interface {
 
 // Pods tells which pods are gone.
 type Pods interface {
-	// SourcesReady reports whether every pod source has delivered its pods once. Until
-	// then no pod is taken for gone.
-	SourcesReady() bool
+	// Complete is closed when every pod source has delivered its pods once, and they are
+	// known to IsDeleted. Until then no pod is taken for gone.
+	Complete() <-chan struct{}
 	// IsDeleted reports whether nobody wants the pod and nothing works on it any more:
 	// all that is left of it can go. It must not say so of a pod whose containers are
 	// still being ended.

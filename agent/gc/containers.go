@@ -74,7 +74,9 @@ func (c *Collector) lookAtContainers(ctx context.Context) (ContainerInputs, erro
 		Containers: containers.GetContainers(), Sandboxes: sandboxes.GetItems(),
 		Deleted: func(string) bool { return false },
 	}
-	if !c.cfg.Pods.SourcesReady() {
+	select {
+	case <-c.cfg.Pods.Complete():
+	default:
 		return in, nil
 	}
 	in.Deleted = c.cfg.Pods.IsDeleted

@@ -26,17 +26,24 @@ type node struct {
 	lists      int
 
 	gone     map[string]bool // pods
-	starting bool            // sources are not ready
+	complete chan struct{}   // closed when the sources are ready
 }
 
 func newNode() *node {
+	n := newStartingNode()
+	close(n.complete)
+	return n
+}
+
+func newStartingNode() *node {
 	return &node{
+		complete:   make(chan struct{}),
 		containers: map[string]*runtimeapi.Container{}, sandboxes: map[string]*runtimeapi.PodSandbox{},
 		images: map[string]*runtimeapi.Image{}, stuck: map[string]error{}, gone: map[string]bool{}, capacity: 1000,
 	}
 }
 
-func (n *node) SourcesReady() bool        { return !n.starting }
+func (n *node) Complete() <-chan struct{} { return n.complete }
 func (n *node) IsDeleted(uid string) bool { return n.gone[uid] }
 
 func (n *node) image(id string, size uint64) {

@@ -7,13 +7,20 @@ import (
 )
 
 // Run makes a pass of each kind now and then every minute (containers) and every five
-// minutes (images) until ctx is done. A pass that fails is told of and tried again at
+// minutes (images) until ctx is done. The first container pass waits for the pod sources,
+// a minute at most: what pods left that went while no agent ran can go then. A pass that fails is told of and tried again at
 // its next turn. The image passes are left out when no usage could ever trigger them.
 //
 // Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection.
 func (c *Collector) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		select {
+		case <-c.cfg.Pods.Complete():
+		case <-time.After(containerPeriod):
+		case <-ctx.Done():
+			return
+		}
 		every(ctx, containerPeriod, func() { _, _ = c.collectContainers(ctx, "period") })
 	})
 	if c.cfg.ImagePolicy.High < 100 || c.cfg.ImagePolicy.MaxAge > 0 {

@@ -16,7 +16,12 @@ import (
 // pods says which pods are gone.
 type pods map[string]bool
 
-func (p pods) SourcesReady() bool        { return true }
+func (p pods) Complete() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
 func (p pods) IsDeleted(uid string) bool { return p[uid] }
 
 // host is a simulated runtime with the calls that an agent would make.

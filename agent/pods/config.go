@@ -33,8 +33,8 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 	if u.Op != podsource.OpAdd {
 		m.retryResizes(ctx)
 	}
-	if u.AllSources && !m.sources.Load() {
-		m.sources.Store(true)
+	if u.AllSources && !m.SourcesReady() {
+		close(m.complete)
 		if m.cfg.Mirrors != nil {
 			m.cfg.Mirrors.Complete()
 		}

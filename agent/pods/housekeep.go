@@ -24,7 +24,7 @@ const orphanGrace = 1
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, HandlePodCleanups.
 func (m *Manager) Housekeep(ctx context.Context) string {
-	if !m.sources.Load() {
+	if !m.SourcesReady() {
 		return "not every source has reported: nothing is removed"
 	}
 	span := trace.FromContext(ctx)

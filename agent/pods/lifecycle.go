@@ -20,7 +20,7 @@ func (m *Manager) Lifecycle(ctx context.Context, e pleg.Event) {
 		return
 	}
 	// Something moves in a pod that nobody works on: a terminated pod's remains, or a stranger.
-	if e.Type != pleg.ContainerRemoved && m.sources.Load() && m.cfg.Workers.State(e.UID) == worker.None && m.cfg.Seen.Get(e.UID).Active() {
+	if e.Type != pleg.ContainerRemoved && m.SourcesReady() && m.cfg.Workers.State(e.UID) == worker.None && m.cfg.Seen.Get(e.UID).Active() {
 		m.tidy()
 	}
 }

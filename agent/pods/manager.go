@@ -3,7 +3,6 @@ package pods
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -91,7 +90,7 @@ type Config struct {
 // Manager handles what the syncLoop hands on. Its methods are called by the loop only.
 type Manager struct {
 	cfg      Config
-	sources  atomic.Bool // every source has reported
+	complete chan struct{} // closed when every source has reported
 	rejected map[types.UID]bool
 }
 
@@ -100,8 +99,18 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Workers == nil || cfg.Seen == nil || cfg.Store == nil {
 		return nil, errors.New("pods: Config needs Workers, Seen and Store")
 	}
-	return &Manager{cfg: cfg, rejected: map[types.UID]bool{}}, nil
+	return &Manager{cfg: cfg, complete: make(chan struct{}), rejected: map[types.UID]bool{}}, nil
 }
 
-// SourcesReady reports whether every source has told what it has, and all of it was taken. Anybody may ask.
-func (m *Manager) SourcesReady() bool { return m.sources.Load() }
+// Complete is closed when every source has told what it has, and all of it was taken. Anybody may ask.
+func (m *Manager) Complete() <-chan struct{} { return m.complete }
+
+// SourcesReady reports whether Complete is closed.
+func (m *Manager) SourcesReady() bool {
+	select {
+	case <-m.complete:
+		return true
+	default:
+		return false
+	}
+}

@@ -130,7 +130,9 @@ func TestLifecycleOfAStranger(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDesk(t, 0)
-			d.sources.Store(c.sources)
+			if c.sources {
+				close(d.complete)
+			}
 			d.seen.run("stray", "u9", c.states...)
 			d.Lifecycle(t.Context(), pleg.Event{UID: "u9", Type: c.event})
 			if d.tidied != c.want {

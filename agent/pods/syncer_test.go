@@ -405,7 +405,7 @@ func TestAddedAnewInTheLastMoment(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
-				b.sources.Store(true)
+				close(b.complete)
 				pod := podOf("web", "u1")
 				b.afterClean = func() {
 					b.afterClean = nil
@@ -437,7 +437,7 @@ func TestAddedAnewInTheLastMoment(t *testing.T) {
 func TestOrphanEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		b.sources.Store(true)
+		close(b.complete)
 		b.seen.run("stray", "u9", "running")
 		b.Housekeep(t.Context())
 		pass(time.Second)
