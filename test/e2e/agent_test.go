@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -22,7 +21,7 @@ import (
 type agent struct {
 	node   *node
 	cmd    *exec.Cmd
-	stderr bytes.Buffer
+	stderr output
 	done   chan struct{}
 
 	mu     sync.Mutex
