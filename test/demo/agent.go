@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/jsonl"
 )
@@ -24,7 +25,7 @@ func (d *demo) logs() string       { return filepath.Join(d.dir, "log", "pods") 
 func (d *demo) configFile() string { return filepath.Join(d.dir, "config.yaml") }
 
 func (d *demo) writeConfig() error {
-	text := "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\npodLogsDir: " + d.logs() + "\n"
+	text := "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\npodLogsDir: " + d.logs() + "\n" + lab.AnyDisk
 	return os.WriteFile(d.configFile(), []byte(text), 0o644)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/jsonl"
 	"github.com/kubeloupe/kubeloupe/trace/printer"
@@ -37,7 +38,7 @@ type agent struct {
 func (n *node) command(more ...string) *exec.Cmd {
 	n.t.Helper()
 	config := filepath.Join(n.dir, "config.yaml")
-	text := "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\npodLogsDir: " + n.logs + "\n" + n.config
+	text := "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\npodLogsDir: " + n.logs + "\n" + lab.AnyDisk + n.config
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
