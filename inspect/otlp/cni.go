@@ -14,6 +14,11 @@ func (r *Receiver) watchCNI(ctx context.Context) {
 	}
 }
 
+// noCNI says that there are no plugins to watch in a directory.
+func (r *Receiver) noCNI(dir string) {
+	trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not told: there is no directory " + dir + "; it is waited for"})
+}
+
 // ran takes a plugin's run as a span of ours.
 func (r *Receiver) ran(e plugins.Exec) {
 	s := span{id: e.ID, parent: e.Parent, pod: e.Pod, cni: e.Command, event: trace.RuntimeSpan{

@@ -12,8 +12,8 @@
 // the pod's sandbox.
 //
 // Run follows the bus with one goroutine, which alone places spans, and has one more per listener
-// and one for plugins; the servers have one per connection. It publishes trace.RuntimeSpan, each
-// span once, and one trace.Log where plugins cannot be watched.
+// and two for plugins; the servers have one per connection. It publishes trace.RuntimeSpan, each
+// span once, and trace.Log where plugins cannot be watched.
 //
 // # What containerd tells
 //

@@ -63,7 +63,7 @@ func New(cfg Config) (*Receiver, error) {
 		}
 	}
 	if len(cfg.CNIBinDirs) > 0 {
-		if r.cni, err = plugins.New(plugins.Config{Dirs: cfg.CNIBinDirs, Done: r.ran}); err != nil {
+		if r.cni, err = plugins.New(plugins.Config{Dirs: cfg.CNIBinDirs, Done: r.ran, Missing: r.noCNI}); err != nil {
 			return nil, err
 		}
 	}

@@ -64,12 +64,13 @@ type table struct {
 }
 
 func (w *Watcher) run(ctx context.Context) error {
-	f, err := watch(w.cfg.Dirs)
+	m, err := w.watch()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
+	defer m.close()
+	defer context.AfterFunc(ctx, m.close)()
+	f := m.group
 	t := &table{runs: map[int]*running{}}
 	buf := make([]byte, 4096)
 	for {
@@ -77,12 +78,16 @@ func (w *Watcher) run(ctx context.Context) error {
 		if t.unknown > 0 {
 			deadline = time.Now().Add(retryEvery)
 		}
-		if err := f.SetReadDeadline(deadline); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("watch CNI plugins: %w", err)
+		err := f.SetReadDeadline(deadline)
+		n := 0
+		if err == nil {
+			n, err = f.Read(buf)
 		}
-		n, err := f.Read(buf)
 		if ctx.Err() != nil {
 			return nil
+		}
+		if errors.Is(err, os.ErrClosed) {
+			return <-m.failed
 		}
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return fmt.Errorf("watch CNI plugins: %w", err)
@@ -95,26 +100,6 @@ func (w *Watcher) run(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// watch opens a fanotify group with a mark on each directory.
-func watch(dirs []string) (*os.File, error) {
-	fd, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_LARGEFILE)
-	if err != nil {
-		return nil, fmt.Errorf("%w: fanotify_init: %w", ErrUnsupported, err)
-	}
-	f := os.NewFile(uintptr(fd), "fanotify")
-	for _, d := range dirs {
-		const mask = unix.FAN_OPEN_EXEC | unix.FAN_CLOSE_NOWRITE | unix.FAN_EVENT_ON_CHILD
-		if err := unix.FanotifyMark(fd, unix.FAN_MARK_ADD, mask, unix.AT_FDCWD, d); err != nil {
-			_ = f.Close()
-			if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
-				return nil, fmt.Errorf("watch CNI plugins in %s: %w", d, err)
-			}
-			return nil, fmt.Errorf("%w: fanotify_mark %s: %w", ErrUnsupported, d, err)
-		}
-	}
-	return f, nil
 }
 
 // handle follows one notice; over is a run that it ends.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -54,25 +53,9 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready, err := watch([]string{dir})
-	if errors.Is(err, ErrUnsupported) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = ready.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	ended := make(chan error, 1)
-	running, stop := context.WithCancel(ctx)
-	go func() { ended <- w.Run(running) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
+	start(t, w)
 
 	if err := exec.CommandContext(ctx, sleep, "0.05").Run(); err != nil { // no plugin
 		t.Fatal(err)
@@ -102,12 +85,24 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestNoDirectory(t *testing.T) {
-	w, err := New(Config{Dirs: []string{filepath.Join(t.TempDir(), "none")}, Done: func(Exec) {}})
+// start runs a watcher until the test ends, if that is possible here.
+func start(t *testing.T, w *Watcher) {
+	t.Helper()
+	m, err := w.watch()
+	if errors.Is(err, ErrUnsupported) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Run(t.Context()); err == nil || !errors.Is(err, ErrUnsupported) && !strings.Contains(err.Error(), "none") {
-		t.Errorf("a directory that is not there: %v", err)
-	}
+	m.close()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -1,14 +1,16 @@
 // Package plugins watches CNI plugins being run, since nobody tells of them: containerd has
 // one span for a network's whole chain.
 //
-// It owns a fanotify group with a mark on each directory of plugins, and a table of those that
-// run. It learns of a program's start and end from the kernel, and whom it is for from the
+// It owns a fanotify group with a mark on each directory of plugins that is there, and a table of
+// those that run. A directory may come later, go, or be exchanged for another: inotify on it and
+// on those above it tells, and the mark follows within milliseconds; what is run in between is
+// missed. It learns of a program's start and end from the kernel, and whom it is for from the
 // variables that the CNI specification puts into its environment; it reads nothing else of it.
 // It never holds a program up (it has no permission events), never runs one, and does not know
 // how one ended: the runtime's error says that. Times are when the kernel's notice was read,
 // so they are late by what it takes to wake this process.
 //
-// Run has no goroutine but its caller's. It needs Linux 5.0 and CAP_SYS_ADMIN. It publishes
+// Run has one goroutine besides its caller's, which follows the directories. It needs Linux 5.0 and CAP_SYS_ADMIN. It publishes
 // nothing: Config.Done gets each run.
 package plugins
 
@@ -46,6 +48,9 @@ type Config struct {
 	Dirs []string
 	// Done is called for each run that is over.
 	Done func(Exec)
+	// Missing is called when a directory is not there, at the start or since now. It is waited
+	// for. It may be nil.
+	Missing func(dir string)
 }
 
 // Watcher watches plugins. Make it with New.
