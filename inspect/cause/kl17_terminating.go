@@ -66,18 +66,7 @@ func findStuckTerminating(c *Case) []Finding {
 
 // endActions are the steps of the pod's end that took too long, their tries taken together.
 func (c *Case) endActions(end stretch) (out []endStep) {
-	by, order := map[string][]Span[*trace.Action]{}, []string{}
-	for _, a := range ownSpans[*trace.Action](c) {
-		if a.Start.Before(end.from) {
-			continue
-		}
-		if by[a.Event.ID] == nil {
-			order = append(order, a.Event.ID)
-		}
-		by[a.Event.ID] = append(by[a.Event.ID], a)
-	}
-	for _, id := range order {
-		tries := by[id]
+	for _, tries := range c.endTries(end) {
 		last := &tries[len(tries)-1]
 		failing := last.Err() != "" && c.milestone("gone") == nil
 		s := endStep{from: tries[0].Start, to: last.Stop, open: last.Open || failing}
@@ -98,6 +87,25 @@ func (c *Case) endActions(end stretch) (out []endStep) {
 		}
 		s.evidence = append(s.evidence, c.below(last)...)
 		out = append(out, s)
+	}
+	return out
+}
+
+// endTries are the actions of the pod's end, with the tries of one step together. A step that was done and comes again, as when the object
+// has gone from the API as well, is another: nothing held it between.
+func (c *Case) endTries(end stretch) (out [][]Span[*trace.Action]) {
+	at := map[string]int{} // in out, by step
+	for _, a := range ownSpans[*trace.Action](c) {
+		if a.Start.Before(end.from) {
+			continue
+		}
+		i, again := at[a.Event.ID]
+		if !again || out[i][len(out[i])-1].Err() == "" {
+			i = len(out)
+			at[a.Event.ID] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], a)
 	}
 	return out
 }
@@ -190,6 +198,9 @@ func (c *Case) endInAPI(end stretch) (out []endStep) {
 	if last.Event.Op == "delete" && !last.Open && last.Err() == "" {
 		s.from, s.unsure = last.Stop, true
 		s.what = "the API server, which still has the object after nothing is left of the pod here"
+		if gone {
+			s.what = "the API server, which still had the object after nothing was left of the pod here"
+		}
 		s.remedy = "Mostly a finalizer holds it: kubectl get pod NAME -o jsonpath='{.metadata.finalizers}', and see to the controller that should remove it."
 	} else if gone {
 		s.to = last.Stop

@@ -70,6 +70,25 @@ func TestStuckTerminating(t *testing.T) {
 			},
 		},
 		{
+			name: "a finalizer that was removed", want: "its end was held up by the API server, which still had the object", cost: 29 * sec, found: true, now: 50 * sec,
+			confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				end(s)
+				s.Action(10500*ms, 10510*ms, trace.Action{ID: "remove-cgroup", Verb: "remove-cgroup"})
+				s.Span(10900*ms, 11*sec, 0, &trace.StatusPatch{Op: "delete"})
+				s.Action(39*sec, 39010*ms, trace.Action{ID: "remove-cgroup", Verb: "remove-cgroup"}) // once more, to be sure
+				s.Milestone(40*sec, "gone")
+			},
+		},
+		{
+			name: "not: the object goes with the agent's delete", found: true, now: 50 * sec,
+			write: func(s *casetest.Script) {
+				end(s)
+				s.Span(10900*ms, 11*sec, 0, &trace.StatusPatch{Op: "delete"})
+				s.Milestone(11100*ms, "gone")
+			},
+		},
+		{
 			name: "the API server is away", want: "its end is stuck in the writing of its end to the API server", cost: 39 * sec, current: true, found: true, now: 50 * sec,
 			write: func(s *casetest.Script) {
 				end(s)
