@@ -114,8 +114,8 @@ const indexHead = `# Causes
 What ` + "`kubeloupe why`" + ` can name. Written from the rules and from test/causes (` + "`go test ./inspect/cause -run TestPages -update`" + `).
 
 Each rule has tests with scripted records, of what it speaks of and of near-misses. The last column says where a test also brings the condition
-about: on containerd; on an agent with the simulated runtime, where the disk, the processors and the memory are the machine's own; or with one
-real part of the agent and the rest of the start told by hand.
+about: on containerd; on a node of a cluster, which is containerd with Kubernetes' own control plane; on an agent with the simulated runtime, where
+the disk, the processors and the memory are the machine's own; or with one real part of the agent and the rest of the start told by hand.
 
 | id | cause | brought about on |
 | --- | --- | --- |
@@ -136,6 +136,8 @@ func conditions(t *testing.T) map[string][]string {
 		switch name := filepath.Base(path); {
 		case strings.HasPrefix(name, "containerd_"):
 			where = "containerd"
+		case strings.HasPrefix(name, "cluster_"):
+			where = "a cluster"
 		case strings.HasPrefix(name, "part_"):
 			where = "a real part"
 		}

@@ -1,6 +1,7 @@
 package causes_test
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"strings"
@@ -111,7 +112,8 @@ func (n *node) kubelet(flags ...string) *config.Config {
 // serve runs the agent until the test ends, and returns when it is ready.
 func (n *node) serve(cfg agent.Config) {
 	n.t.Helper()
-	cfg.NodeName, cfg.Version, cfg.Bus, cfg.Sources = "node", "test", n.bus, []podsource.Source{n.source}
+	cfg.NodeName = cmp.Or(cfg.NodeName, "node")
+	cfg.Version, cfg.Bus, cfg.Sources = "test", n.bus, []podsource.Source{n.source}
 	var err error
 	if n.Agent, err = agent.New(cfg); err != nil {
 		n.t.Fatal(err)
