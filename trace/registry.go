@@ -36,44 +36,50 @@ const (
 	kindServerRequest
 	kindRuntimeSpan
 	kindUsage
+	kindNodeDescribed
+	kindRuntimeDescribed
+	kindCertificate
 	kindCount
 )
 
 var kinds = [kindCount]kindOf{
-	kindAgent:          describe[Agent]("agent"),
-	kindSource:         describe[Source]("source"),
-	kindSourceError:    describe[SourceError]("source.error"),
-	kindLoop:           describe[Loop]("loop"),
-	kindLog:            describe[Log]("log"),
-	kindPressure:       describe[Pressure]("pressure"),
-	kindDecision:       describe[Decision]("decision"),
-	kindGC:             describe[GC]("gc"),
-	kindNodeEvent:      describe[NodeEvent]("node.event"),
-	kindMilestone:      describe[Milestone]("pod.milestone"),
-	kindWorker:         describe[Worker]("pod.worker"),
-	kindSync:           describe[Sync]("pod.sync"),
-	kindPlan:           describe[Plan]("pod.plan"),
-	kindAction:         describe[Action]("pod.action"),
-	kindWait:           describe[Wait]("pod.wait"),
-	kindGate:           describe[Gate]("pod.gate"),
-	kindPodStatus:      describe[PodStatus]("pod.status"),
-	kindCRICall:        describe[CRICall]("cri.call"),
-	kindPLEGRelist:     describe[PLEGRelist]("pleg.relist"),
-	kindPLEGEvent:      describe[PLEGEvent]("pleg.event"),
-	kindPLEGMode:       describe[PLEGMode]("pleg.mode"),
-	kindImagePull:      describe[ImagePull]("image.pull"),
-	kindImageProgress:  describe[ImageProgress]("image.progress"),
-	kindVolume:         describe[Volume]("volume"),
-	kindCgroupOp:       describe[CgroupOp]("cgroup"),
-	kindAPICall:        describe[APICall]("api.call"),
-	kindNodeStatus:     describe[NodeStatus]("node.status"),
-	kindProbeAttempt:   describe[ProbeAttempt]("probe.attempt"),
-	kindCSICall:        describe[CSICall]("csi.call"),
-	kindVolumeProgress: describe[VolumeProgress]("volume.progress"),
-	kindStatusPatch:    describe[StatusPatch]("status.patch"),
-	kindServerRequest:  describe[ServerRequest]("server.request"),
-	kindRuntimeSpan:    describe[RuntimeSpan]("runtime.span"),
-	kindUsage:          describe[Usage]("agent.usage"),
+	kindAgent:            describe[Agent]("agent"),
+	kindSource:           describe[Source]("source"),
+	kindSourceError:      describe[SourceError]("source.error"),
+	kindLoop:             describe[Loop]("loop"),
+	kindLog:              describe[Log]("log"),
+	kindPressure:         describe[Pressure]("pressure"),
+	kindDecision:         describe[Decision]("decision"),
+	kindGC:               describe[GC]("gc"),
+	kindNodeEvent:        describe[NodeEvent]("node.event"),
+	kindMilestone:        describe[Milestone]("pod.milestone"),
+	kindWorker:           describe[Worker]("pod.worker"),
+	kindSync:             describe[Sync]("pod.sync"),
+	kindPlan:             describe[Plan]("pod.plan"),
+	kindAction:           describe[Action]("pod.action"),
+	kindWait:             describe[Wait]("pod.wait"),
+	kindGate:             describe[Gate]("pod.gate"),
+	kindPodStatus:        describe[PodStatus]("pod.status"),
+	kindCRICall:          describe[CRICall]("cri.call"),
+	kindPLEGRelist:       describe[PLEGRelist]("pleg.relist"),
+	kindPLEGEvent:        describe[PLEGEvent]("pleg.event"),
+	kindPLEGMode:         describe[PLEGMode]("pleg.mode"),
+	kindImagePull:        describe[ImagePull]("image.pull"),
+	kindImageProgress:    describe[ImageProgress]("image.progress"),
+	kindVolume:           describe[Volume]("volume"),
+	kindCgroupOp:         describe[CgroupOp]("cgroup"),
+	kindAPICall:          describe[APICall]("api.call"),
+	kindNodeStatus:       describe[NodeStatus]("node.status"),
+	kindProbeAttempt:     describe[ProbeAttempt]("probe.attempt"),
+	kindCSICall:          describe[CSICall]("csi.call"),
+	kindVolumeProgress:   describe[VolumeProgress]("volume.progress"),
+	kindStatusPatch:      describe[StatusPatch]("status.patch"),
+	kindServerRequest:    describe[ServerRequest]("server.request"),
+	kindRuntimeSpan:      describe[RuntimeSpan]("runtime.span"),
+	kindUsage:            describe[Usage]("agent.usage"),
+	kindNodeDescribed:    describe[NodeDescribed]("node.described"),
+	kindRuntimeDescribed: describe[RuntimeDescribed]("runtime.described"),
+	kindCertificate:      describe[Certificate]("certificate"),
 }
 
 // Kind implements Event.
@@ -177,3 +183,12 @@ func (*RuntimeSpan) Kind() Kind { return kindRuntimeSpan }
 
 // Kind implements Event.
 func (*Usage) Kind() Kind { return kindUsage }
+
+// Kind implements Event.
+func (*NodeDescribed) Kind() Kind { return kindNodeDescribed }
+
+// Kind implements Event.
+func (*RuntimeDescribed) Kind() Kind { return kindRuntimeDescribed }
+
+// Kind implements Event.
+func (*Certificate) Kind() Kind { return kindCertificate }

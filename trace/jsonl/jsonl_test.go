@@ -27,6 +27,12 @@ func random(t testing.TB, rng *rand.Rand, v reflect.Value) {
 		}
 		return
 	}
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		if rng.IntN(3) > 0 {
+			v.Set(reflect.ValueOf(time.Unix(rng.Int64N(1<<33), rng.Int64N(1e9)).UTC()))
+		}
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for _, field := range v.Fields() {

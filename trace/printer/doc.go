@@ -11,7 +11,7 @@
 // actions when they fail or take 100 ms; pulls when they end; back-offs when they
 // begin; other waits of 100 ms when they end (a grace period is in its kill, what a probe waits for in its attempts); steps
 // of a person; containers that ended; decisions that change something (not: keep, admit); collections that
-// removed something; warnings; attempts of probes that failed, and the one with which
+// removed something; what changed of the node or its runtime, and a certificate that takes another's place; warnings; attempts of probes that failed, and the one with which
 // a probe first succeeds; changes to many files of a volume, when done; syncs, CRI, CSI
 // and API calls, requests, relists, volumes, statuses and cgroups that failed; log lines
 // above debug. Everything else, such as loop iterations and each

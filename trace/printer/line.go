@@ -55,6 +55,12 @@ func Line(r *trace.Record) string {
 		if over && (e.Err != "" || e.Op != "patch" || e.Cause != "period") {
 			return nodeStatus(e)
 		}
+	case *trace.NodeDescribed:
+		return changes("node", e.Changed)
+	case *trace.RuntimeDescribed:
+		return changes("container runtime", e.Changed)
+	case *trace.Certificate:
+		return certificate(e)
 	case *trace.GC:
 		if over && (e.Removed > 0 || e.Err != "") {
 			return failed(fmt.Sprintf("%s gc removed %d of %d, freed %s", e.What, e.Removed, e.Considered, human.Bytes(e.Freed)), e.Err)
@@ -127,6 +133,35 @@ func withoutPod(message string, pod trace.Pod) string {
 
 func nodeStatus(e *trace.NodeStatus) string {
 	return failed(join("node "+e.Op, strings.Join(e.Changed, ", ")), e.Err)
+}
+
+// changes is a line for what was told before and is different now; that it is told first is not news.
+func changes(what string, changed []string) string {
+	if len(changed) == 0 {
+		return ""
+	}
+	return what + " changed: " + strings.Join(changed, ", ")
+}
+
+// certificate is a line for one that takes another's place; those at the start are as they were left.
+func certificate(e *trace.Certificate) string {
+	if e.None != "" || e.Cause == "start" {
+		return ""
+	}
+	s := e.Use + " certificate"
+	if e.Name != "" {
+		s += " of " + e.Name
+	}
+	if e.Cause != "" {
+		s += " (" + e.Cause + ")"
+	}
+	if !e.NotAfter.IsZero() {
+		s += ", valid until " + e.NotAfter.UTC().Format(time.RFC3339)
+	}
+	if !e.Renew.IsZero() {
+		s += ", to be renewed at " + e.Renew.UTC().Format(time.RFC3339)
+	}
+	return s
 }
 
 func agent(e *trace.Agent) string {

@@ -107,6 +107,15 @@ func sample() []trace.Record {
 	add(9018*ms, cart, end, 300*ms, &trace.Wait{For: trace.WaitProbe, On: "startup probe of cart"})
 	add(9018*ms, cart, end, 300*ms, &trace.Wait{For: trace.WaitObject, On: "configmap shop/cart"})
 	add(9018*ms, node, end, 3*ms, &trace.APICall{Client: "main", Verb: "get", Resource: "configmaps", Code: 200})
+	add(9019*ms, node, point, 0, &trace.NodeDescribed{Node: "lab-1"})
+	add(9019*ms, node, point, 0, &trace.NodeDescribed{Node: "lab-1", Changed: []string{"capacity memory 4Gi → 8Gi", "kernel 6.8.0 → 6.8.1"}})
+	add(9019*ms, node, point, 0, &trace.RuntimeDescribed{})
+	add(9019*ms, node, point, 0, &trace.RuntimeDescribed{Changed: []string{"handler kata"}})
+	until := t0.Add(365 * 24 * time.Hour)
+	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", None: "this agent stands alone"})
+	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", Cause: "start", Name: "system:node:lab-1", NotAfter: until})
+	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", Cause: "renewed", Name: "system:node:lab-1", NotAfter: until, Renew: until.Add(-30 * 24 * time.Hour)})
+	add(9019*ms, node, point, 0, &trace.Certificate{Use: "serving", Cause: "changed", NotAfter: until})
 	return recs
 }
 

@@ -108,6 +108,8 @@ func typeName(t reflect.Type, name string, parts *queue) (string, error) {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return "integer, ns", nil
+	case reflect.TypeFor[time.Time]():
+		return "string, RFC 3339", nil
 	case reflect.TypeFor[trace.Body]():
 		return "object, the CRI message", nil
 	case reflect.TypeFor[trace.WaitKind]():
