@@ -4,7 +4,8 @@
 // It owns that one fact. It never acts on it and never restarts anything.
 //
 // It runs one goroutine inside Run, which asks the runtime every 30 s while all
-// is well and every second while it is not, and sooner when prompted. It publishes Agent{State: degraded|ready} on change.
+// is well and every second while it is not, and sooner when prompted. It publishes Agent{State: degraded|ready} on change, and
+// runtime.described when the runtime first says what it can do and when that changes.
 //
 // Upstream: pkg/kubelet/runtime.go, updateRuntimeUp (every 5 s there, always).
 package runtimestate
@@ -44,6 +45,7 @@ type State struct {
 	prompted chan struct{}
 	handlers []*runtimeapi.RuntimeHandler
 	features *runtimeapi.RuntimeFeatures
+	told     *trace.RuntimeDescribed // last; nil before the first
 }
 
 // New returns a state that knows nothing yet, which is not ready.
@@ -141,6 +143,7 @@ func (s *State) note(r *runtimeapi.StatusResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handlers, s.features = r.GetRuntimeHandlers(), r.GetFeatures()
+	s.tell(description(s.handlers, s.features))
 }
 
 // Handlers returns the runtime's handlers with what each can do, as last told. They are shared: nobody changes them.

@@ -22,6 +22,8 @@ type fake struct {
 	mu         sync.Mutex
 	conditions []*runtimeapi.RuntimeCondition
 	err        error
+	handlers   []*runtimeapi.RuntimeHandler
+	features   *runtimeapi.RuntimeFeatures
 	hang       bool
 	asked      int
 }
@@ -34,7 +36,12 @@ func (f *fake) Status(ctx context.Context, _ *runtimeapi.StatusRequest, _ ...grp
 		<-ctx.Done()
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
-	return &runtimeapi.StatusResponse{Status: &runtimeapi.RuntimeStatus{Conditions: f.conditions}}, f.err
+	if f.err != nil {
+		return nil, f.err
+	}
+	return &runtimeapi.StatusResponse{
+		Status: &runtimeapi.RuntimeStatus{Conditions: f.conditions}, RuntimeHandlers: f.handlers, Features: f.features,
+	}, nil
 }
 
 func (f *fake) set(err error, cs ...*runtimeapi.RuntimeCondition) {
