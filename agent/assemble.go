@@ -127,10 +127,10 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if p.mux, err = p.newMux(); err != nil {
 		return nil, err
 	}
-	if !p.cluster.alone() {
-		if err := p.newNode(client); err != nil {
-			return nil, err
-		}
+	if p.cluster.alone() {
+		p.describeAlone()
+	} else if err := p.newNode(client); err != nil {
+		return nil, err
 	}
 	if p.collector, err = gc.New(p.gcConfig(client)); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type identity struct {
 func identify(ctx context.Context, cfg Config) (*identity, error) {
 	k := cfg.Kubelet
 	if k.API.Kubeconfig == "" {
+		certs.Without(cfg.Bus, "client", "this agent stands alone: there is no API server to show one to")
 		return &identity{}, nil
 	}
 	agentName := "kubelet/" + cfg.Version

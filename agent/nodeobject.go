@@ -17,6 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func simulatedMachine() allocatable.Machine {
@@ -65,6 +66,7 @@ func (p *parts) newNode(client *cri.Client) (err error) {
 		AttachDetach: *kc.EnableControllerAttachDetach, IPs: nodeIPs(k.Node.IPs),
 		Info: node.ReadInfo("/", p.cfg.Version, p.machine.Swap), Port: kc.Port,
 		Declared:  node.DeclaredFeatures(k.Gates),
+		Cgroups:   p.cgroupsInUse(),
 		MaxImages: *kc.NodeStatusMaxImages,
 		Resources: func() (capacity, allocatable v1.ResourceList) { return p.resources.Capacity, p.resources.Allocatable },
 		Images:    func(ctx context.Context) ([]node.Image, error) { return listImages(ctx, client.Image) },
@@ -82,6 +84,32 @@ func (p *parts) newNode(client *cri.Client) (err error) {
 	p.add("node", c.node.Run)
 	p.add("node readiness", p.watchReadiness)
 	return nil
+}
+
+// describeAlone tells what the node is and has where no object in the API does. It does not change while the agent runs.
+func (p *parts) describeAlone() {
+	s := v1.NodeStatus{
+		Capacity: p.resources.Capacity, Allocatable: p.resources.Allocatable, NodeInfo: node.ReadInfo("/", p.cfg.Version, p.machine.Swap),
+	}
+	s.NodeInfo.ContainerRuntimeVersion = node.RuntimeVersion(p.runtime(p.info))
+	for _, ip := range p.hostIPs {
+		s.Addresses = append(s.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: ip})
+	}
+	s.Addresses = append(s.Addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: p.cfg.NodeName})
+	d := node.Description(p.cfg.NodeName, &s, p.cgroupsInUse())
+	d.Standalone = true
+	trace.Point(p.cfg.Bus, trace.Span{}, d)
+}
+
+// cgroupsInUse says how cgroups are made here.
+func (p *parts) cgroupsInUse() node.Cgroups {
+	switch {
+	case p.cgroups == nil:
+		return node.Cgroups{}
+	case p.cgroups.V2():
+		return node.Cgroups{Version: 2, Driver: string(p.cgroups.Driver())}
+	}
+	return node.Cgroups{Version: 1, Driver: string(p.cgroups.Driver())}
 }
 
 // seenNode hands on what the API shows of the node.

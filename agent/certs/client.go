@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -56,6 +57,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 	if cfg.Kubeconfig == "" {
 		return nil, errors.New("no kubeconfig: give --kubeconfig")
 	}
+	cause := "start"
 	if cfg.BootstrapKubeconfig != "" {
 		if why := unusable(cfg.Kubeconfig); why != nil {
 			trace.Point(cfg.Bus, trace.FromContext(ctx), trace.Decision{
@@ -65,6 +67,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 			if err := bootstrap(ctx, cfg); err != nil {
 				return nil, err
 			}
+			cause = "bootstrap"
 		}
 	}
 	restCfg, err := kubeclient.Load(cfg.Kubeconfig)
@@ -76,9 +79,15 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 		if err := kubeclient.Expired(restCfg, time.Now()); err != nil {
 			return nil, fmt.Errorf("kubeconfig %s: %w", cfg.Kubeconfig, err)
 		}
+		tellFixed(&cfg, restCfg)
 		return &ClientCerts{REST: restCfg}, nil
 	}
-	return rotating(cfg, restCfg)
+	c, err := rotating(cfg, restCfg)
+	if err != nil {
+		return nil, err
+	}
+	c.rot.cause = cause
+	return c, nil
 }
 
 // rotating takes the certificate over from the store, or from the kubeconfig, whose own is replaced soon.
@@ -90,6 +99,7 @@ func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 	c := &ClientCerts{REST: rest.AnonymousClientConfig(restCfg)}
 	c.rot = &rotator{
 		what: "client", signer: certificatesv1.KubeAPIServerClientKubeletSignerName, store: store, bus: cfg.Bus,
+		given:    given{"kubeconfig", cmp.Or(restCfg.CertFile, cfg.Kubeconfig)},
 		usages:   []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
 		template: func() *x509.CertificateRequest { return &x509.CertificateRequest{Subject: subject(cfg.NodeName)} },
 		client: func() (kubernetes.Interface, func(), error) {

@@ -6,6 +6,6 @@
 //
 // It runs a goroutine only in Run, which sleeps until a certificate is due.
 //
-// It publishes decisions (by certs: renew), pod.wait of kind approval for a signing request that nobody has approved yet and of kind
+// It publishes certificate for each that it shows from now on, and where there is none, decisions (by certs: renew), pod.wait of kind approval for a signing request that nobody has approved yet and of kind
 // backoff for what is tried again, and log; its calls are api.call of the client certs.
 package certs

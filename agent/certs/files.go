@@ -13,6 +13,7 @@ import (
 // good, as between the writing of the two, the old one stays.
 type files struct {
 	certFile, keyFile string
+	source            string // as Certificate.Source
 	bus               *trace.Bus
 
 	mu      sync.Mutex
@@ -31,6 +32,7 @@ func (f *files) get() (*tls.Certificate, error) {
 	if err == nil {
 		var pair tls.Certificate
 		if pair, err = tls.LoadX509KeyPair(f.certFile, f.keyFile); err == nil {
+			f.tell(&pair)
 			f.pair, f.stamp, f.refused = &pair, stamp, ""
 			return f.pair, nil
 		}
@@ -60,4 +62,13 @@ func (f *files) look() (string, error) {
 		stamp += fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size(), " ")
 	}
 	return stamp, nil
+}
+
+// tell publishes a pair that takes the place of the one at hand, if any.
+func (f *files) tell(pair *tls.Certificate) {
+	e := trace.Certificate{Use: "serving", Cause: "start", Source: f.source, Path: f.certFile}
+	if f.pair != nil {
+		e.Cause = "changed"
+	}
+	trace.Point(f.bus, trace.Span{}, described(e, pair.Leaf))
 }

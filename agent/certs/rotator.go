@@ -43,7 +43,9 @@ type rotator struct {
 	signer   string
 	usages   []certificatesv1.KeyUsage
 	template func() *x509.CertificateRequest // nil while nothing can be asked for
-	store    certificate.Store
+	store    certificate.FileStore
+	given    given
+	cause    string // of the certificate at hand, as Certificate.Cause
 	client   func() (c kubernetes.Interface, done func(), err error)
 	revive   func(context.Context) error // gets another when this one is expired and cannot renew itself; nil where nothing can
 	rotated  func()
@@ -75,6 +77,7 @@ func (r *rotator) run(ctx context.Context) error {
 		now, current := time.Now(), r.current.Load()
 		if current != of || when.IsZero() {
 			of, when = current, deadline(current, now)
+			r.tell(when)
 		}
 		template := r.template()
 		reason := r.due(template, current, when, now)
@@ -89,6 +92,9 @@ func (r *rotator) run(ctx context.Context) error {
 			continue
 		}
 		r.decide(ctx, reason)
+		if r.cause = "renewed"; current == nil {
+			r.cause = "signed"
+		}
 		err := r.obtain(ctx, template)
 		if err != nil && current != nil && now.After(current.Leaf.NotAfter) && ctx.Err() == nil {
 			err = r.recover(ctx, current, err)
@@ -118,6 +124,7 @@ func (r *rotator) recover(ctx context.Context, expired *tls.Certificate, err err
 	if again := r.revive(ctx); again != nil {
 		return errors.Join(err, again)
 	}
+	r.cause = "bootstrap"
 	return r.load()
 }
 

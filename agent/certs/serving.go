@@ -50,13 +50,15 @@ func NewServing(cfg ServingConfig) (*Serving, error) {
 	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
 		return nil, errors.New("tlsCertFile and tlsPrivateKeyFile: give both or none")
 	}
+	source := "file"
 	if cfg.CertFile == "" {
+		source = "self-signed"
 		cfg.CertFile, cfg.KeyFile = filepath.Join(cfg.Dir, "kubelet.crt"), filepath.Join(cfg.Dir, "kubelet.key")
 		if err := selfSigned(cfg); err != nil {
 			return nil, err
 		}
 	}
-	f := &files{certFile: cfg.CertFile, keyFile: cfg.KeyFile, bus: cfg.Bus}
+	f := &files{certFile: cfg.CertFile, keyFile: cfg.KeyFile, source: source, bus: cfg.Bus}
 	if _, err := f.get(); err != nil {
 		return nil, fmt.Errorf("serving certificate: %w", err)
 	}
@@ -73,6 +75,7 @@ func newSigned(cfg ServingConfig) (*Serving, error) {
 	}
 	r := &rotator{
 		what: "serving", signer: certificatesv1.KubeletServingSignerName, store: store, bus: cfg.Bus,
+		given: given{"file", cfg.CertFile}, cause: "start",
 		usages:   []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
 		template: func() *x509.CertificateRequest { return servingTemplate(cfg.NodeName, cfg.Addresses()) },
 		client:   func() (kubernetes.Interface, func(), error) { return cfg.Client, func() {}, nil },

@@ -112,5 +112,13 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, v2: v2, tree: tree, fs: kernel()}, nil
 }
 
+// Driver is who makes the cgroups; "" where none are made.
+func (m *Manager) Driver() Driver {
+	if m == nil {
+		return ""
+	}
+	return m.cfg.Driver
+}
+
 // V2 reports whether this is cgroup v2.
 func (m *Manager) V2() bool { return m != nil && m.v2 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -67,6 +66,7 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 	for _, reason := range setStatus(node, f) {
 		out = append(out, told{v1.EventTypeNormal, reason, fmt.Sprintf("Node %s status is now: %s", c.Name, reason)})
 	}
+	n.tell(ctx, &node.Status)
 	return out
 }
 
@@ -104,11 +104,7 @@ func setStatus(node *v1.Node, f facts) (reasons []string) {
 	}
 	setResources(s, f.capacity, f.allocatable)
 	s.NodeInfo = f.info
-	version := "Unknown"
-	if f.runtime.Version != "" {
-		version = strings.TrimPrefix(f.runtime.Version, "v")
-	}
-	s.NodeInfo.ContainerRuntimeVersion = f.runtime.Name + "://" + version
+	s.NodeInfo.ContainerRuntimeVersion = RuntimeVersion(f.runtime)
 	s.DaemonEndpoints = v1.NodeDaemonEndpoints{KubeletEndpoint: v1.DaemonEndpoint{Port: f.port}}
 	s.Images = f.images
 	s.RuntimeHandlers = f.runtime.Handlers

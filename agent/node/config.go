@@ -37,6 +37,8 @@ type Config struct {
 	IPs []net.IP
 	// Info is what does not change while the agent runs: see ReadInfo. The runtime's version is Runtime's to tell.
 	Info v1.NodeSystemInfo
+	// Cgroups is told of the node; it is no part of its object.
+	Cgroups Cgroups
 	// Port is that of the HTTPS server.
 	Port int32
 	// Declared is declaredFeatures: see DeclaredFeatures.

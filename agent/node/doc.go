@@ -6,6 +6,6 @@
 //
 // Run runs three goroutines: the status, from registration on, the lease, and the watch.
 //
-// It publishes node.status for each write, pod.wait (backoff) for what is tried again, decision (by node) where it gives way or takes
+// It publishes node.described when what the node is and has is known, and when that changes, node.status for each write, pod.wait (backoff) for what is tried again, decision (by node) where it gives way or takes
 // over, and log for what is odd. Kubernetes Events go through Config.Events.
 package node

@@ -27,8 +27,9 @@ type Node struct {
 	slow       slowFacts
 	where      whereabouts
 	lastReport time.Time
-	delay      time.Duration // on top of ReportFrequency, so that nodes do not report all at once
-	rebooted   bool          // was told
+	delay      time.Duration        // on top of ReportFrequency, so that nodes do not report all at once
+	rebooted   bool                 // was told
+	described  *trace.NodeDescribed // last told; nil before the first
 }
 
 // New checks the configuration. The API is not asked yet.
