@@ -44,6 +44,10 @@ type node struct {
 	conditions map[string]*item
 	ready      bool
 	unlike     *item // the write before the one that changed Ready
+
+	// What the node and its runtime are, and the agent's certificates by use: the last words.
+	described, handlers *item
+	certificates        map[string]*item
 }
 
 // origin is a sort of word of a source of pods: that it delivered its set, where from, or what became of a pod.
@@ -53,14 +57,15 @@ func newNode() node {
 	return node{
 		first: map[string]*item{}, latest: map[string]*item{}, usages: ring.New[*item](maxUsages),
 		pressure: map[string]*ring.Ring[*item]{}, short: map[string]*item{}, sources: map[[2]string][]*item{},
-		origins: map[origin]*item{}, conditions: map[string]*item{},
+		origins: map[origin]*item{}, conditions: map[string]*item{}, certificates: map[string]*item{},
 	}
 }
 
 func (n *node) collect(c *collector) {
 	c.add(slices.Collect(maps.Values(n.first))...)
 	c.add(slices.Collect(maps.Values(n.latest))...)
-	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered, n.unlike)
+	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered, n.unlike, n.described, n.handlers)
+	c.add(slices.Collect(maps.Values(n.certificates))...)
 	c.add(n.usages.List()...)
 	for _, r := range n.pressure {
 		c.add(r.List()...)
@@ -104,6 +109,12 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 		if over {
 			n.write(e, it)
 		}
+	case *trace.NodeDescribed:
+		n.described = it
+	case *trace.RuntimeDescribed:
+		n.handlers = it
+	case *trace.Certificate:
+		keepLatest(n.certificates, e.Use, it)
 	case *trace.PLEGMode:
 		n.pleg = it
 		k.lines.Push(it)
@@ -136,6 +147,8 @@ func (k *Keeper) foldAgent(e *trace.Agent, it *item) {
 		clear(k.open)
 		clear(k.api.watches)
 		n.pleg, n.loop, n.relist = nil, nil, nil
+		n.described, n.handlers = nil, nil
+		clear(n.certificates)
 	}
 	n.state = e.State
 	if n.first[e.State] == nil && len(n.first) < maxSignals {

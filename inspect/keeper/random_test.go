@@ -138,7 +138,7 @@ func (n *node) parent(pod trace.Pod, like ...trace.Event) trace.SpanID {
 func (n *node) ofNode() {
 	n.n++
 	none := trace.Pod{}
-	switch n.rng.IntN(14) {
+	switch n.rng.IntN(15) {
 	case 0:
 		n.begin(none, 0, &trace.Loop{N: uint64(n.n), Case: "pleg"})
 	case 1:
@@ -170,6 +170,10 @@ func (n *node) ofNode() {
 		n.begin(none, 0, &trace.Wait{For: pick(n, trace.WaitTokens, trace.WaitApproval), On: "client throttling"})
 	case 13:
 		n.Point(n.at, none, 0, &trace.Usage{CPU: time.Duration(n.n)})
+	case 14:
+		n.Point(n.at, none, 0, &trace.NodeDescribed{Node: "lab-1", Resources: []trace.NodeResource{{Name: "cpu", Capacity: fmt.Sprint(n.n)}}})
+		n.Point(n.at, none, 0, &trace.RuntimeDescribed{Changed: []string{fmt.Sprint("handler ", n.n)}})
+		n.Point(n.at, none, 0, &trace.Certificate{Use: pick(n, "client", "serving"), Serial: fmt.Sprint(n.n)})
 	}
 }
 

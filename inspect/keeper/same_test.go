@@ -101,6 +101,7 @@ func same(all, late *model.Model) string {
 		{"pressure", all.Pressure(), late.Pressure()},
 		{"figures of memory", all.PressureHistory("memory"), late.PressureHistory("memory")},
 		{"shortages", all.Shortages(), late.Shortages()},
+		{"certificates", all.Certificates(), late.Certificates()},
 		{"conditions", all.NodeConditions(), late.NodeConditions()},
 		{"sources", all.Sources(), late.Sources()},
 		{"source errors", all.SourceErrors(), late.SourceErrors()},

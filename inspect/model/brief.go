@@ -85,7 +85,7 @@ func Brief(e trace.Event) string {
 	case *trace.ProbeAttempt:
 		return words(e.Probe, e.Container, e.Result)
 	}
-	return ""
+	return briefNode(e)
 }
 
 // decided is a verdict with its subject, as "remove web" and "web stays ended".

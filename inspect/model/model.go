@@ -35,6 +35,8 @@ type Model struct {
 	pressed    map[string]*ring.Ring[Pressure] // by signal
 	short      map[string]Decision             // by signal
 	conditions map[string]Condition            // of the node, by type
+	// certificates are the agent's own, by use.
+	certificates map[string]Certificate
 
 	api    api
 	nodes  nodeWrites
@@ -57,7 +59,7 @@ func New(opt Options) *Model {
 		pressure:  map[string]Pressure{}, lines: ring.New[Line](opt.Lines),
 		sources: sourceErrors{}, starts: ring.New[*Start](opt.Starts),
 		api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring.Ring[Pressure]{},
-		short: map[string]Decision{}, conditions: map[string]Condition{},
+		short: map[string]Decision{}, conditions: map[string]Condition{}, certificates: map[string]Certificate{},
 	}
 }
 
@@ -91,6 +93,12 @@ func (m *Model) Apply(r *trace.Record) {
 		m.applyPressure(r, e)
 	case *trace.Usage:
 		m.node.Usage = Usage{At: r.At(), Usage: *e}
+	case *trace.NodeDescribed:
+		m.node.Described = Described{NodeDescribed: *e, At: r.At()}
+	case *trace.RuntimeDescribed:
+		m.node.Handlers = Handlers{RuntimeDescribed: *e, At: r.At()}
+	case *trace.Certificate:
+		m.applyCertificate(r, e)
 	case *trace.APICall:
 		m.applyAPICall(r, e)
 	case *trace.NodeStatus:

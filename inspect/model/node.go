@@ -28,6 +28,8 @@ type Node struct {
 	Lost           uint64    // told to Lost
 	LostAt         time.Time // the last record before the last hole
 	Usage          Usage     // of the machine by the agent
+	Described      Described
+	Handlers       Handlers
 }
 
 func (n *Node) count(r *trace.Record) {
@@ -47,6 +49,8 @@ func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
 	if e.State == "starting" && n.State != "starting" {
 		m.open.clear()
 		clear(m.api.watches)
+		n.Described, n.Handlers = Described{}, Handlers{}
+		clear(m.certificates)
 		n.Since, n.PLEGMode, n.PLEGReason, n.LastLoop, n.LastRelist = r.At(), "", "", time.Time{}, time.Time{}
 	}
 	set := func(dst *string, v string) {

@@ -1,0 +1,119 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// Described is what the node is and has, as it was told last.
+type Described struct {
+	trace.NodeDescribed
+	At time.Time // zero: it was not told
+}
+
+// Handlers is what the container runtime can do, as it was told last.
+type Handlers struct {
+	trace.RuntimeDescribed
+	At time.Time // zero: it was not told
+}
+
+// Certificate is one that the agent shows, or has not, as it was told last.
+type Certificate struct {
+	trace.Certificate
+	At time.Time
+}
+
+// Certificates returns the agent's certificates by their use, client first.
+func (m *Model) Certificates() []Certificate {
+	out := make([]Certificate, 0, len(m.certificates))
+	for _, c := range m.certificates {
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b Certificate) int { return cmp.Compare(a.Use, b.Use) })
+	return out
+}
+
+func (m *Model) applyCertificate(r *trace.Record, e *trace.Certificate) {
+	if _, known := m.certificates[e.Use]; known || len(m.certificates) < maxSignals {
+		m.certificates[e.Use] = Certificate{Certificate: *e, At: r.At()}
+	}
+}
+
+// units are those of quantities that count bytes.
+var units = map[string]int64{"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+// Amount writes a quantity of a resource for people: bytes where the resource is counted in them, else as it is.
+func Amount(resource, quantity string) string {
+	if resource != "memory" && resource != "ephemeral-storage" && !strings.HasPrefix(resource, "hugepages-") {
+		return quantity
+	}
+	digits := strings.TrimRight(quantity, "KMGTik")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	unit, known := units[quantity[len(digits):]]
+	if err != nil || !known || n < 0 || n > (1<<62)/unit {
+		return quantity
+	}
+	return bytesText(n * unit)
+}
+
+// bytesText has a decimal where human.Bytes has none: what is set aside for the system is often little of all.
+func bytesText(n int64) string {
+	for _, u := range []string{"Ti", "Gi", "Mi"} {
+		if v := float64(n) / float64(units[u]); v >= 0.95 && v < 99.95 {
+			return fmt.Sprintf("%.1f %sB", v, u)
+		}
+	}
+	return human.Bytes(n)
+}
+
+// Who names the handlers that can do something: all, none, or some by name.
+func (h *Handlers) Who(can func(trace.RuntimeHandler) bool) string {
+	var names []string
+	for _, one := range h.Handlers {
+		if can(one) {
+			names = append(names, HandlerName(one.Name))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return "none"
+	case len(h.Handlers):
+		return "all"
+	}
+	return strings.Join(names, ", ")
+}
+
+// HandlerName is a handler's name; the default one has none.
+func HandlerName(name string) string { return cmp.Or(name, "(default)") }
+
+// From says in words where a certificate is from.
+func (c *Certificate) From() string {
+	sources := map[string]string{
+		"csr": "signed through the API server", "kubeconfig": "the kubeconfig's own", "self-signed": "self-signed", "file": "configured files",
+	}
+	from := cmp.Or(sources[c.Source], c.Source)
+	if c.Path != "" {
+		from += ", in " + c.Path
+	}
+	return strings.TrimPrefix(from, ", ")
+}
+
+// briefNode says in a few words what an event about the node is about.
+func briefNode(e trace.Event) string {
+	switch e := e.(type) {
+	case *trace.NodeDescribed:
+		return words(e.Node, strings.Join(e.Changed, ", "))
+	case *trace.RuntimeDescribed:
+		return cmp.Or(strings.Join(e.Changed, ", "), fmt.Sprintf("%d handlers", len(e.Handlers)))
+	case *trace.Certificate:
+		return words(e.Use, e.Cause, e.Name, e.None)
+	}
+	return ""
+}
