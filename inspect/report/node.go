@@ -27,6 +27,7 @@ func makeNode(m *model.Model, args Args) (*Table, error) {
 	if n.Lost > 0 {
 		t.fact("Lost records", "lost", number(n.Lost))
 	}
+	describe(t, m, args)
 	t.section(podCounts(m))
 	t.section(usageOf(&n, args))
 	t.section(pressureOf(m))
