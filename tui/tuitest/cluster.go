@@ -17,6 +17,7 @@ func Cluster() []trace.Record {
 	})
 	s.Point(41*ms, Span{}, &trace.PLEGMode{Mode: "evented", Reason: "the runtime streams container events"})
 	n := &nodeScript{Script: s}
+	n.described()
 	n.server()
 	for i := range 4 {
 		n.member(fmt.Sprintf("web-%02d", i), time.Duration(i+1)*time.Second)
@@ -25,6 +26,45 @@ func Cluster() []trace.Record {
 	n.chowning(70 * time.Second)
 	n.unmountable(50 * time.Second)
 	return s.Records()
+}
+
+// described is what the node is, and its certificates, of which the serving one is to be renewed.
+func (n *nodeScript) described() {
+	n.Point(15*ms, Span{}, &trace.Certificate{Use: "serving", None: "none yet: the API server is asked for it"})
+	n.Point(16*ms, Span{}, &trace.RuntimeDescribed{
+		Handlers: []trace.RuntimeHandler{{RecursiveReadOnlyMounts: true, UserNamespaces: true}, {Name: "gvisor"}, {Name: "runc", RecursiveReadOnlyMounts: true, UserNamespaces: true}},
+		Features: &trace.RuntimeFeatures{SupplementalGroupsPolicy: true},
+	})
+	d := trace.NodeDescribed{
+		Node: "lab-1", OSImage: "Debian GNU/Linux 13 (trixie)", Kernel: "6.12.9-amd64", OS: "linux", Architecture: "amd64",
+		KubeletVersion: "v1.37.1+kubeloupe.0.1.0", ContainerRuntime: "containerd://2.4.2", CgroupVersion: 2, CgroupDriver: "systemd",
+		Resources: []trace.NodeResource{
+			{Name: "cpu", Capacity: "4", Allocatable: "3800m"},
+			{Name: "ephemeral-storage", Capacity: "102400Mi", Allocatable: "96636764160"},
+			{Name: "hugepages-1Gi", Capacity: "0", Allocatable: "0"},
+			{Name: "memory", Capacity: "16393244Ki", Allocatable: "15868956Ki"},
+			{Name: "pods", Capacity: "110", Allocatable: "110"},
+		},
+		Addresses: []trace.NodeAddress{{Type: "InternalIP", Address: "10.0.0.11"}, {Type: "Hostname", Address: "lab-1"}},
+	}
+	n.Point(28*ms, Span{}, &d)
+	grown := d
+	grown.Resources = append([]trace.NodeResource{}, d.Resources...)
+	grown.Resources[0] = trace.NodeResource{Name: "cpu", Capacity: "8", Allocatable: "7800m"}
+	grown.Changed = []string{"capacity cpu 4 → 8", "allocatable cpu 3800m → 7800m"}
+	n.Point(40*time.Second, Span{}, &grown)
+	n.Point(17*ms, Span{}, &trace.Certificate{
+		Use: "client", Cause: "start", Source: "csr", Path: "/var/lib/kubelet/pki/kubelet-client-current.pem", Name: "system:node:lab-1", Issuer: "kubernetes",
+		Serial: "7be1", NotBefore: Epoch.Add(-100 * 24 * time.Hour), NotAfter: Epoch.Add(265 * 24 * time.Hour), Renew: Epoch.Add(190 * 24 * time.Hour),
+	})
+	n.Point(18*ms, Span{}, &trace.Certificate{
+		Use: "serving", Cause: "start", Source: "csr", Path: "/var/lib/kubelet/pki/kubelet-server-current.pem", Name: "system:node:lab-1", Issuer: "kubernetes",
+		Serial: "7be2", Names: []string{"lab-1", "10.0.0.11"}, NotBefore: Epoch.Add(-340 * 24 * time.Hour), NotAfter: Epoch.Add(25 * 24 * time.Hour),
+		Renew: Epoch.Add(10 * time.Second),
+	})
+	n.Point(10*time.Second, Span{}, &trace.Decision{
+		By: "certs", Subject: "serving certificate", Verdict: "renew", Reason: "it is valid until " + Epoch.Add(25*24*time.Hour).Format(time.RFC3339),
+	})
 }
 
 // request adds one to the API server.

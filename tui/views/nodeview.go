@@ -33,7 +33,7 @@ func (p *Node) Refresh(f Frame) {
 		return
 	}
 	p.set([]section{
-		p.agent(&n), p.object(f.Model), p.server(f.Model),
+		p.agent(&n), p.what(&n), p.object(f.Model), p.server(f.Model),
 		p.runtime(&n, f.Model), p.machine(&n), p.slots(f.Model), p.certificates(f.Model),
 	})
 }
@@ -86,7 +86,7 @@ func (p *Node) runtime(n *model.Node, m *model.Model) section {
 	}
 	s.add("PLEG", th.Clean(mode), toneIf(n.PLEGMode == "relist", style.Slow))
 	s.add("relist", p.ago(n.LastRelist), style.Plain)
-	s.add("handlers", "", style.Dim) // no event tells them
+	p.handlers(&s, &n.Handlers)
 	open := m.InFlight()
 	text := "none"
 	if len(open) > 0 {
@@ -163,9 +163,12 @@ func (p *Node) slots(m *model.Model) section {
 	return s
 }
 
-// certificates are the last verdicts on the agent's own.
+// certificates are the agent's own, with the last verdicts on them.
 func (p *Node) certificates(m *model.Model) section {
 	s := section{title: "certificates"}
+	for _, c := range m.Certificates() {
+		p.certificate(&s, &c)
+	}
 	last := map[string]model.Decision{}
 	for _, d := range m.Decisions() {
 		if d.By == "certs" {
@@ -179,7 +182,8 @@ func (p *Node) certificates(m *model.Model) section {
 	slices.Sort(subjects)
 	for _, name := range subjects {
 		d := last[name]
-		s.add(strings.TrimSuffix(p.Theme.Clean(name), " certificate"), p.Theme.Clean(d.Verdict+" "+p.ago(d.At)+": "+d.Reason), style.Plain)
+		subject := strings.TrimSuffix(p.Theme.Clean(name), " certificate")
+		s.add("verdict", p.Theme.Clean(subject+": "+d.Verdict+" "+p.ago(d.At)+": "+d.Reason), style.Plain)
 	}
 	for _, w := range m.API().Waits {
 		if w.For == trace.WaitApproval {
@@ -187,7 +191,7 @@ func (p *Node) certificates(m *model.Model) section {
 		}
 	}
 	if len(s.facts) == 0 {
-		s.add("", "nothing was told of certificates", style.Dim)
+		s.add("", untold, style.Dim)
 	}
 	return s
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
@@ -48,9 +47,6 @@ func (p *Node) object(m *model.Model) section {
 	}
 	s.add("lease", lease, style.Plain)
 	s.may("lease fails", th.Clean(n.LeaseErr), style.Fail)
-	for _, what := range []string{"capacity", "allocatable"} {
-		s.add(what, th.Clean(changed(&n, what)), style.Plain)
-	}
 	return s
 }
 
@@ -70,17 +66,6 @@ func conditions(th *style.Theme, s *section, known []model.Condition, ago func(t
 		}
 		s.add(name, th.Clean(text), toneIf(!well, style.Slow))
 	}
-}
-
-// changed are the last changes told of a list of resources. Records tell changes, not what a registration held.
-func changed(n *model.NodeObject, what string) string {
-	var out []string
-	for _, text := range n.Good.Changed {
-		if rest, ok := strings.CutPrefix(text, what+" "); ok {
-			out = append(out, rest)
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // shownRequests is how many kinds of request are listed.
