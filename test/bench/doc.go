@@ -14,6 +14,7 @@
 //	make bench                  all rows
 //	go run ./test/bench -rows one,burst30 -n 20
 //
-// With -standalone, the agent works without a cluster, from manifests. Some rows of that compare the agent with
-// itself instead: looked at (a UI on a terminal that nobody reads, such a UI attached, a recording) and not.
+// With -standalone, the agent works without a cluster, from manifests. Some rows of that compare one agent process with
+// itself: looked at (a UI on a terminal that nobody reads, such clients attached, a recording) and not, toggled
+// between pods, in pairs. Their ratio has a 95 % interval, and a reach is "shown" only if all of that is within it.
 package main

@@ -15,14 +15,19 @@ func main() {
 	var standalone bool
 	flag.BoolVar(&standalone, "standalone", false, "measure an agent without a cluster against the floor")
 	flag.StringVar(&o.rows, "rows", "", "comma-separated rows, all unless given: "+strings.Join(clusterRowNames(), ",")+"; -standalone: "+strings.Join(rowNames(), ","))
-	flag.IntVar(&o.n, "n", 15, "samples of a single pod on each side; bursts take one in each round, or with -standalone a third, at least 3, for each width of the floor")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each agent is measured in turn, in a cluster; and each arm of stuck, attached and recorded")
-	flag.IntVar(&o.pods, "pods", 100, "how many pods start at once in stuck, attached and recorded")
+	flag.IntVar(&o.n, "n", 15, fmt.Sprintf("samples of a single pod on each side, or pairs of stuck, attached, unread and recorded (there %d unless given); bursts take one in each round, or with -standalone a third, at least 3, for each width of the floor", defaultPairs))
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each agent is measured in turn, in a cluster")
 	flag.StringVar(&o.dir, "dir", "", "directory of a lab with a cluster: used, and left up; else one is made and removed")
 	flag.StringVar(&o.bin, "bin", "bin/kubeloupe", "the agent")
 	flag.DurationVar(&o.idle, "idle", defaultIdle, "how long idle use is measured")
 	flag.IntVar(&o.slots, "slots", 0, "the agent's --runtime-slots")
 	flag.Parse()
+	o.pairs = defaultPairs
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "n" {
+			o.pairs = o.n
+		}
+	})
 	if os.Geteuid() != 0 {
 		fmt.Fprintln(os.Stderr, "bench: needs root: it starts real containers")
 		os.Exit(2)

@@ -35,12 +35,17 @@ func allRows() []row {
 		{"burst30", func(ctx context.Context, b *bench) error { return b.bursts(ctx, 30) }},
 		{"events", func(ctx context.Context, b *bench) error { return b.events(ctx) }},
 		{"stuck", func(ctx context.Context, b *bench) error {
-			return b.watched(ctx, "UI on a stuck terminal", onStuckTerminal)
+			return b.paired(ctx, "UI's terminal read / stuck", withOwnUI)
 		}},
 		{"attached", func(ctx context.Context, b *bench) error {
-			return b.watched(ctx, "a stuck UI attached", withStuckClient)
+			return b.paired(ctx, "alone / stuck UI attached", withClient("ATTACHED", "tui", "--view", "log"))
 		}},
-		{"recorded", func(ctx context.Context, b *bench) error { return b.watched(ctx, "recorded", recorded) }},
+		{"unread", func(ctx context.Context, b *bench) error {
+			return b.paired(ctx, "alone / events --follow unread", withClient("", "events", "--follow", "-o", "json"))
+		}},
+		{"recorded", func(ctx context.Context, b *bench) error {
+			return b.paired(ctx, "alone / recorded", withRecorder)
+		}},
 		{"idle", func(ctx context.Context, b *bench) error { return b.idle(ctx) }},
 	}
 }

@@ -21,9 +21,9 @@ type options struct {
 	bin   string
 	idle  time.Duration
 	slots int
-	// rounds are of runs in a cluster and of rows that compare arms, pods of the latter; dir is of runs in a cluster.
+	// pairs are of rows that compare the agent with itself; rounds and dir are of runs in a cluster.
+	pairs  int
 	rounds int
-	pods   int
 	dir    string
 }
 
