@@ -28,6 +28,10 @@ func main() {
 			o.pairs = o.n
 		}
 	})
+	if o.n < 1 {
+		fmt.Fprintf(os.Stderr, "bench: -n %d: want 1 or more\n", o.n)
+		os.Exit(2)
+	}
 	if os.Geteuid() != 0 {
 		fmt.Fprintln(os.Stderr, "bench: needs root: it starts real containers")
 		os.Exit(2)
