@@ -38,6 +38,9 @@ func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime
 	if err != nil {
 		return nil, err
 	}
+	if err := p.watchNetwork(client); err != nil {
+		return nil, err
+	}
 	k := p.cfg.Kubelet
 	return podruntime.New(podruntime.Config{
 		Sandboxes: prompting{client.Runtime, p.state}, Containers: client.Runtime, Images: images, Volumes: p.volumes, Cgroups: podCgroups{p},

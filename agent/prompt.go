@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/cniwatch"
+	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 )
@@ -27,6 +29,19 @@ func (p prompting) RunPodSandbox(ctx context.Context, r *runtimeapi.RunPodSandbo
 		p.state.Prompt()
 	}
 	return res, err
+}
+
+// watchNetwork has the runtime's state looked at when the network's configuration changes. The simulated runtime has none.
+func (p *parts) watchNetwork(client *cri.Client) error {
+	if p.cfg.Simulated {
+		return nil
+	}
+	w, err := cniwatch.New(cniwatch.Config{Runtime: client.Runtime, Prompt: p.state.Prompt})
+	if err != nil {
+		return err
+	}
+	p.add("network configuration", w.Run)
+	return nil
 }
 
 // ofNode reports whether an error may be about more than one pod's sandbox: the network's, as containerd and CRI-O say it, or no runtime.

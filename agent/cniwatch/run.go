@@ -1,0 +1,102 @@
+package cniwatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	// again is how long after a change the runtime is asked once more: it reads the configuration when it has noticed the change itself.
+	again = time.Second
+	// retry is how long after a failure the runtime is asked for the directory once more.
+	retry = 30 * time.Second
+)
+
+// Runtime is asked for its configuration.
+type Runtime interface {
+	Status(context.Context, *runtimeapi.StatusRequest, ...grpc.CallOption) (*runtimeapi.StatusResponse, error)
+}
+
+// Config is what a Watcher needs.
+type Config struct {
+	Runtime Runtime
+	// Prompt asks for a look at the runtime's state. It does not wait.
+	Prompt func()
+}
+
+// Watcher watches the directory of CNI configurations.
+type Watcher struct{ cfg Config }
+
+// New returns a Watcher that watches nothing yet.
+func New(cfg Config) (*Watcher, error) {
+	if cfg.Runtime == nil || cfg.Prompt == nil {
+		return nil, errors.New("cniwatch: Config needs Runtime and Prompt")
+	}
+	return &Watcher{cfg: cfg}, nil
+}
+
+// Run watches until ctx ends, and returns nil then. It returns nil at once where the runtime names no directory.
+func (w *Watcher) Run(ctx context.Context) error {
+	dir, ok := w.directory(ctx)
+	if !ok {
+		return nil
+	}
+	watch, err := newWatch(dir)
+	if err != nil {
+		return nil //nolint:nilerr // the runtime is asked from time to time without it
+	}
+	defer watch.close()
+	var later <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case _, ok := <-watch.changes:
+			if !ok {
+				return nil // there is no more room for watches: as above
+			}
+			w.cfg.Prompt()
+			later = time.After(again)
+		case <-later:
+			w.cfg.Prompt()
+			later = nil
+		}
+	}
+}
+
+// directory asks the runtime until it answers.
+func (w *Watcher) directory(ctx context.Context) (dir string, ok bool) {
+	for {
+		r, err := w.cfg.Runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
+		if err == nil {
+			dir = confDir(r.GetInfo())
+			return dir, dir != ""
+		}
+		select {
+		case <-ctx.Done():
+			return "", false
+		case <-time.After(retry):
+		}
+	}
+}
+
+// confDir is what containerd's verbose status names; "" for nothing that can be watched.
+//
+// Upstream: containerd, internal/cri/server/status.go and internal/cri/config/config.go.
+func confDir(info map[string]string) string {
+	var c struct {
+		CNI struct {
+			ConfDir string `json:"confDir"`
+		} `json:"cni"`
+	}
+	if json.Unmarshal([]byte(info["config"]), &c) != nil || !filepath.IsAbs(c.CNI.ConfDir) {
+		return ""
+	}
+	return filepath.Clean(c.CNI.ConfDir)
+}
