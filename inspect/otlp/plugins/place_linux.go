@@ -70,7 +70,7 @@ func (p *places) armOn(fd int) error {
 			seen[int32(wd)] = append(seen[int32(wd)], names...) //nolint:gosec // the kernel counts from 1
 		}
 		for wd := range p.names {
-			if seen[wd] == nil {
+			if _, ok := seen[wd]; !ok {
 				_, _ = unix.InotifyRmWatch(fd, uint32(wd)) //nolint:gosec // it is positive; it may be gone already
 			}
 		}
