@@ -73,7 +73,10 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 		return err
 	}
 	defer closing()
-	w, err := recording.Create(file, opt)
+	opt.Tell = func(what recording.Trouble) {
+		fmt.Fprintln(r.s.err, "kubeloupe: "+what.String()) //nolint:errcheck // there is nowhere else to say it
+	}
+	w, err := createRecording(ctx, file, opt)
 	if err != nil {
 		return userError{err}
 	}
@@ -95,7 +98,32 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 		return err
 	}
 	defer rd.Close() //nolint:errcheck // it was only read
-	info := rd.Info()
-	_, err = fmt.Fprintf(r.s.out, "%s: %d records in %s\n", file, info.Records, human.Bytes(info.Bytes))
+	_, err = fmt.Fprintln(r.s.out, recorded(file, rd.Info()))
 	return err
+}
+
+// recorded says what is in a recording now.
+func recorded(file string, info recording.Info) string {
+	text := fmt.Sprintf("%s: %d records in %s", file, info.Records, human.Bytes(info.Bytes))
+	if info.Lost > 0 {
+		text += fmt.Sprintf("; %d were lost", info.Lost)
+	}
+	return text
+}
+
+// createRecording is recording.Create that ends with ctx: a server of files may not answer.
+func createRecording(ctx context.Context, file string, opt recording.Options) (*recording.Writer, error) {
+	var w *recording.Writer
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		w, err = recording.Create(file, opt)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return w, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("record to %s: the disk did not answer: %w", file, ctx.Err())
+	}
 }

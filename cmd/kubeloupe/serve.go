@@ -82,8 +82,8 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 		if err != nil {
 			return b, userError{err}
 		}
-		opt.Backlog = b.backlog
-		if b.writer, err = recording.Create(o.file, opt); err != nil {
+		opt.Backlog, opt.Tell = b.backlog, b.tell
+		if b.writer, err = createRecording(ctx, o.file, opt); err != nil {
 			return b, userError{fmt.Errorf("--record: %w", err)}
 		}
 	}
@@ -129,13 +129,14 @@ func (b *beside) run(ctx context.Context) {
 		start("the recording", func(ctx context.Context) error {
 			cur := b.bus.Subscribe(trace.FromOldest)
 			defer cur.Close()
-			return b.keepOn(ctx, func() error { return b.writer.Run(ctx, cur) })
+			return b.writer.Run(ctx, cur)
 		})
 	}
 	if b.keeper != nil {
 		start("what a late reader needs to know", func(ctx context.Context) error {
 			cur := b.bus.Subscribe(trace.FromOldest)
 			defer cur.Close()
+			cur.Lazy() // it is up to date when somebody asks
 			return b.keeper.Run(ctx, cur)
 		})
 	}
@@ -150,36 +151,25 @@ func (b *beside) run(ctx context.Context) {
 	_ = g.Wait()
 }
 
-// How long a recording that fails, as on a full disk, waits before it goes on, and between two words of that.
-const (
-	recordAgain = 5 * time.Second
-	recordTold  = 10 * time.Minute
-)
-
-// keepOn records until ctx ends. What could not be written is told in the recording as lost; what comes later may have room.
-func (b *beside) keepOn(ctx context.Context, record func() error) error {
-	var told time.Time
-	for {
-		err := record()
-		if err == nil || ctx.Err() != nil || errors.Is(err, recording.ErrClosed) {
-			return err
-		}
-		if time.Since(told) > recordTold {
-			told = time.Now()
-			trace.Point(b.bus, trace.Span{}, trace.Log{Level: "error", Message: "the recording has a gap: " + err.Error()})
-		}
-		select {
-		case <-ctx.Done(): // once more, for the last records
-		case <-time.After(recordAgain):
-		}
+// tell publishes that the recording stands still, or goes on.
+func (b *beside) tell(what recording.Trouble) {
+	level := "warn"
+	if what.Err != nil {
+		level = "error"
 	}
+	trace.Point(b.bus, trace.Span{}, trace.Log{Level: level, Message: what.String()})
 }
+
+// backlogTime is how long a new part of a recording waits for what the keeper has not read yet.
+const backlogTime = time.Second
 
 // backlog tells the node as it is, for a part of a recording whose predecessor may be gone.
 func (b *beside) backlog() []trace.Record {
-	known, err := b.keeper.Backlog(context.Background(), 0)
-	if err != nil {
-		return nil
+	ctx, cancel := context.WithTimeout(context.Background(), backlogTime)
+	defer cancel()
+	known, err := b.keeper.Backlog(ctx, b.bus.Seq())
+	if err != nil { // it has ended, or the machine is very busy: what it knows is better than nothing
+		known, _ = b.keeper.Backlog(context.Background(), 0) // it does not wait
 	}
 	return known.Records
 }

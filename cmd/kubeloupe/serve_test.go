@@ -5,35 +5,46 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/inspect/recording"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestRecordingGoesOn: a disk that was full is no end, and is told now and then.
-func TestRecordingGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &beside{bus: trace.NewBus(64)}
-		cur := b.bus.Subscribe(trace.FromNow)
-		ctx, cancel := context.WithTimeout(t.Context(), 16*time.Minute)
-		defer cancel()
-		runs := 0
-		err := b.keepOn(ctx, func() error {
-			if runs++; ctx.Err() != nil {
-				return nil
-			}
-			return errors.New("no space left on device")
-		})
-		if err != nil || runs < 150 {
-			t.Errorf("%d runs, %v", runs, err)
-		}
-		if recs, _ := cur.Poll(make([]trace.Record, 0, 64)); len(recs) != 2 {
-			t.Errorf("told %d times in 16 minutes, want 2", len(recs))
-		}
-	})
+// TestRecordingInTrouble: whoever looks at the agent is told, once when it stands still and once when it goes on.
+func TestRecordingInTrouble(t *testing.T) {
+	n := &node{bus: trace.NewBus(64)}
+	o := besideOptions{file: filepath.Join(t.TempDir(), "node.klr"), socket: noSocket, record: recordOptions{max: "1Mi"}}
+	b, err := o.build(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	cur := n.bus.Subscribe(trace.FromNow)
+	b.tell(recording.Trouble{Err: syscall.ENOSPC})
+	b.tell(recording.Trouble{Lost: 120})
+	recs, _ := cur.Poll(make([]trace.Record, 0, 64))
+	var said []trace.Log
+	for _, r := range recs {
+		said = append(said, *r.Event.(*trace.Log))
+	}
+	want := []trace.Log{
+		{Level: "error", Message: "the recording stands still: no space left on device; it goes on by itself when that is over"},
+		{Level: "warn", Message: "the recording goes on; 120 records are missing"},
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("said (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatWasRecorded(t *testing.T) {
+	if got := recorded("a.klr", recording.Info{Records: 3, Bytes: 2048, Lost: 2}); got != "a.klr: 3 records in 2.0 KiB; 2 were lost" {
+		t.Error(got)
+	}
 }
 
 // TestNoSocketWithoutTheLock: an agent that is turned away makes no socket in the other's directory, not even for a moment.

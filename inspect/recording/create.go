@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Create begins to record to a file. To a recording that is there it adds a session; any
@@ -29,7 +31,7 @@ func create(path string, opt Options) (*Writer, error) {
 	}
 	now := time.Now()
 	w := &Writer{
-		path: path, opt: opt, packer: p, began: now.UnixNano(),
+		path: path, opt: opt, packer: p, began: now.UnixNano(), make: makeFile, mu: make(turn, 1), trouble: teller{tell: opt.Tell},
 		header: Header{Created: now.UTC(), Node: opt.Node, Kubeloupe: opt.Kubeloupe, Part: 1},
 	}
 	w.file, err = makeFile(path)
@@ -81,7 +83,8 @@ func (w *Writer) beginSession() error {
 }
 
 // rotate makes the file the older part, in place of an earlier one, and goes on in
-// a new file, with the same session or a new one. When it fails, the file is as it was.
+// a new file, with the same session or a new one. When it fails, the file is as it was;
+// where there was no room for the new one, the earlier one has made some.
 func (w *Writer) rotate(continues bool) error {
 	h := w.header
 	h.Part++
@@ -92,15 +95,12 @@ func (w *Writer) rotate(continues bool) error {
 	h.Before.Records += w.written.Records
 	h.Before.Lost += w.written.Lost
 	fresh := w.path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a crash
-		return err
+	next, err := w.begin(fresh, &h)
+	if full(err) && os.Remove(older(w.path)) == nil {
+		next, err = w.begin(fresh, &h)
 	}
-	next, err := makeFile(fresh)
 	if err != nil {
 		return err
-	}
-	if err := errors.Join(next.begin(&h), w.file.Sync()); err != nil {
-		return errors.Join(err, next.Close(), os.Remove(fresh))
 	}
 	if err := os.Rename(w.path, older(w.path)); err != nil {
 		return errors.Join(err, next.Close(), os.Remove(fresh))
@@ -112,3 +112,21 @@ func (w *Writer) rotate(continues bool) error {
 	w.file, w.header, w.written = next, h, Count{}
 	return old.Close()
 }
+
+// begin makes a part beside the file, which goes to the disk.
+func (w *Writer) begin(path string, h *Header) (*file, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a crash
+		return nil, err
+	}
+	next, err := w.make(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(next.begin(h), w.file.Sync()); err != nil {
+		return nil, errors.Join(err, next.Close(), os.Remove(path))
+	}
+	return next, nil
+}
+
+// full tells errors that room on the disk mends.
+func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

@@ -3,6 +3,7 @@ package recording
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -12,9 +13,20 @@ import (
 // older is what the part before a file is called.
 func older(path string) string { return path + ".1" }
 
+// disk is what is needed of a file.
+type disk interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
+	Chmod(mode fs.FileMode) error
+	Stat() (fs.FileInfo, error)
+	Sync() error
+}
+
 // file is the part that is being written. It writes whole frames or nothing.
 type file struct {
-	*os.File
+	disk
 	size int64
 }
 
@@ -68,7 +80,7 @@ func lock(f *os.File) (*file, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &file{File: f}, nil
+	return &file{disk: f}, nil
 }
 
 // put appends p whole. When that fails, as on a full disk, the file ends where it did before.

@@ -1,7 +1,9 @@
 package recording
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -31,8 +33,28 @@ func (w *Writer) flush() {
 	}
 }
 
-// Close writes what waits and waits for the disk. Closing again does nothing.
+// Close writes what waits and waits for the disk, two seconds at most if it does not answer; together with
+// Run no longer than that. An error says how many records are missing at the end. Closing again does nothing.
 func (w *Writer) Close() error {
+	done := make(chan error, 1)
+	go func() { done <- w.close() }()
+	wait := patience
+	if w.gaveUp.Load() {
+		wait /= 20 // it was waited for already
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(wait):
+	}
+	what := "what was written last may not be on it"
+	if n := w.waiting.Load(); n > 0 {
+		what = missing(uint64(n)) + " at the end"
+	}
+	return w.named(fmt.Errorf("%w: %s", errSilent, what))
+}
+
+func (w *Writer) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -42,9 +64,13 @@ func (w *Writer) Close() error {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	err := errors.Join(w.failed, w.seal())
-	if w.lost > 0 {
-		err = errors.Join(err, w.packer.addLost(w.lost, time.Now().UnixNano()), w.seal())
+	err := w.seal()
+	if lost := w.lost; lost > 0 {
+		w.lost = 0
+		// What failed may have been larger than the line that tells of it.
+		if err = cmp.Or(err, errors.Join(w.packer.addLost(lost, time.Now().UnixNano()), w.seal())); err != nil {
+			err = fmt.Errorf("%w; %s at the end", err, missing(lost))
+		}
 	}
 	return w.named(errors.Join(err, w.file.Sync(), w.file.Close()))
 }

@@ -25,6 +25,9 @@ type Options struct {
 	// when a new part begins, so that a reader to whom only that part is left knows the
 	// node. It must not call the Writer.
 	Backlog func() []trace.Record
+	// Tell is told when nothing can be written, as on a full disk, and when that is over; nil is told nothing.
+	// It must not call the Writer, nor wait.
+	Tell func(Trouble)
 }
 
 func (o Options) check() (Options, error) {

@@ -87,7 +87,7 @@ func TestDiskFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.file = &file{File: full, size: good.size}
+	w.file = &file{disk: full, size: good.size}
 	if err := w.Write(recs[:2000], 0); err == nil || !strings.Contains(err.Error(), syscall.EBADF.Error()) {
 		t.Error(err)
 	}

@@ -25,14 +25,18 @@ type Source interface {
 }
 
 // Run writes what src yields until ctx ends, and then what was still there, or until src ends.
-// It returns the first error of a write or of src; it does not close the writer.
+// What cannot be written is told (Options.Tell) and counts as lost; what comes later may have room.
+// A disk that does not answer keeps it for two seconds at most once ctx ended; Close tells what that took.
+// It returns an error of src, or ErrClosed; it does not close the writer.
 func (w *Writer) Run(ctx context.Context, src Source) error {
 	buf := make([]trace.Record, 0, batch)
 	rest := time.NewTimer(0)
 	defer rest.Stop()
 	for last := 0; last < lastBatches; {
 		recs, lost, err := src.Next(ctx, buf)
-		if bad := w.Write(recs, lost); bad != nil {
+		if bad := w.writeOr(ctx, recs, lost); errors.Is(bad, errSilent) {
+			buf = make([]trace.Record, 0, batch) // the other is in use
+		} else if errors.Is(bad, ErrClosed) {
 			return bad
 		}
 		if err != nil {
@@ -51,6 +55,34 @@ func (w *Writer) Run(ctx context.Context, src Source) error {
 		}
 	}
 	return nil
+}
+
+// patience is how long a disk that does not answer is waited for in the end.
+const patience = 2 * time.Second
+
+// writeOr writes, or gives up some time after ctx ended: then it only counts.
+func (w *Writer) writeOr(ctx context.Context, recs []trace.Record, lost uint64) error {
+	if len(recs) == 0 && lost == 0 {
+		return nil
+	}
+	if w.gaveUp.Load() {
+		w.waiting.Add(int64(len(recs)) + int64(lost))
+		return errSilent
+	}
+	done := make(chan error, 1)
+	go func() { done <- w.Write(recs, lost) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		w.gaveUp.Store(true)
+		return errSilent
+	}
 }
 
 func sourceEnded(ctx context.Context, err error) error {

@@ -3,7 +3,7 @@ package recording
 import (
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -20,12 +20,18 @@ type Writer struct {
 	path  string
 	opt   Options
 	began int64 // records from before are marked as earlier
+	make  func(path string) (*file, error)
 
-	mu      sync.Mutex
+	trouble teller
+	waiting atomic.Int64 // records that were taken and are neither written nor counted as lost
+	gaveUp  atomic.Bool  // Run waited long enough for the disk
+
+	mu      turn
 	file    *file
 	header  Header // of the file
 	packer  *packer
 	written Count  // in the file, without what only repeats
+	untold  bool   // the part lacks what the backlog tells
 	lost    uint64 // to be told with the next record
 	timer   *time.Timer
 	armed   bool  // the timer runs
@@ -37,9 +43,11 @@ type Writer struct {
 // or within a second. An error means that some could not be written, which count as
 // lost from then on; the writer may be used further.
 func (w *Writer) Write(recs []trace.Record, lost uint64) error {
+	w.waiting.Add(int64(len(recs)))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
+		w.waiting.Add(-int64(len(recs)))
 		return ErrClosed
 	}
 	err := w.failed
@@ -75,6 +83,7 @@ func (w *Writer) pack(r *trace.Record) {
 	}
 	if w.packer.add(r, w.lost) != nil && w.packer.add(withoutBodies(r), w.lost) != nil {
 		w.lost++
+		w.waiting.Add(-1)
 		return
 	}
 	w.lost = 0
@@ -86,11 +95,16 @@ func (w *Writer) seal() error {
 		return nil
 	}
 	frame, h := w.packer.seal()
+	stop := w.trouble.watch(fmt.Errorf("write %s: %w", w.path, errSilent))
 	err := w.put(frame)
+	stop()
+	w.waiting.Add(-int64(h.records))
 	if err != nil {
 		w.lost += uint64(h.records) + h.lost
+		w.trouble.failed(err)
 		return err
 	}
+	w.trouble.wrote(h.lost)
 	w.written.Records += uint64(h.records)
 	w.written.Lost += h.lost
 	return nil
@@ -103,9 +117,13 @@ func (w *Writer) put(frame []byte) error {
 		if err := w.rotate(true); err != nil {
 			return err
 		}
+		w.untold = true
+	}
+	if w.untold {
 		if err := w.repeat(half); err != nil {
 			return err
 		}
+		w.untold = false
 	}
 	if room := half - w.file.size; int64(len(frame)) > room {
 		return fmt.Errorf("%d bytes at once: more than a part has room for", len(frame))
@@ -154,3 +172,10 @@ func (w *Writer) named(err error) error {
 	}
 	return fmt.Errorf("record to %s: %w", w.path, err)
 }
+
+// turn is a mutex that may be held for as long as a disk does not answer; a channel, as tests with
+// false time see who waits for it.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
