@@ -32,7 +32,7 @@ type Side struct {
 
 // Line is one phase on both sides. A and B are nil where there is no such phase, and so is Delta where one of
 // them is, but on the path, where what is missing took no time of it. Percent is Delta's share of A, nil also where
-// there is no A.
+// A is 0; text and markdown tell it only where A is a millisecond or more, and from twice A on as a multiple.
 type Line struct {
 	Label   string         `json:"label"`
 	A       *time.Duration `json:"a_ns,omitempty"`

@@ -108,8 +108,8 @@ func TestSentence(t *testing.T) {
 		want string
 	}{
 		{"faster", fall(t, cold()), fall(t, warm()), "B took 3.61s less than A (-85 %); most of it is pull: 4.10s to nothing."},
-		{"slower", fall(t, warm()), fall(t, slower), "B took 1.00s longer than A (+161 %); most of it is sandbox: 195ms to 1.20s."},
-		{"the other way", fall(t, warm()), fall(t, cold()), "B took 3.61s longer than A (+579 %); most of it is pull: nothing to 4.10s."},
+		{"slower", fall(t, warm()), fall(t, slower), "B took 1.00s longer than A (×2.6); most of it is sandbox: 195ms to 1.20s."},
+		{"the other way", fall(t, warm()), fall(t, cold()), "B took 3.61s longer than A (×6.8); most of it is pull: nothing to 4.10s."},
 		{"the same", fall(t, cold()), fall(t, same), "Both took as long: 4.23s and 4.23s."},
 		{"with itself", fall(t, cold()), fall(t, cold()), "Both took as long: 4.23s and 4.23s."},
 		{"b is not up", fall(t, cold()), unstarted(t), "B has not started; A has."},
@@ -118,6 +118,43 @@ func TestSentence(t *testing.T) {
 	} {
 		if got := compare.Diff(c.a, c.b).Sentence; got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestChange is calm: tiny bases and huge factors are not told as percentages.
+func TestChange(t *testing.T) {
+	us := time.Microsecond
+	for _, c := range []struct {
+		a, b time.Duration
+		want string
+	}{
+		{10 * us, 4810 * us, "-"},
+		{999 * us, 5 * time.Second, "-"},
+		{ms, 1999 * us, "+100 %"},
+		{ms, 2 * ms, "×2.0"},
+		{100 * ms, 133 * ms, "+33 %"},
+		{100 * ms, 443 * ms, "×4.4"},
+		{100 * ms, time.Second, "×10.0"},
+		{100 * ms, 1001 * ms, ">×10"},
+		{2 * time.Second, 10 * us, "-100 %"},
+		{2 * time.Second, 2 * time.Second, "0 %"},
+	} {
+		s := tape.Start{Pod: first, Sandbox: c.a, Run: time.Second}
+		o := s
+		o.Sandbox = c.b
+		var b bytes.Buffer
+		if err := compare.Text(&b, compare.Diff(fall(t, s), fall(t, o))); err != nil {
+			t.Fatal(err)
+		}
+		line := ""
+		for l := range strings.Lines(b.String()) {
+			if strings.HasPrefix(l, "sandbox ") {
+				line = strings.TrimSpace(l)
+			}
+		}
+		if !strings.HasSuffix(line, "  "+c.want) {
+			t.Errorf("%v to %v: want %q in %q", c.a, c.b, c.want, line)
 		}
 	}
 }

@@ -27,8 +27,8 @@ func (c *Comparison) say() string {
 		than = "less"
 	}
 	s := fmt.Sprintf("B took %s %s than A", human.Duration(delta.Abs()), than)
-	if total.Percent != nil {
-		s += fmt.Sprintf(" (%s)", signedPercent(*total.Percent))
+	if change := total.change(); change != "-" {
+		s += " (" + change + ")"
 	}
 	if l, moved := c.most(delta); moved != 0 {
 		s += fmt.Sprintf("; most of it is %s: %s to %s", l.Label, or(l.A, "nothing"), or(l.B, "nothing"))
@@ -86,16 +86,24 @@ func signed(d *time.Duration) string {
 	return human.Duration(0)
 }
 
-func signedPercent(p int) string {
-	if p == 0 {
-		return "0 %"
-	}
-	return fmt.Sprintf("%+d %%", p)
-}
+const (
+	// leastBase is the least that a change is told of as a share: of microseconds, everything is a multiple.
+	leastBase = time.Millisecond
+	// mostTimes is the largest multiple that is told; beyond, how much more it is says more than how many times.
+	mostTimes = 10
+)
 
-func percentText(p *int) string {
-	if p == nil {
+// change is how B is to A for people: a share up to twice A, then a multiple; - where there is nothing to tell.
+func (l Line) change() string {
+	switch {
+	case l.Percent == nil || *l.A < leastBase:
 		return "-"
+	case *l.Percent == 0:
+		return "0 %"
+	case *l.B < 2**l.A:
+		return fmt.Sprintf("%+d %%", *l.Percent)
+	case *l.B > mostTimes**l.A:
+		return fmt.Sprintf(">×%d", mostTimes)
 	}
-	return signedPercent(*p)
+	return fmt.Sprintf("×%.1f", float64(*l.B)/float64(*l.A))
 }

@@ -33,11 +33,11 @@ func Text(w io.Writer, c *Comparison) error {
 		fmt.Fprintf(&b, "%s  %s  seen %s\n", s.name, human.Line(s.Pod.String()), s.Origin.Format("2006-01-02 15:04:05.000"))
 	}
 	for _, s := range c.sections() {
-		fmt.Fprintf(&b, "\n%-*s %9s %9s %9s %8s\n", maxLabel, s.title, "A", "B", "delta", "%")
+		fmt.Fprintf(&b, "\n%-*s %9s %9s %9s %8s\n", maxLabel, s.title, "A", "B", "delta", "change")
 		for _, l := range s.lines {
 			label := cut(human.Line(l.Label), maxLabel)
 			fmt.Fprintf(&b, "%s%s %9s %9s %9s %8s\n", label, strings.Repeat(" ", maxLabel-utf8.RuneCountInString(label)),
-				or(l.A, "-"), or(l.B, "-"), signed(l.Delta), percentText(l.Percent))
+				or(l.A, "-"), or(l.B, "-"), signed(l.Delta), l.change())
 		}
 	}
 	b.WriteString("\n" + human.Line(c.Sentence) + "\n")
@@ -48,11 +48,11 @@ func Text(w io.Writer, c *Comparison) error {
 func Markdown(w io.Writer, c *Comparison) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", markdown(c.Sentence))
-	fmt.Fprintf(&b, "| | A: %s | B: %s | delta | %% |\n| --- | ---: | ---: | ---: | ---: |\n", markdown(c.A.Pod.String()), markdown(c.B.Pod.String()))
+	fmt.Fprintf(&b, "| | A: %s | B: %s | delta | change |\n| --- | ---: | ---: | ---: | ---: |\n", markdown(c.A.Pod.String()), markdown(c.B.Pod.String()))
 	for _, s := range c.sections() {
 		fmt.Fprintf(&b, "| **%s** | | | | |\n", s.title)
 		for _, l := range s.lines {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", markdown(l.Label), or(l.A, "-"), or(l.B, "-"), signed(l.Delta), percentText(l.Percent))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", markdown(l.Label), or(l.A, "-"), or(l.B, "-"), signed(l.Delta), l.change())
 		}
 	}
 	return write(w, b.String())
