@@ -73,9 +73,7 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 		return err
 	}
 	defer closing()
-	opt.Tell = func(what recording.Trouble) {
-		fmt.Fprintln(r.s.err, "kubeloupe: "+what.String()) //nolint:errcheck // there is nowhere else to say it
-	}
+	opt.Tell = func(what recording.Trouble) { r.s.note(what.String()) }
 	w, err := createRecording(ctx, file, opt)
 	if err != nil {
 		return userError{err}

@@ -36,6 +36,11 @@ type streams struct {
 	err io.Writer
 }
 
+// note says something beside a command's output.
+func (s streams) note(text string) {
+	fmt.Fprintln(s.err, "kubeloupe: "+text) //nolint:errcheck // there is nowhere else to say it
+}
+
 func execute(args []string, in io.Reader, out, errw io.Writer) int {
 	// SIGINT and SIGTERM end the agent and leave pods alone; so does a lost terminal.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

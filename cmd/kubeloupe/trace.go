@@ -16,7 +16,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/export"
 	"github.com/kubeloupe/kubeloupe/inspect/rank"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
-	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 )
 
 // tracing is one run of the trace command.
@@ -45,7 +44,8 @@ func newTrace(s streams) *cobra.Command {
 		Long: `Show where the time of a pod's start went: the startup waterfall with its critical path. --diff compares two starts phase by phase,
 --all ranks all starts of a session. It asks the running agent, or reads a recording (--from).
 
-A pod that started more than once: NAMESPACE/POD#1 is its first start, #2 its second; without, the latest.`,
+A pod that started more than once: NAMESPACE/POD#1 is its first start, #2 its second; without, the latest. One that the latest
+agent found running: the start that an earlier agent saw, if the recording has it.`,
 		Example: `  kubeloupe trace shop/cart-7d4f
   kubeloupe trace shop/cart-7d4f -o html --to cart.html
   kubeloupe trace --diff shop/cart-7d4f shop/cart-9x2k
@@ -154,11 +154,7 @@ func (t *tracing) one(w io.Writer, s *session.Session, keep *collector, now time
 		}
 		return export.Perfetto(w, keep.recs, opt)
 	}
-	l, err := s.Find(args[0])
-	if err != nil {
-		return userError{err}
-	}
-	f, err := l.Fall(now)
+	l, f, err := t.fallOf(s, args[0], now)
 	if err != nil {
 		return err
 	}
@@ -176,7 +172,7 @@ func (t *tracing) one(w io.Writer, s *session.Session, keep *collector, now time
 }
 
 func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, now time.Time, args []string) error {
-	a, err := fallOf(s, args[0], now)
+	_, a, err := t.fallOf(s, args[0], now)
 	if err != nil {
 		return err
 	}
@@ -187,7 +183,7 @@ func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, 
 			return err
 		}
 	}
-	b, err := fallOf(s, args[1], now)
+	_, b, err := t.fallOf(s, args[1], now)
 	if err != nil {
 		return err
 	}
@@ -199,14 +195,6 @@ func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, 
 		return compare.Markdown(w, d)
 	}
 	return compare.Text(w, d)
-}
-
-func fallOf(s *session.Session, ref string, now time.Time) (*waterfall.Waterfall, error) {
-	l, err := s.Find(ref)
-	if err != nil {
-		return nil, userError{err}
-	}
-	return l.Fall(now)
 }
 
 func (t *tracing) rank(w io.Writer, s *session.Session, now time.Time) error {

@@ -80,9 +80,9 @@ func (a *asking) run(ctx context.Context, args []string) error {
 	}
 	lives := s.Lives()
 	if !a.all {
-		l, err := s.Find(args[0])
+		l, err := a.life(s, args[0], now)
 		if err != nil {
-			return userError{err}
+			return err
 		}
 		lives = []*session.Life{l}
 	}

@@ -24,6 +24,7 @@ type Life struct {
 	// stopped is when the agent stopped, 0 while it had not: waits that end after that were given up, not over.
 	stopped         int64
 	marked          bool // it has had a milestone
+	found, started  bool // found running; seen to start
 	ready, gone     time.Time
 	incomplete      bool
 	startIncomplete bool
@@ -80,7 +81,10 @@ func (l *Life) add(r trace.Record) {
 			l.lose() // it was seen before the first record
 		}
 		l.marked = true
+		l.found = l.found || m.Adopted
 		switch m.Name {
+		case "started":
+			l.started = true
 		case "ready":
 			l.ready = r.At()
 		case "gone":

@@ -151,6 +151,47 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestStarted: the start of a pod that later agents found running is with the first.
+func TestStarted(t *testing.T) {
+	tp := tape.New()
+	dns, job := trace.Pod{Namespace: "shop", Name: "dns", UID: "d"}, trace.Pod{Namespace: "shop", Name: "job", UID: "j"}
+	half := trace.Pod{Namespace: "shop", Name: "half", UID: "h"}
+	found := func(pod trace.Pod, at time.Duration) {
+		for i, name := range []string{"seen", "started", "ready"} {
+			tp.Point(at+time.Duration(i)*ms, pod, 0, &trace.Milestone{Name: name, Adopted: true})
+		}
+	}
+	live(tp, web, 0)
+	live(tp, job, 0)
+	tp.Point(0, half, 0, &trace.Milestone{Name: "seen"})
+	tp.Point(2*sec, job, 0, &trace.Milestone{Name: "gone"})
+	for _, at := range []time.Duration{5 * sec, 10 * sec} {
+		found(web, at)
+	}
+	found(job, 5*sec)
+	found(half, 5*sec)
+	found(dns, 5*sec)
+	s := fold(tp, session.Options{})
+	for ref, want := range map[string]string{
+		"shop/web": "shop/web#1", "shop/web#2": "shop/web#1", "shop/web#1": "shop/web#1",
+		"shop/job":  "", // it was gone: what was found is another start
+		"shop/half": "", // nobody saw the end of its start
+		"shop/dns":  "",
+	} {
+		l, err := s.Find(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if e := l.Started(); e != nil {
+			got = e.Ref()
+		}
+		if got != want {
+			t.Errorf("the start of %s is %q, want %q", ref, got, want)
+		}
+	}
+}
+
 func TestALifeIsBounded(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
