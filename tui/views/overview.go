@@ -18,7 +18,7 @@ import (
 )
 
 // Overview is the node at a glance: pods, what starts, what is in trouble, the
-// slowest starts, CRI calls and pressure.
+// slowest starts, pods that were found running, CRI calls and pressure.
 type Overview struct {
 	Look
 	w, h   int
@@ -31,6 +31,7 @@ type Overview struct {
 	stats    model.StartStats
 	starting []model.Pod
 	trouble  []model.Pod
+	adopted  []model.Pod // up, and found running: they have no start
 	slowest  []model.Start
 	tops     []string // the costliest cause of each of slowest that is drawn, "" where none is known
 	methods  []model.Method
@@ -88,7 +89,7 @@ func (p *Overview) Keys() []key.Binding {
 func (p *Overview) Refresh(f Frame) {
 	p.now, p.known = f.Now, f.Model.Node().Records > 0
 	p.counts, p.stats = f.Model.Counts(), f.Model.StartStats()
-	p.starting, p.trouble = p.starting[:0], p.trouble[:0]
+	p.starting, p.trouble, p.adopted = p.starting[:0], p.trouble[:0], p.adopted[:0]
 	for _, pod := range f.Model.Pods() {
 		switch {
 		case !p.matches(pod.Key):
@@ -96,6 +97,8 @@ func (p *Overview) Refresh(f Frame) {
 			p.trouble = append(p.trouble, pod)
 		case pod.State() == model.StateStarting:
 			p.starting = append(p.starting, pod)
+		case adopted(&pod):
+			p.adopted = append(p.adopted, pod)
 		}
 	}
 	p.slowest = slices.DeleteFunc(f.Model.Starts(), func(s model.Start) bool { return !p.matches(s.Pod) })
@@ -161,6 +164,12 @@ func topText(f *cause.Finding) string {
 	return f.ID + " " + f.Name + ": " + f.Sentence
 }
 
+// adopted reports whether the pod is up and was found running.
+func adopted(pod *model.Pod) bool {
+	s := pod.State()
+	return pod.Start.Adopted && (s == model.StateReady || s == model.StateNotReady)
+}
+
 // patience is how long a pod may have started without being ready.
 const patience = 10 * time.Second
 
@@ -185,7 +194,11 @@ func why(pod *model.Pod, now time.Time) string {
 		return strings.TrimSpace("back-off " + pod.Backoff.On + " " + pod.Backoff.Detail)
 	}
 	if d := now.Sub(pod.Start.Started); pod.State() == model.StateNotReady && !pod.Start.Started.IsZero() && d > patience {
-		return "not ready " + style.Dur(d.Truncate(time.Second)) + " after its containers started"
+		what := " after its containers started"
+		if pod.Start.Adopted {
+			what = " after it was adopted"
+		}
+		return "not ready " + style.Dur(d.Truncate(time.Second)) + what
 	}
 	return ""
 }

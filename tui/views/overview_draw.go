@@ -13,7 +13,7 @@ import (
 )
 
 // room is how many rows each section of the overview gets.
-type room struct{ broken, starting, trouble, slowest, bottom int }
+type room struct{ broken, starting, trouble, slowest, adopted, bottom int }
 
 // share splits the height between the sections; what is in trouble comes first.
 func (p *Overview) share() room {
@@ -34,8 +34,13 @@ func (p *Overview) share() room {
 		r.trouble = take(len(p.trouble), max(left/3, 1))
 	}
 	r.starting = take(max(len(p.starting), 1), max(left/2, 1))
+	if len(p.adopted) > 0 && left > 2 { // its rule, a row of it, a row of a start
+		left--
+		r.adopted = take(len(p.adopted), max(left/3, 1))
+	}
 	r.slowest = take(max(len(p.slowest), 1), left)
 	r.starting += take(len(p.starting)-r.starting, left)
+	r.adopted += take(min(r.adopted, 1)*(len(p.adopted)-r.adopted), left)
 	r.bottom += take(len(p.methods)-r.bottom, left)
 	return r
 }
@@ -56,6 +61,9 @@ func (p *Overview) layout() {
 	}
 	for _, s := range p.slowest[:min(r.slowest, len(p.slowest))] {
 		add("start "+s.Pod.String()+s.Pod.UID, send(OpenPod{s.Pod}))
+	}
+	for _, pod := range p.adopted[:r.adopted] {
+		add("adopted "+pod.Key.String()+pod.Key.UID, send(OpenPod{pod.Key}))
 	}
 	for _, m := range p.methods[:min(r.bottom, len(p.methods))] {
 		add("method "+m.Name, send(OpenCalls{m.Name}))
@@ -79,6 +87,7 @@ func (p *Overview) View() string {
 	d.startingPart()
 	d.troublePart()
 	d.slowestPart()
+	d.adoptedPart()
 	d.bottomPart()
 	return strings.Join(d.out[:min(len(d.out), p.h)], "\n")
 }

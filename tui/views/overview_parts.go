@@ -208,6 +208,37 @@ func (d *overviewDraw) startRow(s model.Start, top string, longest time.Duration
 	)
 }
 
+// adoptedPart draws the pods that are up and of which this agent has not seen the start.
+func (d *overviewDraw) adoptedPart() {
+	n := d.r.adopted
+	if n == 0 {
+		return
+	}
+	all := d.adopted
+	ran := "they ran before this agent"
+	if len(all) == 1 {
+		ran = "it ran before this agent"
+	}
+	d.line(d.Theme.Rule(fmt.Sprintf("%d adopted: %s%s", len(all), ran, d.more(n, len(all))), d.w))
+	for i := range all[:n] {
+		pod := &all[i]
+		state, tone := "", style.Plain
+		if pod.State() != model.StateReady {
+			state, tone = string(pod.State()), style.Slow
+		}
+		since := pod.Start.Seen
+		if since.IsZero() {
+			since = pod.Start.Started
+		}
+		ago := ""
+		if !since.IsZero() {
+			ago = " " + style.Age(max(d.now.Sub(since), 0)) + " ago"
+		}
+		d.row(span{text: d.name(pod.Key.String())}, span{text: fmt.Sprintf(" %d/%d ready", pod.Ready, pod.Total)},
+			span{text: "  adopted" + ago}, span{text: "  " + state, tone: tone})
+	}
+}
+
 // bottomPart draws CRI calls and pressure side by side.
 func (d *overviewDraw) bottomPart() {
 	th := d.Theme

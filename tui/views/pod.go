@@ -126,7 +126,7 @@ func (p *Pod) explain(f Frame) {
 	recs, cut := f.Model.StartRecords(p.pod.Key)
 	fall, err := waterfall.BuildAt(recs, p.pod.Key, f.Now)
 	switch {
-	case errors.Is(err, waterfall.ErrAdopted):
+	case errors.Is(err, waterfall.ErrAdopted), err != nil && p.pod.Start.Adopted:
 		p.noFall = "Its containers were found running: this agent did not see it start."
 	case errors.Is(err, waterfall.ErrNoRecords):
 		p.noFall = "The records of its start are not kept: it started before the first event, or too long ago."
