@@ -61,9 +61,13 @@ func (l *listening) run(ctx context.Context) error {
 		return err
 	}
 	defer closing()
-	err = printer.Copy(ctx, &sieve{source: src, kinds: l.kinds, pod: l.pod}, sinkFor(l.output, l.s.out))
+	through := &sieve{source: src, kinds: l.kinds, pod: l.pod}
+	err = printer.Copy(ctx, through, sinkFor(l.output, l.s.out))
 	if ctx.Err() != nil {
 		return nil
+	}
+	if err == nil && through.pod != "" && !through.met {
+		l.s.note("no record is about a pod " + l.pod + ": want NAMESPACE/POD, as kubeloupe inspect pods has it")
 	}
 	return err
 }
@@ -73,12 +77,14 @@ type sieve struct {
 	source
 	kinds []string
 	pod   string
+	met   bool // there was a record of the pod
 }
 
 // Next implements source.
 func (s *sieve) Next(ctx context.Context, buf []trace.Record) ([]trace.Record, uint64, error) {
 	recs, lost, err := s.source.Next(ctx, buf)
 	recs = slices.DeleteFunc(recs, func(r trace.Record) bool {
+		s.met = s.met || r.Pod.String() == s.pod
 		return len(s.kinds) > 0 && !slices.Contains(s.kinds, r.Event.Kind().String()) || s.pod != "" && r.Pod.String() != s.pod
 	})
 	return recs, lost, err

@@ -66,6 +66,9 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if len(args) == 2 {
 		a.Pod = args[1]
 	}
+	if l.from != "" && live(subject) {
+		return userError{notRecorded(subject)}
+	}
 	m := model.New(model.Options{})
 	if a.Now, err = l.fold(ctx, l.s.in, m); err != nil {
 		return err
@@ -88,9 +91,6 @@ func (l *looking) run(ctx context.Context, args []string) error {
 
 // ask asks the agent for what its stream does not tell.
 func (l *looking) ask(ctx context.Context, subject, pod string) (json.RawMessage, error) {
-	if l.from != "" {
-		return nil, userError{errors.New("inspect " + subject + " asks a running agent: a recording does not hold it")}
-	}
 	c, err := l.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -100,6 +100,15 @@ func (l *looking) ask(ctx context.Context, subject, pod string) (json.RawMessage
 		args["pod"] = pod
 	}
 	return c.Query(ctx, subject, args)
+}
+
+// notRecorded says what to do for an answer that records do not hold.
+func notRecorded(subject string) error {
+	text := "inspect " + subject + " --from: a recording does not hold it; ask a running agent, without --from: kubeloupe inspect " + subject + " --socket PATH"
+	if subject == "images" {
+		text += "; inspect gc --from has what image garbage collection decided"
+	}
+	return errors.New(text)
 }
 
 func live(subject string) bool {

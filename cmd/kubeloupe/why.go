@@ -62,6 +62,9 @@ func (a *asking) run(ctx context.Context, args []string) error {
 	if !slices.Contains([]string{"text", "json"}, a.output) {
 		return userError{fmt.Errorf("--output %q: want text or json", a.output)}
 	}
+	if a.all && len(args) > 0 {
+		return userError{fmt.Errorf("--all is about every pod: what is %q for?", args[0])}
+	}
 	if a.all == (len(args) == 1) {
 		return userError{errors.New("which pod? want NAMESPACE/POD, or --all")}
 	}

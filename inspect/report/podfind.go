@@ -34,6 +34,25 @@ func findPod(m *model.Model, args Args) (model.Pod, error) {
 	return model.Pod{}, fmt.Errorf("no pod %s%s", args.Pod, near(names, args.Pod))
 }
 
+// checkPod refuses a pod that nobody knows, and one that the subject is not about. What is live, the agent judges.
+func checkPod(m *model.Model, s Subject, args Args) error {
+	switch {
+	case args.Pod == "" || s.Live && s.OfPods:
+		return nil
+	case !s.OfPods:
+		return fmt.Errorf("it is about the node: what is %q for?", args.Pod)
+	}
+	var names []string
+	for _, pods := range [][]model.Pod{m.Pods(), m.GonePods()} {
+		for _, p := range pods {
+			if names = append(names, p.Key.String()); args.wants(p.Key.String()) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("no pod %s%s", args.Pod, near(names, args.Pod))
+}
+
 // near names what a person may have meant.
 func near(names []string, want string) string {
 	_, short, ok := strings.Cut(want, "/")

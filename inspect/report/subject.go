@@ -15,6 +15,8 @@ type Subject struct {
 	Name, About string
 	// Live says that records do not tell it: it needs the answer of a running agent to the question of that name.
 	Live bool
+	// OfPods says that it can be about one pod alone.
+	OfPods bool
 
 	make func(*model.Model, Args) (*Table, error)
 }
@@ -32,15 +34,15 @@ type Args struct {
 // Subjects returns what can be inspected.
 func Subjects() []Subject {
 	return []Subject{
-		{Name: "pods", About: "the pods of the node", make: makePods},
-		{Name: "pod", About: "one pod as the agent sees it: worker, plan, waits, start, volumes, probes, status", make: makePod},
-		{Name: "workers", About: "the pods' workers: what each does, for how long, and what it waits for", make: makeWorkers},
+		{Name: "pods", About: "the pods of the node", OfPods: true, make: makePods},
+		{Name: "pod", About: "one pod as the agent sees it: worker, plan, waits, start, volumes, probes, status", OfPods: true, make: makePod},
+		{Name: "workers", About: "the pods' workers: what each does, for how long, and what it waits for", OfPods: true, make: makeWorkers},
 		{Name: "loop", About: "the last iterations of syncLoop", make: makeLoop},
-		{Name: "cri", About: "calls to the container runtime: each method's times in the last minute, and those in flight", make: makeCRI},
+		{Name: "cri", About: "calls to the container runtime: each method's times in the last minute, and those in flight", OfPods: true, make: makeCRI},
 		{Name: "images", About: "the images on the node and who uses them", Live: true, make: makeImages},
 		{Name: "gc", About: "the last garbage collection passes and their verdicts", make: makeGC},
-		{Name: "volumes", About: "the pods' volumes", make: makeVolumes},
-		{Name: "cgroup", About: "the cgroups of the node or of a pod, with limits and use", Live: true, make: makeCgroup},
+		{Name: "volumes", About: "the pods' volumes", OfPods: true, make: makeVolumes},
+		{Name: "cgroup", About: "the cgroups of the node or of a pod, with limits and use", Live: true, OfPods: true, make: makeCgroup},
 		{Name: "node", About: "the agent, the runtime, the API server, pressure", make: makeNode},
 		{Name: "config", About: "the configuration in force", Live: true, make: makeConfig},
 	}
@@ -59,6 +61,9 @@ func Make(subject string, m *model.Model, args Args) (*Table, error) {
 	}
 	if all[i].Live && len(args.Live) == 0 {
 		return nil, fmt.Errorf("inspect %s: records do not tell it: it needs a running agent", subject)
+	}
+	if err := checkPod(m, all[i], args); err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", subject, err)
 	}
 	t, err := all[i].make(m, args)
 	if err != nil {
