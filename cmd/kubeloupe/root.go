@@ -75,7 +75,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return userError{err} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return userError{flagError(c, err)} })
 	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newTour(s), newVersion(s))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	wrapArgs(root)
@@ -87,7 +87,7 @@ func wrapArgs(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
-				return userError{err}
+				return userError{argsError(c, args, err)}
 			}
 			return nil
 		}
