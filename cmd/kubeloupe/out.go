@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +26,8 @@ func widthOf(w io.Writer) int {
 	return pipeWidth
 }
 
-// writeTo lets write write to the file, or to out where there is none. A file that could not be finished is removed.
+// writeTo lets write write to the file, or to out where there is none. A file that could not be finished is removed, if
+// it is a plain one: not a device, and not what a link leads to.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		return write(out)
@@ -37,8 +37,11 @@ func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error
 		return userError{fmt.Errorf("--to: %w", err)}
 	}
 	b := bufio.NewWriter(f)
-	if err = errors.Join(write(b), b.Flush(), f.Close()); err != nil {
-		_ = os.Remove(file)
+	err = cmp.Or(write(b), b.Flush()) // a flush that follows a failure fails alike
+	if err = cmp.Or(err, f.Close()); err != nil {
+		if st, bad := os.Lstat(file); bad == nil && st.Mode().IsRegular() {
+			_ = os.Remove(file)
+		}
 	}
 	return err
 }
