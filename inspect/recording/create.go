@@ -3,6 +3,7 @@ package recording
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -86,6 +87,9 @@ func (w *Writer) beginSession() error {
 // a new file, with the same session or a new one. When it fails, the file is as it was;
 // where there was no room for the new one, the earlier one has made some.
 func (w *Writer) rotate(continues bool) error {
+	if err := isOurs(older(w.path)); err != nil {
+		return err
+	}
 	h := w.header
 	h.Part++
 	h.Continues = continues
@@ -111,6 +115,27 @@ func (w *Writer) rotate(continues bool) error {
 	old := w.file
 	w.file, w.header, w.written = next, h, Count{}
 	return old.Close()
+}
+
+// isOurs refuses a file that is no recording.
+func isOurs(path string) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		p, bad := readAt(f, 0, preludeLen)
+		if bad != nil && !errors.Is(bad, io.EOF) {
+			err = bad
+		} else {
+			err = checkPrelude(p)
+		}
+		_ = f.Close() // it was only read
+	}
+	if err != nil {
+		return fmt.Errorf("%s would be replaced, and is left alone: %w", path, err)
+	}
+	return nil
 }
 
 // begin makes a part beside the file, which goes to the disk.

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -47,6 +48,38 @@ func TestRotateOtherOlderFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, info := read(t, p); info.Parts != 1 || info.Dropped == 0 {
+		t.Errorf("%+v", info)
+	}
+}
+
+// TestOlderFileThatIsNoRecording is left alone; recording goes on when it is out of the way.
+func TestOlderFileThatIsNoRecording(t *testing.T) {
+	p, recs := path(t), busy(20000, later, 1)
+	if err := os.WriteFile(older(p), []byte("a letter"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Create(p, Options{MaxBytes: 128 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = nil
+	n := 0
+	for ; n < 10000 && err == nil; n += 200 {
+		err = w.Write(recs[n:n+200], 0)
+	}
+	if err == nil || !strings.Contains(err.Error(), ".1 would be replaced, and is left alone: not a recording") {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(older(p)); err != nil || string(text) != "a letter" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := os.Remove(older(p)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(recs[n:n+200], 0), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if items, info := read(t, p); items[len(items)-1].Rec.Seq != uint64(n+200) || info.Lost == 0 {
 		t.Errorf("%+v", info)
 	}
 }
