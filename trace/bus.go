@@ -60,13 +60,8 @@ func (b *Bus) oldest() uint64 {
 // wake tells waiting cursors that there is something to read. Called with mu.
 func (b *Bus) wake() {
 	for _, c := range b.cursors {
-		if !c.waiting {
-			continue
-		}
-		c.waiting = false
-		select {
-		case c.signal <- struct{}{}:
-		default:
+		if c.waiting && c.due() {
+			c.rouse()
 		}
 	}
 }

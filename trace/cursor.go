@@ -29,9 +29,14 @@ type Cursor struct {
 	pos     uint64 // next sequence number to read
 	signal  chan struct{}
 	done    chan struct{}
-	waiting bool // guarded by bus.mu
-	closed  bool // guarded by bus.mu
+	waiting bool   // guarded by bus.mu
+	closed  bool   // guarded by bus.mu
+	slack   uint64 // how many records may wait unread; guarded by bus.mu
+	hurried bool   // until all is read; guarded by bus.mu
 }
+
+// lazyShare is the part of a ring that a lazy reader leaves unread: it still has most of the ring to be late.
+const lazyShare = 8
 
 // Subscribe returns a cursor. Close it when done. On a nil bus the cursor
 // never yields a record.
@@ -74,15 +79,19 @@ func (c *Cursor) Next(ctx context.Context, buf []Record) (recs []Record, lost ui
 		buf = make([]Record, 0, 64)
 	}
 	for {
-		recs, lost = c.Poll(buf)
-		if len(recs) > 0 {
-			return recs, lost, nil
+		if c.ready() || ctx.Err() != nil {
+			if recs, lost = c.Poll(buf); len(recs) > 0 {
+				return recs, lost, nil
+			}
 		}
 		select {
 		case <-c.signal:
 		case <-c.done:
 			return nil, 0, ErrClosed
-		case <-ctx.Done():
+		case <-ctx.Done(): // what is there comes first
+			if recs, lost = c.Poll(buf); len(recs) > 0 {
+				return recs, lost, nil
+			}
 			return nil, 0, ctx.Err()
 		}
 	}
@@ -120,8 +129,66 @@ func (c *Cursor) copySome(dst *[]Record, limit int) (n int, lost uint64) {
 		c.pos++
 		n++
 	}
-	c.waiting = c.pos >= b.next
+	if c.waiting = c.pos >= b.next; c.waiting {
+		c.hurried = false
+	}
 	return n, lost
+}
+
+// Lazy has Next, from now on, sleep until an eighth of the ring is unread, Hurry is called or its context ends; it then
+// returns everything. It is for readers whose knowledge nobody may ever ask for: an idle agent does not wake them.
+func (c *Cursor) Lazy() {
+	if c.bus == nil {
+		return
+	}
+	c.bus.mu.Lock()
+	defer c.bus.mu.Unlock()
+	c.slack = uint64(len(c.bus.slots)) / lazyShare
+}
+
+// Hurry has Next return what was published so far, although the cursor is lazy. It may be called from any goroutine.
+func (c *Cursor) Hurry() {
+	if c.bus == nil {
+		return
+	}
+	c.bus.mu.Lock()
+	defer c.bus.mu.Unlock()
+	if c.pos >= c.bus.next {
+		return // all is read
+	}
+	c.hurried = true
+	if c.waiting {
+		c.rouse()
+	}
+}
+
+// ready reports whether Next should read; if not, the cursor waits to be woken. Having begun, it reads all there is.
+func (c *Cursor) ready() bool {
+	if c.bus == nil {
+		return true
+	}
+	c.bus.mu.Lock()
+	defer c.bus.mu.Unlock()
+	if c.due() {
+		c.hurried = true
+		return true
+	}
+	c.waiting = true
+	return false
+}
+
+// due reports whether there is something that Next should not leave unread. Called with bus.mu.
+func (c *Cursor) due() bool {
+	return c.hurried || c.bus.next-c.pos > c.slack
+}
+
+// rouse wakes the reader. Called with bus.mu.
+func (c *Cursor) rouse() {
+	c.waiting = false
+	select {
+	case c.signal <- struct{}{}:
+	default:
+	}
 }
 
 // Behind returns how many records wait for this reader.

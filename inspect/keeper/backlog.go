@@ -3,6 +3,7 @@ package keeper
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -36,12 +37,19 @@ func (b *Backlog) All() iter.Seq2[trace.Record, uint64] {
 	}
 }
 
-// Backlog returns what is kept once the record with the number seq was folded, for which it waits.
+// ErrEnded is returned by Backlog when Run has ended before the record came for which it waits.
+var ErrEnded = errors.New("keeper: the stream has ended")
+
+// Backlog returns what is kept once the record with the number seq was folded, for which it waits. It is one that was published
+// already; 0 asks for what is kept at this moment, however old that is.
 func (k *Keeper) Backlog(ctx context.Context, seq uint64) (Backlog, error) {
 	for {
 		b, moved, ok := k.take(seq)
-		if ok {
+		switch {
+		case ok:
 			return b, nil
+		case moved == nil:
+			return Backlog{}, fmt.Errorf("wait for record %d to be kept: %w", seq, ErrEnded)
 		}
 		select {
 		case <-moved:
@@ -51,12 +59,19 @@ func (k *Keeper) Backlog(ctx context.Context, seq uint64) (Backlog, error) {
 	}
 }
 
+// take returns what is kept, or what closes when there is more; nil when there never will be.
 func (k *Keeper) take(seq uint64) (b Backlog, moved <-chan struct{}, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.seq < seq {
+		if k.ended {
+			return Backlog{}, nil, false
+		}
 		if k.moved == nil {
 			k.moved = make(chan struct{})
+		}
+		if k.from != nil {
+			k.from.Hurry()
 		}
 		return Backlog{}, k.moved, false
 	}

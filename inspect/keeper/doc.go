@@ -6,6 +6,8 @@
 // stream, in its order, and folding it gives inspect/model the picture that folding all
 // would, but for counts of what happened before.
 //
+// It may lag behind the stream until somebody asks, so that an idle agent does not wake it (see trace.Cursor.Lazy).
+//
 // It never waits for who asks, and its memory is bounded by Options; bodies of CRI calls are
 // left out. Run is its only goroutine. It publishes nothing.
 package keeper

@@ -11,6 +11,8 @@ import (
 // Source is where records come from, as a trace.Cursor.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
+	// Hurry has Next return what is there. It is called while somebody waits for records: the source may be lazy.
+	Hurry()
 }
 
 // Keeper is what is kept of one stream. Safe for concurrent use.
@@ -20,6 +22,8 @@ type Keeper struct {
 	mu    sync.Mutex
 	seq   uint64        // of the last record folded
 	moved chan struct{} // closed when seq moves on; nil while nobody waits for that
+	from  Source        // while Run reads it
+	ended bool          // Run has returned
 
 	last   trace.Record
 	holes  []Hole
@@ -59,6 +63,8 @@ func New(opt Options) *Keeper {
 
 // Run folds what the source gives until ctx is done or the source ends, which is no error.
 func (k *Keeper) Run(ctx context.Context, source Source) error {
+	k.reads(source)
+	defer k.reads(nil)
 	buf := make([]trace.Record, 0, 256)
 	for {
 		recs, lost, err := source.Next(ctx, buf)
@@ -66,6 +72,21 @@ func (k *Keeper) Run(ctx context.Context, source Source) error {
 			return nil //nolint:nilerr // the source has ended, and there is nothing to keep any more
 		}
 		k.Apply(recs, lost)
+	}
+}
+
+// reads says where records come from now. Who waits for one already has it hurry; when there is no source, he waits no longer.
+func (k *Keeper) reads(source Source) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.from, k.ended = source, source == nil
+	switch {
+	case k.moved == nil:
+	case source != nil:
+		source.Hurry()
+	default:
+		close(k.moved)
+		k.moved = nil
 	}
 }
 

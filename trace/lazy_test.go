@@ -1,0 +1,100 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+// TestLazy counts the records of each time that a lazy reader of 64 slots comes back to read.
+func TestLazy(t *testing.T) {
+	const slack = 64 / lazyShare
+	publish := func(b *Bus, n int) {
+		for range n {
+			Point(b, Span{}, Log{})
+		}
+	}
+	for name, c := range map[string]struct {
+		script func(b *Bus, c *Cursor)
+		want   []int
+	}{
+		"within its slack": {func(b *Bus, _ *Cursor) { publish(b, slack) }, nil},
+		"one at a time": {func(b *Bus, _ *Cursor) {
+			for range 2*slack + 2 {
+				publish(b, 1)
+				synctest.Wait()
+			}
+		}, []int{slack + 1, slack + 1}},
+		"more than it takes at once": {func(b *Bus, _ *Cursor) { publish(b, 25) }, []int{10, 10, 5}},
+		"hurried": {func(b *Bus, c *Cursor) {
+			publish(b, 3)
+			synctest.Wait()
+			c.Hurry()
+			synctest.Wait()
+			publish(b, slack)
+		}, []int{3}},
+		"hurried for nothing": {func(b *Bus, c *Cursor) {
+			c.Hurry()
+			publish(b, slack)
+			synctest.Wait()
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bus := NewBus(64)
+				cur := bus.Subscribe(FromNow)
+				cur.Lazy()
+				ctx, cancel := context.WithCancel(t.Context())
+				var got []int
+				var last error
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for last == nil {
+						var recs []Record
+						if recs, _, last = cur.Next(ctx, make([]Record, 0, 10)); last == nil {
+							got = append(got, len(recs))
+						}
+					}
+				}()
+				synctest.Wait()
+				c.script(bus, cur)
+				synctest.Wait()
+				read, want := len(got), len(c.want)
+				for i := range min(read, want) {
+					if got[i] != c.want[i] {
+						t.Errorf("read %v, want %v", got, c.want)
+					}
+				}
+				if read != want {
+					t.Errorf("read %v, want %v", got, c.want)
+				}
+				cancel() // what is unread comes before the end
+				<-done
+				sum := 0
+				for _, n := range got {
+					sum += n
+				}
+				if !errors.Is(last, context.Canceled) || uint64(sum) != bus.Seq() {
+					t.Errorf("%d of %d records, then %v", sum, bus.Seq(), last)
+				}
+			})
+		})
+	}
+}
+
+// TestLazyWithoutBus hurries a cursor that never yields anything, and one that was closed.
+func TestLazyWithoutBus(t *testing.T) {
+	cur := (*Bus)(nil).Subscribe(FromOldest)
+	cur.Lazy()
+	cur.Hurry()
+	cur.Close()
+	closed := NewBus(8).Subscribe(FromNow)
+	closed.Lazy()
+	closed.Close()
+	closed.Hurry()
+	if _, _, err := closed.Next(t.Context(), nil); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
