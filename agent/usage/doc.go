@@ -4,7 +4,7 @@
 // pressure figures (PSI). What a kernel or a platform does not have is zero or left out, and never an error. It acts on nothing that it
 // finds.
 //
-// It runs no goroutine but its caller's, in Run. It publishes a Usage every ten seconds. From a Nudge on it publishes one at once and
+// It runs no goroutine but its caller's, in Run. It publishes a Usage every ten seconds from its beginning on. From a Nudge on it publishes one at once and
 // then each second, until three seconds have passed without another. Intervals follow each other without a gap: of whatever happens
 // after a nudge there is a figure that begins before it and one that ends after it, and the long idle one before is not mixed into it.
 package usage

@@ -59,9 +59,9 @@ func (s *Sampler) Nudge() {
 
 // Run samples until ctx is done.
 func (s *Sampler) Run(ctx context.Context) error {
-	s.last = s.read()
-	timer := time.NewTimer(Idle)
+	begun, timer := time.Now(), time.NewTimer(Idle)
 	defer timer.Stop()
+	s.last = s.read()
 	awake := false
 	for {
 		wake := s.wake
@@ -81,7 +81,8 @@ func (s *Sampler) Run(ctx context.Context) error {
 		if awake = s.lately(); awake {
 			timer.Reset(Awake)
 		} else {
-			timer.Reset(Idle)
+			// In step with what else the agent does every ten seconds from its beginning on: it wakes up once for all.
+			timer.Reset(Idle - time.Since(begun)%Idle)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestPace(t *testing.T) {
 		"idle": {func(*Sampler) { time.Sleep(35 * s) }, []sampled{{10 * s, 10 * s}, {20 * s, 10 * s}, {30 * s, 10 * s}}},
 		"a pod": {
 			func(u *Sampler) { time.Sleep(4 * s); u.Nudge(); time.Sleep(15 * s) },
-			[]sampled{{4 * s, 4 * s}, {5 * s, s}, {6 * s, s}, {7 * s, s}, {17 * s, 10 * s}},
+			[]sampled{{4 * s, 4 * s}, {5 * s, s}, {6 * s, s}, {7 * s, s}, {10 * s, 3 * s}},
 		},
 		"pods go on": {
 			func(u *Sampler) {
@@ -83,7 +83,7 @@ func TestPace(t *testing.T) {
 				u.Nudge()
 				time.Sleep(9 * s)
 			},
-			[]sampled{{s, s}, {2 * s, s}, {3 * s, s}, {4 * s, s}, {5 * s, s}},
+			[]sampled{{s, s}, {2 * s, s}, {3 * s, s}, {4 * s, s}, {5 * s, s}, {10 * s, 5 * s}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
