@@ -95,7 +95,7 @@ func sinkFor(output string, w io.Writer) printer.Sink {
 	case "json":
 		return printer.JSON(w)
 	case "wide":
-		return printer.Text(w, printer.TextOptions{Width: -1})
+		return printer.Text(textOut(w), printer.TextOptions{Width: -1})
 	}
-	return printer.Text(w, printer.TextOptions{})
+	return printer.Text(textOut(w), printer.TextOptions{})
 }

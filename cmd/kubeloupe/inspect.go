@@ -86,7 +86,11 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if isTerminal(l.s.out) {
 		width = widthOf(l.s.out)
 	}
-	return report.Write(l.s.out, t, format, width)
+	out := l.s.out
+	if format == report.Text || format == report.Wide {
+		out = textOut(out)
+	}
+	return report.Write(out, t, format, width)
 }
 
 // ask asks the agent for what its stream does not tell.

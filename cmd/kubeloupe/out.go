@@ -2,15 +2,17 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
 // pipeWidth is how wide text is where there is no terminal.
@@ -55,8 +57,42 @@ func (k *collector) Apply(r *trace.Record) { k.recs = append(k.recs, *r) }
 // Lost implements folder.
 func (k *collector) Lost(uint64) {}
 
-// asciiOnly reports whether the locale is one that cannot show more than ASCII.
-func asciiOnly() bool {
-	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
-	return !strings.Contains(strings.ToLower(strings.ReplaceAll(locale, "-", "")), "utf8")
+// asciiOnly reports whether what is written to w cannot show more than ASCII: by the locale, where one is set, and by the kind of a terminal.
+func asciiOnly(w io.Writer) bool {
+	env := os.Environ()
+	if !isTerminal(w) {
+		env = append(env, "TERM=") // who reads a pipe is not known by it
+	}
+	return style.For(env).ASCII
+}
+
+// textOut is where text for people is written that goes to w: as it is, or in ASCII.
+func textOut(w io.Writer) io.Writer {
+	if !asciiOnly(w) {
+		return w
+	}
+	return &asciiWriter{to: w, theme: style.New(true)}
+}
+
+// asciiWriter replaces what is not ASCII by what looks most like it.
+type asciiWriter struct {
+	to    io.Writer
+	theme *style.Theme
+	rest  []byte // of a character that is not complete
+}
+
+// Write implements io.Writer.
+func (a *asciiWriter) Write(p []byte) (int, error) {
+	text := append(a.rest, p...)
+	whole := len(text)
+	for i := max(0, whole-utf8.UTFMax+1); i < whole; i++ {
+		if !utf8.FullRune(text[i:]) && utf8.RuneStart(text[i]) {
+			whole = i
+		}
+	}
+	a.rest = bytes.Clone(text[whole:])
+	if _, err := io.WriteString(a.to, a.theme.Fold(string(text[:whole]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -168,7 +168,7 @@ func (t *tracing) one(w io.Writer, s *session.Session, keep *collector, now time
 	case "markdown":
 		return export.Markdown(w, f, cause.Find(s.Case(l, now)))
 	}
-	return export.Text(w, f, export.TextOptions{Width: widthOf(w), ASCII: asciiOnly()})
+	return export.Text(w, f, export.TextOptions{Width: widthOf(w), ASCII: asciiOnly(w)})
 }
 
 func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, now time.Time, args []string) error {
@@ -194,7 +194,7 @@ func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, 
 	case "markdown":
 		return compare.Markdown(w, d)
 	}
-	return compare.Text(w, d)
+	return compare.Text(textOut(w), d)
 }
 
 func (t *tracing) rank(w io.Writer, s *session.Session, now time.Time) error {
@@ -214,5 +214,5 @@ func (t *tracing) rank(w io.Writer, s *session.Session, now time.Time) error {
 	case "csv":
 		return rank.CSV(w, r)
 	}
-	return rank.Text(w, r, widthOf(w))
+	return rank.Text(textOut(w), r, widthOf(w))
 }

@@ -123,14 +123,15 @@ func (a *asking) write(reports []*why.Report) error {
 		}
 		return enc.Encode(reports[0])
 	}
+	out := textOut(a.s.out)
 	for _, r := range reports {
 		if a.all {
-			if _, err := io.WriteString(a.s.out, why.Brief(r)+"\n"); err != nil {
+			if _, err := io.WriteString(out, why.Brief(r)+"\n"); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := why.Text(a.s.out, r, why.TextOptions{Width: widthOf(a.s.out), Zone: time.Local}); err != nil {
+		if err := why.Text(out, r, why.TextOptions{Width: widthOf(a.s.out), Zone: time.Local}); err != nil {
 			return err
 		}
 	}
