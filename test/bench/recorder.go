@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/kubeloupe/kubeloupe/inspect/recording"
@@ -53,10 +53,14 @@ func (r *recorder) begin(ctx context.Context) (err error) {
 	if r.client, err = startClient(ctx, cmd); err != nil {
 		return err
 	}
-	return r.client.await(ctx, "recording", func() bool {
+	err = r.client.await(ctx, "recording", func() bool {
 		s, err := os.Stat(r.file)
 		return err == nil && s.Size() > 0
 	})
+	if err != nil {
+		return err
+	}
+	return quiet(ctx, r.client.pid())
 }
 
 // end ends the recording and looks whether all that started meanwhile is in it.
@@ -69,24 +73,33 @@ func (r *recorder) end() error {
 	return errors.Join(err, os.Remove(r.file))
 }
 
-// recorded says by an error which pods' starts a recording lacks.
+// recorded says by an error what a recording lacks of pods that came and went: nothing may be lost while it recorded, and
+// both ends of each be there. What is between them is not asked for: a pod that ends at once has no milestone started.
 func recorded(file string, pods []string) error {
 	in, err := recording.Open(file)
 	if err != nil {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // it was only read
-	missing := slices.Clone(pods)
+	missing := map[string]bool{}
+	for _, p := range pods {
+		missing["seen "+p], missing["terminating "+p] = true, true
+	}
 	for item, err := range in.All() {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case item.Lost > 0:
+			return fmt.Errorf("the recording lost %d records", item.Lost)
+		case item.Earlier:
+			continue
 		}
-		if m, ok := item.Rec.Event.(*trace.Milestone); ok && m.Name == "started" && !item.Earlier {
-			missing = slices.DeleteFunc(missing, func(p string) bool { return p == item.Rec.Pod.Name })
+		if m, ok := item.Rec.Event.(*trace.Milestone); ok {
+			delete(missing, m.Name+" "+item.Rec.Pod.Name)
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the recording lacks the start of %s", strings.Join(missing, ", "))
+		return fmt.Errorf("the recording lacks %q", slices.Sorted(maps.Keys(missing)))
 	}
 	return nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +35,34 @@ func rest(ctx context.Context, pids ...int) error {
 		}
 	}
 	return fmt.Errorf("processes %v do not come to rest", pids)
+}
+
+// quietFor is how long one reads nothing who has read all. A recorder looks every 20 ms while it is told of the past, and
+// hardly works meanwhile.
+const quietFor = 300 * time.Millisecond
+
+// quiet waits until the process has read nothing for a while.
+func quiet(ctx context.Context, pid int) error {
+	var last []byte
+	since := time.Now()
+	for end := since.Add(30 * time.Second); time.Now().Before(end); {
+		io, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+		if err != nil {
+			return err
+		}
+		_, io, _ = bytes.Cut(io, []byte("rchar: "))
+		io, _, _ = bytes.Cut(io, []byte("\n"))
+		switch {
+		case !bytes.Equal(io, last):
+			last, since = io, time.Now()
+		case time.Since(since) >= quietFor:
+			return nil
+		}
+		if err := pause(ctx, quietFor/10); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("process %d reads on and on", pid)
 }
 
 // cpuTime reads the processes' CPU clocks: clock_getcpuclockid(3).
