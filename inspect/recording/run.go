@@ -13,6 +13,8 @@ const (
 	// pace is the least time between two looks at the source, so that a busy bus does not
 	// wake the recorder for each record. A bus holds thousands of records.
 	pace = 20 * time.Millisecond
+	// past is how old a record is that comes out of a backlog, which is read without a rest.
+	past = time.Second
 	// batch is how many records are taken at once.
 	batch = 1024
 	// lastBatches bounds what is taken after ctx ended: more than a bus holds.
@@ -46,7 +48,7 @@ func (w *Writer) Run(ctx context.Context, src Source) error {
 			last++
 			continue
 		}
-		if len(recs) < cap(recs) {
+		if len(recs) < cap(recs) && !backlog(recs) {
 			rest.Reset(pace)
 			select {
 			case <-rest.C:
@@ -55,6 +57,11 @@ func (w *Writer) Run(ctx context.Context, src Source) error {
 		}
 	}
 	return nil
+}
+
+// backlog reports whether there is more to read at once.
+func backlog(recs []trace.Record) bool {
+	return len(recs) > 0 && time.Since(recs[len(recs)-1].At()) > past
 }
 
 // patience is how long a disk that does not answer is waited for in the end.

@@ -45,6 +45,45 @@ func TestRunWritesWithinASecond(t *testing.T) {
 	})
 }
 
+// oneByOne yields a record at a time, and then waits.
+type oneByOne struct{ recs []trace.Record }
+
+func (s *oneByOne) Next(ctx context.Context, buf []trace.Record) ([]trace.Record, uint64, error) {
+	if len(s.recs) == 0 {
+		<-ctx.Done()
+		return nil, 0, ctx.Err()
+	}
+	r := s.recs[0]
+	s.recs = s.recs[1:]
+	return append(buf[:0], r), 0, nil
+}
+
+// TestRunCatchesUp: what an agent's stream begins with takes no longer than it takes to be read, and who ends the
+// recording soon has all of it.
+func TestRunCatchesUp(t *testing.T) {
+	p := path(t)
+	synctest.Test(t, func(t *testing.T) {
+		src := &oneByOne{}
+		for range 1000 {
+			src.recs = append(src.recs, trace.Record{Time: time.Now().UnixNano(), Event: &trace.Log{Level: "info", Message: "before"}})
+		}
+		time.Sleep(time.Minute)
+		src.recs = append(src.recs, trace.Record{Time: time.Now().UnixNano(), Event: &trace.Log{Level: "info", Message: "now"}})
+		w, err := Create(p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), pace)
+		defer cancel()
+		if err := errors.Join(w.Run(ctx, src), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if items, _ := read(t, p); len(items) != 1001 {
+			t.Errorf("%d of 1001 records", len(items))
+		}
+	})
+}
+
 // TestRunTellsLost: a bus that was too quick for the recorder.
 func TestRunTellsLost(t *testing.T) {
 	p, bus := path(t), trace.NewBus(64)
