@@ -38,7 +38,11 @@ func (n *node) onTerminal(cmd *exec.Cmd) *terminal {
 	if x.master, x.tty, err = pty.Open(); err != nil {
 		n.t.Skipf("no pseudo-terminal here: %v", err)
 	}
-	if err := pty.Setsize(x.master, &pty.Winsize{Rows: 40, Cols: 120}); err != nil {
+	// The package leaves it blocking, where deadlines do not end a read.
+	if err := syscall.SetNonblock(int(x.master.Fd()), true); err != nil {
+		n.t.Fatal(err)
+	}
+	if err := pty.Setsize(x.tty, &pty.Winsize{Rows: 40, Cols: 120}); err != nil {
 		n.t.Fatal(err)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = x.tty, x.tty, x.tty
@@ -88,7 +92,7 @@ func (x *terminal) sees(words ...string) {
 	x.t.Helper()
 	for i, end := 0, time.Now().Add(deadline); time.Now().Before(end); i++ {
 		from := len(x.text())
-		if err := pty.Setsize(x.master, &pty.Winsize{Rows: uint16(40 - i%2), Cols: 120}); err != nil {
+		if err := pty.Setsize(x.tty, &pty.Winsize{Rows: uint16(40 - i%2), Cols: 120}); err != nil {
 			x.t.Fatal(err)
 		}
 		select {
