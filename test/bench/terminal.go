@@ -122,7 +122,7 @@ func (t *terminal) waiting() (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	e := c.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	e := c.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unread) })
 	return n, errors.Join(e, err)
 }
 
