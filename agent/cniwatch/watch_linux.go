@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch tells that something changed in a directory or with it: it may come, go and be exchanged, and so may those above it.
+// watch tells that something changed in a directory or with it: it may come, go and be exchanged, and so may those above it. It is no
+// fsnotify, which cannot be told to leave out what others do in directories far above, as /tmp: that would wake this process each time.
 type watch struct {
 	dir     string
 	file    *os.File
@@ -24,12 +26,23 @@ type watch struct {
 
 const (
 	self = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
-	mask = unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_CREATE | unix.IN_ONLYDIR | self
+	// names is for a directory above one that is not there, or is a link: else what is below tells of itself when it goes.
+	names = unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_CREATE
+	files = unix.IN_CLOSE_WRITE | names
 	// tries bounds how often what changes meanwhile is looked at again.
 	tries = 16
 )
 
 func newWatch(dir string) (*watch, error) {
+	w, err := openWatch(dir)
+	if err == nil {
+		go w.read()
+	}
+	return w, err
+}
+
+// openWatch returns a watch that nobody reads yet.
+func openWatch(dir string) (*watch, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("inotify_init: %w", err)
@@ -41,7 +54,6 @@ func newWatch(dir string) (*watch, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.file.Close())
 	}
-	go w.read()
 	return w, nil
 }
 
@@ -54,8 +66,8 @@ func (w *watch) close() {
 func (w *watch) arm() (err error) {
 	return errors.Join(w.raw.Control(func(fd uintptr) {
 		for range tries {
-			had := len(w.below)
-			if err = w.armOnce(int(fd)); err != nil || len(w.below) == had { //nolint:gosec // it is a descriptor
+			had := w.below
+			if err = w.armOnce(int(fd)); err != nil || maps.Equal(w.below, had) { //nolint:gosec // it is a descriptor
 				return
 			}
 		}
@@ -64,9 +76,9 @@ func (w *watch) arm() (err error) {
 
 func (w *watch) armOnce(fd int) error {
 	seen := map[int32]string{}
-	name := ""
+	name, mask := "", uint32(files)
 	for dir := w.dir; ; dir = filepath.Dir(dir) {
-		wd, err := unix.InotifyAddWatch(fd, dir, mask)
+		wd, err := unix.InotifyAddWatch(fd, dir, mask|self|unix.IN_ONLYDIR)
 		switch {
 		case err == nil:
 			seen[int32(wd)] = name //nolint:gosec // the kernel counts from 1
@@ -76,7 +88,10 @@ func (w *watch) armOnce(fd int) error {
 		if dir == filepath.Dir(dir) {
 			break
 		}
-		name = filepath.Base(dir)
+		name, mask = filepath.Base(dir), 0
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			mask = names
+		}
 	}
 	for wd := range w.below {
 		if _, ok := seen[wd]; !ok {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // patience is how long a test waits for what should happen at once.
@@ -78,6 +80,25 @@ func TestChanges(t *testing.T) {
 			p.rename(p.dir, p.dir+".old")
 			p.rename(p.dir+".new", p.dir)
 		}}},
+		{"what is far above it is exchanged", true, []func(*place){func(p *place) {
+			p.must(os.MkdirAll(filepath.Join(p.base, "other", "net.d"), 0o750))
+			far := filepath.Dir(p.base)
+			p.rename(p.base, filepath.Join(far, "away"))
+			p.rename(filepath.Join(far, "away", "other"), filepath.Join(far, "away", "cni.new"))
+			p.rename(filepath.Join(far, "away", "cni"), filepath.Join(far, "away", "cni.old"))
+			p.rename(filepath.Join(far, "away", "cni.new"), filepath.Join(far, "away", "cni"))
+			p.rename(filepath.Join(far, "away"), p.base)
+		}}},
+		{"a link above it is led elsewhere", true, []func(*place){func(p *place) {
+			cni, other := filepath.Join(p.base, "cni"), filepath.Join(p.base, "other")
+			p.must(os.MkdirAll(filepath.Join(other, "net.d"), 0o750))
+			p.rename(cni, cni+".real")
+			p.must(os.Symlink(cni+".real", cni))
+		}, func(p *place) {
+			cni := filepath.Join(p.base, "cni")
+			p.must(os.Symlink(filepath.Join(p.base, "other"), cni+".new"))
+			p.rename(cni+".new", cni)
+		}}},
 		{"nothing but a file", true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,6 +149,33 @@ func TestOthers(t *testing.T) {
 	case <-w.changes:
 		t.Error("a change")
 	case <-time.After(100 * time.Millisecond): // one that comes later is missed: the test is lenient then, and never wrong
+	}
+}
+
+// TestNobodyIsWoken by what others make and remove in directories far above, as /tmp: the kernel does not even queue it.
+func TestNobodyIsWoken(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	pending := func(w *watch) (n int) {
+		p.must(w.raw.Read(func(fd uintptr) bool {
+			n, _ = unix.Read(int(fd), make([]byte, 4096)) //nolint:gosec // it is a descriptor
+			return true
+		}))
+		return n
+	}
+	p.make()
+	w, err := openWatch(p.dir)
+	p.must(err)
+	defer func() { p.must(w.file.Close()) }()
+	p.write(filepath.Join(p.base, "x"))
+	p.must(os.Remove(filepath.Join(p.base, "x")))
+	p.must(os.Mkdir(filepath.Join(p.base, "y"), 0o750))
+	if n := pending(w); n > 0 {
+		t.Errorf("%d bytes of events of others", n)
+	}
+	p.write(filepath.Join(p.dir, "x"))
+	if n := pending(w); n <= 0 {
+		t.Error("nothing of a file in the directory")
 	}
 }
 
