@@ -132,9 +132,9 @@ func TestInstrument(t *testing.T) {
 		n.put(name+".yaml", named(name))
 	}
 	a.ready("web", "other")
-	a.wait("a span of a start", func(r *trace.Record) bool {
+	a.wait("the span that ends last of a start", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.RuntimeSpan)
-		return ok && e.Name == "client.task.Start" && r.Pod.Name == n.pod("web")
+		return ok && strings.HasSuffix(e.Name, "/StartContainer") && r.Pod.Name == n.pod("web")
 	})
 
 	pod := "default/" + n.pod("web")
