@@ -89,7 +89,7 @@ func (w *watch) armOnce(fd int) error {
 			break
 		}
 		name, mask = filepath.Base(dir), 0
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		if info, bad := os.Lstat(dir); err != nil || bad != nil || !info.IsDir() {
 			mask = names
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,9 @@ type places struct {
 
 const (
 	placeSelf = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
-	placeMask = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_ONLYDIR | placeSelf
+	// placeNames is for a directory above what is not there, or is a link. Else what is below tells of itself when it goes, and
+	// what others do in directories far above, as /tmp, wakes nobody; fsnotify cannot be told that.
+	placeNames = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE
 	// tries bounds how often what changes meanwhile is looked at again.
 	placeTries = 16
 	// maxLinks is how many links the kernel follows.
@@ -58,16 +61,23 @@ func (p *places) armOn(fd int) error {
 				steps(want, path)
 			}
 		}
-		seen := map[int32][]string{}
-		for dir, names := range want {
-			wd, err := unix.InotifyAddWatch(fd, dir, placeMask)
+		seen, masks := map[int32][]string{}, map[int]uint32{}
+		for _, dir := range below(want) {
+			mask := maskOf(want, dir)
+			wd, err := unix.InotifyAddWatch(fd, dir, mask)
+			if old := masks[wd]; err == nil && old&^mask != 0 { // it is reached by another path too
+				mask |= old
+				_, err = unix.InotifyAddWatch(fd, dir, mask)
+			}
 			if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
+				delete(want, dir)
 				continue // what is above it tells when it comes
 			}
 			if err != nil {
 				return fmt.Errorf("inotify watch on %s: %w", dir, err)
 			}
-			seen[int32(wd)] = append(seen[int32(wd)], names...) //nolint:gosec // the kernel counts from 1
+			masks[wd] = mask
+			seen[int32(wd)] = append(seen[int32(wd)], want[dir]...) //nolint:gosec // the kernel counts from 1
 		}
 		for wd := range p.names {
 			if _, ok := seen[wd]; !ok {
@@ -124,6 +134,23 @@ func steps(want map[string][]string, dir string) {
 			want[up] = append(want[up], name)
 		}
 	}
+}
+
+// below returns the directories, each after all that are below it.
+func below(want map[string][]string) []string {
+	return slices.SortedFunc(maps.Keys(want), func(a, b string) int { return len(b) - len(a) })
+}
+
+// maskOf is what to be told of a directory. Those below it have been watched, or deleted from want.
+func maskOf(want map[string][]string, dir string) uint32 {
+	mask := uint32(unix.IN_ONLYDIR | placeSelf)
+	for _, name := range want[dir] {
+		path := filepath.Join(dir, name)
+		if info, err := os.Lstat(path); want[path] == nil || err != nil || !info.IsDir() {
+			mask |= placeNames
+		}
+	}
+	return mask
 }
 
 // changed waits until something happened to the directories themselves; what happens in them does not matter. Its error says that the

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // must fails the test for an error.
@@ -48,6 +50,37 @@ func (c *comesAndGoes) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.missing = nil
+}
+
+// TestNobodyIsWoken by what others make in directories far above, also once the directory has come late: the kernel does not queue it.
+func TestNobodyIsWoken(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "cni", "bin")
+	p, err := newPlaces([]string{dir})
+	must(t, err)
+	defer func() { must(t, p.file.Close()) }()
+	pending := func() (n int) {
+		must(t, p.raw.Read(func(fd uintptr) bool {
+			n, _ = unix.Read(int(fd), make([]byte, 4096)) //nolint:gosec // it is a descriptor
+			return true
+		}))
+		return n
+	}
+	must(t, p.arm())
+	must(t, os.MkdirAll(dir, 0o750))
+	if pending() <= 0 {
+		t.Error("nothing of the directory that came")
+	}
+	must(t, p.arm())
+	must(t, os.Mkdir(filepath.Join(base, "other"), 0o750))
+	must(t, os.Remove(filepath.Join(base, "other")))
+	if n := pending(); n > 0 {
+		t.Errorf("%d bytes of events of others", n)
+	}
+	must(t, os.Rename(filepath.Join(base, "cni"), filepath.Join(base, "gone")))
+	if pending() <= 0 {
+		t.Error("nothing of the directory that went")
+	}
 }
 
 // plugin puts a plugin into a directory.
