@@ -13,12 +13,16 @@ import (
 // lateAnswer is how long a call takes that only asks, and a relist, when the runtime is in trouble: they need milliseconds.
 const lateAnswer = 2 * time.Second
 
+// lateNews is how long the runtime takes to tell of what it did when it is in trouble: it needs milliseconds, and a node without
+// a free processor some more.
+const lateNews = 100 * time.Millisecond
+
 func stalledRuntime() Rule {
 	return Rule{
 		ID: "KL15", Name: "PLEG or runtime stalled",
 		About: "The container runtime did not answer in time, or did not tell what had happened. It rests on calls that only ask (List..., ...Status, " +
 			"Version) and relists that took 2 s or more or failed, on calls that ran into their deadline or found nobody (not pulls and commands), on " +
-			"the syncLoop waiting for the runtime, and on the pod waiting to be told of what was done. It speaks where that took 10 ms and 5 % of " +
+			"the syncLoop waiting for the runtime, and on the pod waiting 100 ms or more to be told of what was done. It speaks where that took 10 ms and 5 % of " +
 			"the critical path, or of the pod's end, or more. A long RunPodSandbox alone is no stall.",
 		Find: findStalledRuntime,
 	}
@@ -130,7 +134,7 @@ func (c *Case) lateTold() (out []stall) {
 	tells := c.toTell()
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
-		if w := &waits[i]; tells[w.ID()] {
+		if w := &waits[i]; tells[w.ID()] && w.Dur() >= lateNews {
 			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), true, w.Open, "it waited for " + w.Event.On})
 		}
 	}

@@ -53,6 +53,22 @@ func TestStalledRuntime(t *testing.T) {
 			},
 		},
 		{
+			name: "it tells late", want: "the container runtime did not answer or tell in time, which held the pod up for 200ms: it waited for the runtime to tell of the latest action", cost: 200 * ms,
+			write: func(s *casetest.Script) {
+				sandbox(s, 0, sec)
+				s.Wait(sec, sec+200*ms, 0, trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"})
+				start(s, sec+200*ms)
+			},
+		},
+		{
+			name: "not: it tells after a moment",
+			write: func(s *casetest.Script) {
+				sandbox(s, 0, sec)
+				s.Wait(sec, sec+90*ms, 0, trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"})
+				start(s, sec+90*ms)
+			},
+		},
+		{
 			name: "not: RunPodSandbox takes long (KL06 may say why)",
 			write: func(s *casetest.Script) {
 				s.Call(0, 20*sec, sandbox(s, 0, 20*sec), "RunPodSandbox", "")
