@@ -60,113 +60,121 @@ func onto(w *Writer, room int64) *small {
 
 // TestRotateOnAFullDisk: the oldest part makes room for the newest.
 func TestRotateOnAFullDisk(t *testing.T) {
-	p, recs := path(t), busy(20000, later, 1)
-	opt := Options{MaxBytes: 256 << 10, Tell: func(what Trouble) { t.Error(what) }}
-	w, err := Create(p, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for w.header.Part < 2 || w.file.size < 100<<10 {
-		if err := w.Write(recs[n:n+200], 0); err != nil {
+	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
+		p, recs := path(t), busy(20000, later, 1)
+		opt := Options{MaxBytes: 256 << 10, Tell: func(what Trouble) { t.Error(what) }}
+		w, err := Create(p, opt)
+		if err != nil {
 			t.Fatal(err)
 		}
-		n += 200
-	}
-	onto(w, (&small{path: p}).used()+28<<10) // until the part is full, and not for another
-	for ; w.header.Part < 3; n += 200 {
-		if err := w.Write(recs[n:n+200], 0); err != nil {
+		n := 0
+		for w.header.Part < 2 || w.file.size < 100<<10 {
+			if err := w.Write(recs[n:n+200], 0); err != nil {
+				t.Fatal(err)
+			}
+			n += 200
+		}
+		onto(w, (&small{path: p}).used()+28<<10) // until the part is full, and not for another
+		for ; w.header.Part < 3; n += 200 {
+			if err := w.Write(recs[n:n+200], 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	items, info := read(t, p)
-	same(t, items, recs[info.Dropped:n])
-	if info.Parts != 2 || info.Lost != 0 || info.Dropped == 0 {
-		t.Errorf("%+v", info)
-	}
+		items, info := read(t, p)
+		same(t, items, recs[info.Dropped:n])
+		if info.Parts != 2 || info.Lost != 0 || info.Dropped == 0 {
+			t.Errorf("%+v", info)
+		}
+	})
 }
 
 // TestFullDisk: it is told once, the recording stays readable, and goes on when there is room.
 func TestFullDisk(t *testing.T) {
-	p, recs := path(t), busy(9000, later, 1)
-	var told []Trouble
-	w, err := Create(p, Options{MaxBytes: 128 << 10, Tell: func(what Trouble) { told = append(told, what) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	disk := onto(w, 80<<10) // more than a part, and no older one that could make room
-	failed := 0
-	for i := range 40 {
-		if w.Write(recs[i*200:][:200], 0) != nil {
-			failed++
+	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
+		p, recs := path(t), busy(9000, later, 1)
+		var told []Trouble
+		w, err := Create(p, Options{MaxBytes: 128 << 10, Tell: func(what Trouble) { told = append(told, what) }})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if failed < 2 || len(told) != 1 || !errors.Is(told[0].Err, unix.ENOSPC) {
-		t.Errorf("%d writes failed, told %v", failed, told)
-	}
-	items, info := read(t, p)
-	same(t, items, recs[:len(items)])
-	if len(items) == 0 || info.Torn || len(info.Damage) > 0 {
-		t.Errorf("%d records, %+v", len(items), info)
-	}
-	disk.room = 1 << 30
-	if err := errors.Join(w.Write(recs[8000:], 0), w.Close()); err != nil {
-		t.Error(err)
-	}
-	after, info := read(t, p)
-	if len(told) != 2 || told[1].Err != nil || told[1].Lost != info.Lost || uint64(len(after))+info.Lost+info.Dropped != 9000 || info.Lost == 0 {
-		t.Errorf("%d records, %+v; told %v", len(after), info, told)
-	}
-	if last := after[len(after)-1].Rec.Seq; last != 9000 {
-		t.Errorf("the last is %d", last)
-	}
+		disk := onto(w, 80<<10) // more than a part, and no older one that could make room
+		failed := 0
+		for i := range 40 {
+			if w.Write(recs[i*200:][:200], 0) != nil {
+				failed++
+			}
+		}
+		if failed < 2 || len(told) != 1 || !errors.Is(told[0].Err, unix.ENOSPC) {
+			t.Errorf("%d writes failed, told %v", failed, told)
+		}
+		items, info := read(t, p)
+		same(t, items, recs[:len(items)])
+		if len(items) == 0 || info.Torn || len(info.Damage) > 0 {
+			t.Errorf("%d records, %+v", len(items), info)
+		}
+		disk.room = 1 << 30
+		if err := errors.Join(w.Write(recs[8000:], 0), w.Close()); err != nil {
+			t.Error(err)
+		}
+		after, info := read(t, p)
+		if len(told) != 2 || told[1].Err != nil || told[1].Lost != info.Lost || uint64(len(after))+info.Lost+info.Dropped != 9000 || info.Lost == 0 {
+			t.Errorf("%d records, %+v; told %v", len(after), info, told)
+		}
+		if last := after[len(after)-1].Rec.Seq; last != 9000 {
+			t.Errorf("the last is %d", last)
+		}
+	})
 }
 
 // TestFullAtTheEnd: what is missing at the end can be told by nobody else.
 func TestFullAtTheEnd(t *testing.T) {
-	w, err := Create(path(t), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	onto(w, 0)
-	if err := w.Write(busy(100, later, 1), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "100 records are missing at the end") {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
+		w, err := Create(path(t), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		onto(w, 0)
+		if err := w.Write(busy(100, later, 1), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "100 records are missing at the end") {
+			t.Error(err)
+		}
+	})
 }
 
 // TestNodeIsToldAnewWhenThereIsRoom: a part that began when the disk was full.
 func TestNodeIsToldAnewWhenThereIsRoom(t *testing.T) {
-	p := path(t)
-	told := busy(2000, later, 1)
-	w, err := Create(p, Options{MaxBytes: 1 << 20, Backlog: func() []trace.Record { return told }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write(busy(10, later, 1), 0), w.seal()); err != nil {
-		t.Fatal(err)
-	}
-	disk := onto(w, 0)
-	disk.room = disk.used() + 2000 // for the head of a part
-	w.file.size += 512 << 10       // it is full
-	if err := errors.Join(w.Write(busy(10, later, 11), 0), w.seal()); !errors.Is(err, unix.ENOSPC) || w.header.Part != 2 {
-		t.Fatalf("part %d: %v", w.header.Part, err)
-	}
-	disk.room = 1 << 30
-	if err := errors.Join(w.Write(busy(10, later, 21), 0), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(older(p)); err != nil {
-		t.Fatal(err)
-	}
-	if items, _ := read(t, p); len(items) != len(told)+10 {
-		t.Errorf("%d records", len(items))
-	}
+	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
+		p := path(t)
+		told := busy(2000, later, 1)
+		w, err := Create(p, Options{MaxBytes: 1 << 20, Backlog: func() []trace.Record { return told }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Write(busy(10, later, 1), 0), w.seal()); err != nil {
+			t.Fatal(err)
+		}
+		disk := onto(w, 0)
+		disk.room = disk.used() + 2000 // for the head of a part
+		w.file.size += 512 << 10       // it is full
+		if err := errors.Join(w.Write(busy(10, later, 11), 0), w.seal()); !errors.Is(err, unix.ENOSPC) || w.header.Part != 2 {
+			t.Fatalf("part %d: %v", w.header.Part, err)
+		}
+		disk.room = 1 << 30
+		if err := errors.Join(w.Write(busy(10, later, 21), 0), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(older(p)); err != nil {
+			t.Fatal(err)
+		}
+		if items, _ := read(t, p); len(items) != len(told)+10 {
+			t.Errorf("%d records", len(items))
+		}
+	})
 }
 
 // stuck is a disk that does not answer until it is let go.
