@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/product"
 )
 
 const (
@@ -103,10 +103,8 @@ func newBench(log io.Writer) (_ *bench, err error) {
 		}
 	}()
 	if os.Getenv("KUBELOUPE_BINARY") == "" {
-		build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "../../cmd/kubeloupe")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("go build: %w\n%s", err, out)
+		if err := product.Build(ctx, b.binary, "CGO_ENABLED=0"); err != nil {
+			return nil, err
 		}
 	}
 	if b.Cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: cmp.Or(existing, filepath.Join(dir, "lab")), Log: log}); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/product"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -112,8 +112,8 @@ func TestProgress(t *testing.T) {
 func agentBinary(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "kubeloupe")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/kubeloupe").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if err := product.Build(t.Context(), bin); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/kubeloupe/kubeloupe/test/product"
 )
 
 // screen collects what a program writes to its terminal.
@@ -119,10 +121,11 @@ func TestUnprivileged(t *testing.T) {
 	const nobody = 65534
 	dir := shortTemp(t)
 	demo, bin, temp := filepath.Join(dir, "demo"), filepath.Join(dir, "kubeloupe"), filepath.Join(dir, "tmp")
-	for out, pkg := range map[string]string{demo: ".", bin: "../../cmd/kubeloupe"} {
-		if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", out, pkg).CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, said)
-		}
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", demo, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, said)
+	}
+	if err := product.Build(t.Context(), bin); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/product"
 )
 
 const (
@@ -76,10 +76,9 @@ func newBench(log interface{ Write([]byte) (int, error) }) (*bench, error) {
 		return nil, err
 	}
 	b := &bench{dir: dir, binary: filepath.Join(dir, "kubeloupe")}
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "../../cmd/kubeloupe")
-	if out, err := build.CombinedOutput(); err != nil {
+	if err := product.Build(ctx, b.binary); err != nil {
 		_ = os.RemoveAll(dir)
-		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+		return nil, err
 	}
 	if b.Lab, err = lab.Up(ctx, lab.Config{Dir: filepath.Join(dir, "lab"), Log: log}); err != nil {
 		_ = os.RemoveAll(dir)
