@@ -58,11 +58,34 @@ func (m *Manager) recall(pod *v1.Pod) {
 // differs reports whether the pod, or a container of it that was given something, is to have something else.
 func (i info) differs(want info) bool {
 	for name, r := range i.ContainerResources {
-		if w, ok := want.ContainerResources[name]; ok && !apiequality.Semantic.DeepEqual(r, w) {
+		w, ok := want.ContainerResources[name]
+		if ok && !apiequality.Semantic.DeepEqual(i.limited(r), want.limited(w)) {
 			return true
 		}
 	}
 	return !apiequality.Semantic.DeepEqual(i.PodLevelResources, want.PodLevelResources)
+}
+
+// limited is a container's resources with the limits that it has from the pod. Upstream's kubelet writes them into what was
+// actuated, not into what was allocated.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, setActuatedContainerResources.
+func (i info) limited(r v1.ResourceRequirements) v1.ResourceRequirements {
+	if i.PodLevelResources == nil {
+		return r
+	}
+	limits := r.Limits.DeepCopy()
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		limit, ofPod := i.PodLevelResources.Limits[name]
+		if _, own := limits[name]; ofPod && !own {
+			if limits == nil {
+				limits = v1.ResourceList{}
+			}
+			limits[name] = limit
+		}
+	}
+	r.Limits = limits
+	return r
 }
 
 // setPending sets the condition, clears it without a reason, and reports whether it is news. Called

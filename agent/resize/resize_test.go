@@ -3,6 +3,7 @@ package resize
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 type told struct{ reasons []string }
@@ -172,5 +174,41 @@ func TestPendingOutlivesTheAgent(t *testing.T) {
 	}
 	if m.Add(pod); len(m.Conditions("u")) != 0 {
 		t.Errorf("conditions %v", m.Conditions("u"))
+	}
+}
+
+// TestFoundAsUpstreamLeavesIt: a resize is under way where containers have not been given what they are to have. Limits that a
+// container has from its pod are in upstream's file of what was actuated only.
+func TestFoundAsUpstreamLeavesIt(t *testing.T) {
+	const whole = `"PodLevelResources":{"limits":{"memory":"128Mi"},"requests":{"cpu":"30m","memory":"64Mi"}},"EmptyDirVolumeLimits":null}`
+	allocated := `{"ContainerResources":{"c":{"requests":{"cpu":"10m","memory":"16Mi"}}},` + whole
+	for name, c := range map[string]struct {
+		actuated string
+		want     int
+	}{
+		"as given":             {`{"ContainerResources":{"c":{"limits":{"memory":"128Mi"},"requests":{"cpu":"10m","memory":"16Mi"}}},` + whole, 0},
+		"as this agent writes": {allocated, 0},
+		"another limit":        {`{"ContainerResources":{"c":{"limits":{"memory":"64Mi"},"requests":{"cpu":"10m","memory":"16Mi"}}},` + whole, 1},
+		"another request":      {`{"ContainerResources":{"c":{"limits":{"memory":"128Mi"},"requests":{"cpu":"5m","memory":"16Mi"}}},` + whole, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range map[string]string{allocatedFile: allocated, actuatedFile: c.actuated} {
+				var i info
+				if err := errors.Join(json.Unmarshal([]byte(text), &i), save(filepath.Join(dir, file), map[types.UID]info{"u": i})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m, err := New(Config{Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return true, false, "" }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pod v1.Pod
+			pod.UID, pod.Spec.Containers = "u", []v1.Container{{Name: "c"}}
+			m.Add(&pod)
+			if got := m.Conditions("u"); len(got) != c.want {
+				t.Errorf("conditions %v, want %d", got, c.want)
+			}
+		})
 	}
 }
