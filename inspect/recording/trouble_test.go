@@ -199,48 +199,63 @@ func (d *stuck) Sync() error {
 	return d.disk.Sync()
 }
 
+// recordingOntoStuck is a recorder of a bus at work, whose disk does not answer.
+type recordingOntoStuck struct {
+	bus    *trace.Bus
+	w      *Writer
+	disk   *stuck
+	told   []Trouble
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func recordOntoStuck(t *testing.T, p string) *recordingOntoStuck {
+	t.Helper()
+	r := &recordingOntoStuck{bus: trace.NewBus(64), done: make(chan error, 1)}
+	var err error
+	if r.w, err = Create(p, Options{Tell: func(what Trouble) { r.told = append(r.told, what) }}); err != nil {
+		t.Fatal(err)
+	}
+	r.disk = &stuck{disk: r.w.file.disk, writes: make(chan struct{})}
+	r.w.file.disk = r.disk
+	var ctx context.Context
+	ctx, r.cancel = context.WithCancel(t.Context())
+	go func() { r.done <- r.w.Run(ctx, r.bus.Subscribe(trace.FromNow)) }()
+	synctest.Wait()
+	return r
+}
+
 // TestDiskDoesNotAnswer: it is told, the recorder ends all the same, and says what it takes.
 func TestDiskDoesNotAnswer(t *testing.T) {
 	p := path(t)
 	synctest.Test(t, func(t *testing.T) {
-		bus := trace.NewBus(64)
-		var told []Trouble
-		w, err := Create(p, Options{Tell: func(what Trouble) { told = append(told, what) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := &stuck{disk: w.file.disk, writes: make(chan struct{})}
-		w.file.disk = d
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- w.Run(ctx, bus.Subscribe(trace.FromNow)) }()
-		synctest.Wait()
+		r := recordOntoStuck(t, p)
 		say := func(n int) {
 			for range n {
-				trace.Point(bus, trace.Span{}, trace.Log{Level: "info", Message: "some"})
+				trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "some"})
 			}
 		}
 		say(3)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if len(told) != 1 || !errors.Is(told[0].Err, errSilent) || !d.at.Load() {
-			t.Errorf("told %v", told)
+		if len(r.told) != 1 || !errors.Is(r.told[0].Err, errSilent) || !r.disk.at.Load() {
+			t.Errorf("told %v", r.told)
 		}
 		say(1) // the writer takes it and waits
 		time.Sleep(time.Second)
 		say(100)
 		began := time.Now()
-		cancel()
-		if err := <-done; err != nil {
+		r.cancel()
+		if err := <-r.done; err != nil {
 			t.Error(err)
 		}
-		if err := w.Close(); err == nil || !strings.Contains(err.Error(), "the disk does not answer: 104 records are missing at the end") {
+		if err := r.w.Close(); err == nil || !strings.Contains(err.Error(), "the disk does not answer: 104 records are missing at the end") {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		close(d.writes)
+		close(r.disk.writes)
 	})
 	if _, info := read(t, p); info.Torn || len(info.Damage) > 0 {
 		t.Errorf("%+v", info)
@@ -251,33 +266,22 @@ func TestDiskDoesNotAnswer(t *testing.T) {
 func TestGoesOnAfterASilence(t *testing.T) {
 	p := path(t)
 	synctest.Test(t, func(t *testing.T) {
-		bus := trace.NewBus(64)
-		var told []Trouble
-		w, err := Create(p, Options{Tell: func(what Trouble) { told = append(told, what) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := &stuck{disk: w.file.disk, writes: make(chan struct{})}
-		w.file.disk = d
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- w.Run(ctx, bus.Subscribe(trace.FromNow)) }()
-		synctest.Wait()
-		trace.Point(bus, trace.Span{}, trace.Log{Level: "info", Message: "first"})
+		r := recordOntoStuck(t, p)
+		trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "first"})
 		time.Sleep(3 * time.Second)
-		trace.Point(bus, trace.Span{}, trace.Log{Level: "info", Message: "waits"})
+		trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "waits"})
 		time.Sleep(10 * time.Second)
 		for range 100 {
-			trace.Point(bus, trace.Span{}, trace.Log{Level: "info", Message: "many"})
+			trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "many"})
 		}
-		close(d.writes)
+		close(r.disk.writes)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if len(told) != 2 || told[1].Err != nil || told[1].Lost != 36 {
-			t.Errorf("told %v", told)
+		if len(r.told) != 2 || r.told[1].Err != nil || r.told[1].Lost != 36 {
+			t.Errorf("told %v", r.told)
 		}
-		cancel()
-		if err := errors.Join(<-done, w.Close()); err != nil {
+		r.cancel()
+		if err := errors.Join(<-r.done, r.w.Close()); err != nil {
 			t.Error(err)
 		}
 	})
