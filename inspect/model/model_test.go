@@ -320,9 +320,13 @@ func TestAdopted(t *testing.T) {
 	tp := tape.New()
 	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Adopted: true})
 	tp.Point(ms, web, 0, &trace.Milestone{Name: "started", Since: ms, Adopted: true})
+	tp.Point(2*ms, web, 0, &trace.Milestone{Name: "ready", Since: 2 * ms, Adopted: true})
 	m := modelOf(tp)
 	if len(m.Starts()) != 0 {
 		t.Errorf("an adopted pod counts as a start: %+v", m.Starts())
+	}
+	if p := m.Pods()[0]; p.Start.ToStarted != 0 || p.Start.ToReady != 0 || p.Start.Started.IsZero() {
+		t.Errorf("how long it took to start is not known: %+v", p.Start)
 	}
 	if _, err := m.Waterfall(web, when(0)); !errors.Is(err, waterfall.ErrAdopted) {
 		t.Errorf("waterfall: %v", err)

@@ -21,7 +21,7 @@ type Start struct {
 	Started time.Time // all app containers run; zero: not yet or unknown
 	Ready   time.Time // zero: not yet or unknown
 	Adopted bool      // its containers were found running
-	// ToStarted and ToReady are measured from Seen; 0: not yet or unknown.
+	// ToStarted and ToReady are measured from Seen; 0: not yet or unknown, as of a pod that was adopted.
 	ToStarted, ToReady time.Duration
 	// Segments are the critical path from seen to started, in order; Cause is one
 	// line on the longest of them. Both are empty until the pod has started.
@@ -79,6 +79,14 @@ func (m *Model) StartRecords(key trace.Pod) (recs []trace.Record, cut bool) {
 	return slices.Clone(p.recs), p.cut
 }
 
+// since is how long the pod took to get there; what the agent took to find it there says nothing of that.
+func (s *Start) since(e *trace.Milestone) time.Duration {
+	if s.Adopted {
+		return 0
+	}
+	return e.Since
+}
+
 func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 	s := &p.Start
 	s.Pod = p.Key
@@ -98,14 +106,14 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		if !s.Started.IsZero() {
 			return
 		}
-		s.Started, s.ToStarted = r.At(), e.Since
+		s.Started, s.ToStarted = r.At(), s.since(e)
 		m.began(p, r, e)
 		m.finishStart(p)
 	case "ready":
 		if !s.Ready.IsZero() {
 			return
 		}
-		s.Ready, s.ToReady = r.At(), e.Since
+		s.Ready, s.ToReady = r.At(), s.since(e)
 		m.began(p, r, e)
 		p.recording = p.recording && p.untold()
 		m.starts.Each(func(o *Start) {
