@@ -55,6 +55,7 @@ func (d *onSmall) WriteAt(p []byte, off int64) (int, error) {
 func onto(w *Writer, room int64) *small {
 	s := &small{path: w.path, room: room}
 	w.make, w.file.disk = s.make, &onSmall{w.file.disk, s}
+	w.armed = true // no flush comes by itself: what fits depends on it
 	return s
 }
 
