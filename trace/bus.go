@@ -2,6 +2,7 @@ package trace
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,6 +14,8 @@ const DefaultCapacity = 8192
 type Bus struct {
 	start time.Time // carries the monotonic reading
 	epoch int64     // start in Unix nanoseconds
+
+	scrub atomic.Pointer[Scrubber] // nil: nothing is blanked
 
 	mu      sync.Mutex
 	slots   []Record

@@ -26,7 +26,7 @@ type Agent struct {
 	// PID is the agent's process id.
 	PID int `json:"pid,omitempty"`
 	// Reason says why, for degraded and stopping.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" scrub:"text"`
 }
 
 // Source tells what a pod source delivered.
@@ -54,7 +54,7 @@ type SourceError struct {
 	Line int `json:"line,omitempty"`
 	// Field is the path of the field, as spec.containers[0].image.
 	Field   string `json:"field,omitempty"`
-	Message string `json:"message"`
+	Message string `json:"message" scrub:"text"`
 	// Kept says whether an earlier good version stays in force.
 	Kept bool `json:"kept,omitempty"`
 	// Gone says that the manifest was removed, where there is no message.
@@ -81,8 +81,8 @@ type Loop struct {
 type Log struct {
 	// Level is debug, info, warn or error.
 	Level   string `json:"level"`
-	Message string `json:"message"`
-	Attrs   []KV   `json:"attrs,omitempty"`
+	Message string `json:"message" scrub:"text"`
+	Attrs   []KV   `json:"attrs,omitempty" scrub:"text"`
 }
 
 // Pressure is how full one of the node's resources is.
@@ -101,13 +101,13 @@ type Decision struct {
 	// By is who decided: gc.container, gc.image, admission, backoff, restart, adoption.
 	By string `json:"by"`
 	// Subject is what was considered: an image, a container, a pod.
-	Subject string `json:"subject"`
+	Subject string `json:"subject" scrub:"text"`
 	// Verdict is the outcome: keep, remove, admit, reject, wait, restart, adopt, ...
 	Verdict string `json:"verdict"`
 	// Reason is one sentence that says why.
-	Reason string `json:"reason"`
+	Reason string `json:"reason" scrub:"text"`
 	// Inputs are the figures the verdict rests on.
-	Inputs []KV `json:"inputs,omitempty"`
+	Inputs []KV `json:"inputs,omitempty" scrub:"text"`
 	// Bytes is what the verdict freed or would have freed.
 	Bytes int64 `json:"bytes,omitempty"`
 }
@@ -125,7 +125,7 @@ type GC struct {
 	Freed int64 `json:"freed,omitempty"`
 	// Usage is the file system's use in percent, where that is what drives the pass.
 	Usage int    `json:"usage_percent,omitempty"`
-	Err   string `json:"err,omitempty"`
+	Err   string `json:"err,omitempty" scrub:"text"`
 }
 
 // NodeEvent is an event for people as Kubernetes knows it (Pulling, Started, BackOff).
@@ -134,7 +134,7 @@ type NodeEvent struct {
 	Type string `json:"type"`
 	// Reason is the CamelCase reason that tools match on.
 	Reason  string `json:"reason"`
-	Message string `json:"message"`
+	Message string `json:"message" scrub:"text"`
 	// Field is the field of the object, as spec.containers{web}.
 	Field string `json:"field,omitempty"`
 }

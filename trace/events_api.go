@@ -21,7 +21,7 @@ type APICall struct {
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
 	// Ended says that a watch's stream is over.
 	Ended bool   `json:"ended,omitempty"`
-	Err   string `json:"err,omitempty"`
+	Err   string `json:"err,omitempty" scrub:"text"`
 }
 
 // NodeStatus is one write of the node's object.
@@ -33,6 +33,6 @@ type NodeStatus struct {
 	// Ready is the Ready condition as written.
 	Ready bool `json:"ready,omitempty"`
 	// Changed says what differs from the object that the API server has, for people.
-	Changed []string `json:"changed,omitempty"`
-	Err     string   `json:"err,omitempty"`
+	Changed []string `json:"changed,omitempty" scrub:"text"`
+	Err     string   `json:"err,omitempty" scrub:"text"`
 }

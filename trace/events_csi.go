@@ -10,7 +10,7 @@ type CSICall struct {
 	Volume string `json:"volume,omitempty"`
 	// Code is the gRPC code's name, set at the end: OK, NotFound, ...
 	Code string `json:"code,omitempty"`
-	Err  string `json:"err,omitempty"`
+	Err  string `json:"err,omitempty" scrub:"text"`
 }
 
 // VolumeProgress is how far a change to all files of a volume has come.

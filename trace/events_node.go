@@ -10,7 +10,7 @@ type NodeDescribed struct {
 	// Standalone says that there is no API server that could be told.
 	Standalone bool `json:"standalone,omitempty"`
 	// Changed says what differs from what was told before, for people; nothing the first time.
-	Changed []string `json:"changed,omitempty"`
+	Changed []string `json:"changed,omitempty" scrub:"text"`
 	// Resources are what the machine has, and what of it is for pods, by name.
 	Resources []NodeResource `json:"resources,omitempty"`
 	Addresses []NodeAddress  `json:"addresses,omitempty"`
@@ -47,7 +47,7 @@ type NodeAddress struct {
 // RuntimeDescribed tells what the container runtime says that it can do: after its first answer to Status, and when the answer changes.
 type RuntimeDescribed struct {
 	// Changed says what differs from what was told before, for people; nothing the first time.
-	Changed []string `json:"changed,omitempty"`
+	Changed []string `json:"changed,omitempty" scrub:"text"`
 	// Handlers are those that a RuntimeClass may name; none when the runtime does not say.
 	Handlers []RuntimeHandler `json:"handlers,omitempty"`
 	// Features are what all handlers can do; left out when the runtime does not say.
@@ -75,7 +75,7 @@ type Certificate struct {
 	// Use is client for the one that the API server knows the node by, serving for that of the HTTPS server.
 	Use string `json:"use"`
 	// None says why there is none; nothing else is told then.
-	None string `json:"none,omitempty"`
+	None string `json:"none,omitempty" scrub:"text"`
 	// Cause is start, bootstrap (asked for with a bootstrap token), signed (the first that was asked for), renewed, or changed where
 	// somebody else renews the files.
 	Cause string `json:"cause,omitempty"`

@@ -38,7 +38,7 @@ type Worker struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Reason says what moved it.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" scrub:"text"`
 	// Grace is the grace period in seconds, for terminating.
 	Grace int64 `json:"grace_s,omitempty"`
 }
@@ -48,19 +48,19 @@ type Sync struct {
 	// Why is create, update, sync, retry, kill or finish.
 	Why string `json:"why"`
 	// Cause is what asked for it: ADD, UPDATE, a PLEG event, a back-off that ran out.
-	Cause string `json:"cause,omitempty"`
+	Cause string `json:"cause,omitempty" scrub:"text"`
 	// N numbers the passes of this worker from 1.
 	N int `json:"n"`
 	// Merged is how many further requests this pass answers.
 	Merged int    `json:"merged,omitempty"`
-	Err    string `json:"err,omitempty"`
+	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
 // Plan is what a pure function decided to do for a pod, as a graph.
 type Plan struct {
 	Steps []PlanStep `json:"steps"`
 	// Why says what was found that led here.
-	Why string `json:"why,omitempty"`
+	Why string `json:"why,omitempty" scrub:"text"`
 }
 
 // PlanStep is one action of a plan.
@@ -72,7 +72,7 @@ type PlanStep struct {
 	// Needs names the steps that must be done before.
 	Needs []string `json:"needs,omitempty"`
 	// Reason says why it is in the plan.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" scrub:"text"`
 }
 
 // Action is one step of a plan being carried out.
@@ -85,8 +85,8 @@ type Action struct {
 	Container string `json:"container,omitempty"`
 	// Target is the id or image it acts on, when known.
 	Target string `json:"target,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Err    string `json:"err,omitempty"`
+	Reason string `json:"reason,omitempty" scrub:"text"`
+	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
 // Wait is time in which nothing works for the pod.
@@ -94,9 +94,9 @@ type Wait struct {
 	// For is one of the Wait constants.
 	For WaitKind `json:"for"`
 	// On is what is waited for.
-	On string `json:"on"`
+	On string `json:"on" scrub:"text"`
 	// Detail adds figures, for people.
-	Detail string `json:"detail,omitempty"`
+	Detail string `json:"detail,omitempty" scrub:"text"`
 	// Until is when it ends by itself, in Unix nanoseconds; left out where that is not known.
 	Until int64 `json:"until_ns,omitempty"`
 }
@@ -146,7 +146,7 @@ type PodStatus struct {
 	Phase  string `json:"phase"`
 	Reason string `json:"reason,omitempty"`
 	// Message says more, for people.
-	Message    string            `json:"message,omitempty"`
+	Message    string            `json:"message,omitempty" scrub:"text"`
 	Ready      int               `json:"ready"`
 	Total      int               `json:"total"`
 	Restarts   int               `json:"restarts,omitempty"`
@@ -163,7 +163,7 @@ type ContainerStatus struct {
 	State string `json:"state"`
 	// Reason is what users know: ImagePullBackOff, CrashLoopBackOff, Completed, ...
 	Reason   string `json:"reason,omitempty"`
-	Message  string `json:"message,omitempty"`
+	Message  string `json:"message,omitempty" scrub:"text"`
 	ID       string `json:"id,omitempty"`
 	ExitCode int32  `json:"exit_code,omitempty"`
 	Restarts int    `json:"restarts,omitempty"`

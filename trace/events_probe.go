@@ -17,7 +17,7 @@ type ProbeAttempt struct {
 	// the attempt could not be made; empty when it was cut short. Set at the end, as all below.
 	Result string `json:"result,omitempty"`
 	// Output is what the probe said, cut to some hundred bytes.
-	Output string `json:"output,omitempty"`
+	Output string `json:"output,omitempty" scrub:"text"`
 	// Count is how many attempts in a row had this result, of Threshold that are needed.
 	Count     int `json:"count,omitempty"`
 	Threshold int `json:"threshold,omitempty"`

@@ -12,7 +12,7 @@ type CRICall struct {
 	Image     string `json:"image,omitempty"`
 	// Code is the gRPC code's name, set at the end: OK, NotFound, ...
 	Code string `json:"code,omitempty"`
-	Err  string `json:"err,omitempty"`
+	Err  string `json:"err,omitempty" scrub:"text"`
 	// Items is how many items a list call returned.
 	Items int `json:"items,omitempty"`
 	// Request and Response are kept for inspection, with secrets redacted. Large lists are left out.
@@ -28,7 +28,7 @@ type PLEGRelist struct {
 	Containers int    `json:"containers,omitempty"`
 	// Events is how many lifecycle events it found that the stream had not told.
 	Events int    `json:"events,omitempty"`
-	Err    string `json:"err,omitempty"`
+	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
 // PLEGEvent is one pod lifecycle event.
@@ -48,7 +48,7 @@ type PLEGEvent struct {
 type PLEGMode struct {
 	// Mode is evented or relist.
 	Mode   string `json:"mode"`
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" scrub:"text"`
 }
 
 // ImagePull is one pull of an image from its registry.
@@ -60,7 +60,7 @@ type ImagePull struct {
 	Bytes int64 `json:"bytes,omitempty"`
 	// Shared says that another pod's pull of the same image served this one.
 	Shared bool   `json:"shared,omitempty"`
-	Err    string `json:"err,omitempty"`
+	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
 // ImageProgress is how far a pull has come.
@@ -82,7 +82,7 @@ type Volume struct {
 	// Plugin is as kubernetes.io/empty-dir.
 	Plugin string `json:"plugin"`
 	Path   string `json:"path,omitempty"`
-	Err    string `json:"err,omitempty"`
+	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
 // CgroupOp is one operation on a pod's or tier's cgroup.
@@ -93,7 +93,7 @@ type CgroupOp struct {
 	Path string `json:"path"`
 	// Killed is how many leftover processes had to be killed.
 	Killed int    `json:"killed,omitempty"`
-	Err    string `json:"err,omitempty"`
+	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
 // RuntimeSpan is a span that the runtime itself told (OpenTelemetry), published when it arrived, which is some time after it ended.
@@ -107,6 +107,6 @@ type RuntimeSpan struct {
 	Start int64 `json:"start_ns"`
 	// Dur is how long it took.
 	Dur   time.Duration `json:"dur_ns"`
-	Err   string        `json:"err,omitempty"`
-	Attrs []KV          `json:"attrs,omitempty"`
+	Err   string        `json:"err,omitempty" scrub:"text"`
+	Attrs []KV          `json:"attrs,omitempty" scrub:"text"`
 }

@@ -15,7 +15,7 @@ type ServerRequest struct {
 	// Verdict is allowed, unauthenticated, forbidden or error; empty where nobody is asked who they are.
 	Verdict string `json:"verdict,omitempty"`
 	// Reason says why, as the authorizer does.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" scrub:"text"`
 	// Code is the HTTP status; 101 where a stream followed.
 	Code int `json:"code,omitempty"`
 	// Bytes is how much was sent.

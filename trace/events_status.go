@@ -10,9 +10,9 @@ type StatusPatch struct {
 	// Version numbers the statuses of the pod from 1.
 	Version uint64 `json:"version,omitempty"`
 	// Changed says what differs from the status that the API server has, for people.
-	Changed []string `json:"changed,omitempty"`
+	Changed []string `json:"changed,omitempty" scrub:"text"`
 	// Patch is what was sent, cut short when it is long; Bytes is its whole length.
-	Patch string `json:"patch,omitempty"`
+	Patch string `json:"patch,omitempty" scrub:"text"`
 	Bytes int    `json:"bytes,omitempty"`
 	// Attempt numbers the tries of one version from 1; left out for the first.
 	Attempt int `json:"attempt,omitempty"`
@@ -20,5 +20,5 @@ type StatusPatch struct {
 	Age time.Duration `json:"age_ns,omitempty"`
 	// Mirror says that the object mirrors a static pod.
 	Mirror bool   `json:"mirror,omitempty"`
-	Err    string `json:"err,omitempty"`
+	Err    string `json:"err,omitempty" scrub:"text"`
 }

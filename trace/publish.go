@@ -56,6 +56,9 @@ func child(parent Span) Span {
 // event type, so a warm ring allocates nothing; readers copy out under the lock. The
 // clock is read under it too, so that times are in the order of sequence numbers.
 func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (now int64) {
+	if blank := b.scrub.Load(); blank != nil && len(textsOf[P(nil).Kind()]) > 0 {
+		e = scrubbed[E, P](*blank, s.Pod, e)
+	}
 	b.mu.Lock()
 	now = b.now()
 	slot := &b.slots[b.next&uint64(len(b.slots)-1)]

@@ -1,0 +1,153 @@
+package redact
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxText is how much of a text is searched; the rest is not shown. Who writes a text may be hostile.
+	maxText = 64 << 10
+	// maxAlike is how many long spellings may begin alike, to be compared one by one.
+	maxAlike = 16
+	// certain is how much of the beginning of a long spelling is blanked although the rest does not follow: the text was
+	// cut there.
+	certain = 16
+)
+
+// finder finds spellings of secrets in texts, in a time that is linear in the text: each place is compared with at most
+// maxAlike spellings.
+type finder struct {
+	short map[string]bool     // fewer than minInside bytes: words of their own
+	long  map[uint64][]string // by their first 8 bytes
+	crowd map[uint64]bool     // beginnings that too many share: the rest of the line goes with them
+	full  bool                // there are more than can be looked for
+	far   *finder             // of those that are distinct; nil until asked for
+}
+
+func newFinder(values []string) *finder {
+	f := &finder{short: map[string]bool{}, long: map[uint64][]string{}, crowd: map[uint64]bool{}}
+	bytes, n := 0, 0
+	for _, v := range values {
+		for _, s := range spellings(v) {
+			if len(s) < MinText || f.has(s) {
+				continue
+			}
+			if n, bytes = n+1, bytes+len(s); n > maxPatterns || bytes > maxBytes {
+				return &finder{full: true}
+			}
+			if len(s) < minInside {
+				f.short[s] = true
+			} else {
+				f.long[key(s)] = append(f.long[key(s)], s)
+			}
+		}
+	}
+	for k, alike := range f.long {
+		if len(alike) > maxAlike {
+			delete(f.long, k)
+			f.crowd[k] = true
+		}
+	}
+	return f
+}
+
+func (f *finder) has(s string) bool {
+	return f.short[s] || len(s) >= minInside && slices.Contains(f.long[key(s)], s)
+}
+
+func (f *finder) empty() bool { return !f.full && len(f.short)+len(f.long)+len(f.crowd) == 0 }
+
+// distinct finds what nobody would say by chance; nil when there is nothing of that kind.
+func (f *finder) distinct() *finder {
+	if f.far == nil {
+		f.far = &finder{long: map[uint64][]string{}}
+		for k, alike := range f.long {
+			if alike = slices.DeleteFunc(slices.Clone(alike), func(s string) bool { return len(s) < distinct }); len(alike) > 0 {
+				f.far.long[k] = alike
+			}
+		}
+	}
+	if f.far.empty() {
+		return nil
+	}
+	return f.far
+}
+
+func key(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s[:minInside])) }
+
+// blank puts Mark in the place of each secret.
+func (f *finder) blank(text string) string {
+	if f.full && text != "" {
+		return fmt.Sprintf("%s (%d bytes: the pod's secrets are more than can be looked for)", Mark, len(text))
+	}
+	rest := 0
+	if len(text) > maxText {
+		text, rest = text[:maxText], len(text)-maxText
+	}
+	var out strings.Builder
+	done := 0
+	for i := 0; i+MinText <= len(text); {
+		n := f.at(text, i)
+		if n == 0 {
+			i++
+			continue
+		}
+		if shown := text[done:i]; shown != "" || done == 0 { // two that touch are one
+			out.WriteString(shown)
+			out.WriteString(Mark)
+		}
+		i += n
+		done = i
+	}
+	if done == 0 && rest == 0 {
+		return text
+	}
+	out.WriteString(text[done:])
+	if rest > 0 {
+		fmt.Fprintf(&out, "… (%d bytes more)", rest)
+	}
+	return out.String()
+}
+
+// at returns how many bytes from there on are a secret, or what there is of one; 0 for none.
+func (f *finder) at(text string, i int) (n int) {
+	if len(text)-i >= minInside {
+		if f.crowd[key(text[i:])] {
+			line, _, _ := strings.Cut(text[i:], "\n")
+			return len(line)
+		}
+		for _, s := range f.long[key(text[i:])] {
+			n = max(n, f.reach(text[i:], s))
+		}
+	}
+	if n > 0 || len(f.short) == 0 || i > 0 && wordByte(text[i-1]) && wordByte(text[i]) {
+		return n
+	}
+	for l := min(minInside-1, len(text)-i); l >= MinText; l-- {
+		if f.short[text[i:i+l]] && alone(text, i, i+l) {
+			return l
+		}
+	}
+	return 0
+}
+
+// reach is how much of the secret s the text begins with, if that is enough to blank it.
+func (f *finder) reach(text, s string) int {
+	n := minInside // which is what led here
+	for n < len(s) && n < len(text) && s[n] == text[n] {
+		n++
+	}
+	switch {
+	case len(s) == maxValue && n == len(s): // and what follows it
+		for n < len(text) && text[n] > ' ' && text[n] != '"' && text[n] != '\'' {
+			n++
+		}
+		return n
+	case n == len(s), n == len(text), n >= certain:
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,137 @@
+package redact
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const canary = "cAnArY-7f3a \"quoted\"/&?=+\ntwo lines"
+
+func TestBlank(t *testing.T) {
+	long := strings.Repeat("0123456789abcdef", 300) // longer than is looked for
+	v := NewVault()
+	v.Learn("p", "secret a/b", canary, "hunter2", "Z9x!", "abc", "postgres", long, "trailing-newline\n")
+	v.Learn(Node, "bootstrap", "abcdef.0123456789abcdef")
+	v.Learn("q", "secret", "another-pods-value", "short one")
+	v.Public("p", `{"containers":[{"name":"postgres","image":"postgres:16"}]}`)
+	for _, c := range []struct{ name, uid, text, want string }{
+		{"nothing", "p", "exec: not found", "exec: not found"},
+		{"as it is", "p", "exec: " + canary + ": not found", "exec: [redacted]: not found"},
+		{"quoted", "p", fmt.Sprintf("exec: %q: not found", canary), `exec: "[redacted]": not found`},
+		{"a line", "p", `"cAnArY-7f3a "quoted"/&?=+" and two lines`, `"[redacted]" and [redacted]`},
+		{"in a query", "p", "GET /?p=" + url.QueryEscape(canary) + "&x=1", "GET /?p=[redacted]&x=1"},
+		{"in a path", "p", "GET /" + url.PathEscape(canary), "GET /[redacted]"},
+		{"base64", "p", "env: Y0FuQXJZLTdmM2EgInF1b3RlZCIvJj89Kwp0d28gbGluZXM=", "env: [redacted]="},
+		{"JSON", "p", `{"v":"cAnArY-7f3a \"quoted\"/\u0026?=+\ntwo lines"}`, `{"v":"[redacted]"}`},
+		{"cut short", "p", `exec: "cAnArY-7f3a "quo`, `exec: "[redacted]`},
+		{"twice", "p", "trailing-newlinetrailing-newline", "[redacted]"},
+		{"short word", "p", "hunter2: no", "[redacted]: no"},
+		{"not within a word", "p", "hunter22 xhunter2", "hunter22 xhunter2"},
+		{"shortest", "p", "pin=Z9x!;", "pin=[redacted];"},
+		{"too short", "p", "abc", "abc"},
+		{"in the manifest", "p", `image "postgres:16" not found`, `image "postgres:16" not found`},
+		{"longer than is looked for", "p", "key " + long + " end", "key [redacted] end"},
+		{"the node's", "p", "token abcdef.0123456789abcdef", "token [redacted]"},
+		{"another pod's", "p", "another-pods-value", "another-pods-value"},
+		{"distinct, of no pod", Node, "another-pods-value", "[redacted]"},
+		{"common, of no pod", Node, "short one hunter2", "short one hunter2"},
+		{"unknown pod", "r", "hunter2", "hunter2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, v.Text(c.uid, c.text)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestGenerations(t *testing.T) {
+	v := NewVault()
+	for _, s := range []string{"first-value", "second-value", "third-value"} {
+		v.Learn("p", "secret", s)
+	}
+	if got := v.Text("p", "first-value second-value third-value"); got != "first-value [redacted] [redacted]" {
+		t.Error(got)
+	}
+	v.Forget("p")
+	if got := v.Text("p", "third-value"); got != Mark {
+		t.Error("what comes late:", got)
+	}
+	for i := range maxGone {
+		uid := fmt.Sprint(i)
+		v.Learn(uid, "secret", "some-value")
+		v.Forget(uid)
+	}
+	if got := v.Text("p", "third-value"); got != "third-value" || len(v.owners) != maxGone {
+		t.Error(got, len(v.owners))
+	}
+}
+
+// What a pod's owner puts into Secrets costs a bounded amount, and hides no more.
+func TestFull(t *testing.T) {
+	v := NewVault()
+	for i := range 100 {
+		v.Learn("p", fmt.Sprint("secret", i), strings.Repeat(fmt.Sprint(i, "-"), maxValue))
+	}
+	if got := v.Text("p", "some text"); !strings.HasPrefix(got, Mark) || strings.Contains(got, "some") {
+		t.Error(got)
+	}
+	if got := v.Text("q", "some text"); got != "some text" {
+		t.Error(got)
+	}
+	if got := v.Text(Node, "some text"); got != "some text" {
+		t.Error("a pod blanks the node's texts:", got)
+	}
+	crowd := NewVault()
+	for i := range 100 {
+		crowd.Learn("p", fmt.Sprint("secret", i), fmt.Sprintf("password-%d", i))
+	}
+	if got := crowd.Text("p", "a password-7, b\nc"); got != "a [redacted]\nc" {
+		t.Error(got)
+	}
+}
+
+// A long text that resembles a secret everywhere is searched in linear time.
+func TestHostileText(t *testing.T) {
+	v := NewVault()
+	v.Learn("p", "secret", strings.Repeat("a", maxValue-1)+"b")
+	text := strings.Repeat("aaaaaaaaaaaaaaa-", 1<<20)
+	if got := v.Text("p", text); len(got) > maxText+100 {
+		t.Error(len(got))
+	}
+}
+
+func TestNil(t *testing.T) {
+	var v *Vault
+	v.Learn("p", "s", "value")
+	v.Public("p", "m")
+	v.Forget("p")
+	if v.For("p") != nil || v.Text("p", "value") != "value" {
+		t.Error("a nil vault knows something")
+	}
+}
+
+func TestURL(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://user:pw@host:8080/pods/a%2Fb?token=x#frag": "https://host:8080/pods/a%2Fb",
+		"http://host":          "http://host",
+		"mailto:user@host":     "mailto:[redacted]",
+		"http://user:pw@ho st": "(not a URL)",
+		"/path?q":              "/path",
+		"":                     "",
+	} {
+		if got := URL(raw); got != want {
+			t.Errorf("URL(%q) = %q, want %q", raw, got, want)
+		}
+	}
+	cause := errors.New("refused")
+	err := URLError(fmt.Errorf("read: %w", &url.Error{Op: "Get", URL: "http://u:p@h/x?t=1", Err: &url.Error{Op: "proxyconnect", URL: "http://q:r@s", Err: cause}}))
+	if err.Error() != "get http://h/x: proxyconnect http://s: refused" || !errors.Is(err, cause) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,94 @@
+package trace
+
+import (
+	"reflect"
+)
+
+// Scrubber returns what blanks the secrets of a pod (none: of nobody in particular) in a text, nil when there are none
+// to blank. It is called at each publication and must be quick.
+type Scrubber func(pod Pod) func(text string) string
+
+// Scrub has the texts of all events that are published from now on blanked: the fields with the tag scrub:"text", which
+// hold, or may hold, what somebody else wrote. Names, ids and words of closed vocabularies stay as they are. What is
+// published is blanked before it is in the ring.
+func (b *Bus) Scrub(s Scrubber) {
+	if b != nil {
+		b.scrub.Store(&s)
+	}
+}
+
+// scrubbed returns e with its texts blanked. What e points to is not changed.
+func scrubbed[E any, P pointerTo[E]](s Scrubber, pod Pod, e E) E {
+	asked := false
+	var blank func(string) string
+	scrub(reflect.ValueOf(&e).Elem(), textsOf[P(nil).Kind()], func(text string) string {
+		if !asked { // most events have no text
+			asked, blank = true, s(pod)
+		}
+		if blank == nil {
+			return text
+		}
+		return blank(text)
+	})
+	return e
+}
+
+// texts are a struct's fields with texts; below are those of a field that holds structs.
+type texts struct {
+	index int
+	below []texts
+}
+
+// textsOf are the texts of each kind of event.
+var textsOf = func() (all [kindCount][]texts) {
+	for k := range all {
+		all[k] = findTexts(reflect.TypeOf(kinds[k].fresh()).Elem())
+	}
+	return all
+}()
+
+func findTexts(t reflect.Type) (out []texts) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		inner := f.Type
+		if inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
+		switch {
+		case f.Tag.Get("scrub") == "text" && inner == reflect.TypeFor[KV]():
+			out = append(out, texts{index: i, below: []texts{{index: 1}}}) // the values
+		case f.Tag.Get("scrub") == "text":
+			out = append(out, texts{index: i})
+		case inner.Kind() == reflect.Struct:
+			if below := findTexts(inner); len(below) > 0 {
+				out = append(out, texts{index: i, below: below})
+			}
+		}
+	}
+	return out
+}
+
+// scrub blanks the fields of a struct. Slices are copied before they are changed.
+func scrub(v reflect.Value, fields []texts, blank func(string) string) {
+	for _, f := range fields {
+		switch field := v.Field(f.index); {
+		case field.Kind() == reflect.String:
+			if text := field.String(); text != "" {
+				field.SetString(blank(text))
+			}
+		case field.Kind() == reflect.Struct:
+			scrub(field, f.below, blank)
+		case field.Kind() == reflect.Slice && field.Len() > 0:
+			own := reflect.MakeSlice(field.Type(), field.Len(), field.Len())
+			reflect.Copy(own, field)
+			field.Set(own)
+			for i := range own.Len() {
+				if f.below == nil {
+					own.Index(i).SetString(blank(own.Index(i).String()))
+				} else {
+					scrub(own.Index(i), f.below, blank)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package trace
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestScrub(t *testing.T) {
+	bus := NewBus(16)
+	bus.Scrub(func(pod Pod) func(string) string {
+		if pod.Name == "plain" {
+			return nil
+		}
+		return func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") }
+	})
+	shop := ForPod(Span{}, Pod{Name: "shop"})
+	needs := []string{"hunter2"}
+	attrs := []KV{{K: "hunter2", V: "a hunter2"}}
+	steps := []PlanStep{{ID: "create hunter2", Needs: needs, Reason: "hunter2"}}
+	Point(bus, shop, Log{Message: "hunter2 here", Attrs: attrs})
+	Point(bus, shop, Plan{Why: "hunter2", Steps: steps})
+	Point(bus, ForPod(Span{}, Pod{Name: "plain"}), Log{Message: "hunter2"})
+	End(bus, Begin(bus, shop, CRICall{Method: "hunter2"}), CRICall{Err: "hunter2"})
+	cursor := bus.Subscribe(FromOldest)
+	recs, _ := cursor.Poll(make([]Record, 0, 16))
+	var got []Event
+	for _, r := range recs {
+		got = append(got, r.Event)
+	}
+	want := []Event{
+		&Log{Message: "*** here", Attrs: []KV{{K: "hunter2", V: "a ***"}}},
+		&Plan{Why: "***", Steps: []PlanStep{{ID: "create hunter2", Needs: needs, Reason: "***"}}},
+		&Log{Message: "hunter2"},
+		&CRICall{Method: "hunter2"},
+		&CRICall{Err: "***"},
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b Body) bool { return a.IsZero() == b.IsZero() })); diff != "" {
+		t.Error(diff)
+	}
+	if attrs[0].V != "a hunter2" || steps[0].Reason != "hunter2" {
+		t.Error("what the publisher has was changed")
+	}
+}
+
+// names are the fields of events that are blanked for nobody: names, ids, figures as words, words of closed
+// vocabularies, and what the agent says in its own words. A new field is put here, or gets the tag scrub:"text" when it
+// may hold what somebody else wrote.
+var names = []string{
+	"Agent.Endpoint", "Agent.Node", "Agent.Runtime", "Agent.RuntimeVersion", "Agent.State", "Agent.Version",
+	"APICall.Client", "APICall.Name", "APICall.Namespace", "APICall.Resource", "APICall.Verb",
+	"Action.Container", "Action.ID", "Action.Target", "Action.Verb",
+	"CRICall.Code", "CRICall.Container", "CRICall.Image", "CRICall.Method", "CRICall.Sandbox",
+	"CSICall.Code", "CSICall.Driver", "CSICall.Method", "CSICall.Volume",
+	"Certificate.Cause", "Certificate.Issuer", "Certificate.Name", "Certificate.Names", "Certificate.Path", "Certificate.Serial", "Certificate.Source", "Certificate.Use",
+	"CgroupOp.Op", "CgroupOp.Path",
+	"ContainerSpec.Image", "ContainerSpec.Name",
+	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason", "ContainerStatus.State",
+	"Decision.By", "Decision.Verdict",
+	"GC.Cause", "GC.What",
+	"Gate.Action", "Gate.Call", "Gate.Code", "Gate.Verdict", "Gate.When",
+	"ImageProgress.Image", "ImageProgress.Source", "ImagePull.Image", "ImagePull.Ref",
+	"KV.K", "KV.V",
+	"Log.Level", "Loop.Case", "Loop.Detail", "Loop.Op",
+	"Milestone.Name", "Milestone.Source",
+	"NodeAddress.Address", "NodeAddress.Type",
+	"NodeDescribed.Architecture", "NodeDescribed.CgroupDriver", "NodeDescribed.ContainerRuntime", "NodeDescribed.Kernel", "NodeDescribed.KubeletVersion",
+	"NodeDescribed.Node", "NodeDescribed.OS", "NodeDescribed.OSImage",
+	"NodeEvent.Field", "NodeEvent.Reason", "NodeEvent.Type",
+	"NodeResource.Allocatable", "NodeResource.Capacity", "NodeResource.Name",
+	"NodeStatus.Cause", "NodeStatus.Op",
+	"PLEGEvent.Container", "PLEGEvent.From", "PLEGEvent.Name", "PLEGEvent.Sandbox", "PLEGEvent.Type",
+	"PLEGMode.Mode", "PLEGRelist.Cause",
+	"PlanStep.ID", "PlanStep.Needs", "PlanStep.Verb",
+	"PodSpec.QoS", "PodSpec.RestartPolicy", "PodSpec.Volumes",
+	"PodStatus.IP", "PodStatus.Phase", "PodStatus.Reason", "PodStatus.SandboxID",
+	"Pressure.Rule", "Pressure.Signal",
+	"ProbeAttempt.Container", "ProbeAttempt.ContainerID", "ProbeAttempt.How", "ProbeAttempt.Probe", "ProbeAttempt.Result", "ProbeAttempt.State",
+	"RuntimeHandler.Name", "RuntimeSpan.Name", "RuntimeSpan.Service",
+	"ServerRequest.From", "ServerRequest.How", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.Server", "ServerRequest.User", "ServerRequest.Verdict",
+	"Source.Cause", "Source.Op", "Source.Path", "Source.Source",
+	"SourceError.Field", "SourceError.Path", "SourceError.Source",
+	"Stall.Resource", "StatusPatch.Op", "Sync.Why",
+	"Volume.Name", "Volume.Op", "Volume.Path", "Volume.Plugin",
+	"VolumeProgress.Op", "VolumeProgress.Path",
+	"Worker.From", "Worker.To",
+}
+
+func TestScrubbedFields(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range kinds {
+		plainStrings(reflect.TypeOf(k.fresh()).Elem(), seen)
+	}
+	for field := range seen {
+		if !slices.Contains(names, field) {
+			t.Errorf(`%s: may it hold what somebody else wrote? Give it the tag scrub:"text", else add it to names`, field)
+		}
+	}
+	for _, field := range names {
+		if !seen[field] {
+			t.Errorf("%s: no such field without the tag", field)
+		}
+	}
+}
+
+// plainStrings collects the fields that hold plain strings and are not blanked.
+func plainStrings(t reflect.Type, seen map[string]bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		inner := f.Type
+		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case inner.Kind() == reflect.Struct && inner.PkgPath() == t.PkgPath():
+			plainStrings(inner, seen)
+		case inner == reflect.TypeFor[string]() && f.Tag.Get("scrub") == "":
+			seen[t.Name()+"."+f.Name] = true
+		}
+	}
+}
