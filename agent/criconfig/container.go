@@ -67,21 +67,28 @@ func Container(pod *v1.Pod, c *v1.Container, node Node, in ContainerInput) (*run
 	if err != nil {
 		return nil, err
 	}
+	text := expander{left: maxText}
 	values := make(map[string]string, len(in.Env))
 	envs := make([]*runtimeapi.KeyValue, len(in.Env))
 	for i, v := range in.Env {
 		values[v.Name] = v.Value
 		envs[i] = &runtimeapi.KeyValue{Key: v.Name, Value: []byte(v.Value)}
+		text.take(len(v.Name) + len(v.Value))
 	}
-	lookup := func(name string) (string, bool) {
-		value, ok := values[name]
-		return value, ok
+	text.lookup = lookupIn(values)
+	command, i, ok := text.expandAll(c.Command)
+	if !ok {
+		return nil, containerError(c, fmt.Sprintf("command[%d]", i), tooLongError{maxText})
+	}
+	args, i, ok := text.expandAll(c.Args)
+	if !ok {
+		return nil, containerError(c, fmt.Sprintf("args[%d]", i), tooLongError{maxText})
 	}
 	return &runtimeapi.ContainerConfig{
 		Metadata:    &runtimeapi.ContainerMetadata{Name: c.Name, Attempt: uint32(in.RestartCount)},
 		Image:       &runtimeapi.ImageSpec{Image: in.ImageRef, UserSpecifiedImage: c.Image},
-		Command:     expandAll(c.Command, lookup),
-		Args:        expandAll(c.Args, lookup),
+		Command:     command,
+		Args:        args,
 		WorkingDir:  c.WorkingDir,
 		Envs:        envs,
 		Mounts:      mounted,

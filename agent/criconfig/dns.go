@@ -115,26 +115,38 @@ func clusterSearches(pod *v1.Pod, in DNSInput) []string {
 
 // mergeOptions lets the pod's options replace the host's of the same name.
 func mergeOptions(host []string, pod []v1.PodDNSConfigOption) []string {
-	out := slices.Clone(host)
+	var out options
+	for _, text := range host {
+		out.set(text)
+	}
 	for _, o := range pod {
 		text := o.Name
 		if o.Value != nil && *o.Value != "" {
 			text += ":" + *o.Value
 		}
-		out = setOption(out, text)
+		out.set(text)
 	}
-	return out
+	return out.list
 }
 
-func setOption(options []string, text string) []string {
+// options are resolver options, one of a name.
+type options struct {
+	list []string
+	at   map[string]int // by name
+}
+
+// set adds an option, or puts it in the place of an earlier one of its name.
+func (o *options) set(text string) {
 	name, _, _ := strings.Cut(text, ":")
-	for i, o := range options {
-		if have, _, _ := strings.Cut(o, ":"); have == name {
-			options[i] = text
-			return options
-		}
+	if i, have := o.at[name]; have {
+		o.list[i] = text
+		return
 	}
-	return append(options, text)
+	if o.at == nil {
+		o.at = map[string]int{}
+	}
+	o.at[name] = len(o.list)
+	o.list = append(o.list, text)
 }
 
 // limit cuts the configuration to what resolvers take.
@@ -159,8 +171,10 @@ func limit(cfg *runtimeapi.DNSConfig) (warnings []Warning) {
 
 func unique(list []string) []string {
 	var out []string
+	seen := make(map[string]bool, len(list))
 	for _, s := range list {
-		if !slices.Contains(out, s) {
+		if !seen[s] {
+			seen[s] = true
 			out = append(out, s)
 		}
 	}

@@ -32,18 +32,22 @@ type EnvInput struct {
 	Services []Var
 	// Objects may be nil on a node without an API server; then any reference is an error.
 	Objects Objects
-	// File reads a file of one of the pod's volumes for fileKeyRef, never leaving the volume. It
-	// may be nil; then any such reference is an error.
+	// File reads a file of one of the pod's volumes for fileKeyRef, never leaving the volume; each
+	// file once. It may be nil; then any such reference is an error.
 	File func(volume, path string) ([]byte, error)
 }
 
 // Env resolves the environment of a container: what envFrom brings, then env in its order, where
 // later values may refer to earlier ones as $(NAME), then the services' variables. A name occurs
-// once. What cannot be resolved is an *Error that names the field and the missing object.
+// once. What cannot be resolved is an *Error that names the field and the missing object, and so is
+// more than 8 MiB of names and values, what later ones replace included, or of files read for them.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables.
 func Env(ctx context.Context, pod *v1.Pod, c *v1.Container, in EnvInput) ([]Var, error) {
-	r := &resolver{ctx: ctx, pod: pod, c: c, in: in, at: map[string]int{}, services: map[string]string{}}
+	r := &resolver{
+		ctx: ctx, pod: pod, c: c, in: in, at: map[string]int{}, services: map[string]string{},
+		left: maxText, files: map[[2]string]*envFile{}, filesLeft: maxText,
+	}
 	for _, v := range in.Services {
 		r.services[v.Name] = v.Value
 	}
@@ -57,13 +61,13 @@ func Env(ctx context.Context, pod *v1.Pod, c *v1.Container, in EnvInput) ([]Var,
 		if err != nil {
 			return nil, containerError(c, fmt.Sprintf("env[%s]", c.Env[i].Name), err)
 		}
-		if ok {
-			r.set(c.Env[i].Name, value)
+		if ok && !r.set(c.Env[i].Name, value) {
+			return nil, containerError(c, fmt.Sprintf("env[%s]", c.Env[i].Name), tooLongError{maxText})
 		}
 	}
 	for _, v := range in.Services {
-		if _, taken := r.at[v.Name]; !taken {
-			r.set(v.Name, v.Value)
+		if _, taken := r.at[v.Name]; !taken && !r.set(v.Name, v.Value) {
+			return nil, containerError(c, "enableServiceLinks", tooLongError{maxText})
 		}
 	}
 	return r.vars, nil
@@ -78,15 +82,25 @@ type resolver struct {
 	// at is each variable's index in vars.
 	at       map[string]int
 	services map[string]string
+	// left is how many bytes names and values may still come to.
+	left int
+	// files are those of fileKeyRef by volume and path; filesLeft is how many bytes they may still have.
+	files     map[[2]string]*envFile
+	filesLeft int
 }
 
-func (r *resolver) set(name, value string) {
+// set is false when there is no room for a variable.
+func (r *resolver) set(name, value string) bool {
+	if r.left -= len(name) + len(value); r.left < 0 {
+		return false
+	}
 	if i, ok := r.at[name]; ok {
 		r.vars[i].Value = value
-		return
+		return true
 	}
 	r.at[name] = len(r.vars)
 	r.vars = append(r.vars, Var{name, value})
+	return true
 }
 
 func (r *resolver) lookup(name string) (string, bool) {
@@ -105,7 +119,9 @@ func (r *resolver) from(src *v1.EnvFromSource) error {
 			return err
 		}
 		for _, key := range slices.Sorted(maps.Keys(cm.Data)) {
-			r.set(src.Prefix+key, cm.Data[key])
+			if !r.set(src.Prefix+key, cm.Data[key]) {
+				return tooLongError{maxText}
+			}
 		}
 	case src.SecretRef != nil:
 		secret, err := r.secret(src.SecretRef.Name, src.SecretRef.Optional)
@@ -113,7 +129,9 @@ func (r *resolver) from(src *v1.EnvFromSource) error {
 			return err
 		}
 		for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
-			r.set(src.Prefix+key, string(secret.Data[key]))
+			if !r.set(src.Prefix+key, string(secret.Data[key])) {
+				return tooLongError{maxText}
+			}
 		}
 	}
 	return nil
@@ -122,7 +140,12 @@ func (r *resolver) from(src *v1.EnvFromSource) error {
 // value is false when an optional reference leads nowhere: the variable is left out.
 func (r *resolver) value(v *v1.EnvVar) (string, bool, error) {
 	if v.Value != "" || v.ValueFrom == nil {
-		return expand(v.Value, r.lookup), true, nil
+		e := expander{lookup: r.lookup, left: r.left} // set takes what it makes off that
+		value, ok := e.expand(v.Value)
+		if !ok {
+			return "", false, tooLongError{maxText}
+		}
+		return value, true, nil
 	}
 	switch src := v.ValueFrom; {
 	case src.FieldRef != nil:
@@ -160,11 +183,11 @@ func (r *resolver) file(ref *v1.FileKeySelector) (string, bool, error) {
 	if r.in.File == nil {
 		return "", false, fmt.Errorf("fileKeyRef: volume %q is not mounted", ref.VolumeName)
 	}
-	text, err := r.in.File(ref.VolumeName, ref.Path)
+	file, err := r.open(ref)
 	if err != nil {
 		return "", false, fmt.Errorf("read %s of volume %s: %w", ref.Path, ref.VolumeName, err)
 	}
-	value, err := envFileValue(string(text), ref.Key)
+	value, err := file.value(ref.Key)
 	if err != nil {
 		return "", false, fmt.Errorf("%s of volume %s: %w", ref.Path, ref.VolumeName, err)
 	}
@@ -172,6 +195,24 @@ func (r *resolver) file(ref *v1.FileKeySelector) (string, bool, error) {
 		return "", false, fmt.Errorf("couldn't find key %s in file %s of volume %s", ref.Key, ref.Path, ref.VolumeName)
 	}
 	return value, value != "", nil
+}
+
+// open reads a file unless an earlier variable was of it.
+func (r *resolver) open(ref *v1.FileKeySelector) (*envFile, error) {
+	id := [2]string{ref.VolumeName, ref.Path}
+	if file := r.files[id]; file != nil {
+		return file, nil
+	}
+	text, err := r.in.File(ref.VolumeName, ref.Path)
+	if err != nil {
+		return nil, err
+	}
+	if r.filesLeft -= len(text); r.filesLeft < 0 {
+		return nil, fmt.Errorf("the container's environment files are longer than %d MiB together", maxText>>20)
+	}
+	file := newEnvFile(string(text))
+	r.files[id] = file
+	return file, nil
 }
 
 // configMap is nil without error when it is optional and missing.

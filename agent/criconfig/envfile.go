@@ -5,50 +5,75 @@ import (
 	"strings"
 )
 
-// envFileValue returns a variable of an environment file, "" when it is not there. Each line is
-// blank, a # comment, or NAME='value', where the value is literal and may span lines.
+// envFile is an environment file, which a container may have written. It is read as far as
+// somebody asks, and once. Each line is blank, a # comment, or NAME='value', where the value is
+// literal and may span lines.
 //
-// Upstream: pkg/kubelet/util/env/env_util.go, ParseEnv.
-func envFileValue(text, key string) (string, error) {
-	for line := 1; text != ""; {
-		var this string
-		this, text, _ = strings.Cut(text, "\n")
-		start := line
-		line++
-		this = strings.TrimLeft(strings.TrimSuffix(this, "\r"), " \t")
-		if this == "" || this[0] == '#' {
-			continue
-		}
-		name, value, ok := strings.Cut(this, "=")
-		if !ok || name == "" || name != strings.TrimRight(name, " \t") {
-			return "", fmt.Errorf("line %d: want NAME='value', no space before =", start)
-		}
-		if value == "" || (value[0] != '\'' && value[0] != ' ' && value[0] != '\t') {
-			return "", fmt.Errorf("line %d: the value must be in single quotes", start)
-		}
-		if value[0] != '\'' {
-			// As a shell reads NAME= 'x': NAME is empty.
-			if name == key {
-				return "", nil
-			}
-			continue
-		}
-		value = value[1:]
-		for !strings.Contains(value, "'") {
-			if text == "" {
-				return "", fmt.Errorf("line %d: the quote is never closed", start)
-			}
-			this, text, _ = strings.Cut(text, "\n")
-			value += "\n" + strings.TrimSuffix(this, "\r")
-			line++
-		}
-		value, rest, _ := strings.Cut(value, "'")
-		if rest = strings.TrimLeft(rest, " \t"); rest != "" && rest[0] != '#' {
-			return "", fmt.Errorf("line %d: only a comment may follow the closing quote", start)
-		}
-		if name == key {
+// Upstream: pkg/kubelet/util/env/env_util.go, ParseEnv, which reads it anew for each name.
+type envFile struct {
+	rest   string
+	line   int // of rest, less one
+	values map[string]string
+	err    error // what is wrong after the values
+}
+
+func newEnvFile(text string) *envFile { return &envFile{rest: text, values: map[string]string{}} }
+
+// value returns a variable, the first of that name; "" when it is not there. What is wrong behind
+// it does not matter.
+func (f *envFile) value(key string) (string, error) {
+	for {
+		if value, ok := f.values[key]; ok {
 			return value, nil
 		}
+		if f.rest == "" || f.err != nil {
+			return "", f.err
+		}
+		var name, value string
+		if name, value, f.err = f.next(); f.err == nil && name != "" {
+			if _, have := f.values[name]; !have {
+				f.values[name] = value
+			}
+		}
 	}
-	return "", nil
+}
+
+// next reads a line, or the lines that a value spans. name is "" where there is none.
+func (f *envFile) next() (name, value string, err error) {
+	f.line++
+	this, rest, _ := strings.Cut(f.rest, "\n")
+	this = strings.TrimLeft(strings.TrimSuffix(this, "\r"), " \t")
+	if this == "" || this[0] == '#' {
+		f.rest = rest
+		return "", "", nil
+	}
+	name, value, ok := strings.Cut(this, "=")
+	if !ok || name == "" || name != strings.TrimRight(name, " \t") {
+		return "", "", fmt.Errorf("line %d: want NAME='value', no space before =", f.line)
+	}
+	if value == "" || (value[0] != '\'' && value[0] != ' ' && value[0] != '\t') {
+		return "", "", fmt.Errorf("line %d: the value must be in single quotes", f.line)
+	}
+	if value[0] != '\'' {
+		f.rest = rest
+		return name, "", nil // as a shell reads NAME= 'x': NAME is empty
+	}
+	return f.quoted(name)
+}
+
+// quoted reads the value of a name that a quote follows.
+func (f *envFile) quoted(name string) (string, string, error) {
+	_, text, _ := strings.Cut(f.rest, "='") // a name has no =
+	value, text, closed := strings.Cut(text, "'")
+	if !closed {
+		return "", "", fmt.Errorf("line %d: the quote is never closed", f.line)
+	}
+	start := f.line
+	f.line += strings.Count(value, "\n")
+	this, rest, _ := strings.Cut(text, "\n")
+	if this = strings.TrimLeft(strings.TrimSuffix(this, "\r"), " \t"); this != "" && this[0] != '#' {
+		return "", "", fmt.Errorf("line %d: only a comment may follow the closing quote", start)
+	}
+	f.rest = rest
+	return name, strings.ReplaceAll(value, "\r\n", "\n"), nil
 }

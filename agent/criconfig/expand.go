@@ -1,43 +1,99 @@
 package criconfig
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// maxText bounds what a container's environment, command and arguments come to, in bytes. Linux starts no program with
+// more than 6 MiB of them, and a few lines of a manifest (A=x, B=$(A)$(A), C=$(B)$(B), ...) ask for more than any memory has.
+// Upstream has no bound.
+const maxText = 8 << 20
+
+// maxSubPath bounds a path below a volume: the kernel takes none that is longer.
+const maxSubPath = 4096
+
+// expander replaces references within a budget: whoever wrote the pod chooses how often which text is repeated.
+type expander struct {
+	// lookup returns a variable's value, and whether there is one of that name.
+	lookup func(name string) (string, bool)
+	// left is how many bytes may still be made.
+	left int
+}
+
+// tooLongError is returned for text that does not fit into a budget any more.
+type tooLongError struct{ limit int }
+
+func (e tooLongError) Error() string {
+	if e.limit >= 1<<20 {
+		return fmt.Sprintf("with this, environment, command and arguments are longer than %d MiB: no program can be started with that", e.limit>>20)
+	}
+	return fmt.Sprintf("is longer than %d bytes", e.limit)
+}
+
+// take uses up some of the budget, and reports whether it had as much.
+func (e *expander) take(n int) bool {
+	e.left -= n
+	return e.left >= 0
+}
 
 // expand replaces each $(NAME) by lookup's value. $$ is a literal dollar sign, so that $$(NAME)
 // stays $(NAME). A name that lookup does not know, and a $ before anything else, stay as written.
+// It is false when the result does not fit into the budget.
 //
 // Upstream: third_party/forked/golang/expansion/expand.go, Expand.
-func expand(text string, lookup func(name string) (string, bool)) string {
+func (e *expander) expand(text string) (string, bool) {
 	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, "$")
-		b.WriteString(before)
-		switch name, after, closed := strings.Cut(rest, ")"); {
-		case !found:
-			return b.String()
-		case strings.HasPrefix(rest, "$"):
-			b.WriteByte('$')
-			text = rest[1:]
-		case strings.HasPrefix(rest, "(") && closed:
-			if value, ok := lookup(name[1:]); ok {
-				b.WriteString(value)
-			} else {
-				b.WriteString("$" + name + ")")
+	write := func(parts ...string) {
+		for _, s := range parts {
+			if e.take(len(s)) {
+				b.WriteString(s)
 			}
-			text = after
-		default:
-			b.WriteByte('$')
-			text = rest
 		}
 	}
+	for e.left >= 0 {
+		before, rest, found := strings.Cut(text, "$")
+		if !found {
+			write(text)
+			break
+		}
+		write(before)
+		if after, ok := strings.CutPrefix(rest, "$"); ok {
+			write("$")
+			text = after
+			continue
+		}
+		inner, ok := strings.CutPrefix(rest, "(")
+		if !ok {
+			write("$")
+			text = rest
+			continue
+		}
+		name, after, closed := strings.Cut(inner, ")")
+		if !closed { // then no later one is either, but for $$ nothing is to be replaced
+			write(strings.ReplaceAll("$"+rest, "$$", "$"))
+			break
+		}
+		if value, ok := e.lookup(name); ok {
+			write(value)
+		} else {
+			write("$(", name, ")")
+		}
+		text = after
+	}
+	return b.String(), e.left >= 0
 }
 
-func expandAll(list []string, lookup func(string) (string, bool)) []string {
+// expandAll expands each text; an error names the first that does not fit, by its index.
+func (e *expander) expandAll(list []string) (out []string, tooLong int, ok bool) {
 	if len(list) == 0 {
-		return nil
+		return nil, 0, true
 	}
-	out := make([]string, len(list))
+	out = make([]string, len(list))
 	for i, text := range list {
-		out[i] = expand(text, lookup)
+		if out[i], ok = e.expand(text); !ok {
+			return nil, i, false
+		}
 	}
-	return out
+	return out, 0, true
 }

@@ -33,17 +33,22 @@ func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
 	sub := m.SubPath
 	if m.SubPathExpr != "" {
 		var missing []string
-		sub = expand(m.SubPathExpr, func(name string) (string, bool) {
+		e := expander{left: maxSubPath, lookup: func(name string) (string, bool) {
 			i := slices.IndexFunc(env, func(v Var) bool { return v.Name == name })
 			if i < 0 || env[i].Value == "" {
 				missing = append(missing, name)
 				return "", true
 			}
 			return env[i].Value, true
-		})
+		}}
+		expanded, ok := e.expand(m.SubPathExpr)
 		if len(missing) > 0 {
 			return "", fmt.Errorf("subPathExpr %q: no value for %s", m.SubPathExpr, strings.Join(missing, ", "))
 		}
+		if !ok {
+			return "", fmt.Errorf("subPathExpr %q with its values %w: the kernel takes no such path", m.SubPathExpr, tooLongError{maxSubPath})
+		}
+		sub = expanded
 	}
 	if path.IsAbs(sub) {
 		return "", fmt.Errorf("subPath %q must not be an absolute path", sub)

@@ -14,6 +14,7 @@ type ResolvConf struct{ Nameservers, Searches, Options []string }
 // Upstream: pkg/kubelet/network/dns/dns.go, parseResolvConf.
 func ParseResolvConf(text []byte) (*ResolvConf, error) {
 	var conf ResolvConf
+	var opts options
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
@@ -34,9 +35,10 @@ func ParseResolvConf(text []byte) (*ResolvConf, error) {
 			}
 		case "options":
 			for _, o := range fields[1:] {
-				conf.Options = setOption(conf.Options, o)
+				opts.set(o)
 			}
 		}
 	}
+	conf.Options = opts.list
 	return &conf, nil
 }

@@ -17,7 +17,10 @@ import (
 //
 // Upstream: pkg/probe/exec/exec.go and cri-client/pkg/remote_runtime.go, ExecSync.
 func (p *Prober) exec(ctx context.Context, a *attempt) outcome {
-	cmd := criconfig.Command(a.probe.Exec.Command, a.container.Env)
+	cmd, err := criconfig.Command(a.probe.Exec.Command, a.container.Env)
+	if err != nil {
+		return outcome{err: err}
+	}
 	resp, err := p.cfg.Exec.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
 		ContainerId: a.containerID, Cmd: cmd, Timeout: int64(a.timeout.Seconds()),
 	})
