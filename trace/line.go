@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // ErrUnknownKind is wrapped by the error for a record of a kind that this version does not know.
 var ErrUnknownKind = errors.New("unknown kind")
 
-// AppendJSON appends what MarshalJSON returns to dst. It passes over the event once.
+// AppendJSON appends what MarshalJSON returns to dst. It passes over the event once. What acts on terminals is escaped in strings,
+// see human.AppendJSON.
 func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 	if r.Event == nil {
 		return dst, fmt.Errorf("record %d has no event", r.Seq)
@@ -45,9 +48,9 @@ func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 		if err != nil {
 			return dst, fmt.Errorf("record %d, field pod: %w", r.Seq, err)
 		}
-		dst = append(append(dst, `,"pod":`...), pod...)
+		dst = human.AppendJSON(append(dst, `,"pod":`...), pod)
 	}
-	dst = append(append(dst, `,"event":`...), event...)
+	dst = human.AppendJSON(append(dst, `,"event":`...), event)
 	return append(dst, '}'), nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
@@ -37,7 +38,8 @@ func (a *app) copy() tea.Cmd {
 // copied is what the page says is to be copied, else what it shows.
 func (a *app) copied() (text, what string) {
 	if p, ok := a.top().(views.Copier); ok {
-		return p.Copy()
+		text, what = p.Copy()
+		return human.Visible(text), what // it is pasted elsewhere
 	}
 	text = plainScreen(a.look.Theme.Fold(a.top().View()))
 	return text, "the " + strings.ToLower(a.top().Name()) + " view"

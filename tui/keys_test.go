@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/tuitest"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
@@ -503,7 +504,7 @@ func testASCIITerminal(t *testing.T) {
 func TestNothingThatWasNotCleaned(t *testing.T) { synctest.Test(t, testNothingThatWasNotCleaned) }
 
 func testNothingThatWasNotCleaned(t *testing.T) {
-	evil := "a\x1b]0;title\x07b\x1b[2J\u202e\u2066c\x00\x9bd\xff\n\te"
+	evil := "a\x1b]0;title\x07b\x1b[2J\u202e\u2066c\x00\x9bd\xff\n\te\u200d\u00ad\U000e0041\u3164" + strings.Repeat("\u0301", 9)
 	var recs []trace.Record
 	add := func(e trace.Event, edge trace.Edge) {
 		recs = append(recs, trace.Record{
@@ -539,8 +540,9 @@ func testNothingThatWasNotCleaned(t *testing.T) {
 func clean(t *testing.T, where, frame string) {
 	t.Helper()
 	rest := sgr.ReplaceAllString(frame, "")
+	var marks human.Marks
 	for _, r := range rest {
-		if r != '\n' && (r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == 0x202e || r == 0x2066 || r == 0xfffd) {
+		if r != '\n' && human.Hidden(r) || marks.Over(r) || r == 0xfffd {
 			t.Errorf("%s: %q is drawn:\n%q", where, r, rest)
 			return
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 const (
@@ -75,7 +77,7 @@ func onceReport(pods []v1.Pod, w io.Writer) error {
 		if phase == "" {
 			phase = string(v1.PodPending)
 		}
-		if _, err := fmt.Fprintf(w, "%-10s %s/%s %s\n", phase, p.Namespace, p.Name, p.Status.Message); err != nil {
+		if _, err := fmt.Fprintf(w, "%-10s %s/%s %s\n", phase, p.Namespace, p.Name, human.Line(p.Status.Message)); err != nil {
 			return err
 		}
 		if p.Status.Phase == v1.PodFailed {

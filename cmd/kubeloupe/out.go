@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -66,12 +67,13 @@ func asciiOnly(w io.Writer) bool {
 	return style.For(env).ASCII
 }
 
-// textOut is where text for people is written that goes to w: as it is, or in ASCII.
+// textOut is where text for people is written that goes to w: as it is, or in ASCII. Whoever makes text cleans what others wrote in it;
+// here what was forgotten is caught.
 func textOut(w io.Writer) io.Writer {
-	if !asciiOnly(w) {
-		return w
+	if asciiOnly(w) {
+		w = &asciiWriter{to: w, theme: style.New(true)}
 	}
-	return &asciiWriter{to: w, theme: style.New(true)}
+	return human.Writer(w)
 }
 
 // asciiWriter replaces what is not ASCII by what looks most like it.

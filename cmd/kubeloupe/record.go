@@ -96,7 +96,7 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 		return err
 	}
 	defer rd.Close() //nolint:errcheck // it was only read
-	_, err = fmt.Fprintln(r.s.out, recorded(file, rd.Info()))
+	_, err = fmt.Fprintln(textOut(r.s.out), recorded(file, rd.Info()))
 	return err
 }
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // version is set by the linker for releases.
@@ -45,6 +47,7 @@ func execute(args []string, in io.Reader, out, errw io.Writer) int {
 	// SIGINT and SIGTERM end the agent and leave pods alone; so does a lost terminal.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	errw = human.Writer(errw) // errors quote what others wrote: manifests, registries, agents
 	root := newRoot(streams{in: in, out: out, err: errw})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // simulated is the simulated runtime and the directory it lives in.
@@ -68,7 +69,7 @@ func (s *simulated) stop() {
 	if s.cancel != nil {
 		s.cancel()
 		if err := <-s.done; err != nil {
-			fmt.Fprintln(os.Stderr, "kubeloupe:", err)
+			fmt.Fprintln(os.Stderr, "kubeloupe:", human.Visible(err.Error()))
 		}
 	}
 	s.server.Close()

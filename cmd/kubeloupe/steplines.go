@@ -316,5 +316,5 @@ func (st *stepping) tell(r *trace.Record, history []trace.Record) (started bool)
 
 // say prints for the person; a person who is gone is noticed by the end of input.
 func (st *stepping) say(format string, args ...any) {
-	fmt.Fprintf(st.s.out, format, args...) //nolint:errcheck // see above
+	fmt.Fprint(st.s.out, human.Visible(fmt.Sprintf(format, args...))) //nolint:errcheck // see above
 }

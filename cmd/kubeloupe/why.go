@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // exitHeld is the exit code when a condition of --fail-on holds.
@@ -116,7 +117,7 @@ func (a *asking) tell(s *session.Session, lives []*session.Life, now time.Time, 
 
 func (a *asking) write(reports []*why.Report) error {
 	if a.output == "json" {
-		enc := json.NewEncoder(a.s.out)
+		enc := json.NewEncoder(human.Writer(a.s.out))
 		enc.SetIndent("", "  ")
 		if a.all {
 			return enc.Encode(reports)

@@ -60,7 +60,7 @@ func Markdown(w io.Writer, c *Comparison) error {
 
 // JSON writes the comparison, indented.
 func JSON(w io.Writer, c *Comparison) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(human.Writer(w))
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(c); err != nil {

@@ -54,7 +54,7 @@ func (p *picture) row(b *strings.Builder, i int) {
 	fmt.Fprintf(b, "<rect class=\"kl-strip\" x=\"8\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"/>\n", y, pictureWidth-16, rowHeight)
 	indent := float64(r.Depth) * 2 * advance
 	room := columns(p.left-margin-indent) - 1
-	text(b, margin+indent, float64(y+15), "kl-label", cut(clean(r.Text()), room))
+	text(b, margin+indent, float64(y+15), "kl-label", cut(human.Line(r.Text()), room))
 	height := 12
 	if r.Depth > 0 {
 		height = 8
@@ -92,10 +92,10 @@ func (p *picture) after(i int) string {
 		s += fmt.Sprintf(" ◀ %d %%", p.share)
 	}
 	if r.Note != "" {
-		s += "  " + clean(r.Note)
+		s += "  " + human.Line(r.Note)
 	}
 	if r.Err != "" {
-		s += "  failed: " + clean(r.Err)
+		s += "  failed: " + human.Line(r.Err)
 	}
 	return s
 }

@@ -5,31 +5,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// clean makes one line of foreign text, without what reorders or hides its neighbours.
-func clean(s string) string {
-	return visible(strings.ToValidUTF8(human.Line(s), "�"))
-}
-
-// visible leaves out what has no width but reorders or hides its neighbours.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
 // escape makes text for XML and HTML, in elements and attributes alike.
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(clean(s))) // a Builder does not fail
+	_ = xml.EscapeText(&b, []byte(human.Line(s))) // a Builder does not fail
 	return b.String()
 }
 

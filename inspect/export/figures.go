@@ -94,7 +94,7 @@ func slowRow(f *waterfall.Waterfall, rows []waterfall.Row) (row, share int) {
 
 // about says everything of a row, a line for each fact.
 func about(r waterfall.Row) []figure {
-	out := []figure{{"", clean(r.Text())}}
+	out := []figure{{"", human.Line(r.Text())}}
 	if r.Kind == waterfall.RowSeen {
 		return out
 	}
@@ -104,16 +104,16 @@ func about(r waterfall.Row) []figure {
 	}
 	out = append(out, figure{"took", took}, figure{"from", human.Duration(r.Start) + " to " + human.Duration(r.End)})
 	if r.Wait != "" {
-		out = append(out, figure{"waits for", clean(string(r.Wait))})
+		out = append(out, figure{"waits for", human.Line(string(r.Wait))})
 	}
 	if r.Critical {
 		out = append(out, figure{"", "on the critical path"})
 	}
 	if r.Note != "" {
-		out = append(out, figure{"", clean(r.Note)})
+		out = append(out, figure{"", human.Line(r.Note)})
 	}
 	if r.Err != "" {
-		out = append(out, figure{"failed", clean(r.Err)})
+		out = append(out, figure{"failed", human.Line(r.Err)})
 	}
 	return out
 }

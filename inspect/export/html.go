@@ -25,7 +25,7 @@ var pageStyle string
 var pageScript string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"clean": clean, "duration": human.Duration,
+	"clean": human.Line, "duration": human.Duration,
 }).Parse(pageText))
 
 // page is what the template shows.
@@ -55,8 +55,8 @@ func HTML(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
 	data := page{
 		Policy: template.HTMLAttr(fmt.Sprintf("content=\"default-src 'none'; img-src data:; style-src %s; script-src %s; base-uri 'none'; form-action 'none'\"",
 			hashOf(style), hashOf(pageScript))),
-		Title: clean(f.Pod.String()), Source: clean(f.Source), Origin: f.Origin.UTC().Format("2006-01-02 15:04:05.000 UTC"), Phase: clean(f.Phase),
-		Figures: figures(f), Why: sentence(clean(f.Why())),
+		Title: human.Line(f.Pod.String()), Source: human.Line(f.Source), Origin: f.Origin.UTC().Format("2006-01-02 15:04:05.000 UTC"), Phase: human.Line(f.Phase),
+		Figures: figures(f), Why: sentence(human.Line(f.Why())),
 		Picture: template.HTML(b.String()), Rules: template.CSS(style), Script: template.JS(pageScript), // what is not ours in it is escaped
 		Path: longestFirst(parts(f.Path, f.Length())), Findings: found, Incomplete: f.Incomplete,
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // Version is the version of Start's JSON. Fields may be added within one.
@@ -80,7 +81,7 @@ type Row struct {
 
 // JSON writes the waterfall as a Start, indented.
 func JSON(w io.Writer, f *waterfall.Waterfall) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(human.Writer(w))
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(Of(f)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // lane is a track on which spans nest: each lies within the one below it in the stack, or after it.
@@ -100,11 +101,11 @@ func laneOf(e trace.Event) string {
 	switch e := e.(type) {
 	case *trace.Action:
 		if e.Container != "" {
-			return clean("container " + e.Container)
+			return human.Line("container " + e.Container)
 		}
-		return clean(e.Verb)
+		return human.Line(e.Verb)
 	case *trace.ProbeAttempt:
-		return clean("probes of " + e.Container)
+		return human.Line("probes of " + e.Container)
 	case *trace.Wait:
 		return "waits"
 	case *trace.Sync:

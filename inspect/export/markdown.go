@@ -27,7 +27,7 @@ func Markdown(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error 
 			fmt.Fprintf(&b, "Remedy: %s\n", markdown(x.Remedy))
 		}
 	}
-	drawing := visible(f.Text(100, waterfall.TextOptions{}))
+	drawing := human.Visible(f.Text(100, waterfall.TextOptions{}))
 	fmt.Fprintf(&b, "\n%[1]stext\n%[2]s%[1]s\n", fence(drawing), drawing)
 	return write(w, b.String())
 }
@@ -44,7 +44,7 @@ func table(b *strings.Builder, path []waterfall.Segment, whole time.Duration, of
 
 // markdown makes text of what might be markup. Backslashes work before any of these, also in tables.
 func markdown(s string) string {
-	s = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(clean(s))
+	s = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(human.Line(s))
 	var b strings.Builder
 	for _, r := range s {
 		if strings.ContainsRune("\\`*_[]#|~@", r) {

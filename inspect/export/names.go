@@ -52,7 +52,7 @@ func nameOf(e trace.Event) string {
 	default:
 		return pointName(e)
 	}
-	return cmp.Or(clean(strings.Join(strings.Fields(strings.Join(parts, " ")), " ")), e.Kind().String())
+	return cmp.Or(human.Line(strings.Join(strings.Fields(strings.Join(parts, " ")), " ")), e.Kind().String())
 }
 
 // pointName is nameOf for what has no duration.
@@ -74,5 +74,5 @@ func pointName(e trace.Event) string {
 	case *trace.Agent:
 		name = "agent " + e.State
 	}
-	return cmp.Or(clean(name), e.Kind().String())
+	return cmp.Or(human.Line(name), e.Kind().String())
 }

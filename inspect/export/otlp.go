@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // OTLP writes records as OpenTelemetry's TracesData in protobuf: what collectors take in a request, and in files.
@@ -83,7 +84,8 @@ func otlpJSON(rs *tracepb.ResourceSpans) ([]byte, error) {
 			}
 		}
 	}
-	return json.Marshal(tree)
+	b, err := json.Marshal(tree)
+	return human.JSON(b), err
 }
 
 // hexIDs rewrites the ids of a span or link.

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"iter"
 
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
@@ -34,7 +35,7 @@ func resources(s *session) iter.Seq[*tracepb.ResourceSpans] {
 		for _, sp := range s.spans {
 			from := source{pod: sp.pod, service: serviceName}
 			if e, ok := sp.event.(*trace.RuntimeSpan); ok && e.Service != "" {
-				from.service = clean(e.Service)
+				from.service = human.Line(e.Service)
 			}
 			add(from, otlpSpan(s, sp, progress[sp]))
 		}
@@ -57,7 +58,7 @@ func resourceOf(s *session, from source, spans []*tracepb.Span) *tracepb.Resourc
 	attrs := []*commonpb.KeyValue{attr("service.name", from.service)}
 	add := func(key, value string) {
 		if value != "" {
-			attrs = append(attrs, attr(key, clean(value)))
+			attrs = append(attrs, attr(key, human.Line(value)))
 		}
 	}
 	if from.service == serviceName {

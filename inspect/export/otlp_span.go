@@ -9,6 +9,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // otlpSpan makes a span. A parent in another trace becomes a link, as OpenTelemetry has it; one that is not exported
@@ -27,7 +28,7 @@ func otlpSpan(s *session, sp *span, progress []point) *tracepb.Span {
 		out.Events = append(out.Events, &tracepb.Span_Event{TimeUnixNano: unixNano(p.at), Name: nameOf(p.event), Attributes: attrsOf(p.event)})
 	}
 	if why := trace.Failure(sp.event); why != "" && !sp.open {
-		out.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: clean(why)}
+		out.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: human.Line(why)}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // Perfetto writes records in Perfetto's trace format, for ui.perfetto.dev and its trace processor. Each pod is a
@@ -139,11 +140,11 @@ func (p *perfetto) clock() {
 func (p *perfetto) describe() {
 	counts := counters(p.session)
 	for i, pod := range p.session.pods() {
-		name := clean(pod.String())
+		name := human.Line(pod.String())
 		if pod.IsZero() {
 			name = "node"
 			if p.session.agent.Node != "" {
-				name = clean("node " + p.session.agent.Node)
+				name = human.Line("node " + p.session.agent.Node)
 			}
 		}
 		var process, track message

@@ -24,7 +24,7 @@ type count struct {
 // countsOf returns the figures that a point tells.
 func countsOf(p point) []count {
 	of := func(name, unit string, value int64) count {
-		return count{counter: counter{pod: p.pod, name: clean(name), unit: unit}, at: p.at, value: value}
+		return count{counter: counter{pod: p.pod, name: human.Line(name), unit: unit}, at: p.at, value: value}
 	}
 	switch e := p.event.(type) {
 	case *trace.Pressure:

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // The measures of a picture, in pixels.
@@ -39,14 +40,14 @@ func newPicture(f *waterfall.Waterfall) *picture {
 	p.slow, p.share = slowRow(f, p.rows)
 	label := 18
 	for _, r := range p.rows {
-		label = max(label, utf8.RuneCountInString(clean(r.Text()))+2*r.Depth)
+		label = max(label, utf8.RuneCountInString(human.Line(r.Text()))+2*r.Depth)
 	}
 	p.left = margin + advance*float64(min(label, 44)+2)
 	p.fit()
 	chars := columns(pictureWidth - 2*margin)
-	p.foot = wrap("why: "+clean(f.Why()), chars)
+	p.foot = wrap("why: "+human.Line(f.Why()), chars)
 	if s := f.Sum(); s != "" {
-		p.sum = wrap("sum: "+clean(s), chars)
+		p.sum = wrap("sum: "+human.Line(s), chars)
 	}
 	return p
 }
@@ -77,9 +78,9 @@ func (p *picture) x(at time.Duration) float64 { return p.left + float64(at)*p.sc
 func (p *picture) heading(b *strings.Builder) {
 	words := lines(figures(p.f))
 	if p.f.Phase != "" {
-		words = append([]string{clean(p.f.Phase)}, words...)
+		words = append([]string{human.Line(p.f.Phase)}, words...)
 	}
-	text(b, margin, 32, "kl-head", cut(clean(p.f.Pod.String()), 60))
+	text(b, margin, 32, "kl-head", cut(human.Line(p.f.Pod.String()), 60))
 	text(b, margin, 53, "kl-dim", strings.Join(words, "  ·  "))
 	p.legend(b, 31)
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // TextOptions say how to draw in text.
@@ -17,5 +18,5 @@ func Text(w io.Writer, f *waterfall.Waterfall, opt TextOptions) error {
 	if opt.Width <= 0 {
 		opt.Width = 100
 	}
-	return write(w, visible(f.Text(opt.Width, waterfall.TextOptions{ASCII: opt.ASCII})))
+	return write(w, human.Visible(f.Text(opt.Width, waterfall.TextOptions{ASCII: opt.ASCII})))
 }

@@ -14,7 +14,7 @@ import (
 
 // JSON writes the ranking, indented.
 func JSON(w io.Writer, r *Ranking) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(human.Writer(w))
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(r); err != nil {

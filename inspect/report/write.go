@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // Format is a way to print.
@@ -41,6 +43,7 @@ func Write(w io.Writer, t *Table, format Format, width int) error {
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", t.Key, err)
 		}
+		compact = human.JSON(compact)
 		if format == YAML {
 			out, err = yamlOf(compact)
 		} else {

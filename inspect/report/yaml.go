@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // yamlOf writes JSON as YAML, fields in their order.
@@ -155,12 +157,16 @@ func quote(s string) string {
 		return `""`
 	}
 	var out strings.Builder
+	var marks human.Marks
 	for _, r := range strings.TrimSuffix(b.String(), "\n") {
-		if r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff { // JSON takes these as they are, YAML does not
+		switch { // JSON takes these as they are; YAML does not, or a terminal acts on them
+		case !human.Hidden(r) && !marks.Over(r):
+			out.WriteRune(r)
+		case r > 0xffff: // YAML has no pairs
+			fmt.Fprintf(&out, "\\U%08x", r)
+		default:
 			fmt.Fprintf(&out, "\\u%04x", r)
-			continue
 		}
-		out.WriteRune(r)
 	}
 	return out.String()
 }

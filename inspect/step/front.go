@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // Stepper is a session as its client sees it, here or at the other end of a socket.
@@ -106,7 +107,7 @@ func (f *Front) write(s string) {
 	if f.file == nil {
 		return
 	}
-	if _, err := f.file.WriteString(s); err != nil { // full disk: stepping is more than its transcript
+	if _, err := f.file.WriteString(human.Visible(s)); err != nil { // full disk: stepping is more than its transcript
 		_ = f.file.Close()
 		f.file = nil
 	}

@@ -45,7 +45,7 @@ func Text(out io.Writer, r *Report, opt TextOptions) error {
 }
 
 // Brief says the most important on one line.
-func Brief(r *Report) string { return r.Pod.String() + " " + r.state() + ": " + r.Cause }
+func Brief(r *Report) string { return human.Line(r.Pod.String() + " " + r.state() + ": " + r.Cause) }
 
 // state says how the pod stands, in a few words.
 func (r *Report) state() string {

@@ -1,5 +1,5 @@
 // Package human writes durations, sizes, rates and names of images for people, in stable
-// widths, and keeps foreign text on its line.
+// widths, and foreign text so that it stays on its line and does nothing to what shows it.
 //
 // It owns these notations, keeps no state, runs no goroutine and publishes nothing.
 package human
@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // Duration writes three figures: 412µs, 812ms, 1.24s, 12.4s, 4m09s, 3h12m, 4d03h.
@@ -77,19 +76,4 @@ func Image(ref string) string {
 		return digest
 	}
 	return name
-}
-
-// Line makes one line of foreign text: control characters, escape codes among them,
-// become spaces, and runs of white space become one.
-func Line(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsControl) {
-		return s
-	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }

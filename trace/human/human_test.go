@@ -50,16 +50,6 @@ func TestBytesAndRate(t *testing.T) {
 	}
 }
 
-func TestLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"two  spaces stay": "two  spaces stay", "a\n\tb": "a b", "\x1b[31mred\x1b[0m": "[31mred [0m", "": "", "\u009b31m": "31m",
-	} {
-		if got := Line(in); got != want {
-			t.Errorf("Line(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestImage(t *testing.T) {
 	for ref, want := range map[string]string{
 		"127.0.0.1:25004/kubeloupe/60m:1": "60m:1", "redis": "redis", "registry.k8s.io/pause@sha256:ab": "pause", "@sha256:ab": "sha256:ab", "": "",

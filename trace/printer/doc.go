@@ -2,7 +2,7 @@
 // text per event worth a line, or every record as a JSON line.
 //
 // It owns those two formats. Long prose is cut in text, never in JSON. It writes no
-// escape codes: foreign text is kept on its line and stripped of control characters.
+// escape codes: foreign text is kept on its line, and what acts on terminals in it is escaped.
 // It starts no goroutine (Run pumps in the caller's) and publishes nothing.
 //
 // Worth a line of text are: what the agent and its PLEG turn to; pods added,

@@ -9,17 +9,20 @@ import (
 func TestClean(t *testing.T) {
 	th := New(false)
 	for in, want := range map[string]string{
-		"plain text":          "plain text",
-		"a\x1b[31mred":        "a?[31mred",
-		"one\ntwo\tthree\r":   "one two three ",
-		"bell\a del\x7f":      "bell? del?",
-		"c1 \u009b31m":        "c1 ?31m",
-		"bidi \u202eevil":     "bidi ?evil",
-		"iso\u2066late":       "iso?late",
-		"zero\u200bwidth":     "zero?width",
-		"broken \xff utf-8":   "broken ? utf-8",
-		"line\u2028sep":       "line?sep",
-		"wörter 日本 → stay·ok": "wörter 日本 → stay·ok",
+		"plain text":                             "plain text",
+		"a\x1b[31mred":                           "a?[31mred",
+		"one\ntwo\tthree\r":                      "one two three ",
+		"bell\a del\x7f":                         "bell? del?",
+		"c1 \u009b31m":                           "c1 ?31m",
+		"bidi \u202eevil":                        "bidi ?evil",
+		"iso\u2066late":                          "iso?late",
+		"zero\u200bwidth":                        "zero?width",
+		"broken \xff utf-8":                      "broken ? utf-8",
+		"line\u2028sep":                          "line?sep",
+		"join\u200d \U000e0041":                  "join? ?",
+		"e\u0301":                                "e\u0301",
+		"Z\u0301\u0301\u0301\u0301\u0301\u0301!": "Z\u0301\u0301\u0301\u0301!",
+		"wörter 日本 → stay·ok":                    "wörter 日本 → stay·ok",
 	} {
 		if got := th.Clean(in); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)

@@ -2,20 +2,22 @@ package style
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // Clean makes text that others wrote safe to draw on one line: line breaks and
-// tabs become spaces; control characters, marks that reorder text and broken
-// UTF-8 become a question mark.
+// tabs become spaces; what human.Hidden says is never written, and broken UTF-8, become a
+// question mark, which has one column; marks too many are left out.
 func (t *Theme) Clean(s string) string {
 	if plain(s) {
 		return s
 	}
-	return strings.Map(cleanRune, s)
+	var marks human.Marks
+	return strings.Map(func(r rune) rune { return cleanRune(r, &marks) }, s)
 }
 
 // CleanLines is Clean for a text of several lines.
@@ -36,14 +38,13 @@ func plain(s string) bool {
 	return true
 }
 
-func cleanRune(r rune) rune {
+func cleanRune(r rune, marks *human.Marks) rune {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
 		return ' '
-	case r >= 0x20 && r < 0x7f:
-		return r
-	case r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) ||
-		unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
+	case marks.Over(r):
+		return -1 // it has no column
+	case r == utf8.RuneError || human.Hidden(r):
 		return '?'
 	}
 	return r

@@ -1,0 +1,162 @@
+package human
+
+import (
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxMarks is how many combining marks a character may carry. No script needs more; a pile of them covers the lines around it.
+const maxMarks = 4
+
+// Hidden reports whether a character is never written as it is, because it acts on what shows it, or is not seen: control characters
+// (C0, DEL, C1), format characters (those that reorder text, zero-width ones, the joiner of emoji, the soft hyphen, tags), separators of
+// lines and paragraphs, variation selectors but for text and emoji style, what else Unicode lets a font ignore, and noncharacters.
+// A newline and a tab are hidden too: whoever wants them keeps them.
+func Hidden(r rune) bool {
+	switch {
+	case r < 0x20 || r >= 0x7f && r < 0xa0:
+		return true
+	case r < 0xad, r == 0xfe0e, r == 0xfe0f: // the last two are marks, of which there may be few
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Noncharacter_Code_Point)
+}
+
+// Marks counts the combining marks in a row. The zero value is ready.
+type Marks int
+
+// Over reports whether r is a mark too many, and counts it.
+func (m *Marks) Over(r rune) bool {
+	if r < 0x300 || !unicode.In(r, unicode.Mn, unicode.Me) {
+		*m = 0
+		return false
+	}
+	*m++
+	return *m > maxMarks
+}
+
+// Visible writes foreign text so that it does nothing to what shows it: hidden characters as JSON escapes them (\u202e; above U+FFFF by two
+// such), as are marks too many; bytes that are no UTF-8 as \xff. Newlines and tabs stay. Text that is fine is returned as it is, and
+// what was returned once stays the same.
+func Visible(s string) string {
+	if n := fine(s); n < len(s) {
+		return string(appendVisible(append(make([]byte, 0, len(s)+16), s[:n]...), s[n:], invalidByte))
+	}
+	return s
+}
+
+// AppendJSON appends JSON to dst, hidden characters within its strings escaped: encoding/json passes all but C0, U+2028 and U+2029
+// through. It decodes to the same.
+func AppendJSON(dst, text []byte) []byte {
+	n := fine(text)
+	dst = append(dst, text[:n]...)
+	if n < len(text) {
+		dst = appendVisible(dst, text[n:], invalidJSON)
+	}
+	return dst
+}
+
+// JSON returns what AppendJSON appends to nothing; text itself where nothing is to be escaped.
+func JSON(text []byte) []byte {
+	if fine(text) == len(text) {
+		return text
+	}
+	return AppendJSON(make([]byte, 0, len(text)+16), text)
+}
+
+// Line makes one line of foreign text: line breaks and tabs become spaces, and then runs of white space become one. All else is as
+// Visible has it.
+func Line(s string) string {
+	if fine(s) == len(s) && !strings.ContainsAny(s, "\n\t") {
+		return s
+	}
+	if strings.ContainsAny(s, "\n\t\r\v\f") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	return Visible(s)
+}
+
+// fine returns how much of s is plain ASCII, newlines and tabs among it.
+func fine[T ~string | ~[]byte](s T) int {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// What stands for a byte that is no UTF-8: in text it is shown, in JSON it is what decoders make of it.
+const (
+	invalidByte = `\x`
+	invalidJSON = `\ufffd`
+)
+
+func appendVisible[T ~string | ~[]byte](dst []byte, s T, invalid string) []byte {
+	var marks Marks
+	for i := 0; i < len(s); {
+		if c := s[i]; c >= 0x20 && c < 0x7f || c == '\n' || c == '\t' {
+			dst, marks, i = append(dst, c), 0, i+1
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+		switch {
+		case r == utf8.RuneError && n == 1:
+			if dst = append(dst, invalid...); invalid == invalidByte {
+				dst = append(dst, hexDigits[s[i]>>4], hexDigits[s[i]&15])
+			}
+		case Hidden(r) || marks.Over(r):
+			dst = appendEscape(dst, r)
+		default:
+			dst = append(dst, s[i:i+n]...)
+		}
+		i += n
+	}
+	return dst
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendEscape writes a character as JSON does.
+func appendEscape(dst []byte, r rune) []byte {
+	if r > 0xffff {
+		r -= 0x10000
+		return appendEscape(appendEscape(dst, 0xd800+r>>10), 0xdc00+r&0x3ff)
+	}
+	return append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}
+
+// Writer passes on what Visible makes of what is written. It is for text, and for JSON. Its Write returns len(p) though more may be
+// written; a character that is not complete waits for its rest.
+func Writer(w io.Writer) io.Writer { return &writer{to: w} }
+
+type writer struct {
+	to   io.Writer
+	rest []byte
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	text := p
+	if len(w.rest) > 0 {
+		text = append(w.rest, p...)
+	}
+	whole := len(text)
+	for i := max(0, whole-utf8.UTFMax+1); i < whole; i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+			whole = i
+		}
+	}
+	out := text[:whole]
+	if n := fine(out); n < whole {
+		out = appendVisible(append(make([]byte, 0, whole+16), out[:n]...), out[n:], invalidByte)
+	}
+	w.rest = append([]byte(nil), text[whole:]...)
+	if _, err := w.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
