@@ -1,0 +1,101 @@
+package conns
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// ErrTooMuch is that a connection that nobody vouches for sent more than it may.
+var ErrTooMuch = errors.New("more was sent than may be before it is known who sends")
+
+// Conn is a connection of a [Listener].
+type Conn struct {
+	net.Conn
+	l      *Listener
+	source string
+
+	known atomic.Bool
+	read  atomic.Int64
+
+	// Under the listener's lock.
+	closed    bool
+	big       bool
+	idleSince time.Time
+}
+
+// Source returns whose connection it is, as [Source] does.
+func (c *Conn) Source() string { return c.source }
+
+// Known reports whether somebody vouches for the connection.
+func (c *Conn) Known() bool { return c.known.Load() }
+
+// Vouch says that the connection's peer may use what is served: it is not limited any more in what it sends. It returns
+// false when there are too many of such, all in use.
+func (c *Conn) Vouch() bool { return c.known.Load() || c.l.vouch(c) }
+
+// Idle says whether no request is under way, so that what was sent takes no memory any more.
+func (c *Conn) Idle(idle bool) {
+	c.l.mu.Lock()
+	defer c.l.mu.Unlock()
+	c.idleSince = time.Time{}
+	if idle {
+		c.idleSince = time.Now()
+		c.read.Store(0)
+		c.big, c.l.large = false, without(c.l.large, c)
+	}
+}
+
+// Read implements net.Conn.
+func (c *Conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.known.Load() || c.l.limits.Small == 0 {
+		return n, err
+	}
+	switch total := c.read.Add(int64(n)); {
+	case total > c.l.limits.LargeBytes:
+		_ = c.Close() // the error says why
+		return 0, ErrTooMuch
+	case total > c.l.limits.Small:
+		c.l.mu.Lock()
+		first := !c.big
+		c.big = true
+		c.l.mu.Unlock()
+		if first {
+			c.l.grow(c)
+		}
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *Conn) Close() error {
+	c.l.drop(c)
+	return c.Conn.Close()
+}
+
+// Source returns the part of an address that counts as one source: an IPv4 address, or the /64 network of an IPv6
+// address, as one machine can have all addresses of it.
+func Source(address string) string {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return address
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	if ip.Is6() && !ip.IsLoopback() {
+		if net, err := ip.Prefix(64); err == nil {
+			return net.String()
+		}
+	}
+	return ip.String()
+}
+
+// CloseWrite lets a TCP peer read the end of an answer before the connection is closed.
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}

@@ -1,0 +1,137 @@
+package conns
+
+import (
+	"net"
+	"sync"
+)
+
+// Limits are what a listener's connections may take. Zero is no limit.
+type Limits struct {
+	// Unknown is how many connections there may be that nobody vouches for.
+	Unknown int
+	// Known is how many there may be that somebody vouches for.
+	Known int
+	// Small is how many bytes an unknown connection may send for one request, TLS handshake and all. One that sends more
+	// is one of Large connections, which may send LargeBytes.
+	Small      int64
+	Large      int
+	LargeBytes int64
+}
+
+// Listener accepts connections and keeps within its limits by closing some. Safe for concurrent use.
+type Listener struct {
+	net.Listener
+	limits Limits
+
+	mu      sync.Mutex
+	unknown []*Conn // oldest first; so are the others
+	known   []*Conn
+	large   []*Conn
+}
+
+// New bounds the connections of l.
+func New(l net.Listener, limits Limits) *Listener { return &Listener{Listener: l, limits: limits} }
+
+// Accept implements net.Listener. Of unknown connections that are too many, one is closed.
+func (l *Listener) Accept() (net.Conn, error) {
+	raw, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{Conn: raw, l: l, source: Source(raw.RemoteAddr().String())}
+	l.mu.Lock()
+	l.unknown = append(l.unknown, c)
+	out := victim(l.unknown, l.limits.Unknown)
+	l.mu.Unlock()
+	if out != nil {
+		_ = out.Close() // whoever it is was warned by nobody
+	}
+	return c, nil
+}
+
+// Count returns how many connections are open that nobody vouches for, and that somebody does.
+func (l *Listener) Count() (unknown, known int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.unknown), len(l.known)
+}
+
+// victim returns the oldest connection of the source that has the most, if there are more than limit.
+func victim(conns []*Conn, limit int) *Conn {
+	if limit == 0 || len(conns) <= limit {
+		return nil
+	}
+	count := map[string]int{}
+	most := ""
+	for _, c := range conns {
+		count[c.source]++
+		if count[c.source] > count[most] {
+			most = c.source
+		}
+	}
+	for _, c := range conns {
+		if c.source == most {
+			return c
+		}
+	}
+	return nil
+}
+
+// grow makes c one of the large connections; another one may have to go for it.
+func (l *Listener) grow(c *Conn) {
+	l.mu.Lock()
+	l.large = append(l.large, c)
+	out := victim(l.large, l.limits.Large)
+	l.mu.Unlock()
+	if out != nil {
+		_ = out.Close() // as in Accept
+	}
+}
+
+// vouch moves c to the known ones. If they are too many the one goes that was idle longest; without an idle one c stays
+// unknown.
+func (l *Listener) vouch(c *Conn) bool {
+	l.mu.Lock()
+	if c.closed || c.known.Load() {
+		l.mu.Unlock()
+		return c.known.Load()
+	}
+	var out *Conn
+	if l.limits.Known > 0 && len(l.known) >= l.limits.Known {
+		for _, k := range l.known {
+			if !k.idleSince.IsZero() && (out == nil || k.idleSince.Before(out.idleSince)) {
+				out = k
+			}
+		}
+		if out == nil {
+			l.mu.Unlock()
+			return false
+		}
+	}
+	c.known.Store(true)
+	l.unknown, l.large = without(l.unknown, c), without(l.large, c)
+	l.known = append(l.known, c)
+	l.mu.Unlock()
+	if out != nil {
+		_ = out.Close() // it waits for nothing
+	}
+	return true
+}
+
+func (l *Listener) drop(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.closed = true
+	l.unknown, l.large, l.known = without(l.unknown, c), without(l.large, c), without(l.known, c)
+}
+
+func without(list []*Conn, c *Conn) []*Conn {
+	for i, other := range list {
+		if other == c {
+			copy(list[i:], list[i+1:])
+			list[len(list)-1] = nil
+			return list[:len(list)-1]
+		}
+	}
+	return list
+}

@@ -1,0 +1,38 @@
+package conns
+
+import "sync"
+
+// Share is a number of places, of which one holder has a part at most. Safe for concurrent use.
+type Share struct {
+	total, each int
+
+	mu    sync.Mutex
+	taken int
+	of    map[string]int
+}
+
+// NewShare returns total places, of which a holder gets each at most.
+func NewShare(total, each int) *Share {
+	return &Share{total: total, each: each, of: map[string]int{}}
+}
+
+// Take takes a place for the holder and returns how to give it back; nil is that there is none.
+func (s *Share) Take(holder string) (give func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken >= s.total || s.of[holder] >= s.each {
+		return nil
+	}
+	s.taken++
+	s.of[holder]++
+	return sync.OnceFunc(func() { s.give(holder) })
+}
+
+func (s *Share) give(holder string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken--
+	if s.of[holder]--; s.of[holder] == 0 {
+		delete(s.of, holder)
+	}
+}
