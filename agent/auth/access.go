@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -39,7 +40,8 @@ func (a *Auth) Authorize(ctx context.Context, u *User, verb, subresource string)
 	if err != nil {
 		return false, "", err
 	}
-	v, err := a.access.get(ctx, string(key), func(ctx context.Context) (verdict, time.Duration, error) {
+	// Who is known can have many names for itself, as with each token another credential id: a user is a source here.
+	v, err := a.access.get(ctx, sha256.Sum256(key), u.Name, func(ctx context.Context) (verdict, time.Duration, error) {
 		v, err := a.reviewAccess(ctx, spec)
 		if v.allowed {
 			return v, a.cfg.AllowedTTL, err

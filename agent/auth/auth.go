@@ -54,8 +54,8 @@ type User struct {
 type Auth struct {
 	cfg    Config
 	cas    *caFile
-	tokens *cache[*User]
-	access *cache[verdict]
+	tokens *verdicts[*User]
+	access *verdicts[verdict]
 }
 
 // New checks the configuration and reads the client CA.
@@ -63,7 +63,11 @@ func New(cfg Config) (*Auth, error) {
 	if !cfg.AlwaysAllow && cfg.Access == nil {
 		return nil, errors.New("auth: authorization.mode Webhook needs a connection to the API server; without one it must be AlwaysAllow")
 	}
-	a := &Auth{cfg: cfg, tokens: newCache[*User](), access: newCache[verdict]()}
+	a := &Auth{
+		cfg:    cfg,
+		tokens: newVerdicts(func(u *User) bool { return u != nil }),
+		access: newVerdicts(func(v verdict) bool { return v.allowed }),
+	}
 	if cfg.ClientCAFile != "" {
 		a.cas = &caFile{path: cfg.ClientCAFile}
 		if _, err := a.cas.get(); err != nil {

@@ -12,7 +12,12 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/conns"
 )
+
+// maxToken is more than any token of Kubernetes has: those of service accounts have 1 to 2 KiB.
+const maxToken = 64 << 10
 
 // token says whose bearer token the request has; nil without an error is that it has none or one
 // that is not known.
@@ -23,9 +28,15 @@ func (a *Auth) token(r *http.Request) (*User, error) {
 	if a.cfg.Tokens == nil || token == "" {
 		return nil, nil
 	}
+	if len(token) > maxToken {
+		return nil, fmt.Errorf("bearer token of %d bytes: at most %d are reviewed", len(token), maxToken)
+	}
 	key := sha256.Sum256([]byte(token)) // a token is not kept
-	user, err := a.tokens.get(r.Context(), string(key[:]), func(ctx context.Context) (*User, time.Duration, error) {
+	user, err := a.tokens.get(r.Context(), key, conns.Source(r.RemoteAddr), func(ctx context.Context) (*User, time.Duration, error) {
 		user, err := a.reviewToken(ctx, token)
+		if user == nil {
+			return nil, min(a.cfg.TokenTTL, refusedTTL), err
+		}
 		return user, a.cfg.TokenTTL, err
 	})
 	if err == nil && user != nil {

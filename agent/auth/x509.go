@@ -17,6 +17,9 @@ import (
 // credentialID is the key in a user's extra that names the certificate.
 const credentialID = "authentication.kubernetes.io/credential-id"
 
+// maxChain is how many certificates a client may show; each is checked against the others.
+const maxChain = 10
+
 // certificate says whose certificate the client showed; nil without an error is that it showed none,
 // or one without a common name.
 //
@@ -28,6 +31,9 @@ func (a *Auth) certificate(r *http.Request) (*User, error) {
 	roots, err := a.cas.get()
 	if err != nil {
 		return nil, err
+	}
+	if n := len(r.TLS.PeerCertificates); n > maxChain {
+		return nil, fmt.Errorf("client certificate with %d others: at most %d are looked at", n-1, maxChain-1)
 	}
 	leaf := r.TLS.PeerCertificates[0]
 	opts := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
