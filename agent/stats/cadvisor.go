@@ -31,7 +31,9 @@ func (s *Stats) ContainerMetrics() http.Handler {
 			failed = 1
 		}
 		e.sample("container_scrape_error", failed, time.Time{})
-		cadvisorMetrics(&e, s.entities(sum))
+		if sum != nil {
+			cadvisorMetrics(&e, s.entities(sum))
+		}
 		e.family("machine_cpu_cores", "gauge", "Number of logical CPU cores.")
 		e.sample("machine_cpu_cores", float64(runtime.NumCPU()), time.Time{})
 		e.family("machine_memory_bytes", "gauge", "Amount of memory installed on the machine.")

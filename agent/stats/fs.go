@@ -3,9 +3,6 @@ package stats
 import (
 	"context"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -57,76 +54,6 @@ func (s *Stats) usedOn(u *runtimeapi.FilesystemUsage, now time.Time) *statsapi.F
 	}
 	out.UsedBytes, out.InodesUsed = value(u.GetUsedBytes()), value(u.GetInodesUsed())
 	return out
-}
-
-// walkAgain is how long what a walk found is good for.
-const walkAgain = time.Minute
-
-// usage is what directories hold.
-type usage struct {
-	mu    sync.Mutex
-	found map[string]held
-}
-
-type held struct {
-	at            time.Time
-	bytes, inodes uint64
-}
-
-func newUsage() *usage { return &usage{found: map[string]held{}} }
-
-// of returns what lies below dir, on its own file system. What cannot be read, as it vanishes
-// meanwhile, is not counted.
-func (u *usage) of(dir string, now time.Time) held {
-	u.mu.Lock()
-	h, ok := u.found[dir]
-	u.mu.Unlock()
-	if ok && now.Sub(h.at) < walkAgain {
-		return h
-	}
-	h = walk(dir)
-	h.at = now
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for k, old := range u.found {
-		if now.Sub(old.at) > 2*walkAgain {
-			delete(u.found, k)
-		}
-	}
-	u.found[dir] = h
-	return h
-}
-
-func walk(dir string) (h held) {
-	top, ok := sysStat(os.Lstat(dir))
-	if !ok {
-		return h
-	}
-	links := map[uint64]bool{} // of files with several names
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		st, ok := sysStat(d.Info())
-		switch {
-		case !ok:
-			return nil
-		case st.Dev != top.Dev:
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case st.Nlink > 1 && !d.IsDir():
-			if links[st.Ino] {
-				return nil
-			}
-			links[st.Ino] = true
-		}
-		h.bytes += uint64(st.Blocks) * 512
-		h.inodes++
-		return nil
-	})
-	return h
 }
 
 func sysStat(info fs.FileInfo, err error) (*syscall.Stat_t, bool) {

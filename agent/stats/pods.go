@@ -31,10 +31,12 @@ func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, 
 		specs[p.UID] = &p
 	}
 	out := make([]statsapi.PodStats, 0, len(sandboxes))
+	walks, cancel := context.WithTimeout(ctx, walksWait)
+	defer cancel()
 	for _, sb := range sandboxes {
 		p := s.pod(sb, now)
 		if !brief {
-			s.storage(&p, sb, specs[types.UID(p.PodRef.UID)], images, now)
+			s.storage(walks, &p, sb, specs[types.UID(p.PodRef.UID)], images, now)
 			p.Network = network(sb.GetLinux().GetNetwork())
 			if n := sb.GetLinux().GetProcess().GetProcessCount(); n != nil {
 				p.ProcessStats = &statsapi.ProcessStats{ProcessCount: value(n)}
@@ -127,8 +129,8 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, now time.Time) statsapi.PodS
 	return p
 }
 
-// storage adds what the pod has on disks.
-func (s *Stats) storage(p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
+// storage adds what the pod has on disks, as far as it is known. walks ends when nobody waits for walks any more.
+func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
 	var total held
 	seen := s.cfg.Observed(types.UID(p.PodRef.UID))
 	for i := range p.Containers {
@@ -140,8 +142,9 @@ func (s *Stats) storage(p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, sp
 		}
 		if o := seen.Newest(c.Name); o != nil && o.LogPath != "" {
 			dir := filepath.Dir(o.LogPath)
-			h := s.usage.of(dir, now)
-			c.Logs = on(s.fsOf(dir, now), &h.bytes, &h.inodes, now)
+			if h, ok := s.usage.of(walks, dir, now); ok {
+				c.Logs = on(s.fsOf(dir, now), &h.bytes, &h.inodes, now)
+			}
 		}
 		for _, fs := range []*statsapi.FsStats{c.Rootfs, c.Logs} {
 			if fs != nil {
@@ -152,7 +155,7 @@ func (s *Stats) storage(p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, sp
 	}
 	if spec != nil {
 		var local held
-		p.VolumeStats, local = s.volumes(spec, now)
+		p.VolumeStats, local = s.volumes(walks, spec, now)
 		total.bytes += local.bytes
 		total.inodes += local.inodes
 	}

@@ -46,12 +46,18 @@ type Config struct {
 	Proc, Cgroup string
 }
 
+// summaryLimit is how long a summary may take.
+const summaryLimit = 30 * time.Second
+
 // Stats answers. It may be used by many goroutines.
 type Stats struct {
 	cfg   Config
 	began time.Time
 	rates *rates
 	usage *usage
+	// places are what volumes' file systems said.
+	places      probes[place]
+	full, brief flight[*statsapi.Summary]
 
 	boot sync.Once
 	up   time.Time
@@ -69,15 +75,25 @@ func New(cfg Config) (*Stats, error) {
 		cfg.Cgroup = "/sys/fs/cgroup"
 	}
 	s := &Stats{cfg: cfg, began: time.Now(), rates: newRates(), usage: newUsage()}
+	s.full.limit, s.brief.limit = summaryLimit, summaryLimit
 	s.nodeCPU(s.began)
 	s.selfCPU(s.began)
 	return s, nil
 }
 
-// Summary says what is used now. With onlyCPUAndMemory no file system is looked at.
+// Summary says what is used now. With onlyCPUAndMemory no file system is looked at. Who asks at the same time gets the same, which is not to be
+// changed.
 //
 // Upstream: pkg/kubelet/server/stats/summary.go, Get and GetCPUAndMemoryStats.
 func (s *Stats) Summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.Summary, error) {
+	f := &s.full
+	if onlyCPUAndMemory {
+		f = &s.brief
+	}
+	return f.do(ctx, func(ctx context.Context) (*statsapi.Summary, error) { return s.summary(ctx, onlyCPUAndMemory) })
+}
+
+func (s *Stats) summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.Summary, error) {
 	now := time.Now()
 	out := &statsapi.Summary{Node: statsapi.NodeStats{
 		NodeName: s.cfg.Node, StartTime: metav1.NewTime(s.booted()),

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"time"
@@ -9,10 +10,16 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
+// place is what is known of a directory without looking into it.
+type place struct {
+	fs      *statsapi.FsStats // nil is nothing
+	mounted bool
+}
+
 // volumes says how full the pod's volumes are, and what those that count as its ephemeral storage hold.
 //
 // Upstream: pkg/kubelet/server/stats/volume_stat_calculator.go.
-func (s *Stats) volumes(pod *v1.Pod, now time.Time) (list []statsapi.VolumeStats, ephemeral held) {
+func (s *Stats) volumes(walks context.Context, pod *v1.Pod, now time.Time) (list []statsapi.VolumeStats, ephemeral held) {
 	dirs := s.volumeDirs(pod)
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
@@ -21,19 +28,23 @@ func (s *Stats) volumes(pod *v1.Pod, now time.Time) (list []statsapi.VolumeStats
 			continue
 		}
 		out := statsapi.VolumeStats{Name: v.Name}
-		fs := s.fsOf(dir, now)
-		if fs == nil {
+		at, ok := s.places.ask(dir, func() place { return place{s.fsOf(dir, now), mounted(dir)} })
+		if !ok || at.fs == nil {
 			continue
 		}
-		if !mounted(dir) {
-			h := s.usage.of(dir, now)
+		fs := *at.fs // others may have asked for the same
+		if !at.mounted {
+			h, ok := s.usage.of(walks, dir, now)
+			if !ok {
+				continue
+			}
 			fs.UsedBytes, fs.InodesUsed = &h.bytes, &h.inodes
 			if local(v) {
 				ephemeral.bytes += h.bytes
 				ephemeral.inodes += h.inodes
 			}
 		}
-		out.FsStats = *fs
+		out.FsStats = fs
 		switch {
 		case v.PersistentVolumeClaim != nil:
 			out.PVCRef = &statsapi.PVCReference{Name: v.PersistentVolumeClaim.ClaimName, Namespace: pod.Namespace}

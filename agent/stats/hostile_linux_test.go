@@ -1,0 +1,205 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// A directory that takes long to walk holds up neither who asks nor other directories, and is walked by one at a time.
+func TestSlowWalk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most, walks atomic.Int64
+		u := newUsage()
+		u.walk = func(ctx context.Context, dir string) held {
+			walks.Add(1)
+			if n := now.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			defer now.Add(-1)
+			if dir == "huge" {
+				<-ctx.Done()
+			}
+			return held{bytes: 7, inodes: 1}
+		}
+		began := time.Now()
+		for range 1000 {
+			if _, ok := u.of(t.Context(), "huge", time.Now()); ok {
+				t.Fatal("it is known already")
+			}
+		}
+		if d := time.Since(began); d > patience {
+			t.Errorf("it was waited for %s", d)
+		}
+		if h, ok := u.of(t.Context(), "small", time.Now()); !ok || h.bytes != 7 {
+			t.Error("the other one is not known")
+		}
+		time.Sleep(walkLimit)
+		if h, ok := u.of(t.Context(), "huge", time.Now()); !ok || h.bytes != 7 {
+			t.Error("what the walk found in its time is not known")
+		}
+		time.Sleep(2 * walkAgain)
+		_, _ = u.of(t.Context(), "huge", time.Now())
+		if n := walks.Load(); n != 2 {
+			t.Errorf("%d walks; the long one is not to be repeated for %s", n, walkFactor*walkLimit)
+		}
+		if most.Load() > walkers {
+			t.Errorf("%d walks at once", most.Load())
+		}
+	})
+}
+
+// A file system that hangs is asked by one, once.
+func TestHungFileSystem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hung := make(chan struct{})
+		var p probes[int]
+		before, began := runtime.NumGoroutine(), time.Now()
+		for range 1000 {
+			if _, ok := p.ask("hung", func() int { <-hung; return 1 }); ok {
+				t.Fatal("it answered")
+			}
+		}
+		if d, n := time.Since(began), runtime.NumGoroutine()-before; d > patience || n > 1 {
+			t.Errorf("waited %s, %d goroutines", d, n)
+		}
+		if v, ok := p.ask("well", func() int { return 2 }); !ok || v != 2 {
+			t.Error("the other one did not answer")
+		}
+		close(hung)
+		synctest.Wait()
+		if v, ok := p.ask("hung", func() int { return 3 }); !ok || v != 3 {
+			t.Error("it is not asked again")
+		}
+	})
+}
+
+// slowRuntime answers when it is told to.
+type slowRuntime struct {
+	*fake
+	asked  atomic.Int64
+	answer chan struct{}
+}
+
+func (s *slowRuntime) ListPodSandboxStats(ctx context.Context, r *runtimeapi.ListPodSandboxStatsRequest, o ...grpc.CallOption) (*runtimeapi.ListPodSandboxStatsResponse, error) {
+	s.asked.Add(1)
+	select {
+	case <-s.answer:
+		return s.fake.ListPodSandboxStats(ctx, r, o...)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Many who ask get one answer; when all of them are gone, so is the work.
+func TestOneSummaryAtATime(t *testing.T) {
+	s, f := world(t)
+	slow := &slowRuntime{fake: f, answer: make(chan struct{})}
+	s.cfg.Runtime = slow
+	ctx, goAway := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	ask := func(ctx context.Context, want error) {
+		all.Go(func() {
+			if _, err := s.Summary(ctx, false); !errors.Is(err, want) {
+				t.Errorf("%v, want %v", err, want)
+			}
+		})
+	}
+	for range 100 {
+		ask(ctx, context.Canceled)
+	}
+	for {
+		s.full.mu.Lock()
+		ready := s.full.now != nil && s.full.now.waiting == 100
+		s.full.mu.Unlock()
+		if ready && slow.asked.Load() == 1 {
+			break
+		}
+		runtime.Gosched()
+	}
+	work := s.full.now
+	goAway()
+	all.Wait()
+	<-work.done // it ends with the last who waited
+	for range 10 {
+		ask(t.Context(), nil)
+	}
+	close(slow.answer)
+	all.Wait()
+	if n := slow.asked.Load(); n > 11 {
+		t.Errorf("the runtime was asked %d times", n)
+	}
+}
+
+// What a container can make of a directory is counted: many names, many names of one file, and depth.
+func TestWalk(t *testing.T) {
+	dir := t.TempDir()
+	const wide = 20000
+	file := filepath.Join(dir, "0")
+	if err := os.WriteFile(file, make([]byte, 40960), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range wide {
+		if err := os.Symlink("/", filepath.Join(dir, fmt.Sprintf("%0200d", i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 9 {
+		if err := os.Link(file, filepath.Join(dir, fmt.Sprint("name", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := walk(t.Context(), dir)
+	if want := uint64(wide + 2); h.inodes != want {
+		t.Errorf("%d inodes, want %d", h.inodes, want)
+	}
+	if h.bytes < 40960 || h.bytes > 40960+wide*4096+4<<20 {
+		t.Errorf("%d bytes", h.bytes)
+	}
+	if deep := walkDeep(t); deep.inodes < maxDepth {
+		t.Errorf("%d inodes of the deep one", deep.inodes)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if h := walk(ctx, dir); h.inodes > namesAtOnce {
+		t.Errorf("%d inodes after the end", h.inodes)
+	}
+}
+
+// walkDeep walks directories within directories, deeper than a path can be long.
+func walkDeep(t *testing.T) held {
+	t.Helper()
+	top := t.TempDir()
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * maxDepth {
+		if err := root.Mkdir("a-name-of-some-length", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		next, err := root.OpenRoot("a-name-of-some-length")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := root.Close(); err != nil {
+			t.Fatal(err)
+		}
+		root = next
+	}
+	if err := root.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return walk(t.Context(), top)
+}
