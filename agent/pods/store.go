@@ -179,6 +179,27 @@ func (s *Store) Pods() []v1.Pod {
 	return out
 }
 
+// Pod returns a copy of the pod of that name with its status, or nil. Of two, that which has not ended is meant. Only that one is copied.
+func (s *Store) Pod(namespace, name string) *v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found *entry
+	for _, e := range s.pods {
+		if e.pod.Namespace != namespace || e.pod.Name != name {
+			continue
+		}
+		if found == nil || e.status.Phase != v1.PodSucceeded && e.status.Phase != v1.PodFailed {
+			found = e
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	p := found.pod.DeepCopy()
+	p.Status = *found.status.DeepCopy()
+	return p
+}
+
 // active are the pods that take part in admission: neither ending nor over.
 func (s *Store) active(but types.UID) []*v1.Pod {
 	s.mu.Lock()
