@@ -20,4 +20,7 @@ type ServerRequest struct {
 	Code int `json:"code,omitempty"`
 	// Bytes is how much was sent.
 	Bytes int64 `json:"bytes,omitempty"`
+	// Unpublished is how many requests before this one were not published, because too many came over connections on which nothing was
+	// allowed yet.
+	Unpublished int `json:"unpublished,omitempty"`
 }

@@ -12,36 +12,51 @@ import (
 // Upstream: pkg/kubelet/server/server.go, InstallAuthFilter.
 func (s *Server) authorized(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e := requestOf(r.Context())
+		q := requestOf(r.Context())
 		user, err := s.cfg.Auth.Authenticate(r)
 		if err != nil || user == nil {
-			e.Verdict, e.Reason = "unauthenticated", "no credentials"
+			q.Verdict, q.Reason = "unauthenticated", "no credentials"
 			if err != nil {
-				e.Reason = err.Error()
+				q.Reason = err.Error()
 			}
-			fail(w, http.StatusUnauthorized, "Unauthorized")
+			refuse(w, q, http.StatusUnauthorized, "Unauthorized")
 			return
 		}
-		e.User, e.How = user.Name, user.How
+		q.User, q.How = user.Name, user.How
 		verb, subresources := auth.Verb(r.Method), auth.Subresources(r.URL.Path)
 		for _, sub := range subresources {
 			allowed, reason, err := s.cfg.Auth.Authorize(r.Context(), user, verb, sub)
 			if err != nil {
-				e.Verdict, e.Reason = "error", err.Error()
-				fail(w, http.StatusInternalServerError,
+				q.Verdict, q.Reason = "error", err.Error()
+				refuse(w, q, http.StatusInternalServerError,
 					fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", user.Name, verb, sub))
 				return
 			}
-			e.Reason = reason
+			q.Reason = reason
 			if allowed {
-				e.Verdict = "allowed"
+				q.Verdict = "allowed"
+				if !q.vouch() {
+					refuse(w, q, http.StatusTooManyRequests, "too many connections")
+					return
+				}
 				h.ServeHTTP(w, r)
 				return
 			}
 		}
-		e.Verdict = "forbidden"
-		fail(w, http.StatusForbidden, fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)\n", user.Name, verb, subresources))
+		q.Verdict = "forbidden"
+		refuse(w, q, http.StatusForbidden, fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)\n", user.Name, verb, subresources))
 	})
+}
+
+// refuse answers who is not let in, does not wait long for the answer to be read, and ends an unknown connection.
+func refuse(w http.ResponseWriter, q *request, code int, message string) {
+	if rec, ok := w.(*recorder); ok {
+		rec.timeout = refusedTimeout
+	}
+	if q.unknown() {
+		w.Header().Set("Connection", "close")
+	}
+	fail(w, code, message)
 }
 
 // fail answers with a message for people, as it is: kubectl shows it.

@@ -18,7 +18,7 @@ import (
 // Upstream: pkg/kubelet/server/server.go, checkpoint; pkg/kubelet/kubelet.go, CheckpointContainer.
 func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("container")
-	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	pod := requestOf(r.Context()).pod
 	if pod == nil {
 		fail(w, http.StatusNotFound, "pod does not exist")
 		return

@@ -33,6 +33,8 @@ type Config struct {
 	Auth Auth
 	// Pods are the node's pods with their statuses.
 	Pods func() []v1.Pod
+	// Pod returns the pod of that name, or nil. Of two, that which has not ended is meant.
+	Pod func(namespace, name string) *v1.Pod
 	// UID returns the pod's own UID for one that the API may know it by, as that of its mirror pod; nil is the same.
 	UID func(types.UID) types.UID
 	// Observed is what the runtime has.

@@ -31,7 +31,7 @@ func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := r.PathValue("container")
-	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	pod := requestOf(r.Context()).pod
 	if pod == nil {
 		fail(w, http.StatusNotFound, fmt.Sprintf("pod %q does not exist", r.PathValue("pod")))
 		return

@@ -3,7 +3,6 @@ package server
 import (
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -24,7 +23,7 @@ func (s *Server) installFlags(mux *http.ServeMux) {
 			fail(w, http.StatusNotAcceptable, "unsupported http method")
 			return
 		}
-		value, err := io.ReadAll(io.LimitReader(r.Body, 64))
+		value, err := shortBody(w, r, 64)
 		if err != nil {
 			fail(w, http.StatusBadRequest, "error reading request body: "+err.Error())
 			return

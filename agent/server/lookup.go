@@ -13,20 +13,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 )
 
-// pod returns the pod of that name, or nil. Of two, that which has not ended is meant.
-func (s *Server) pod(namespace, name string) *v1.Pod {
-	var found *v1.Pod
-	for _, p := range s.cfg.Pods() {
-		if p.Namespace != namespace || p.Name != name {
-			continue
-		}
-		if found == nil || p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed {
-			found = &p
-		}
-	}
-	return found
-}
-
 // meant reports whether a UID that the client gave, if it gave one, is the pod's.
 func (s *Server) meant(pod *v1.Pod, uid types.UID) bool {
 	if uid != "" && s.cfg.UID != nil {

@@ -24,7 +24,7 @@ func (s *Server) portForward(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	pod := requestOf(r.Context()).pod
 	switch {
 	case pod == nil:
 		fail(w, http.StatusNotFound, "pod does not exist")

@@ -1,9 +1,13 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/pprof"
 	"runtime"
+	"strconv"
+
+	"github.com/kubeloupe/kubeloupe/agent/conns"
 )
 
 // installProfiling serves Go's profiles.
@@ -17,9 +21,27 @@ func (s *Server) installProfiling(mux *http.ServeMux) {
 	if s.cfg.Debug.Contention {
 		runtime.SetBlockProfileRate(1)
 	}
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	share := conns.NewShare(profiles, profiles)
+	for path, h := range map[string]http.HandlerFunc{
+		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+	} {
+		mux.Handle("GET /debug/pprof/"+path, profile(share, h))
+	}
+}
+
+// profile refuses profiles that take too long, and more than a few at once: each keeps what it has seen in memory.
+func profile(share *conns.Share, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if sec, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64); err == nil && sec > maxProfile.Seconds() {
+			fail(w, http.StatusBadRequest, fmt.Sprintf("seconds: at most %.0f", maxProfile.Seconds()))
+			return
+		}
+		give := share.Take("")
+		if give == nil {
+			fail(w, http.StatusTooManyRequests, "too many profiles at once")
+			return
+		}
+		defer give()
+		h.ServeHTTP(w, r)
+	})
 }

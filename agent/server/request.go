@@ -1,114 +1,187 @@
 package server
 
 import (
-	"bufio"
 	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
+	"golang.org/x/time/rate"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/conns"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-type requestKey struct{}
+type (
+	requestKey struct{}
+	connKey    struct{}
+)
 
-// request is what is published of a request; handlers below fill it in.
-func requestOf(ctx context.Context) *trace.ServerRequest {
-	if r, ok := ctx.Value(requestKey{}).(*trace.ServerRequest); ok {
-		return r
-	}
-	return &trace.ServerRequest{}
+// request is what is published of a request, which handlers fill in, and what they know of it.
+type request struct {
+	trace.ServerRequest
+	span trace.Span
+	conn *conns.Conn // nil where a test has none
+	// give returns the place of a request of an unknown connection.
+	give func()
+	// pod is what the path names, or nil. Nobody looks for it before it is known that the caller may ask.
+	pod *v1.Pod
 }
 
-// traced publishes each request to h.
+func requestOf(ctx context.Context) *request {
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		return r
+	}
+	return &request{}
+}
+
+// unknown reports whether nothing was allowed on the connection yet.
+func (q *request) unknown() bool { return q.conn != nil && !q.conn.Known() }
+
+// vouch says that the caller may ask what it asks. It returns false if too many may and do.
+func (q *request) vouch() bool {
+	if q.conn != nil && !q.conn.Vouch() {
+		return false
+	}
+	if q.give != nil {
+		q.give()
+	}
+	return true
+}
+
+// holder is whose places a request takes: the user's, or where nobody is asked who they are the source's.
+func (q *request) holder() string {
+	if q.User != "" || q.conn == nil {
+		return q.User
+	}
+	return q.conn.Source()
+}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, connOf(c))
+}
+
+func noteState(c net.Conn, state http.ConnState) {
+	switch conn := connOf(c); {
+	case conn == nil:
+	case state == http.StateActive, state == http.StateIdle:
+		conn.Idle(state == http.StateIdle)
+	}
+}
+
+func connOf(c net.Conn) *conns.Conn {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	conn, _ := c.(*conns.Conn)
+	return conn
+}
+
+// traced publishes each request to h. Of unknown connections only some are: whoever reaches the port could push
+// everything else out of the ring.
 func (s *Server) traced(server string, h http.Handler) http.Handler {
+	limiter := rate.NewLimiter(unknownPublished, unknownBurst)
+	unpublished := new(atomic.Int64)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e := &trace.ServerRequest{Server: server, Method: r.Method, Path: r.URL.Path, From: r.RemoteAddr}
-		parent := trace.FromContext(r.Context())
-		if pod := s.podOfPath(r.URL.Path); !pod.IsZero() {
-			parent = trace.ForPod(parent, pod)
+		conn, _ := r.Context().Value(connKey{}).(*conns.Conn)
+		q := &request{conn: conn, ServerRequest: trace.ServerRequest{
+			Server: server, Method: clip(r.Method, maxMethod), Path: clip(r.URL.Path, maxPath), From: r.RemoteAddr,
+		}}
+		bus := s.cfg.Bus
+		if q.unknown() && !limiter.Allow() {
+			bus = nil
+			unpublished.Add(1)
+		} else {
+			q.Unpublished = int(unpublished.Swap(0))
 		}
-		span := trace.Begin(s.cfg.Bus, parent, *e)
-		rec := &recorder{ResponseWriter: w}
+		rec := &recorder{ResponseWriter: w, slow: server == secureName, http2: r.ProtoMajor == 2, timeout: writeTimeout}
+		q.span = trace.Begin(bus, trace.FromContext(r.Context()), q.ServerRequest)
 		defer func() {
-			e.Code, e.Bytes = rec.code, rec.bytes.Load()
-			if e.Code == 0 {
-				e.Code = http.StatusOK
+			rec.end()
+			if q.give != nil {
+				q.give()
 			}
-			trace.End(s.cfg.Bus, span, *e)
+			q.Code, q.Bytes, q.User, q.Reason = rec.code, rec.bytes.Load(), clip(q.User, maxUser), clip(q.Reason, maxReason)
+			if q.Code == 0 {
+				q.Code = http.StatusOK
+			}
+			trace.End(bus, q.span, q.ServerRequest)
 		}()
-		ctx := trace.ContextWith(r.Context(), span)
-		h.ServeHTTP(rec, r.WithContext(context.WithValue(ctx, requestKey{}, e)))
+		ctx := context.WithValue(trace.ContextWith(r.Context(), q.span), requestKey{}, q)
+		r = r.WithContext(ctx)
+		unreadBody(rec, r)
+		s.admit(rec, r, h)
 	})
 }
 
-// podOfPath names the pod that a path is about.
-func (s *Server) podOfPath(path string) trace.Pod {
-	parts := strings.SplitN(strings.TrimPrefix(path, "/"), "/", 4)
-	if len(parts) < 3 {
-		return trace.Pod{}
-	}
-	switch parts[0] {
-	case "exec", "attach", "portForward", "run", "containerLogs", "checkpoint":
-		if pod := s.pod(parts[1], parts[2]); pod != nil {
-			return trace.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}
+// admit handles a request, unless it is one of too many of which nobody knows yet who sends them.
+func (s *Server) admit(w *recorder, r *http.Request, h http.Handler) {
+	q := requestOf(r.Context())
+	if q.Server == secureName && q.unknown() {
+		share := s.unknown
+		if r.ProtoMajor == 2 && headerSize(r) > maxUnknownHeader {
+			share = s.large
+		}
+		if q.give = share.Take(q.conn.Source()); q.give == nil {
+			q.Verdict, q.Reason, w.code = "unauthenticated", "too much at once of connections on which nothing was allowed yet", http.StatusTooManyRequests
+			panic(http.ErrAbortHandler) // an answer could wait for its reader
 		}
 	}
-	return trace.Pod{}
+	h.ServeHTTP(w, r)
 }
 
-// recorder counts what is answered.
-type recorder struct {
-	http.ResponseWriter
-	code  int
-	bytes atomic.Int64
-}
-
-// Unwrap is for http.ResponseController.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(code int) {
-	if r.code == 0 {
-		r.code = code
+// headerSize is about how much memory a request's headers take.
+func headerSize(r *http.Request) int {
+	n := len(r.RequestURI) + len(r.Host)
+	for name, values := range r.Header {
+		for _, v := range values {
+			n += len(name) + len(v) + 32
+		}
 	}
-	r.ResponseWriter.WriteHeader(code)
+	return n
 }
 
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(p []byte) (int, error) {
-	n, err := r.ResponseWriter.Write(p)
-	r.bytes.Add(int64(n))
-	return n, err
-}
-
-// Flush implements http.Flusher.
-func (r *recorder) Flush() {
-	_ = http.NewResponseController(r.ResponseWriter).Flush() // the next write will fail too
-}
-
-// Hijack implements http.Hijacker, which the streaming libraries look for.
-func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()
-	if err != nil {
-		return nil, nil, err
+// unreadBody sees to it that nothing is waited for of a body. Handlers need none, but net/http would read up to 256 KiB of
+// it after the answer, for as long as it takes to come. The connection ends with the answer.
+func unreadBody(w *recorder, r *http.Request) {
+	if r.ContentLength == 0 || r.ProtoMajor != 1 {
+		return
 	}
-	if r.code == 0 {
-		r.code = http.StatusSwitchingProtocols
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now()) // only tests have what has no deadlines
+}
+
+// shortBody reads a body of at most limit bytes, and waits for it no longer than bodyTimeout.
+func shortBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // as in unreadBody
+	defer func() { _ = control.SetReadDeadline(time.Now()) }()
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+}
+
+// about looks for the pod that the path names, for h, and for what is published from here on.
+func (s *Server) about(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := requestOf(r.Context())
+		if q.pod = s.cfg.Pod(r.PathValue("namespace"), r.PathValue("pod")); q.pod != nil {
+			q.span = trace.ForPod(q.span, trace.Pod{Namespace: q.pod.Namespace, Name: q.pod.Name, UID: string(q.pod.UID)})
+			r = r.WithContext(trace.ContextWith(r.Context(), q.span))
+		}
+		h(w, r)
 	}
-	return &counted{conn, &r.bytes}, rw, nil
 }
 
-// counted counts what is sent over a connection.
-type counted struct {
-	net.Conn
-	sent *atomic.Int64
-}
-
-// Write implements net.Conn.
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.sent.Add(int64(n))
-	return n, err
+// clip shortens what a caller chose, and says how long it was. What it returns is a copy: net/http cuts the method and the path out of the
+// request line, which would be kept with them.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return strings.Clone(s)
+	}
+	return strings.ToValidUTF8(s[:limit], "") + fmt.Sprintf("… (%d bytes)", len(s))
 }

@@ -1,6 +1,10 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/kubeloupe/kubeloupe/agent/conns"
+)
 
 // readOnly serves what needs no authorization where there is none.
 //
@@ -23,6 +27,12 @@ func (s *Server) readOnly() *http.ServeMux {
 	return mux
 }
 
+// open serves the read-only port.
+func (s *Server) open() http.Handler {
+	share := conns.NewShare(openAnswers, openAnswersEach)
+	return within(share, share, s.readOnly())
+}
+
 // secure serves everything.
 func (s *Server) secure() http.Handler {
 	mux := s.readOnly()
@@ -33,7 +43,7 @@ func (s *Server) secure() http.Handler {
 			mux.HandleFunc(p, disabled("Debug endpoints are disabled."))
 		}
 	}
-	return s.authorized(mux)
+	return s.authorized(within(s.streams, s.answers, mux))
 }
 
 // installDebug adds what enableDebuggingHandlers turns off.
@@ -41,24 +51,24 @@ func (s *Server) secure() http.Handler {
 // Upstream: InstallAuthRequiredHandlers, InstallSystemLogHandler, InstallProfilingHandler.
 func (s *Server) installDebug(mux *http.ServeMux) {
 	const container, containerUID = "/{namespace}/{pod}/{container}", "/{namespace}/{pod}/{uid}/{container}"
-	mux.HandleFunc("POST /run"+container, s.run)
-	mux.HandleFunc("POST /run"+containerUID, s.run)
+	mux.HandleFunc("POST /run"+container, s.about(s.run))
+	mux.HandleFunc("POST /run"+containerUID, s.about(s.run))
 	for _, method := range []string{"GET ", "POST "} {
-		mux.HandleFunc(method+"/exec"+container, s.exec)
-		mux.HandleFunc(method+"/exec"+containerUID, s.exec)
-		mux.HandleFunc(method+"/attach"+container, s.attach)
-		mux.HandleFunc(method+"/attach"+containerUID, s.attach)
-		mux.HandleFunc(method+"/portForward/{namespace}/{pod}", s.portForward)
-		mux.HandleFunc(method+"/portForward/{namespace}/{pod}/{uid}", s.portForward)
+		mux.HandleFunc(method+"/exec"+container, s.about(s.exec))
+		mux.HandleFunc(method+"/exec"+containerUID, s.about(s.exec))
+		mux.HandleFunc(method+"/attach"+container, s.about(s.attach))
+		mux.HandleFunc(method+"/attach"+containerUID, s.about(s.attach))
+		mux.HandleFunc(method+"/portForward/{namespace}/{pod}", s.about(s.portForward))
+		mux.HandleFunc(method+"/portForward/{namespace}/{pod}/{uid}", s.about(s.portForward))
 	}
-	mux.HandleFunc("GET /containerLogs"+container, s.containerLogs)
+	mux.HandleFunc("GET /containerLogs"+container, s.about(s.containerLogs))
 	mux.HandleFunc("GET /runningpods", s.runningPods)
 	mux.HandleFunc("GET /runningpods/{$}", s.runningPods)
 	mux.HandleFunc("GET /configz", s.configz)
 	mux.HandleFunc("GET /statusz", s.statusz)
 	mux.HandleFunc("GET /flagz", s.flagz)
 	if s.cfg.Checkpoints != "" {
-		mux.HandleFunc("POST /checkpoint"+container, s.checkpoint)
+		mux.HandleFunc("POST /checkpoint"+container, s.about(s.checkpoint))
 	}
 	s.installSystemLogs(mux)
 	s.installProfiling(mux)

@@ -13,7 +13,7 @@ import (
 //
 // Upstream: pkg/kubelet/server/server.go, getRun.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) {
-	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	pod := requestOf(r.Context()).pod
 	if pod == nil {
 		fail(w, http.StatusNotFound, "pod does not exist")
 		return
@@ -27,9 +27,9 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	answer, err := s.cfg.Runtime.ExecSync(r.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: strings.Split(r.FormValue("cmd"), " ")})
+	answer, err := s.cfg.Runtime.ExecSync(r.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: strings.Split(r.URL.Query().Get("cmd"), " ")})
 	if err == nil && answer.ExitCode != 0 {
-		err = fmt.Errorf("command '%s' exited with %d: %s", r.FormValue("cmd"), answer.ExitCode, answer.Stderr)
+		err = fmt.Errorf("command '%s' exited with %d: %s", r.URL.Query().Get("cmd"), answer.ExitCode, answer.Stderr)
 	}
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err.Error())

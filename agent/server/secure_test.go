@@ -141,6 +141,7 @@ type world struct {
 	runtime *streamed
 	url     string
 	bus     *trace.Bus
+	server  *Server
 	pod     *v1.Pod
 }
 
@@ -174,6 +175,12 @@ func start(t *testing.T, change func(*Config)) *world {
 		Address: "127.0.0.1", Port: freePort(t), Auth: fakeAuth{}, Runtime: w.runtime, Bus: w.bus,
 		TLS:  TLS{GetCertificate: certificate(t)},
 		Pods: func() []v1.Pod { return []v1.Pod{*w.pod} },
+		Pod: func(namespace, name string) *v1.Pod {
+			if namespace != w.pod.Namespace || name != w.pod.Name {
+				return nil
+			}
+			return w.pod
+		},
 		Observed: observed{"u1": {
 			UID: "u1", Name: "web", Namespace: "shop",
 			Sandboxes:  []observe.Sandbox{{ID: "s1", Ready: true}},
@@ -193,6 +200,7 @@ func start(t *testing.T, change func(*Config)) *world {
 	if err := s.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	w.server = s
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -202,7 +210,7 @@ func start(t *testing.T, change func(*Config)) *world {
 			t.Error(err)
 		}
 	})
-	w.url = "https://" + s.Addresses()[0]
+	w.url = "https://" + s.Addresses()[len(s.Addresses())-1]
 	return w
 }
 
@@ -459,7 +467,8 @@ func TestFollowLogs(t *testing.T) {
 	}
 }
 
-// What is published of a request says who asked, about which pod, and what became of it.
+// What is published of a request says who asked, about which pod, and what became of it. Nobody looks for the pod before
+// the caller was let in.
 func TestRequestsArePublished(t *testing.T) {
 	w := start(t, nil)
 	cur := w.bus.Subscribe(trace.FromNow)
@@ -478,7 +487,7 @@ func TestRequestsArePublished(t *testing.T) {
 		}
 	}
 	want := []string{
-		`begin shop/web /containerLogs/shop/web/web "" "" 0 0`,
+		`begin  /containerLogs/shop/web/web "" "" 0 0`,
 		`end shop/web /containerLogs/shop/web/web "root" "allowed" 200 8`,
 		`begin  /configz "" "" 0 0`,
 		`end  /configz "reader" "forbidden" 403 82`,

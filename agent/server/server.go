@@ -13,13 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-)
 
-// Limits on slow clients. Upstream: pkg/kubelet/server/server.go.
-const (
-	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 90 * time.Second
-	shutdownTimeout   = 2 * time.Second
+	"github.com/kubeloupe/kubeloupe/agent/conns"
 )
 
 // Server is the agent's HTTP servers.
@@ -28,6 +23,10 @@ type Server struct {
 	tls    *tls.Config
 	began  time.Time
 	serves []serve
+
+	// unknown are the requests of connections on which nothing was allowed yet, streams and answers those that were let in.
+	// large are those of unknown connections with many headers.
+	unknown, large, streams, answers *conns.Share
 }
 
 type serve struct {
@@ -35,8 +34,12 @@ type serve struct {
 	server   *http.Server
 }
 
-// secureName is the authenticated port in records.
-const secureName = "https"
+// The ports in records. secureName is the authenticated one.
+const (
+	secureName   = "https"
+	readOnlyName = "read-only"
+	healthName   = "healthz"
+)
 
 func (v serve) serve() error {
 	if v.server.TLSConfig != nil {
@@ -47,10 +50,13 @@ func (v serve) serve() error {
 
 // New returns a server that does not listen yet.
 func New(cfg Config) (*Server, error) {
-	if cfg.Pods == nil {
-		return nil, errors.New("server: Config.Pods is missing")
+	if cfg.Pods == nil || cfg.Pod == nil {
+		return nil, errors.New("server: Config.Pods or Pod is missing")
 	}
-	s := &Server{cfg: cfg, began: time.Now()}
+	s := &Server{
+		cfg: cfg, began: time.Now(), unknown: conns.NewShare(unknownRequests, unknownRequestsEach),
+		large: conns.NewShare(largeRequests, largeRequestsEach), streams: conns.NewShare(streams, streamsEach), answers: conns.NewShare(answers, answersEach),
+	}
 	if cfg.Port == 0 {
 		return s, nil
 	}
@@ -70,8 +76,8 @@ func (s *Server) Listen(ctx context.Context) error {
 		name          string
 		handler       func() http.Handler
 	}{
-		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, "healthz", func() http.Handler { return readOnlyMethods(s.health()) }},
-		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, "read-only", func() http.Handler { return readOnlyMethods(s.readOnly()) }},
+		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, healthName, func() http.Handler { return readOnlyMethods(s.health()) }},
+		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, readOnlyName, func() http.Handler { return readOnlyMethods(s.open()) }},
 		{"--port", s.cfg.Address, s.cfg.Port, secureName, s.secure},
 	} {
 		if l.port == 0 {
@@ -83,16 +89,29 @@ func (s *Server) Listen(ctx context.Context) error {
 			s.Close()
 			return fmt.Errorf("%s: %w\n  remedy: end what listens there (another kubelet?), choose another port, or turn it off with %s=0", l.flag, err, l.flag)
 		}
-		server := &http.Server{
-			Handler: s.traced(l.name, l.handler()), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
-			ErrorLog: log.New(io.Discard, "", 0), // of handshakes that scanners and probes break off
-		}
-		if l.name == secureName {
-			server.TLSConfig = s.tls
-		}
-		s.serves = append(s.serves, serve{listener, server})
+		s.serves = append(s.serves, s.bounded(listener, l.name, l.handler()))
 	}
 	return nil
+}
+
+// bounded is how a port is served, within its limits. Who has not been let in could be anybody.
+func (s *Server) bounded(l net.Listener, name string, h http.Handler) serve {
+	limits := plainLimits
+	server := &http.Server{
+		Handler:           s.traced(name, h),
+		MaxHeaderBytes:    maxPlainHeaderBytes,
+		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, WriteTimeout: plainTimeout,
+		ConnContext: withConn, ConnState: noteState,
+		ErrorLog: log.New(io.Discard, "", 0), // of handshakes that scanners and probes break off
+	}
+	if name == secureName {
+		limits = secureLimits
+		server.MaxHeaderBytes, server.WriteTimeout, server.TLSConfig = maxHeaderBytes, 0, s.tls
+		server.HTTP2 = &http.HTTP2Config{
+			MaxConcurrentStreams: maxConcurrentStreams, MaxReadFrameSize: maxFrame, SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: writeTimeout,
+		}
+	}
+	return serve{conns.New(l, limits), server}
 }
 
 // Addresses returns what Listen bound, health first.

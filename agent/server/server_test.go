@@ -17,6 +17,7 @@ import (
 func testServer(t *testing.T, loop error) *Server {
 	t.Helper()
 	s, err := New(Config{
+		Pod: func(string, string) *v1.Pod { return nil },
 		Pods: func() []v1.Pod {
 			return []v1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "b"}}, {ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a"}}}
 		},
@@ -130,7 +131,7 @@ func TestSlowClientAtTheEnd(t *testing.T) {
 	asked, over := make(chan struct{}), make(chan struct{})
 	defer close(over)
 	s, err := New(Config{
-		Pods: func() []v1.Pod { return nil }, Address: "127.0.0.1", ReadOnlyPort: freePort(t),
+		Pods: func() []v1.Pod { return nil }, Pod: func(string, string) *v1.Pod { return nil }, Address: "127.0.0.1", ReadOnlyPort: freePort(t),
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(asked); <-over }),
 	})
 	if err != nil {

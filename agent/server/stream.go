@@ -25,7 +25,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	pod := requestOf(r.Context()).pod
 	if pod == nil {
 		fail(w, http.StatusNotFound, "pod does not exist")
 		return
@@ -55,7 +55,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	pod := s.pod(r.PathValue("namespace"), r.PathValue("pod"))
+	pod := requestOf(r.Context()).pod
 	if pod == nil {
 		fail(w, http.StatusNotFound, "pod does not exist")
 		return

@@ -1,9 +1,6 @@
 package server
 
-import (
-	"net/http"
-	"strconv"
-)
+import "net/http"
 
 // summary answers with what the node and its pods use.
 //
@@ -13,15 +10,8 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "no statistics are kept")
 		return
 	}
-	brief := false
-	if v := r.FormValue("only_cpu_and_memory"); v != "" {
-		b, err := strconv.ParseBool(v)
-		if err != nil {
-			fail(w, http.StatusBadRequest, "parse form failed: only_cpu_and_memory must be true or false")
-			return
-		}
-		brief = b
-	}
+	only := r.URL.Query()["only_cpu_and_memory"]
+	brief := len(only) == 1 && only[0] == "true"
 	got, err := s.cfg.Stats.Summary(r.Context(), brief)
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err.Error())

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/kubeloupe/kubeloupe/agent/conns"
+)
+
+// What callers can make the agent hold.
+//
+// A command of exec comes in the request line, so 10250 takes headers of 1 MiB, as upstream does. net/http reads them before anybody can
+// say who asks. Therefore a connection on which nothing was allowed yet ("unknown") may send 32 KiB, which is a TLS handshake
+// with a chain of certificates and a large token; four may send more. Reading takes up to three times what is read, and a connection about 100 KiB besides:
+//
+//	128 × (3 × 32 KiB + 100 KiB) + 4 × 3 MiB = 37 MiB
+//
+// HTTP/2 has many requests on a connection and compresses headers: of those of unknown connections 128 are handled at a time that
+// have up to 64 KiB, and four that have up to 1 MiB, which is 12 MiB.
+//
+// The other ports are 64 × (3 × 16 KiB + 50 KiB), 6 MiB each.
+const (
+	maxHeaderBytes      = 1 << 20
+	maxPlainHeaderBytes = 16 << 10
+	maxUnknownHeader    = 64 << 10
+
+	// Requests of unknown connections, and how many of those one source may have.
+	unknownRequests, unknownRequestsEach = 128, 64
+	largeRequests, largeRequestsEach     = 4, 2
+
+	// Requests that were let in, and how many of those one user may have. The API server is one user.
+	streams, streamsEach = 512, 480
+	answers, answersEach = 96, 64
+	// The read-only port asks nobody who they are, so there a user is a source.
+	openAnswers, openAnswersEach = 16, 8
+	// Go takes one CPU profile and one trace at a time; others keep little.
+	profiles = 4
+)
+
+var (
+	secureLimits = conns.Limits{Unknown: 128, Known: 1024, Small: 32 << 10, Large: 4, LargeBytes: maxHeaderBytes + 128<<10}
+	plainLimits  = conns.Limits{Unknown: 64}
+)
+
+// Deadlines.
+const (
+	// readHeaderTimeout is for the TLS handshake, and for the headers of a request, each.
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 90 * time.Second
+	shutdownTimeout   = 2 * time.Second
+	// bodyTimeout is for a body that is wanted. Of others nothing is waited for.
+	bodyTimeout = 10 * time.Second
+	// A client has writeTimeout to read writeChunk bytes of an answer, which is 2 KiB a second.
+	writeTimeout = 30 * time.Second
+	writeChunk   = 64 << 10
+	// refusedTimeout is for a client to read that it was refused.
+	refusedTimeout = 5 * time.Second
+	// plainTimeout is for a whole answer of a port without authentication.
+	plainTimeout = time.Minute
+	// maxProfile is how long a profile may be taken.
+	maxProfile = 10 * time.Minute
+)
+
+// HTTP/2. Go's server runs no more handlers of a connection than it has streams, those of streams that the client reset
+// included, and ends a connection on which many more are opened.
+const (
+	maxConcurrentStreams = 100
+	maxFrame             = 16 << 10 // a frame is given its memory when its length is known
+	pingAfter            = 30 * time.Second
+	pingTimeout          = 15 * time.Second
+)
+
+// Requests of unknown connections are published at this rate. More would push all else out of the ring.
+const (
+	unknownPublished rate.Limit = 10
+	unknownBurst                = 100
+)
+
+// What a caller chooses is published up to these lengths.
+const (
+	maxMethod = 32
+	maxPath   = 512
+	maxUser   = 256
+	maxReason = 512
+)
