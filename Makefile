@@ -112,14 +112,17 @@ test: ## all that CI checks (PKG=./trace/... for the tests of a part)
 test-short: ## the tests that need no lab
 	$(TEST) -short $(PKG)
 
-# The first time, this builds what labs are made of, for which no test has to wait then.
+# The first time, this builds what labs and clusters are made of, some ten
+# minutes on two processors, and installs Chromium: no test has to wait for that
+# then, or is skipped for the lack of it.
 .PHONY: lab-check
-lab-check: ## whether a lab starts and stops here
+lab-check: ## build what tests need, and see whether a lab starts and stops here
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo 'skipped: a lab needs Linux and root; the tests that need one say so below'; exit 0; \
 	fi; \
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	go build -o "$$dir/labctl" ./test/lab/labctl && \
+	"$$dir/labctl" build && \
 	{ "$$dir/labctl" --dir "$$dir/lab" up; up=$$?; "$$dir/labctl" --dir "$$dir/lab" down && exit $$up; }
 
 .PHONY: vet

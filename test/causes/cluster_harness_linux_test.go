@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	goruntime "runtime"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,35 +24,6 @@ type joined struct {
 	*node
 	*lab.Cluster
 	client kubernetes.Interface
-}
-
-// alone runs the test again, in a network namespace of its own, and reports whether this is the process there.
-func alone(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(clusterInside) == "1" {
-		if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-			t.Fatalf("ip link set lo up: %v: %s", err, out)
-		}
-		return true
-	}
-	switch {
-	case os.Geteuid() != 0:
-		t.Skip("a cluster needs root")
-	case testing.Short():
-		t.Skip("a cluster is not for -short")
-	case os.Getenv("KUBELOUPE_CLUSTER") != "1" && !lab.ClusterCached():
-		t.Skip("the cluster's programs are not built: KUBELOUPE_CLUSTER=1 builds them, or make cluster-up")
-	}
-	goruntime.LockOSThread() // the child dies with the thread that made it
-	defer goruntime.UnlockOSThread()
-	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
-	cmd.Env = append(os.Environ(), clusterInside+"=1")
-	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Run(); err != nil {
-		t.Errorf("in a network namespace of its own: %v", err)
-	}
-	return false
 }
 
 // cluster starts a cluster and joins it with an agent, until the test ends.

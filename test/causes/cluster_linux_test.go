@@ -18,14 +18,13 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // TestCluster needs a control plane: its pods come from the API server, and its controllers do what they do.
 func TestCluster(t *testing.T) {
-	if !alone(t) {
-		return
-	}
+	ownnet.Need(t)
 	n := cluster(t)
 	t.Run("a finalizer", func(t *testing.T) { finalizer(t, n) })
 	t.Run("an attachment that comes late", func(t *testing.T) { attachment(t, n) })

@@ -19,6 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/otlp"
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -36,7 +37,9 @@ var (
 	once      sync.Once
 )
 
-func TestMain(m *testing.M) {
+func TestMain(m *testing.M) { ownnet.Main(func() int { return runAll(m) }, lab.BuildCluster) }
+
+func runAll(m *testing.M) int {
 	code := m.Run()
 	if shared != nil {
 		if err := shared.close(); err != nil {
@@ -44,18 +47,13 @@ func TestMain(m *testing.M) {
 			code = max(code, 1)
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 // containerd returns the bench, which the first test that asks for it builds. Its tests are not parallel: they share the port of spans.
 func containerd(t *testing.T) *bench {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("containerd needs root")
-	}
-	if testing.Short() {
-		t.Skip("a laboratory is not for -short")
-	}
+	ownnet.Need(t)
 	once.Do(func() { shared, errShared = newBench() })
 	if errShared != nil {
 		t.Fatal(errShared)
@@ -64,7 +62,7 @@ func containerd(t *testing.T) *bench {
 }
 
 func newBench() (*bench, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the first time on a machine it is built
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "kl-causes-")
 	if err != nil {

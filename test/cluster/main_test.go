@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -17,15 +16,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/test/product"
 )
 
-const (
-	// deadline is how long a test waits for one thing on a machine that is busy.
-	deadline = 60 * time.Second
-	// inside tells the process in the network namespace from the one that makes it.
-	inside = "KUBELOUPE_CLUSTER_INSIDE"
-)
+// deadline is how long a test waits for one thing on a machine that is busy.
+const deadline = 60 * time.Second
 
 // existing is the lab with a cluster to use, and to leave, in place of one of its own.
 var existing = os.Getenv("KUBELOUPE_CLUSTER_DIR")
@@ -48,24 +44,14 @@ var (
 	once      sync.Once
 )
 
-// able is nil where these tests can run.
-func able() error {
-	switch {
-	case runtime.GOOS != "linux" || os.Geteuid() != 0:
-		return errors.New("a cluster starts containers: this needs Linux and root")
-	case testing.Short():
-		return errors.New("a cluster takes minutes: not with -short")
-	case os.Getenv("KUBELOUPE_CLUSTER") != "1" && !lab.ClusterCached():
-		return errors.New("the cluster's programs are not built: KUBELOUPE_CLUSTER=1 builds them, or make cluster-up")
+func TestMain(m *testing.M) {
+	if existing != "" {
+		os.Exit(run(m))
 	}
-	return nil
+	ownnet.Main(func() int { return run(m) }, lab.BuildCluster, product.Fetch)
 }
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if able() == nil && os.Getenv(inside) == "" && existing == "" {
-		os.Exit(isolated())
-	}
+func run(m *testing.M) int {
 	code := m.Run()
 	if shared != nil {
 		if err := shared.close(); err != nil {
@@ -73,15 +59,13 @@ func TestMain(m *testing.M) {
 			code = max(code, 1)
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 // setup returns the bench, which the first test that asks for it builds.
 func setup(t *testing.T) *bench {
 	t.Helper()
-	if err := able(); err != nil {
-		t.Skip(err)
-	}
+	ownnet.Need(t)
 	once.Do(func() { shared, errShared = newBench(t.Output()) })
 	if errShared != nil {
 		t.Fatal(errShared)
@@ -90,7 +74,7 @@ func setup(t *testing.T) *bench {
 }
 
 func newBench(log io.Writer) (_ *bench, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute) // the first time, all is built
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "kl-cluster-")
 	if err != nil {

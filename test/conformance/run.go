@@ -72,6 +72,10 @@ func test(ctx context.Context, c *lab.Cluster, o options, dir string, out io.Wri
 	if err := os.MkdirAll(raw, 0o755); err != nil {
 		return r, err
 	}
+	tests, err := lab.ConformanceTests(ctx, out)
+	if err != nil {
+		return r, err
+	}
 	log, err := os.Create(filepath.Join(raw, "log"))
 	if err != nil {
 		return r, err
@@ -79,7 +83,7 @@ func test(ctx context.Context, c *lab.Cluster, o options, dir string, out io.Wri
 	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(ctx, c.Program("ginkgo"),
 		"--procs="+strconv.Itoa(o.procs), "--timeout=2h", "--no-color", "--output-dir="+raw, "--json-report=report.json",
-		"--focus="+o.focus, "--skip="+o.skip, c.Program("e2e.test"), "--",
+		"--focus="+o.focus, "--skip="+o.skip, tests, "--",
 		"--provider=skeleton", "--kubeconfig="+c.Kubeconfig, "--kubectl-path="+c.Program("kubectl"),
 		"--container-runtime-endpoint="+c.RuntimeEndpoint, "--num-nodes=1", "--dns-domain=cluster.local")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = raw, log, log

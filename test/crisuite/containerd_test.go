@@ -2,9 +2,7 @@ package crisuite_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -12,16 +10,14 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/test/crisuite"
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
 )
+
+func TestMain(m *testing.M) { ownnet.Main(m.Run, lab.Build) }
 
 // TestContainerd runs the suite against a lab of its own. The simulated runtime passes it too: see agent/cri/sim.
 func TestContainerd(t *testing.T) {
-	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("a lab starts containers: this test needs Linux and root")
-	}
-	if testing.Short() {
-		t.Skip("a lab takes its time: not with -short")
-	}
+	ownnet.Need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	l, err := lab.Up(ctx, lab.Config{Dir: filepath.Join(t.TempDir(), "lab"), Log: t.Output()})

@@ -60,7 +60,10 @@ func TestIsolation(t *testing.T) {
 	n := newNode(t)
 	a := n.start()
 	port := freePort(t)
-	n.put("ports.yaml", strings.Replace(web, "image: $HTTP", fmt.Sprintf("image: $HTTP\n    ports: [{containerPort: 8080, hostPort: %d}]", port), 1))
+	// Ready says that the server listens; without a probe, only that its process runs.
+	n.put("ports.yaml", strings.Replace(web, "image: $HTTP", fmt.Sprintf(`image: $HTTP
+    ports: [{containerPort: 8080, hostPort: %d}]
+    readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1}`, port), 1))
 	n.put("host.yaml", `
 apiVersion: v1
 kind: Pod

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/test/product"
 )
 
@@ -41,7 +41,9 @@ var (
 	once      sync.Once
 )
 
-func TestMain(m *testing.M) {
+func TestMain(m *testing.M) { ownnet.Main(func() int { return run(m) }, lab.Build, product.Fetch) }
+
+func run(m *testing.M) int {
 	code := m.Run()
 	if shared != nil {
 		if err := shared.close(); err != nil {
@@ -49,18 +51,13 @@ func TestMain(m *testing.M) {
 			code = max(code, 1)
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 // setup returns the bench, which the first test that asks for it builds.
 func setup(t *testing.T) *bench {
 	t.Helper()
-	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("end-to-end tests start containers: they need Linux and root")
-	}
-	if testing.Short() {
-		t.Skip("end-to-end tests take minutes: not with -short")
-	}
+	ownnet.Need(t)
 	once.Do(func() { shared, errShared = newBench(t.Output()) })
 	if errShared != nil {
 		t.Fatal(errShared)
@@ -69,7 +66,7 @@ func setup(t *testing.T) *bench {
 }
 
 func newBench(log interface{ Write([]byte) (int, error) }) (*bench, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the first time, the lab is built
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "kl-e2e-")
 	if err != nil {

@@ -71,7 +71,7 @@ type Cluster struct {
 	KubeletPort int
 	// ServiceCIDR is where services get their addresses, DNS at DNSIP.
 	ServiceCIDR, DNSIP string
-	// Programs is the directory of Kubernetes' programs: kubectl, e2e.test, ginkgo.
+	// Programs is the directory of Kubernetes' programs: kubectl, ginkgo.
 	Programs string
 }
 

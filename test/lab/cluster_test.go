@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -20,33 +19,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 )
 
-// needCluster skips where a cluster would first be built, which takes long,
-// unless that is asked for.
-func needCluster(t *testing.T) context.Context {
-	t.Helper()
-	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("a cluster starts containers: this test needs Linux and root")
-	}
-	if testing.Short() {
-		t.Skip("a cluster takes long: not with -short")
-	}
-	if os.Getenv("KUBELOUPE_CLUSTER") != "1" && !ClusterCached() {
-		t.Skip("Kubernetes is not built: KUBELOUPE_CLUSTER=1 builds it, or make cluster-up")
-	}
-	if path, err := networkClaim(); err == nil {
-		if dir, err := os.ReadFile(path); err == nil {
-			t.Skipf("a cluster is up in %s, and a machine has one at most", dir)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // A cluster starts, upstream's kubelet makes its node, a pod runs and finds the
 // API server by name; and of all that nothing is left.
 func TestClusterUpDown(t *testing.T) {
-	ctx := needCluster(t)
+	ctx := needLab(t)
 	dir := filepath.Join(t.TempDir(), "lab")
 	c, err := UpCluster(ctx, ClusterConfig{Dir: dir, Log: t.Output()})
 	if err != nil {

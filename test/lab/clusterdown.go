@@ -39,10 +39,11 @@ func (l *Lab) stopCluster(ctx context.Context) error {
 		}
 		errs = append(errs, l.state.Cluster.Processes[name].stop(ctx, grace))
 	}
-	for _, tool := range []string{"iptables", "ip6tables"} {
-		errs = append(errs, removeKubeRules(ctx, tool))
-	}
-	return errors.Join(append(errs, l.removeLogLinks(), releaseNetwork(l.Dir))...)
+	return errors.Join(append(errs, removeAllKubeRules(ctx), l.removeLogLinks(), releaseNetwork(l.Dir))...)
+}
+
+func removeAllKubeRules(ctx context.Context) error {
+	return errors.Join(removeKubeRules(ctx, "iptables"), removeKubeRules(ctx, "ip6tables"))
 }
 
 // removeKubeRules removes the chains of kube-proxy and kubelet, which begin

@@ -74,7 +74,7 @@ func (l *Lab) upCluster(ctx context.Context) (*Cluster, error) {
 		return nil, fmt.Errorf("lab directory: %w", err)
 	}
 	defer unlock()
-	if err := claimNetwork(l.Dir); err != nil {
+	if err := claimNetwork(ctx, l.Dir); err != nil {
 		return nil, err
 	}
 	c := newCluster(l)
@@ -167,8 +167,9 @@ func networkClaim() (string, error) {
 }
 
 // claimNetwork takes the network namespace for the cluster in dir, unless a
-// cluster in another directory has it.
-func claimNetwork(dir string) error {
+// cluster in another directory has it. The rules of one that is gone are
+// removed.
+func claimNetwork(ctx context.Context, dir string) error {
 	unlock, err := lockFile(machineLock)
 	if err != nil {
 		return err
@@ -181,6 +182,9 @@ func claimNetwork(dir string) error {
 	if data, err := os.ReadFile(path); err == nil && string(data) != dir {
 		if s, err := loadState(string(data)); err == nil && s != nil && s.Cluster != nil {
 			return fmt.Errorf("the cluster in %s has this network namespace already: take it down first (labctl cluster-down --dir %s)", data, data)
+		}
+		if err := removeAllKubeRules(ctx); err != nil {
+			return err
 		}
 	}
 	return writeFile(path, []byte(dir))

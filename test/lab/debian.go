@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -37,6 +38,24 @@ func (b builder) debian(ctx context.Context, packages ...string) error {
 	}
 	args := append([]string{"install", "-y", "-q", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120"}, missing...)
 	return b.run(ctx, "", []string{"DEBIAN_FRONTEND=noninteractive"}, "apt-get", args...)
+}
+
+// Chromium installs a browser, for tests of pages and pictures, where Debian
+// has one and this user may install it. Elsewhere, those tests say what they
+// need.
+func Chromium(ctx context.Context, log io.Writer) error {
+	b, err := newBuilder(log)
+	if err != nil {
+		return err
+	}
+	if _, err := exec.LookPath("chromium"); err == nil {
+		return nil
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
+		b.logf("note: no chromium here, and only root with apt-get can install it: pages and pictures are not opened")
+		return nil
+	}
+	return b.debian(ctx, "chromium")
 }
 
 func installed(ctx context.Context, name string) bool {

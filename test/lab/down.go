@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/moby/sys/mountinfo"
@@ -116,7 +118,8 @@ func cleanNetwork(ctx context.Context, s *state) error {
 	}
 	defer unlock()
 	err = deleteBridge(bridgeName(s.ID))
-	others, globErr := filepath.Glob("/sys/class/net/" + bridgeName("*"))
-	last := globErr == nil && len(others) == 0
+	// Not of /sys, which may show the devices of another network namespace.
+	devices, listErr := net.Interfaces()
+	last := listErr == nil && !slices.ContainsFunc(devices, func(i net.Interface) bool { return strings.HasPrefix(i.Name, bridgeName("")) })
 	return errors.Join(err, cleanPortmap(ctx, s.ID, last && !s.PortmapChains), removeCNICache(s.ID))
 }

@@ -74,29 +74,8 @@ func kubernetesVersion() (string, error) {
 	return KubernetesVersion + "-" + hash, err
 }
 
-// ClusterCached reports whether all programs of a cluster are in the cache, so
-// that [UpCluster] builds none of them.
-func ClusterCached() bool {
-	b, err := newBuilder(nil)
-	if err != nil {
-		return false
-	}
-	kubernetes, err1 := kubernetesVersion()
-	coredns, err2 := corednsVersion()
-	return err1 == nil && err2 == nil &&
-		exists(b.path("kubernetes", kubernetes, "bin")) && exists(b.path("coredns", coredns, "bin"))
-}
-
-// Kubernetes builds what is missing of Kubernetes' programs and returns their
-// directory. The first call takes some ten minutes on two processors.
-func Kubernetes(ctx context.Context, log io.Writer) (string, error) {
-	b, err := newBuilder(log)
-	if err != nil {
-		return "", err
-	}
-	return b.kubernetes(ctx)
-}
-
+// kubernetes builds what is missing of Kubernetes' programs and returns their
+// directory.
 func (b builder) kubernetes(ctx context.Context) (string, error) {
 	version, err := kubernetesVersion()
 	if err != nil {
@@ -113,14 +92,29 @@ func (b builder) kubernetes(ctx context.Context) (string, error) {
 			if err := os.Rename(filepath.Join(tmp, "server"), filepath.Join(tmp, "etcd")); err != nil {
 				return err
 			}
-			args = append([]string{"test", "-c"}, kubernetesFlags()...)
-			args = append(args, "-o", filepath.Join(tmp, "e2e.test"), "k8s.io/kubernetes/test/e2e")
-			if err := b.run(ctx, dir, env, "go", args...); err != nil {
-				return err
-			}
 			return copyModuleFiles(ctx, dir, env, "k8s.io/kubernetes", kubernetesFiles, filepath.Join(tmp, "files"))
 		})
 	})
+}
+
+// ConformanceTests builds Kubernetes' node tests where they are missing, and
+// returns the program. It takes as long as all programs of a cluster together.
+func ConformanceTests(ctx context.Context, log io.Writer) (string, error) {
+	b, err := newBuilder(log)
+	if err != nil {
+		return "", err
+	}
+	version, err := kubernetesVersion()
+	if err != nil {
+		return "", err
+	}
+	dir, err := b.ensure("kubernetes", version, "e2e", func(tmp string) error {
+		return b.inModule(kubernetesSource, func(dir string, env []string) error {
+			args := append([]string{"test", "-c"}, kubernetesFlags()...)
+			return b.run(ctx, dir, env, "go", append(args, "-o", filepath.Join(tmp, "e2e.test"), "k8s.io/kubernetes/test/e2e")...)
+		})
+	})
+	return filepath.Join(dir, "e2e.test"), err
 }
 
 func corednsVersion() (string, error) {

@@ -20,17 +20,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/moby/sys/mountinfo"
 	"google.golang.org/grpc/metadata"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
+func TestMain(m *testing.M) { ownnet.Main(m.Run, BuildCluster) }
+
 func needLab(t *testing.T) context.Context {
 	t.Helper()
-	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("a lab starts containers: this test needs Linux and root")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ownnet.Need(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -229,7 +230,7 @@ func traces(t *testing.T, l *Lab, pods ...testPod) []string {
 			add("mount %s", m.Mountpoint)
 		}
 	}
-	if exists("/sys/class/net/" + l.Bridge) {
+	if _, err := net.InterfaceByName(l.Bridge); err == nil {
 		add("bridge %s", l.Bridge)
 	}
 	for _, tree := range mustTrees(t) {

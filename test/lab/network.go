@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -141,6 +143,36 @@ func cleanPortmap(ctx context.Context, id string, shared bool) error {
 	}
 	return errors.Join(errs...)
 }
+
+// cleanAbandoned removes the rules of labs that were killed and whose bridges
+// are gone: the first rule for a port counts, so theirs would lead the ports of
+// later labs nowhere.
+func cleanAbandoned(ctx context.Context) error {
+	saved, err := exec.CommandContext(ctx, "iptables-save", "-t", "nat").Output()
+	if err != nil {
+		return nil // no iptables: portmap never ran
+	}
+	var errs []error
+	for _, id := range portmapLabs(string(saved)) {
+		if _, err := net.InterfaceByName(bridgeName(id)); err != nil {
+			errs = append(errs, cleanPortmap(ctx, id, false))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// portmapLabs lists the labs that a saved nat table has rules of.
+func portmapLabs(saved string) []string {
+	var ids []string
+	for _, m := range ruleOfLab.FindAllStringSubmatch(saved, -1) {
+		if !slices.Contains(ids, m[1]) {
+			ids = append(ids, m[1])
+		}
+	}
+	return ids
+}
+
+var ruleOfLab = regexp.MustCompile(`name: \\"` + networkName("([0-9a-f]{8})") + `\\" `)
 
 // portmapCleanup returns the iptables arguments that remove one network's rules
 // from a saved nat table.

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -115,6 +116,18 @@ func TestPortmapCleanup(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
+	}
+}
+
+// Whose rules are there: labs' names are numbers, other networks are not ours.
+func TestPortmapLabs(t *testing.T) {
+	rule := `-A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"%s\" id: \"c2\"" -m multiport --dports 81 -j CNI-DN-bbbb` + "\n"
+	var saved strings.Builder
+	for _, network := range []string{"kubeloupe-0a1b2c3d", "kubeloupe-other", "bridge", "kubeloupe-0a1b2c3d", "kubeloupe-ffffffff", "x-kubeloupe-00000000"} {
+		fmt.Fprintf(&saved, rule, network)
+	}
+	if diff := cmp.Diff([]string{"0a1b2c3d", "ffffffff"}, portmapLabs(saved.String())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -163,6 +163,9 @@ func claim(ctx context.Context, dir string, tools Toolchain, layout string) (*st
 		return nil, err
 	}
 	defer unlock()
+	if err := cleanAbandoned(ctx); err != nil {
+		return nil, err
+	}
 	taken, err := takenNetworks()
 	if err != nil {
 		return nil, err

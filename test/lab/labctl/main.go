@@ -46,9 +46,24 @@ func root() *cobra.Command {
 	}
 	fallback := cmp.Or(os.Getenv("LAB_DIR"), filepath.Join(os.TempDir(), "kubeloupe-lab"))
 	cmd.PersistentFlags().StringVar(&dir, "dir", fallback, "directory of the lab")
-	cmd.AddCommand(up(&dir), down(&dir), status(&dir), env(&dir), execute(&dir), limit(&dir),
+	cmd.AddCommand(build(), up(&dir), down(&dir), status(&dir), env(&dir), execute(&dir), limit(&dir),
 		clusterUp(&dir), clusterDown(&dir), runAgent(&dir))
 	return cmd
+}
+
+// build leaves nothing to be built or installed for the tests.
+func build() *cobra.Command {
+	return &cobra.Command{
+		Use:   "build",
+		Short: "Build and install all that labs, clusters and tests are made of, and start nothing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(
+				lab.BuildCluster(cmd.Context(), cmd.ErrOrStderr()),
+				lab.Chromium(cmd.Context(), cmd.ErrOrStderr()),
+			)
+		},
+	}
 }
 
 func up(dir *string) *cobra.Command {

@@ -2,11 +2,12 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
 )
 
 func TestParseRate(t *testing.T) {
@@ -22,11 +23,11 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
+func TestMain(m *testing.M) { ownnet.Main(m.Run, lab.Build) }
+
 // The life of a lab by command line; each step twice is harmless.
 func TestCommands(t *testing.T) {
-	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("a lab starts containers: this test needs Linux and root")
-	}
+	ownnet.Need(t)
 	dir := filepath.Join(t.TempDir(), "lab")
 	run := func(args ...string) (string, error) {
 		var out bytes.Buffer

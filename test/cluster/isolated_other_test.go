@@ -1,5 +1,0 @@
-//go:build !linux
-
-package cluster
-
-func isolated() int { return 1 }
