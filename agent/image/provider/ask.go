@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletv1 "k8s.io/kubelet/config/v1"
@@ -16,9 +15,6 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
 )
-
-// limit is how long a provider may take.
-const limit = time.Minute
 
 // ask calls the provider, checks its answer and caches it as it says.
 func (p *provider) ask(ctx context.Context, repository string, who account) (map[string]image.Login, error) {
@@ -65,24 +61,20 @@ func (p *provider) call(ctx context.Context, repository string, who account) (*c
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, p.bin, p.spec.Args...)
-	cmd.Env = os.Environ()
-	for _, e := range p.spec.Env {
-		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
-	}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(request), &stdout, &stderr
-	cmd.WaitDelay = time.Second // for a child of its own that holds stdout
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("no answer within %v: %w", limit, ctx.Err())
+	answer, err := run(ctx, func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, p.bin, p.spec.Args...)
+		cmd.Env = os.Environ()
+		for _, e := range p.spec.Env {
+			cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 		}
-		return nil, fmt.Errorf("run for image %s: %w: %s", repository, err, bytes.TrimSpace(stderr.Bytes()))
+		cmd.Stdin = bytes.NewReader(request)
+		return cmd
+	})
+	if err != nil {
+		return nil, fmt.Errorf("run for image %s: %w", repository, err)
 	}
 	var resp credentialv1.CredentialProviderResponse
-	if json.Unmarshal(stdout.Bytes(), &resp) != nil { // the error may quote a login
+	if json.Unmarshal(answer, &resp) != nil { // the error may quote a login
 		return nil, errors.New("its answer on stdout is not the JSON expected")
 	}
 	if resp.Kind != "CredentialProviderResponse" || resp.APIVersion != p.spec.APIVersion {

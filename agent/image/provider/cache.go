@@ -11,6 +11,9 @@ import (
 // everywhere is the scope of answers that are for all images. No image has that name.
 const everywhere = "<global>"
 
+// maxCached is how many answers of a provider are kept. Some providers answer for each image anew.
+const maxCached = 256
+
 // cache is what a provider answered, while it holds.
 type cache struct {
 	mu  sync.Mutex
@@ -50,7 +53,21 @@ func (c *cache) put(scope, account string, entries map[string]image.Login, hold 
 	if c.all == nil {
 		c.all = map[cacheKey]cached{}
 	}
+	if len(c.all) >= maxCached {
+		delete(c.all, c.first())
+	}
 	c.all[cacheKey{scope, account}] = cached{entries: entries, until: now.Add(hold)}
+}
+
+// first is the answer that stops to hold before all others.
+func (c *cache) first() (key cacheKey) {
+	var until time.Time
+	for k, e := range c.all {
+		if until.IsZero() || e.until.Before(until) {
+			key, until = k, e.until
+		}
+	}
+	return key
 }
 
 // registry is the host of a repository, with its port.
