@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/test/product"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -117,6 +118,8 @@ func agentBinary(t *testing.T) string {
 	}
 	return bin
 }
+
+func TestMain(m *testing.M) { ownnet.Main(m.Run, lab.Build, product.Fetch) }
 
 // The demo without a terminal, from nothing to nothing, on both runtimes.
 func TestDemo(t *testing.T) {
@@ -306,10 +309,5 @@ func checkEmpty(t *testing.T, dir string) {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a lab: not with -short")
-	}
-	if use, why, err := chooseHere(auto); err != nil || use != containerd {
-		t.Skip(why, err)
-	}
+	ownnet.Need(t)
 }
