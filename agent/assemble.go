@@ -111,7 +111,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 		p.usage = usage.New(usage.Config{Bus: bus})
 		p.add("usage", p.usage.Run)
 	}
-	if p.slots, err = slots.New("container runtime", runtimeSlots(cfg.RuntimeSlots), bus); err != nil {
+	if p.slots, err = slots.New(slots.Config{Name: "container runtime", Size: runtimeSlots(cfg.RuntimeSlots), Bus: bus}); err != nil {
 		return nil, err
 	}
 	if err := p.newCluster(id.clients); err != nil {

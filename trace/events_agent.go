@@ -98,7 +98,7 @@ type Pressure struct {
 
 // Decision is one verdict: what was considered, what became of it and why.
 type Decision struct {
-	// By is who decided: gc.container, gc.image, admission, backoff, restart, adoption.
+	// By is who decided: gc.container, gc.image, admission, backoff, restart, adoption, slots.
 	By string `json:"by"`
 	// Subject is what was considered: an image, a container, a pod.
 	Subject string `json:"subject" scrub:"text"`

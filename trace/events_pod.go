@@ -99,6 +99,20 @@ type Wait struct {
 	Detail string `json:"detail,omitempty" scrub:"text"`
 	// Until is when it ends by itself, in Unix nanoseconds; left out where that is not known.
 	Until int64 `json:"until_ns,omitempty"`
+	// Behind are who had what is waited for: when the wait began, and in its end also who gave it away meanwhile
+	// because they overstayed. The longest come first, at most 4.
+	Behind []Holder `json:"behind,omitempty"`
+}
+
+// Holder is who had what somebody waited for.
+type Holder struct {
+	Pod Pod `json:"pod,omitzero"`
+	// Call is what it did, as sandbox, "setup kubernetes.io/nfs" or "pull registry.example.com".
+	Call string `json:"call"`
+	// For is how long that had taken.
+	For time.Duration `json:"for_ns"`
+	// Overstays says that it took clearly longer than such work usually takes, and gave its place away.
+	Overstays bool `json:"overstays,omitempty"`
 }
 
 // WaitKind says what sort of thing is waited for.
@@ -106,7 +120,7 @@ type WaitKind string
 
 // The kinds of wait.
 const (
-	WaitQueue     WaitKind = "queue"      // a place among the concurrent runtime calls
+	WaitQueue     WaitKind = "queue"      // a turn at something that is done for a few at a time
 	WaitPoll      WaitKind = "poll"       // the next tick of something that polls
 	WaitBackoff   WaitKind = "backoff"    // a back-off to run out
 	WaitTokens    WaitKind = "tokens"     // a token bucket (registryQPS)

@@ -148,7 +148,7 @@ func chaos(t *testing.T, r *rand.Rand) {
 	client := runtimeapi.NewRuntimeServiceClient(conn)
 	events, err := pleg.New(pleg.Config{Runtime: client, Bus: rec.Bus()})
 	check(err)
-	queue, err := slots.New("the runtime", 2, rec.Bus())
+	queue, err := slots.New(slots.Config{Name: "the runtime", Size: 2, Bus: rec.Bus()})
 	check(err)
 	w := &world{t: t, rec: rec, hooks: map[string]func(context.Context) error{}}
 	unrest := &unrest{r: rand.New(rand.NewPCG(r.Uint64(), 1)), verdicts: map[string]bool{}}

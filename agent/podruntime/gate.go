@@ -154,7 +154,7 @@ func (c *callGate) ask(_ context.Context, method string, req proto.Message) erro
 	case a.Do == gate.Fail:
 		return failure(&a)
 	case c.step.Verb.runtimeWork():
-		return c.run.lease.take(c.ctx)
+		return c.run.lease.resume(c.ctx)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
@@ -157,10 +158,11 @@ func TestHeldAtACall(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { _, err := w.rt.Sync(ctx, always("web"), 1); done <- err }()
 		synctest.Wait()
-		if err := w.slots.Acquire(t.Context(), 9); err != nil {
+		place, err := w.slots.Acquire(t.Context(), slots.Turn{Order: 9})
+		if err != nil {
 			t.Fatal(err)
 		}
-		w.slots.Release()
+		place.Release()
 		began := time.Now()
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) || time.Since(began) != 0 {

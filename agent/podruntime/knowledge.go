@@ -4,9 +4,11 @@ import (
 	"context"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 )
 
 // knowledge is what the agent knows of its own latest actions on a pod. An
@@ -28,6 +30,9 @@ type knowledge struct {
 	// waited for then.
 	fresh time.Time
 	init  string
+	// failed says that the last attempt to run the pod failed; slow and slowEnd that the last one, or the last
+	// attempt to end it, overstayed its slot and has not gone well since.
+	failed, slow, slowEnd bool
 }
 
 // tellTime is how long the runtime gets to tell of an action by itself, after which
@@ -64,6 +69,26 @@ func (r *Runtime) learn(uid types.UID, f func(*knowledge)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(r.knowledgeOf(uid))
+}
+
+// turn is the pod's place in the queue for runtime work.
+func (r *Runtime) turn(pod *v1.Pod, seen *observe.Pod, plan *Plan, order uint64) slots.Turn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return turnOf(pod, seen, plan, r.knowledgeOf(pod.UID), order)
+}
+
+// went notes how a plan went, for the turn of the next one.
+func (r *Runtime) went(uid types.UID, plan *Plan, overstayed bool, err error) {
+	r.learn(uid, func(k *knowledge) {
+		slow := &k.slow
+		if plan.Ending {
+			slow = &k.slowEnd
+		} else {
+			k.failed = err != nil
+		}
+		*slow = err != nil && (overstayed || *slow)
+	})
 }
 
 func (r *Runtime) prepared(uid types.UID) bool {

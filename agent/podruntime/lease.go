@@ -11,44 +11,85 @@ import (
 
 // lease is a pod's hold on one slot of runtime work. It spans the pod's
 // consecutive runtime steps, so that a pod that has begun is finished before the next
-// begins, and is dropped while the pod waits for something else, such as a pull.
+// begins, and is dropped while the pod waits for something else, such as a pull. A step that
+// takes clearly longer than such steps do loses the slot and goes on; the next step queues again.
 type lease struct {
 	slots *slots.Slots
-	order uint64
 	bus   *trace.Bus
 
 	mu     sync.Mutex
-	held   bool
+	turn   slots.Turn
+	place  *slots.Place
+	tasks  map[*task]struct{}
 	taking chan struct{} // closed when the step that waits for the slot has it, or gave up
+	stayed bool          // it was overstayed at least once
 }
 
-// take returns when the pod holds a slot. Of steps that come at once, one waits for
-// the slot and the others for it.
-func (l *lease) take(ctx context.Context) error {
+// task is a step at work.
+type task struct {
+	lease *lease
+	kind  string
+	work  *slots.Work // nil while the slot is dropped
+	cut   bool        // its time says nothing: the slot was dropped meanwhile
+}
+
+// begin returns when the pod holds a slot for a step of that kind. Of steps that come at once, one waits for
+// the slot and the others for it. The caller ends the task.
+func (l *lease) begin(ctx context.Context, kind string) (*task, error) {
+	t := &task{lease: l, kind: kind}
+	return t, l.enter(ctx, t)
+}
+
+func (l *lease) enter(ctx context.Context, t *task) error {
 	for {
 		l.mu.Lock()
-		if l.held {
+		if l.works(ctx, t) {
 			l.mu.Unlock()
 			return nil
 		}
 		taking := l.taking
 		if taking == nil {
 			l.taking = make(chan struct{})
-			l.mu.Unlock()
-			return l.acquire(ctx)
 		}
+		turn := l.turn
 		l.mu.Unlock()
-		if err := l.follow(ctx, taking); err != nil {
+		var err error
+		if taking == nil {
+			err = l.acquire(ctx, turn)
+		} else {
+			err = l.follow(ctx, taking)
+		}
+		if err != nil {
 			return err
 		}
 	}
 }
 
-func (l *lease) acquire(ctx context.Context) error {
-	err := l.slots.Acquire(ctx, l.order)
+// works puts the task to work if there is a slot. Called with the lock held.
+func (l *lease) works(ctx context.Context, t *task) bool {
+	if l.place == nil {
+		return false
+	}
+	work, ok := l.place.Begin(ctx, t.kind)
+	if !ok {
+		l.leave()
+		return false
+	}
+	t.work = work
+	if l.tasks == nil {
+		l.tasks = map[*task]struct{}{}
+	}
+	l.tasks[t] = struct{}{}
+	return true
+}
+
+func (l *lease) acquire(ctx context.Context, turn slots.Turn) error {
+	place, err := l.slots.Acquire(ctx, turn)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held = err == nil
+	if err == nil {
+		l.place = place
+	}
 	close(l.taking)
 	l.taking = nil
 	return err
@@ -66,11 +107,65 @@ func (l *lease) follow(ctx context.Context, taking <-chan struct{}) error {
 	}
 }
 
+// end ends a task. How long one takes that went well tells how long such work takes here.
+func (t *task) end(err error) {
+	l := t.lease
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.tasks, t)
+	if t.work != nil {
+		t.work.End(err == nil && !t.cut)
+		t.work = nil
+	}
+}
+
+// drop gives the slot back. Steps that are at work do not count as such until resume.
 func (l *lease) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held {
-		l.held = false
-		l.slots.Release()
+	for t := range l.tasks {
+		if t.work != nil {
+			t.work.End(false)
+			t.work, t.cut = nil, true
+		}
 	}
+	l.leave()
+}
+
+// resume returns when the steps that were at work before drop hold a slot again.
+func (l *lease) resume(ctx context.Context) error {
+	var cut []*task
+	l.mu.Lock()
+	for t := range l.tasks {
+		if t.work == nil {
+			cut = append(cut, t)
+		}
+	}
+	l.mu.Unlock()
+	for _, t := range cut {
+		if err := l.enter(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave gives the slot back, if it is still the pod's. Who overstayed queues apart from then on. Called with the
+// lock held.
+func (l *lease) leave() {
+	if l.place == nil {
+		return
+	}
+	if l.place.Overstayed() {
+		l.stayed, l.turn.Slow = true, true
+	}
+	l.place.Release()
+	l.place = nil
+}
+
+// overstayed reports whether a slot was taken from the pod because its work took too long. Call it after drop.
+func (l *lease) overstayed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stayed
 }

@@ -53,7 +53,7 @@ type run struct {
 func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *observe.Pod, plan Plan, order uint64) (*run, error) {
 	run := &run{
 		Runtime: r, pod: pod, ref: podid.Ref(pod), seen: seen, plan: plan, began: time.Now(),
-		lease:    lease{slots: r.cfg.Slots, order: order, bus: r.cfg.Bus},
+		lease:    lease{slots: r.cfg.Slots, turn: r.turn(pod, seen, &plan, order), bus: r.cfg.Bus},
 		requests: map[string]*runtimeapi.CreateContainerRequest{},
 		images:   map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, said: map[string]bool{}, reasons: map[string]Reason{},
 	}
@@ -65,8 +65,10 @@ func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *observe.Pod, p
 	}
 	run.gated = r.cfg.Gate != nil && r.cfg.Gate.Holds(run.ref)
 	trace.Point(r.cfg.Bus, trace.FromContext(ctx), plan.Trace())
-	defer run.lease.drop()
-	return run, run.all(ctx)
+	err := run.all(ctx)
+	run.lease.drop()
+	r.went(pod.UID, &plan, run.lease.overstayed(), err)
+	return run, err
 }
 
 type progress uint8
@@ -209,13 +211,21 @@ func (r *run) do(ctx context.Context, s *Step) error {
 	return err
 }
 
-// act does what the step says.
+// act does what the step says, in a slot if it is work for the runtime.
 func (r *run) act(ctx context.Context, s *Step) error {
-	if s.Verb.runtimeWork() {
-		if err := r.lease.take(ctx); err != nil {
-			return err
-		}
+	if !s.Verb.runtimeWork() {
+		return r.carryOut(ctx, s)
 	}
+	task, err := r.lease.begin(ctx, kindOf(r.pod, s))
+	if err != nil {
+		return err
+	}
+	err = r.carryOut(ctx, s)
+	task.end(err)
+	return err
+}
+
+func (r *run) carryOut(ctx context.Context, s *Step) error {
 	switch s.Verb {
 	case VerbCgroup:
 		return r.cfg.Cgroups.EnsurePod(ctx, r.pod)

@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -31,7 +32,7 @@ func inBubble(t *testing.T, gate Gate, f func(t *testing.T, w *world)) {
 		f(t, w)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := w.slots.Acquire(ctx, 0); err != nil {
+		if _, err := w.slots.Acquire(ctx, slots.Turn{}); err != nil {
 			t.Errorf("a slot was not given back: %v", err)
 		}
 		open := 0
@@ -197,8 +198,14 @@ func TestLeaseIsFreeDuringAPull(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { _, err := w.rt.Sync(t.Context(), always("web"), 1); done <- err }()
 		synctest.Wait()
-		got := make(chan error, 1)
-		go func() { got <- w.slots.Acquire(t.Context(), 2) }()
+		got := make(chan *slots.Place, 1)
+		go func() {
+			place, err := w.slots.Acquire(t.Context(), slots.Turn{Order: 2})
+			if err != nil {
+				t.Error(err)
+			}
+			got <- place
+		}()
 		synctest.Wait()
 		if len(got) != 0 {
 			t.Error("two pods work at the runtime at once, of one slot")
@@ -213,7 +220,7 @@ func TestLeaseIsFreeDuringAPull(t *testing.T) {
 		if slices.Contains(w.did(), "create web") {
 			t.Error("the container is created without a slot")
 		}
-		w.slots.Release()
+		(<-got).Release()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -236,10 +243,12 @@ func TestGatedPodGoesOneByOne(t *testing.T) {
 				t.Errorf("before %q: preview %q %s, %v", step, title, text, err)
 			}
 			// A person thinks: other pods go on.
-			if err := w.slots.Acquire(ctx, 9); err != nil {
+			place, err := w.slots.Acquire(ctx, slots.Turn{Order: 9})
+			if err != nil {
 				t.Errorf("before %q: no slot for others: %v", step, err)
+				return nil
 			}
-			w.slots.Release()
+			place.Release()
 			return nil
 		}
 		if _, err := w.rt.Sync(t.Context(), always("web", "log"), 1); err != nil {

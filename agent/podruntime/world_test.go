@@ -47,7 +47,7 @@ func newWorld(t *testing.T, g Gate) *world {
 	t.Helper()
 	w := &world{t: t, rec: tracetest.New(t), hooks: map[string]func(context.Context) error{}}
 	var err error
-	if w.slots, err = slots.New("the runtime", 1, w.rec.Bus()); err != nil {
+	if w.slots, err = slots.New(slots.Config{Name: "the runtime", Size: 1, Bus: w.rec.Bus()}); err != nil {
 		t.Fatal(err)
 	}
 	w.rt, err = New(Config{

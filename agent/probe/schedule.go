@@ -112,7 +112,7 @@ func (p *Prober) halt(t *target) {
 }
 
 func (p *Prober) endWait(t *target) {
-	if t.wait != (trace.Wait{}) {
+	if t.wait.On != "" {
 		trace.End(p.cfg.Bus, t.waiting, t.wait)
 		t.wait = trace.Wait{}
 	}

@@ -1,129 +1,222 @@
-// Package slots bounds concurrent work and serves it in order of arrival.
-//
-// It owns the count of free slots and the queue before them. It never reorders by
-// anything but the caller's order number, runs no goroutine, and publishes a
-// queue wait for whoever has to wait.
-//
-// Why: 60 pods at once on 2 CPUs reach a median start of 5.0 s when all runtime
-// calls run at once and 2.6 s with four at a time.
 package slots
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Slots is a counting semaphore with a priority queue. Smaller orders go first.
+// Slots are a number of places for concurrent work. Safe for concurrent use.
 type Slots struct {
 	name string
+	size int
+	pace Pace
+	wait trace.WaitKind
 	bus  *trace.Bus
 
-	mu    sync.Mutex
-	free  int
-	size  int
-	queue waiters
+	mu      sync.Mutex
+	seq     uint64 // of arrivals
+	grants  uint64
+	waiting int
+	classes map[string]*class
+	// places count; outside are those that were given away while work goes on.
+	places, outside map[*Place]struct{}
+	left            []*Work // who overstayed last, at most maxTold
+	lately          lately
+	timer           *time.Timer // fires when the next place is overstayed; nil before somebody waited
 }
 
-// New returns n slots. The name is what waits are published under.
-func New(name string, n int, bus *trace.Bus) (*Slots, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("slots %s: %d slots: want at least 1", name, n)
+// Config is what Slots are made of.
+type Config struct {
+	// Name is what is waited for, as waits and verdicts say it.
+	Name string
+	// Size is how many places there are, at least 1.
+	Size int
+	Pace Pace
+	// Wait is the kind of the waits that are published; empty means queue.
+	Wait trace.WaitKind
+	Bus  *trace.Bus
+}
+
+// New returns slots, all of them free.
+func New(c Config) (*Slots, error) {
+	if c.Size < 1 {
+		return nil, fmt.Errorf("slots %s: %d slots: want at least 1", c.Name, c.Size)
 	}
-	return &Slots{name: name, bus: bus, free: n, size: n}, nil
+	if c.Wait == "" {
+		c.Wait = trace.WaitQueue
+	}
+	return &Slots{
+		name: c.Name, size: c.Size, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus,
+		classes: map[string]*class{}, places: map[*Place]struct{}{}, outside: map[*Place]struct{}{},
+	}, nil
 }
 
-// Acquire waits for a slot. The caller gives it back with Release. It returns
+// Acquire waits for a place. The caller gives it back with Release. It returns
 // ctx's error when ctx ends first.
-func (s *Slots) Acquire(ctx context.Context, order uint64) error {
+func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	s.mu.Lock()
-	if s.free > 0 && len(s.queue) == 0 {
-		s.free--
-		s.mu.Unlock()
-		return nil
+	now := time.Now()
+	if len(s.places) < s.size && s.waiting == 0 {
+		defer s.mu.Unlock()
+		return s.grant(t, now), nil
 	}
-	w := &waiter{order: order, ready: make(chan struct{})}
-	heap.Push(&s.queue, w)
-	ahead := len(s.queue) - 1
+	s.seq++
+	w := &waiter{turn: t, seq: s.seq, ready: make(chan struct{})}
+	s.join(w)
+	ahead, behind := s.waiting-1, s.holders()
+	s.fill(now) // some may be overdue, as nobody waited
 	s.mu.Unlock()
 
-	wait := trace.Wait{For: trace.WaitQueue, On: s.name, Detail: fmt.Sprintf("%d of %d slots busy, %d in the queue", s.size, s.size, ahead)}
+	wait := trace.Wait{
+		For: s.wait, On: s.name, Detail: fmt.Sprintf("%d of %d slots busy, %d in the queue", s.size, s.size, ahead), Behind: told(behind, now),
+	}
 	span := trace.Begin(s.bus, trace.FromContext(ctx), wait)
-	defer func() { trace.End(s.bus, span, wait) }()
+	defer func() {
+		wait.Behind = s.stayed(behind, now)
+		trace.End(s.bus, span, wait)
+	}()
 	select {
 	case <-w.ready:
-		return nil
+		return w.place, nil
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if w.index >= 0 {
-		heap.Remove(&s.queue, w.index)
+		s.leave(w)
+		s.fill(time.Now())
+		s.mu.Unlock()
 	} else {
-		s.giveBack() // it was handed over at the same moment
+		s.mu.Unlock()
+		w.place.Release() // it was handed over at the same moment
 	}
-	return fmt.Errorf("waiting for a slot of %s: %w", s.name, context.Cause(ctx))
+	return nil, fmt.Errorf("waiting for a slot of %s: %w", s.name, context.Cause(ctx))
 }
 
 // Waiting reports whether anybody waits for a slot.
 func (s *Slots) Waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.queue) > 0
+	return s.waiting > 0
 }
 
-// Release gives a slot back.
-func (s *Slots) Release() {
+// Hangs reports whether work of a class goes on outside, having overstayed.
+func (s *Slots) Hangs(class string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.giveBack()
+	for p := range s.outside {
+		if p.turn.Class == class {
+			return true
+		}
+	}
+	return false
 }
 
-func (s *Slots) giveBack() {
-	if len(s.queue) == 0 {
-		s.free++
-		return
+// grant gives a free place away. Called with the lock held.
+func (s *Slots) grant(t Turn, now time.Time) *Place {
+	p := &Place{slots: s, turn: t, since: now, idle: now}
+	s.places[p] = struct{}{}
+	c := s.classes[t.class()]
+	if c == nil {
+		c = &class{}
+		s.classes[t.class()] = c
 	}
-	w, ok := heap.Pop(&s.queue).(*waiter)
-	if ok {
+	s.grants++
+	c.held++
+	c.last = s.grants
+	return p
+}
+
+// free takes a place back. Called with the lock held.
+func (s *Slots) free(p *Place) {
+	delete(s.places, p)
+	s.classes[p.turn.class()].held--
+	s.forget(p.turn.class())
+}
+
+// fill hands out what is free, has who overstays leave for whoever waits, and sees to it that this is looked at
+// again in time. Called with the lock held, after anything changed.
+func (s *Slots) fill(now time.Time) {
+	for s.waiting > 0 {
+		if len(s.places) >= s.size {
+			p, at := s.overdue()
+			if p == nil || now.Before(at) {
+				break
+			}
+			s.putOut(p, now)
+		}
+		w := s.first()
+		if w == nil {
+			break
+		}
+		w.place = s.grant(w.turn, now)
 		close(w.ready)
 	}
-}
-
-type waiter struct {
-	order uint64
-	index int
-	ready chan struct{}
-}
-
-// waiters is a heap by order; the first to come breaks ties well enough, since
-// orders are unique per pod.
-type waiters []*waiter
-
-func (q waiters) Len() int           { return len(q) }
-func (q waiters) Less(i, j int) bool { return q[i].order < q[j].order }
-func (q waiters) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].index, q[j].index = i, j
-}
-
-// Push implements heap.Interface.
-func (q *waiters) Push(x any) {
-	if w, ok := x.(*waiter); ok {
-		w.index = len(*q)
-		*q = append(*q, w)
+	if s.waiting == 0 {
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+		return
+	}
+	if _, at := s.overdue(); !at.IsZero() {
+		s.arm(at.Sub(now))
 	}
 }
 
-// Pop implements heap.Interface.
-func (q *waiters) Pop() any {
-	old := *q
-	w := old[len(old)-1]
-	old[len(old)-1] = nil
-	*q = old[:len(old)-1]
-	w.index = -1
-	return w
+func (s *Slots) arm(d time.Duration) {
+	if s.timer == nil {
+		s.timer = time.AfterFunc(d, s.look)
+		return
+	}
+	s.timer.Reset(d)
+}
+
+// look is the timer's.
+func (s *Slots) look() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fill(time.Now())
+}
+
+// overdue is the place that is overstayed first, and when that is; nil when there is none.
+func (s *Slots) overdue() (first *Place, at time.Time) {
+	for p := range s.places {
+		if due, _ := p.due(); first == nil || due.Before(at) {
+			first, at = p, due
+		}
+	}
+	return first, at
+}
+
+// putOut gives a place away whose work goes on. Called with the lock held.
+func (s *Slots) putOut(p *Place, now time.Time) {
+	s.free(p)
+	p.gone, p.over = true, true
+	if len(p.works) > 0 {
+		s.outside[p] = struct{}{}
+	}
+	_, w := p.due()
+	kind, span, took := "nothing", trace.Span{Pod: p.turn.Pod}, now.Sub(p.idle)
+	if w != nil {
+		kind, span, took = w.kind, w.span, now.Sub(w.since)
+		w.left = now
+		s.left = append(s.left, w)
+		s.left = s.left[max(0, len(s.left)-maxTold):]
+	}
+	known := s.lately.taken(kind)
+	d := trace.Decision{
+		By: "slots", Subject: kind, Verdict: "overstays",
+		Reason: "it takes clearly longer than usual while others wait: it goes on outside the " + s.name + "'s slots, and the next has its place",
+		Inputs: []trace.KV{
+			{K: "took", V: took.Round(time.Millisecond).String()}, {K: "patience", V: s.pace.patience(known).String()},
+			{K: "outside", V: fmt.Sprint(len(s.outside))}, {K: "waiting", V: fmt.Sprint(s.waiting)},
+		},
+	}
+	if len(known) >= few {
+		d.Inputs = append(d.Inputs, trace.KV{K: "usual", V: usual(known).Round(time.Millisecond).String()})
+	}
+	trace.Point(s.bus, span, d)
 }

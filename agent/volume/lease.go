@@ -1,24 +1,65 @@
 package volume
 
-import "context"
+import (
+	"context"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/agent/slots"
+)
 
 type leaseKey struct{}
 
 // lease is an operation's place among those that work at once.
 type lease struct {
-	m     *Manager
-	order uint64
+	slots *slots.Slots
+	turn  slots.Turn
+	kind  string
 	quit  <-chan struct{}
+	work  *slots.Work
+	slow  bool // it overstayed
 }
 
-func (m *Manager) withLease(ctx context.Context, j job) context.Context {
-	return context.WithValue(ctx, leaseKey{}, lease{m, j.order, j.quit})
+// enter waits for an operation's place. What one kind of volume does (a hung server of one of them, above all)
+// keeps no other kind waiting: each has its class. Operations that failed before come apart from first ones.
+func (m *Manager) enter(ctx context.Context, j job) (*lease, error) {
+	what := strings.TrimSpace(j.key.plugin + " " + j.want.driver())
+	l := &lease{
+		slots: m.slots, kind: j.verb.String() + " " + what, quit: j.quit,
+		turn: slots.Turn{Class: what, Order: j.order, Pod: j.span.Pod, Slow: j.slow},
+	}
+	if j.again {
+		l.turn.Class += " again"
+	}
+	var err error
+	l.work, err = m.slots.Enter(ctx, l.turn, l.kind)
+	return l, err
+}
+
+// driver is the CSI driver that sets the volume up; "" when there is none, or not known.
+func (w *wanted) driver() string {
+	switch {
+	case w == nil:
+	case w.spec.PV != nil && w.spec.PV.Spec.CSI != nil:
+		return w.spec.PV.Spec.CSI.Driver
+	case w.spec.Volume != nil && w.spec.Volume.CSI != nil:
+		return w.spec.Volume.CSI.Driver
+	}
+	return ""
+}
+
+// leave gives the place back and reports whether the operation overstayed.
+func (l *lease) leave(well bool) (overstayed bool) {
+	return l.work.Leave(well) || l.slow
+}
+
+func withLease(ctx context.Context, l *lease) context.Context {
+	return context.WithValue(ctx, leaseKey{}, l)
 }
 
 // Released is closed when the volume that is being set up is not wanted any more. Calls that change
 // something go on to their end; what only waits gives up, with ErrReleased.
 func Released(ctx context.Context) <-chan struct{} {
-	l, ok := ctx.Value(leaseKey{}).(lease)
+	l, ok := ctx.Value(leaseKey{}).(*lease)
 	if !ok {
 		return nil
 	}
@@ -28,15 +69,17 @@ func Released(ctx context.Context) <-chan struct{} {
 // Idle is for a plugin's call that only waits, as for an attachment: other operations have its place
 // among those that work at once while wait runs. It returns wait's error.
 func Idle(ctx context.Context, wait func() error) error {
-	l, ok := ctx.Value(leaseKey{}).(lease)
+	l, ok := ctx.Value(leaseKey{}).(*lease)
 	if !ok {
 		return wait()
 	}
-	l.m.slots.Release()
+	l.slow = l.work.Leave(false) || l.slow
 	err := wait()
 	// The place is taken back even if ctx has ended: operate gives it back.
-	if again := l.m.slots.Acquire(context.WithoutCancel(ctx), l.order); again != nil {
+	work, again := l.slots.Enter(context.WithoutCancel(ctx), l.turn, l.kind)
+	if again != nil {
 		return again
 	}
+	l.work = work
 	return err
 }

@@ -106,7 +106,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg.Period = defaultPeriod
 	}
 	var err error
-	m.slots, err = slots.New("volume operations", cfg.Concurrency, cfg.Bus)
+	m.slots, err = slots.New(slots.Config{Name: "volume operations", Size: cfg.Concurrency, Bus: cfg.Bus})
 	m.cfg = cfg
 	return m, err
 }

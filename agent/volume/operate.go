@@ -20,6 +20,8 @@ type job struct {
 	skip bool
 	grow bool
 	quit <-chan struct{}
+	// again says that the last attempt failed, slow that it also overstayed its place.
+	again, slow bool
 }
 
 // done is what an operation led to.
@@ -32,11 +34,11 @@ type done struct {
 // operate carries one operation out and tells the result.
 func (m *Manager) operate(ctx context.Context, j job) {
 	ctx = trace.ContextWith(ctx, j.span)
-	if err := m.slots.Acquire(ctx, j.order); err != nil {
+	lease, err := m.enter(ctx, j)
+	if err != nil {
 		m.abandon(j)
 		return
 	}
-	defer m.slots.Release()
 	place := m.place(j.key)
 	ev := trace.Volume{Op: j.verb.String(), Name: j.key.name, Plugin: j.key.plugin, Path: place.Dir}
 	switch {
@@ -49,9 +51,8 @@ func (m *Manager) operate(ctx context.Context, j job) {
 	}
 	span := trace.Begin(m.cfg.Bus, j.span, ev)
 	ctx = trace.ContextWith(ctx, span)
-	ctx = m.withLease(ctx, j)
+	ctx = withLease(ctx, lease)
 	var out done
-	var err error
 	if j.verb == setUp {
 		out, err = m.setUp(ctx, j)
 		if out.result.HostPath != "" {
@@ -66,6 +67,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 		ev.Err = err.Error()
 	}
 	trace.End(m.cfg.Bus, span, ev)
+	j.slow = lease.leave(err == nil)
 	m.finish(j, out, err)
 }
 
@@ -139,7 +141,7 @@ func (m *Manager) finish(j job, out done, err error) {
 	m.mu.Lock()
 	s := m.states[j.key]
 	was := s.attach
-	s.busy, s.quiet, s.quit = false, false, nil
+	s.busy, s.quiet, s.quit, s.slow = false, false, nil, j.slow && err != nil
 	m.attempts++
 	switch {
 	case err != nil:

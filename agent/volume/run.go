@@ -50,7 +50,7 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 			m.states[o.key] = s
 		}
 		s.busy, s.doing, s.quiet = true, o.verb, o.quiet
-		j := job{op: o, span: p.span, order: p.order, want: p.wanted[o.key]}
+		j := job{op: o, span: p.span, order: p.order, want: p.wanted[o.key], again: s.err != nil, slow: s.slow}
 		if j.want != nil {
 			s.quit = make(chan struct{})
 			j.quit = s.quit

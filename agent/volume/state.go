@@ -77,6 +77,7 @@ type state struct {
 	quiet   bool          // busy with a mounted volume that is good enough meanwhile
 	failed  [verbs]uint64 // number of the last attempt that failed, from 1
 	err     error         // of the last attempt; nil once one succeeds
+	slow    bool          // the last attempt failed after it had overstayed its place
 	delay   time.Duration
 	retryAt time.Time
 }

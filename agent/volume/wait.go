@@ -45,7 +45,7 @@ func (w *waiter) await(ctx context.Context) error {
 	var wait trace.Wait
 	var span trace.Span
 	end := func() {
-		if wait != (trace.Wait{}) {
+		if wait.On != "" {
 			trace.End(w.m.cfg.Bus, span, wait)
 		}
 	}
@@ -58,9 +58,9 @@ func (w *waiter) await(ctx context.Context) error {
 		if out.done {
 			return out.err
 		}
-		if out.wait != wait {
+		if out.wait.For != wait.For || out.wait.On != wait.On || out.wait.Detail != wait.Detail {
 			end()
-			if wait = out.wait; wait != (trace.Wait{}) {
+			if wait = out.wait; wait.On != "" {
 				span = trace.Begin(w.m.cfg.Bus, w.span, wait)
 			}
 		}
@@ -100,7 +100,7 @@ func (w *waiter) look(now time.Time) outcome {
 		if want := w.pod.wanted[k]; w.target == setUp && want != nil && (s == nil || !s.busy && !s.found) && !want.inUse(w.m.reported) {
 			wait = trace.Wait{For: trace.WaitAttach, On: "volume " + k.name, Detail: "the node's status has to say that it is in use"}
 		}
-		working = working || wait == (trace.Wait{})
+		working = working || wait.On == ""
 		out.wait = wait
 	}
 	if working {

@@ -1,0 +1,62 @@
+package podruntime
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/slots"
+)
+
+// The classes of runtime work. They have equal shares of the slots while there is work in each: so a wave of
+// new pods does not keep those of pods that end or whose containers crashed waiting, nor these a new pod.
+const (
+	// classStart is a pod's way to its first start, in the order in which pods came: one that has begun is
+	// finished before the next begins.
+	classStart = "start"
+	// classAgain is what comes after that (a container that ended is started anew, a sandbox is replaced, a
+	// resize), and any attempt after one that failed. In order of arrival: pods that fail again and again take turns.
+	classAgain = "again"
+	// classEnd is a pod's end, in order of arrival.
+	classEnd = "end"
+)
+
+// turnOf is the pod's place in the queue for runtime work: its class, and in that its order among pods that start.
+func turnOf(pod *v1.Pod, seen *observe.Pod, plan *Plan, k *knowledge, order uint64) slots.Turn {
+	t := slots.Turn{Class: classStart, Order: order, Pod: podid.Ref(pod), Slow: k.slow}
+	switch {
+	case plan.Ending:
+		t.Class, t.Slow = classEnd, k.slowEnd
+	case k.failed || hasStarted(pod, seen):
+		t.Class = classAgain
+	}
+	if t.Slow || t.Class != classStart {
+		t.Order = 0
+	}
+	return t
+}
+
+// hasStarted reports whether the pod is past its first start: an app container was made, or any of them ended badly.
+func hasStarted(pod *v1.Pod, seen *observe.Pod) bool {
+	for i := range pod.Spec.Containers {
+		if seen.Newest(pod.Spec.Containers[i].Name) != nil {
+			return true
+		}
+	}
+	if seen != nil {
+		for _, c := range seen.Containers {
+			if c.State == observe.Exited && c.ExitCode != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// kindOf is under what name the time of a step is learned. Each runtime class has a time of its own.
+func kindOf(pod *v1.Pod, s *Step) string {
+	if c := pod.Spec.RuntimeClassName; s.Verb == VerbSandbox && c != nil && *c != "" {
+		return string(s.Verb) + " " + *c
+	}
+	return string(s.Verb)
+}

@@ -1,0 +1,93 @@
+package podruntime
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/slots"
+)
+
+func TestTurnOf(t *testing.T) {
+	pod := always("web")
+	ref := podid.Ref(pod)
+	for _, c := range []struct {
+		name string
+		seen *observe.Pod
+		k    knowledge
+		plan Plan
+		want slots.Turn
+	}{
+		{"a new pod, in order", nil, knowledge{}, Plan{}, slots.Turn{Class: "start", Order: 7}},
+		{"on its way, in order", seen("sandbox:0", "init=exited/0"), knowledge{}, Plan{}, slots.Turn{Class: "start", Order: 7}},
+		{"an init container that fails", seen("sandbox:0", "init=exited/1"), knowledge{}, Plan{}, slots.Turn{Class: "again"}},
+		{"a container that crashed", seen("sandbox:0", "web=exited/1"), knowledge{}, Plan{}, slots.Turn{Class: "again"}},
+		{"a start that failed", nil, knowledge{failed: true}, Plan{}, slots.Turn{Class: "again"}},
+		{"a start that hung", nil, knowledge{failed: true, slow: true}, Plan{}, slots.Turn{Class: "again", Slow: true}},
+		{"the end of a pod whose start hung", nil, knowledge{failed: true, slow: true}, Plan{Ending: true}, slots.Turn{Class: "end"}},
+		{"an end that hung", nil, knowledge{slowEnd: true}, Plan{Ending: true}, slots.Turn{Class: "end", Slow: true}},
+	} {
+		c.want.Pod = ref
+		if got := turnOf(pod, c.seen, &c.plan, &c.k, 7); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// A pod whose sandbox hangs loses its slot to the next pod, and is apart when it tries again. When the call returns
+// after all, the pod queues for the rest of its work.
+func TestHungSandboxLosesItsSlot(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		fail := make(chan error)
+		w.on("run sandbox", func(context.Context) error { return <-fail })
+		done := make(chan error, 1)
+		sync := func() { _, err := w.rt.Sync(t.Context(), always("web"), 1); done <- err }
+		go sync()
+		synctest.Wait()
+		began := time.Now()
+		other, err := w.slots.Acquire(t.Context(), slots.Turn{Class: "start", Order: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("the next pod had a slot after %s, want 5s", took)
+		}
+		fail <- errors.New("deadline exceeded")
+		if err := <-done; err == nil {
+			t.Error("no error")
+		}
+		if k := w.rt.known[types.UID("uid")]; !k.slow || !k.failed {
+			t.Errorf("it is not known that it overstayed: %+v", k)
+		}
+		w.did()
+		go sync()
+		synctest.Wait()
+		if got := w.did(); slices.Contains(got, "run sandbox") {
+			t.Errorf("without a slot: %v", got)
+		}
+		other.Release()
+		synctest.Wait()
+		if _, err := w.slots.Acquire(t.Context(), slots.Turn{Class: "start", Order: 3}); err != nil {
+			t.Fatal(err)
+		}
+		fail <- nil // slow, but it went well
+		synctest.Wait()
+		if got := w.did(); slices.Contains(got, "create web") {
+			t.Errorf("it goes on without a slot: %v", got)
+		}
+		time.Sleep(time.Minute) // who has the slot does nothing with it
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if w.rt.known[types.UID("uid")].slow {
+			t.Error("it is still apart after all went well")
+		}
+	})
+}
