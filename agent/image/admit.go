@@ -3,36 +3,56 @@ package image
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// admit waits for a place among the pulls and then for the registry's rate limit.
-// Upstream fails a pull that exceeds the rate; here it waits its turn.
-func (p *Puller) admit(ctx context.Context) (release func(), err error) {
-	release = func() {}
-	if p.slots != nil {
-		if err := p.takeSlot(ctx); err != nil {
-			return nil, err
-		}
-		release = func() { p.slots.Release(1) }
-	}
-	if err := p.takeToken(ctx); err != nil {
-		release()
-		return nil, err
-	}
-	return release, nil
+// pace is how long a pull may go without any progress while others wait for its place. What usually comes here
+// in minutes may take longer before it is passed over.
+func pace() slots.Pace {
+	return slots.Pace{Floor: 20 * time.Second, Unknown: 30 * time.Second, Ceiling: 2 * time.Minute}
 }
 
-func (p *Puller) takeSlot(ctx context.Context) error {
-	if p.slots.TryAcquire(1) {
-		return nil
+// admit waits for a place among the pulls and then for the registry's rate limit.
+// Upstream fails a pull that exceeds the rate; here it waits its turn.
+//
+// Registries have equal shares of the places, and one of which a pull hangs has a small one: a registry that does
+// not answer keeps no other's images waiting. The work that is returned may be nil.
+func (p *Puller) admit(ctx context.Context, image string) (*slots.Work, error) {
+	var work *slots.Work
+	if p.slots != nil {
+		host := registryOf(image)
+		turn := slots.Turn{Class: host, Pod: trace.FromContext(ctx).Pod, Slow: p.slots.Hangs(host)}
+		var err error
+		if work, err = p.slots.Enter(ctx, turn, "pull "+host); err != nil {
+			return nil, err
+		}
 	}
-	wait := trace.Wait{For: trace.WaitOtherPull, On: "a place among the pulls", Detail: fmt.Sprintf("%d at a time", p.limit)}
-	sp := trace.Begin(p.bus, trace.FromContext(ctx), wait)
-	defer trace.End(p.bus, sp, wait)
-	return p.slots.Acquire(ctx, 1)
+	if err := p.takeToken(ctx); err != nil {
+		leave(work, false)
+		return nil, err
+	}
+	return work, nil
+}
+
+// registryOf is the host that an image comes from, as docker.io.
+func registryOf(image string) string {
+	name, err := ParseName(image)
+	if err != nil {
+		return image // it was parsed before
+	}
+	host, _, _ := strings.Cut(name.Repository, "/")
+	return host
+}
+
+// leave gives a place back. well says that the pull went well.
+func leave(w *slots.Work, well bool) {
+	if w != nil {
+		w.Leave(well)
+	}
 }
 
 func (p *Puller) takeToken(ctx context.Context) error {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -58,9 +58,10 @@ type Config struct {
 	Service Service
 	// Bus is where events go; nil drops them.
 	Bus *trace.Bus
-	// Serialize pulls one image at a time.
-	Serialize bool
-	// MaxParallel bounds the pulls under way at once; 0 means no bound.
+	// Serialize pulls one image at a time. MaxParallel bounds the pulls under way at once; 0 means no bound.
+	// A pull that makes no progress for clearly longer than pulls take here, while others wait, does not count any
+	// more: upstream's would keep all others waiting until the runtime gives it up.
+	Serialize   bool
 	MaxParallel int
 	// QPS bounds how many pulls begin per second; 0 means no bound.
 	QPS float64
@@ -84,8 +85,7 @@ type Config struct {
 type Puller struct {
 	service  Service
 	bus      *trace.Bus
-	slots    *semaphore.Weighted // nil: no bound
-	limit    int
+	slots    *slots.Slots // nil: no bound
 	tokens   *rate.Limiter
 	progress ProgressFunc
 	keyring  Keyring
@@ -120,14 +120,19 @@ func New(c Config) (*Puller, error) {
 	}
 
 	p := &Puller{
-		service: c.Service, bus: c.Bus, limit: c.MaxParallel, progress: c.Progress, keyring: c.Keyring,
+		service: c.Service, bus: c.Bus, progress: c.Progress, keyring: c.Keyring,
 		providers: c.Providers, records: c.Records, events: c.Events,
 	}
+	limit := c.MaxParallel
 	if c.Serialize {
-		p.limit = 1
+		limit = 1
 	}
-	if p.limit > 0 {
-		p.slots = semaphore.NewWeighted(int64(p.limit))
+	if limit > 0 {
+		var err error
+		p.slots, err = slots.New(slots.Config{Name: "a place among the pulls", Size: limit, Pace: pace(), Wait: trace.WaitOtherPull, Bus: c.Bus})
+		if err != nil {
+			return nil, err
+		}
 	}
 	p.tokens = rate.NewLimiter(rate.Inf, 0)
 	if c.QPS > 0 {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -29,6 +30,7 @@ type reporter struct {
 	bus   *trace.Bus
 	span  trace.Span
 	image string
+	work  *slots.Work // nil where pulls have no bound
 
 	mu     sync.Mutex
 	ended  bool
@@ -44,6 +46,9 @@ func (r *reporter) report(p Progress) {
 		return
 	}
 	r.last, r.lastAt = p, now
+	if r.work != nil {
+		r.work.GetsOn()
+	}
 	trace.Point(r.bus, r.span, trace.ImageProgress{Image: r.image, Done: p.Done, Total: p.Total, Source: p.Source})
 }
 
@@ -54,12 +59,12 @@ func (r *reporter) end() {
 }
 
 // follow starts the progress source, if there is one, and returns what ends it.
-func (p *Puller) follow(ctx context.Context, sp trace.Span, image string) (stop func()) {
+func (p *Puller) follow(ctx context.Context, sp trace.Span, image string, work *slots.Work) (stop func()) {
 	if p.progress == nil || p.bus == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reporter{bus: p.bus, span: sp, image: image}
+	r := &reporter{bus: p.bus, span: sp, image: image, work: work}
 	go p.progress(ctx, image, r.report)
 	return func() {
 		r.end()

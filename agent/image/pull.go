@@ -115,18 +115,17 @@ func (p *Puller) ride(ctx context.Context, key flightKey, fl *flight, image stri
 // fly does the pull: in its turn, within the registry's rate, with each of the
 // credentials until one is good.
 func (p *Puller) fly(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (landed, error) {
-	release, err := p.admit(ctx)
+	work, err := p.admit(ctx, spec.Image)
 	if err != nil {
 		return landed{}, err
 	}
-	defer release()
-
 	began := time.Now()
 	sp := trace.Begin(p.bus, trace.FromContext(ctx), trace.ImagePull{Image: spec.Image})
 	ctx = trace.ContextWith(ctx, sp)
-	stop := p.follow(ctx, sp, spec.Image)
+	stop := p.follow(ctx, sp, spec.Image, work)
 	got, err := p.fetch(ctx, spec, auths, sandbox)
 	stop()
+	leave(work, err == nil)
 	trace.End(p.bus, sp, pullEvent(spec.Image, got.image, false, err))
 	got.took = time.Since(began)
 	return got, err
