@@ -207,7 +207,9 @@ func TestWatched(t *testing.T) {
 			t.Errorf("%d gets and %d watches", gets, watches)
 		}
 		waits := tracetest.Events[trace.Wait](b.rec)
-		if !slices.ContainsFunc(waits, func(w trace.Wait) bool { return w.For == trace.WaitObject && w.On == "configmap a/conf" && w.Detail == "" }) {
+		if !slices.ContainsFunc(waits, func(w trace.Wait) bool {
+			return w.For == trace.WaitObject && w.On == "configmap a/conf" && w.Detail == ""
+		}) {
 			t.Errorf("waits: %v", waits)
 		}
 		w := b.watches[0]
