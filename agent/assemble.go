@@ -152,6 +152,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("pod workers", p.workers.Run)
 	p.add("pod sources", p.mux.Run)
 	p.add("syncLoop", syncLoop.Run)
+	p.add("orphans", p.manager.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
 	if err := p.addRotation(client); err != nil {

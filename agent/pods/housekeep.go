@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
@@ -19,8 +18,8 @@ import (
 // Upstream: pkg/kubelet/kubelet_pods.go, HandlePodCleanups.
 const orphanGrace = 1
 
-// Housekeep ends pods that run and that no source has, and cleans what they left.
-// It does nothing before every source has reported once.
+// Housekeep ends pods that run and that no source has, and has Run clean what they left: that may take
+// long, and the syncLoop does not wait. It does nothing before every source has reported once.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, HandlePodCleanups.
 func (m *Manager) Housekeep(ctx context.Context) string {
@@ -38,16 +37,9 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 	}
 	m.cfg.Store.forgetGone(all)
 	did = append(did, m.finishEnding(span)...)
-	all = m.cfg.Seen.All()
-	known := func(uid types.UID) bool {
-		return all[uid] != nil || m.cfg.Store.Known(uid) || m.cfg.Workers.State(uid) != worker.None
-	}
-	for _, o := range m.cfg.Orphans {
-		removed, err := o.Clean(ctx, known)
-		did = append(did, removed...)
-		if err != nil {
-			did = append(did, err.Error())
-		}
+	select {
+	case m.clean <- span:
+	default: // it is asked for already
 	}
 	return strings.Join(did, "; ")
 }

@@ -87,10 +87,11 @@ type Config struct {
 	Bus  *trace.Bus
 }
 
-// Manager handles what the syncLoop hands on. Its methods are called by the loop only.
+// Manager handles what the syncLoop hands on. Its methods are called by the loop only, save Run.
 type Manager struct {
 	cfg      Config
-	complete chan struct{} // closed when every source has reported
+	clean    chan trace.Span // asks Run to clean, and names the cause
+	complete chan struct{}   // closed when every source has reported
 	rejected map[types.UID]bool
 }
 
@@ -99,7 +100,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Workers == nil || cfg.Seen == nil || cfg.Store == nil {
 		return nil, errors.New("pods: Config needs Workers, Seen and Store")
 	}
-	return &Manager{cfg: cfg, complete: make(chan struct{}), rejected: map[types.UID]bool{}}, nil
+	return &Manager{cfg: cfg, clean: make(chan trace.Span, 1), complete: make(chan struct{}), rejected: map[types.UID]bool{}}, nil
 }
 
 // Complete is closed when every source has told what it has, and all of it was taken. Anybody may ask.

@@ -339,6 +339,61 @@ func TestWhatWasSeenBeforeTheEndIsNoOrphan(t *testing.T) {
 	})
 }
 
+// Cleaning up after one pod hangs: the syncLoop's handler does not, other pods start, and so does a pod that
+// comes back under a UID that is being cleaned, once that is over.
+func TestHungCleaningStopsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		close(b.complete)
+		hung := make(chan struct{})
+		cleans := 0
+		b.cfg.Orphans = []Orphans{cleanFunc(func(known func(types.UID) bool) {
+			if cleans++; cleans > 1 {
+				return
+			}
+			if known("u1") {
+				t.Error("a pod is known that nobody knows")
+			}
+			<-hung
+			if !known("u1") {
+				t.Error("a pod is not known that came back meanwhile")
+			}
+		})}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- b.Manager.Run(ctx) }()
+		b.Housekeep(t.Context())
+		synctest.Wait()
+		b.Housekeep(t.Context()) // returns: asked again, and not waited for
+		b.send(podsource.OpAdd, podOf("web", "u1"), podOf("db", "u2"))
+		if diff := cmp.Diff([]string{"seen web", "seen db", "started db"}, milestones(b.rec)); diff != "" {
+			t.Errorf("milestones while cleaning hangs (-want +got):\n%s", diff)
+		}
+		close(hung)
+		pass(time.Second)
+		if diff := cmp.Diff([]string{"seen web", "seen db", "started db", "started web"}, milestones(b.rec)); diff != "" {
+			t.Errorf("milestones (-want +got):\n%s", diff)
+		}
+		if cleans != 2 {
+			t.Errorf("cleaned %d times, asked for twice", cleans)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		b.stop()
+	})
+}
+
+// cleanFunc is a function as Orphans.
+type cleanFunc func(known func(types.UID) bool)
+
+// Clean implements Orphans.
+func (f cleanFunc) Clean(_ context.Context, known func(types.UID) bool) ([]string, error) {
+	f(known)
+	return nil, nil
+}
+
 // What is told to end has a worker until it is gone. If it has none, housekeeping makes one.
 func TestHousekeepingFinishesWhatEnds(t *testing.T) {
 	d := newDesk(t, 0)
@@ -371,13 +426,15 @@ func TestOrphanCleaners(t *testing.T) {
 		}
 		return []string{"directory of unknown"}, errors.New("cannot remove another")
 	}
-	got := d.Housekeep(t.Context())
+	d.Housekeep(t.Context())
+	d.cleanOrphans(t.Context())
 	want := map[types.UID]bool{"desired": true, "rejected": true, "ending": true, "stray": true, "dead": true, "unknown": false}
 	if diff := cmp.Diff(want, known); diff != "" {
 		t.Errorf("known (-want +got):\n%s", diff)
 	}
-	if !strings.HasSuffix(got, "directory of unknown; cannot remove another") {
-		t.Errorf("it says %q", got)
+	logs := tracetest.Events[trace.Log](d.rec)
+	if len(logs) != 1 || !strings.HasSuffix(logs[0].Message, "cannot remove another") {
+		t.Errorf("logs %v", logs)
 	}
 }
 

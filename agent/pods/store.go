@@ -17,6 +17,8 @@ type Store struct {
 	mu   sync.Mutex
 	pods map[types.UID]*entry
 	gone map[types.UID]time.Time // when nothing was left of a pod, until the runtime shows so
+	// claimed are pods whose remains are being cleaned; closed when that is over.
+	claimed map[types.UID]chan struct{}
 }
 
 type entry struct {
@@ -43,7 +45,7 @@ type entry struct {
 
 // NewStore returns an empty store.
 func NewStore() *Store {
-	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}}
+	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}, claimed: map[types.UID]chan struct{}{}}
 }
 
 // put notes a desired pod, or what it is now. Of one that was added anew while it goes, the

@@ -25,6 +25,9 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	if held, res := s.held(ctx, pod); held {
 		return deadline.bound(res), nil
 	}
+	if err := s.awaitClean(ctx, pod); err != nil {
+		return worker.Result{}, err
+	}
 	if s.cfg.Probes != nil {
 		var previous *v1.PodStatus
 		s.cfg.Store.with(pod.UID, func(e *entry) { previous = e.status.DeepCopy() })

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -59,13 +62,21 @@ func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bo
 // forgetLeft drops what an earlier agent left and is not there any more.
 func (m *Manager) forgetLeft() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	for k := range m.left {
+	left := slices.Collect(maps.Keys(m.left))
+	m.mu.Unlock()
+	for _, k := range left {
+		// A volume whose server hangs hangs whoever looks at it: not with the lock held.
 		if _, err := os.Lstat(m.place(k).Dir); errors.Is(err, os.ErrNotExist) {
+			m.mu.Lock()
 			delete(m.left, k)
+			m.mu.Unlock()
 		}
 	}
 }
+
+// orphanPatience is how long the volumes of one orphan are waited for. They go on being torn down, and the next
+// pass finds them gone.
+const orphanPatience = 10 * time.Second
 
 func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(types.UID) bool) error {
 	if err := m.unmountOrphan(ctx, uid); err != nil {
@@ -85,8 +96,8 @@ func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(typ
 	return os.RemoveAll(dir)
 }
 
-// unmountOrphan is Unmount, save that it steps back from a pod that is wanted and
-// does not wait for a back-off.
+// unmountOrphan is Unmount, save that it steps back from a pod that is wanted, and does not wait
+// for a back-off or for what hangs.
 func (m *Manager) unmountOrphan(ctx context.Context, uid types.UID) error {
 	found, err := m.scanUnknown(uid)
 	if err != nil {
@@ -115,5 +126,7 @@ func (m *Manager) unmountOrphan(ctx context.Context, uid types.UID) error {
 	w := m.release(m.know(ref, found), trace.ForPod(trace.FromContext(ctx), ref))
 	m.mu.Unlock()
 	m.kick()
+	ctx, cancel := context.WithTimeout(ctx, orphanPatience)
+	defer cancel()
 	return w.await(ctx)
 }
