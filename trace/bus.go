@@ -9,6 +9,13 @@ import (
 // DefaultCapacity is how many records a bus keeps unless told otherwise.
 const DefaultCapacity = 8192
 
+// What the records of a bus may take in memory unless told otherwise: room for all of them at a size that few records of an ordinary node
+// have, and of the largest there are (MaxEvent and two times MaxBody) some dozen at least.
+const (
+	bytesPerRecord = 8 << 10
+	leastBytes     = 4 << 20
+)
+
 // Bus is one ring of records shared by all readers. A nil *Bus drops
 // everything, so a component need not ask whether anyone looks.
 type Bus struct {
@@ -19,24 +26,39 @@ type Bus struct {
 
 	mu      sync.Mutex
 	slots   []Record
-	next    uint64 // sequence number of the next record; the first is 1
+	sizes   []uint32 // what the record in each slot takes
+	next    uint64   // sequence number of the next record; the first is 1
+	first   uint64   // sequence number of the oldest record that is kept; next when there is none
+	bytes   int64    // what all records that are kept take
+	total   int64    // what all records that were ever published took
+	budget  int64    // the most that bytes may be, unless one record takes more
 	spare   [kindCount][]Event
 	cursors []*Cursor
 }
 
 // NewBus returns a bus that keeps the last capacity records (rounded up to a
-// power of two; 0 means DefaultCapacity).
-func NewBus(capacity int) *Bus {
+// power of two; 0 means DefaultCapacity), and fewer where they take more than DefaultBytes.
+func NewBus(capacity int) *Bus { return NewBusOf(capacity, 0) }
+
+// NewBusOf returns a bus that keeps the last capacity records, as NewBus, and of those as many as take no more than budget bytes (0 means
+// DefaultBytes of the capacity). The newest one is kept whatever it takes.
+func NewBusOf(capacity int, budget int64) *Bus {
 	if capacity <= 0 {
 		capacity = DefaultCapacity
+	}
+	if budget <= 0 {
+		budget = DefaultBytes(capacity)
 	}
 	size := 1
 	for size < capacity {
 		size *= 2
 	}
 	now := time.Now()
-	return &Bus{start: now, epoch: now.UnixNano(), slots: make([]Record, size), next: 1}
+	return &Bus{start: now, epoch: now.UnixNano(), slots: make([]Record, size), sizes: make([]uint32, size), next: 1, first: 1, budget: budget}
 }
+
+// DefaultBytes is what capacity records may take in memory unless told otherwise: 8 KiB for each, and 4 MiB at least.
+func DefaultBytes(capacity int) int64 { return max(int64(capacity)*bytesPerRecord, leastBytes) }
 
 // now is the bus's clock in Unix nanoseconds: wall time at birth plus the
 // monotonic time since.
@@ -52,12 +74,14 @@ func (b *Bus) Seq() uint64 {
 	return b.next - 1
 }
 
-// oldest returns the sequence number of the oldest record still kept.
-func (b *Bus) oldest() uint64 {
-	if size := uint64(len(b.slots)); b.next > size {
-		return b.next - size
+// Bytes returns about how much memory the records take that are kept.
+func (b *Bus) Bytes() int64 {
+	if b == nil {
+		return 0
 	}
-	return 1
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes
 }
 
 // wake tells waiting cursors that there is something to read. Called with mu.

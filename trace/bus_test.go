@@ -336,7 +336,7 @@ func TestRecordJSON(t *testing.T) {
 	rec := Record{
 		Seq: 7, Time: time.Date(2026, 3, 1, 12, 0, 0, 5000, time.UTC).UnixNano(), Edge: EdgeEnd, Dur: 1500,
 		Trace: TraceID{1, 2}, Span: 3, Parent: 4, Pod: Pod{Namespace: "shop", Name: "cart", UID: "9f"},
-		Event: &CRICall{Method: "PullImage", Image: "redis", Code: "OK", Request: BodyOf(json.RawMessage(`{"image":"redis"}`))},
+		Event: &CRICall{Method: "PullImage", Image: "redis", Code: "OK", Request: BodyOf(json.RawMessage(`{"image":"redis"}`), 17)},
 	}
 	const want = `{"seq":7,"time":"2026-03-01T12:00:00.000005000Z","kind":"cri.call","edge":"end","dur_ns":1500,` +
 		`"trace":"00000000000000010000000000000002","span":"0000000000000003","parent":"0000000000000004",` +

@@ -27,13 +27,18 @@ const copyStep = 32
 type Cursor struct {
 	bus     *Bus
 	pos     uint64 // next sequence number to read
+	seen    int64  // what all records before pos took; guarded by bus.mu
 	signal  chan struct{}
 	done    chan struct{}
 	waiting bool   // guarded by bus.mu
 	closed  bool   // guarded by bus.mu
 	slack   uint64 // how many records may wait unread; guarded by bus.mu
+	room    int64  // how many bytes of records may, where slack is not 0; guarded by bus.mu
 	hurried bool   // until all is read; guarded by bus.mu
 }
+
+// batchShare is the part of a bus's budget of bytes that a reader gets at once, more or less: what it was given, it holds.
+const batchShare = 8
 
 // lazyShare is the part of a ring that a lazy reader leaves unread: it still has most of the ring to be late.
 const lazyShare = 8
@@ -47,9 +52,9 @@ func (b *Bus) Subscribe(from From) *Cursor {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c.pos = b.next
+	c.pos, c.seen = b.next, b.total
 	if from == FromOldest {
-		c.pos = b.oldest()
+		c.pos, c.seen = b.first, b.total-b.bytes
 	}
 	b.cursors = append(b.cursors, c)
 	return c
@@ -71,7 +76,7 @@ func (c *Cursor) Close() {
 }
 
 // Next waits for at least one record and appends up to cap(buf) of them to
-// buf[:0] (64 when buf has no capacity). lost is the exact number of records that were
+// buf[:0] (64 when buf has no capacity), fewer where they are large. lost is the exact number of records that were
 // overwritten before this reader got to them since its last call. It returns
 // ctx's error or ErrClosed when there is nothing to wait for any more.
 func (c *Cursor) Next(ctx context.Context, buf []Record) (recs []Record, lost uint64, err error) {
@@ -103,9 +108,10 @@ func (c *Cursor) Poll(buf []Record) (recs []Record, lost uint64) {
 	if c.bus == nil {
 		return recs, 0
 	}
-	for len(recs) < cap(buf) {
-		n, l := c.copySome(&recs, min(copyStep, cap(buf)-len(recs)))
+	for room := c.bus.budget/batchShare + 1; len(recs) < cap(buf) && room > 0; {
+		n, size, l := c.copySome(&recs, min(copyStep, cap(buf)-len(recs)))
 		lost += l
+		room -= size
 		if n < copyStep {
 			break
 		}
@@ -113,29 +119,32 @@ func (c *Cursor) Poll(buf []Record) (recs []Record, lost uint64) {
 	return recs, lost
 }
 
-// copySome copies at most limit records in one lock hold.
-func (c *Cursor) copySome(dst *[]Record, limit int) (n int, lost uint64) {
+// copySome copies at most limit records, which take so many bytes, in one lock hold.
+func (c *Cursor) copySome(dst *[]Record, limit int) (n int, size int64, lost uint64) {
 	b := c.bus
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if oldest := b.oldest(); c.pos < oldest {
-		lost = oldest - c.pos
-		c.pos = oldest
+	if c.pos < b.first {
+		lost = b.first - c.pos
+		c.pos, c.seen = b.first, b.total-b.bytes
 	}
 	for n < limit && c.pos < b.next {
-		r := b.slots[c.pos&uint64(len(b.slots)-1)]
+		at := c.pos & uint64(len(b.slots)-1)
+		r := b.slots[at]
 		r.Event = kinds[r.Event.Kind()].clone(r.Event)
 		*dst = append(*dst, r)
+		size += int64(b.sizes[at])
 		c.pos++
 		n++
 	}
+	c.seen += size
 	if c.waiting = c.pos >= b.next; c.waiting {
 		c.hurried = false
 	}
-	return n, lost
+	return n, size, lost
 }
 
-// Lazy has Next, from now on, sleep until an eighth of the ring is unread, Hurry is called or its context ends; it then
+// Lazy has Next, from now on, sleep until an eighth of the ring (of its records or its bytes) is unread, Hurry is called or its context ends; it then
 // returns everything. It is for readers whose knowledge nobody may ever ask for: an idle agent does not wake them.
 func (c *Cursor) Lazy() {
 	if c.bus == nil {
@@ -143,7 +152,7 @@ func (c *Cursor) Lazy() {
 	}
 	c.bus.mu.Lock()
 	defer c.bus.mu.Unlock()
-	c.slack = uint64(len(c.bus.slots)) / lazyShare
+	c.slack, c.room = uint64(len(c.bus.slots))/lazyShare, c.bus.budget/lazyShare
 }
 
 // Hurry has Next return what was published so far, although the cursor is lazy. It may be called from any goroutine.
@@ -179,7 +188,8 @@ func (c *Cursor) ready() bool {
 
 // due reports whether there is something that Next should not leave unread. Called with bus.mu.
 func (c *Cursor) due() bool {
-	return c.hurried || c.bus.next-c.pos > c.slack
+	unread := c.bus.next - c.pos
+	return c.hurried || unread > c.slack || unread > 0 && c.bus.total-c.seen > c.room
 }
 
 // rouse wakes the reader. Called with bus.mu.

@@ -83,6 +83,8 @@ type Log struct {
 	Level   string `json:"level"`
 	Message string `json:"message" scrub:"text"`
 	Attrs   []KV   `json:"attrs,omitempty" scrub:"text"`
+	// Clipped is how many attributes were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // Pressure is how full one of the node's resources is.
@@ -110,6 +112,8 @@ type Decision struct {
 	Inputs []KV `json:"inputs,omitempty" scrub:"text"`
 	// Bytes is what the verdict freed or would have freed.
 	Bytes int64 `json:"bytes,omitempty"`
+	// Clipped is how many inputs were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // GC is one garbage collection pass.
@@ -158,6 +162,8 @@ type Usage struct {
 	Busy time.Duration `json:"busy_ns,omitempty"`
 	// Stalls are the kernel's pressure figures (PSI), where it has them.
 	Stalls []Stall `json:"stalls,omitempty"`
+	// Clipped is how many stalls were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // Stall is how long tasks of the node waited for one resource.

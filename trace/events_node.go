@@ -26,6 +26,8 @@ type NodeDescribed struct {
 	// CgroupVersion is 1 or 2; left out where no cgroups are made, as with the simulated runtime. CgroupDriver is cgroupfs or systemd.
 	CgroupVersion int    `json:"cgroup_version,omitempty"`
 	CgroupDriver  string `json:"cgroup_driver,omitempty"`
+	// Clipped is how many resources and addresses were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // NodeResource is one of a node's resources. Quantities are written as Kubernetes does: 1900m, 16393244Ki.
@@ -52,6 +54,8 @@ type RuntimeDescribed struct {
 	Handlers []RuntimeHandler `json:"handlers,omitempty"`
 	// Features are what all handlers can do; left out when the runtime does not say.
 	Features *RuntimeFeatures `json:"features,omitempty"`
+	// Clipped is how many handlers were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // RuntimeHandler is a handler of the runtime.

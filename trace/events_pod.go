@@ -24,6 +24,8 @@ type PodSpec struct {
 	QoS            string          `json:"qos,omitempty"`
 	Volumes        []string        `json:"volumes,omitempty"`
 	HostNetwork    bool            `json:"host_network,omitempty"`
+	// Clipped is how many containers were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // ContainerSpec is the part of a container's spec that views show.
@@ -61,6 +63,8 @@ type Plan struct {
 	Steps []PlanStep `json:"steps"`
 	// Why says what was found that led here.
 	Why string `json:"why,omitempty" scrub:"text"`
+	// Clipped is how many steps were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // PlanStep is one action of a plan.
@@ -167,6 +171,8 @@ type PodStatus struct {
 	IP         string            `json:"ip,omitempty"`
 	SandboxID  string            `json:"sandbox_id,omitempty"`
 	Containers []ContainerStatus `json:"containers,omitempty"`
+	// Clipped is how many containers were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // ContainerStatus is one container's state within PodStatus.

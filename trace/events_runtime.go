@@ -109,4 +109,6 @@ type RuntimeSpan struct {
 	Dur   time.Duration `json:"dur_ns"`
 	Err   string        `json:"err,omitempty" scrub:"text"`
 	Attrs []KV          `json:"attrs,omitempty" scrub:"text"`
+	// Clipped is how many attributes were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }

@@ -26,6 +26,12 @@ const timeLayout = "2006-01-02T15:04:05.000000000Z"
 // MarshalJSON implements json.Marshaler.
 func (r Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
+// limit cuts a record that was not published here to what it may take in memory: anybody may have written it.
+func (r *Record) limit() {
+	r.Pod.limit(cut)
+	kinds[r.Event.Kind()].limit(r.Event)
+}
+
 // UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error that names it.
 func (r *Record) UnmarshalJSON(p []byte) error {
 	var w wire
@@ -49,6 +55,7 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 		Seq: w.Seq, Time: at.UnixNano(), Edge: w.Edge, Dur: w.Dur, Trace: w.Trace,
 		Span: w.Span, Parent: w.Parent, Pod: w.Pod, Event: event,
 	}
+	r.limit()
 	return nil
 }
 

@@ -20,6 +20,7 @@ type kindOf struct {
 	fresh func() Event
 	clone func(Event) Event
 	reset func(Event)
+	limit func(Event)
 }
 
 func describe[E any, P pointerTo[E]](name string) kindOf {
@@ -37,6 +38,11 @@ func describe[E any, P pointerTo[E]](name string) kindOf {
 			if p, ok := e.(P); ok {
 				var zero E
 				*p = zero
+			}
+		},
+		limit: func(e Event) {
+			if p, ok := e.(P); ok {
+				p.limit(cut)
 			}
 		},
 	}

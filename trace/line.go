@@ -70,6 +70,7 @@ func (r *Record) ParseJSON(line []byte) error {
 		return r.UnmarshalJSON(line) // more may follow the event
 	}
 	rec.Event = event
+	rec.limit()
 	*r = rec
 	return nil
 }

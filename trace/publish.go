@@ -1,9 +1,12 @@
 package trace
 
+import "unsafe"
+
 // pointerTo binds an event type to its pointer, which implements Event.
 type pointerTo[E any] interface {
 	*E
 	Event
+	limit(limiter) int
 }
 
 // Point publishes something without duration, caused by parent. It returns the
@@ -52,7 +55,7 @@ func child(parent Span) Span {
 	return s
 }
 
-// publish copies e into the box of the oldest slot. Boxes are recycled per
+// publish copies e into the box of the oldest slot, cut to what an event may take. Boxes are recycled per
 // event type, so a warm ring allocates nothing; readers copy out under the lock. The
 // clock is read under it too, so that times are in the order of sequence numbers.
 func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (now int64) {
@@ -61,7 +64,12 @@ func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (now int64) 
 	}
 	b.mu.Lock()
 	now = b.now()
-	slot := &b.slots[b.next&uint64(len(b.slots)-1)]
+	at := b.next & uint64(len(b.slots)-1)
+	slot := &b.slots[at]
+	if b.next-b.first == uint64(len(b.slots)) {
+		b.bytes -= int64(b.sizes[at])
+		b.first++
+	}
 	box, ok := slot.Event.(P)
 	if !ok {
 		b.retire(slot.Event)
@@ -80,18 +88,44 @@ func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (now int64) 
 	slot.Span = s.ID
 	slot.Parent = s.Parent
 	slot.Pod = s.Pod
+	size := int(unsafe.Sizeof(e)) + box.limit(cut) + slot.Pod.limit(cut)
+	b.sizes[at] = uint32(size)
+	b.bytes += int64(size)
+	b.total += int64(size)
 	b.next++
+	if b.bytes > b.budget {
+		b.evict()
+	}
 	b.wake()
 	b.mu.Unlock()
 	return now
 }
 
-// retire keeps a box for the next event of its type.
+// evict drops the oldest records until the others are within the budget, but for the newest one.
+func (b *Bus) evict() {
+	for b.bytes > b.budget && b.first < b.next-1 {
+		at := b.first & uint64(len(b.slots)-1)
+		slot := &b.slots[at]
+		b.retire(slot.Event)
+		*slot = Record{}
+		b.bytes -= int64(b.sizes[at])
+		b.sizes[at] = 0
+		b.first++
+	}
+}
+
+// spareShare is the part of a ring that is kept as boxes of one type.
+const spareShare = 16
+
+// retire keeps a box for the next event of its type, without what was in it, unless there are many.
 func (b *Bus) retire(box Event) {
 	if box == nil {
 		return
 	}
 	k := box.Kind()
+	if len(b.spare[k]) > len(b.slots)/spareShare {
+		return
+	}
 	kinds[k].reset(box)
 	b.spare[k] = append(b.spare[k], box)
 }
@@ -100,6 +134,7 @@ func take[E any, P pointerTo[E]](b *Bus) P {
 	spare := &b.spare[P(nil).Kind()]
 	if n := len(*spare); n > 0 {
 		box, ok := (*spare)[n-1].(P)
+		(*spare)[n-1] = nil
 		*spare = (*spare)[:n-1]
 		if ok {
 			return box

@@ -3,6 +3,7 @@ package cri
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,16 +17,69 @@ import (
 
 const redacted = "[redacted]"
 
-// body renders a CRI message for people. Redaction happens when it is rendered,
-// on a copy; what is sent is never touched.
-type body struct{ m proto.Message }
+// body is a CRI message as it was sent, for people. It is rendered when somebody looks, and redacted then: what is sent is never touched.
+type body struct {
+	kind  protoreflect.MessageType
+	wire  []byte
+	whole int // the message's size, where the body has not all of it
+}
 
-func bodyOf(m proto.Message) trace.Body { return trace.BodyOf(body{m}) }
+// bodyOf keeps a message, or of a large one some of it. The runtime's own form is kept, as its size is known and it holds nothing else in
+// memory.
+func bodyOf(m proto.Message) trace.Body {
+	if r, ok := m.(*runtimeapi.ExecSyncResponse); ok {
+		return execBody(r)
+	}
+	b := body{kind: m.ProtoReflect().Type()}
+	if size := proto.Size(m); size > maxBody {
+		m, b.whole = shrink(m.ProtoReflect(), shrunkDepth).Interface(), size
+	}
+	var err error
+	if b.wire, err = proto.Marshal(m); err != nil {
+		return trace.Body{} // nor can it have been sent
+	}
+	return trace.BodyOf(b, len(b.wire)+bodyOverhead)
+}
+
+const (
+	bodyOverhead = 64
+	maxBody      = trace.MaxBody - bodyOverhead
+)
+
+// execBody says how much a command printed, never what: it may be secret, and of any size.
+func execBody(r *runtimeapi.ExecSyncResponse) trace.Body {
+	text := fmt.Appendf(nil, `{"exitCode":%d,"stdoutBytes":%d,"stderrBytes":%d}`, r.GetExitCode(), len(r.GetStdout()), len(r.GetStderr()))
+	return trace.BodyOf(json.RawMessage(text), len(text))
+}
 
 // MarshalJSON implements json.Marshaler.
 func (b body) MarshalJSON() ([]byte, error) {
-	p, err := protojson.Marshal(Redact(b.m))
-	if _, ok := b.m.(*runtimeapi.CreateContainerRequest); ok && err == nil {
+	m := b.kind.New()
+	if err := proto.Unmarshal(b.wire, m.Interface()); err != nil {
+		return nil, err
+	}
+	redactMessage(m)
+	p, err := render(m.Interface())
+	if b.whole == 0 || err != nil {
+		return p, err
+	}
+	mark := fmt.Appendf(nil, `{%q:"%d bytes: lists show %d items, texts %d bytes"`, trace.Clipped, b.whole, shrunkItems, shrunkText)
+	if len(p) > len("{}") {
+		mark = append(mark, ',')
+	}
+	return append(mark, p[1:]...), nil
+}
+
+// readable is a whole message for people.
+type readable struct{ m proto.Message }
+
+// MarshalJSON implements json.Marshaler.
+func (r readable) MarshalJSON() ([]byte, error) { return render(Redact(r.m)) }
+
+// render writes a redacted message.
+func render(m proto.Message) ([]byte, error) {
+	p, err := protojson.Marshal(m)
+	if _, ok := m.(*runtimeapi.CreateContainerRequest); ok && err == nil {
 		return readableEnv(p)
 	}
 	return p, err
@@ -149,4 +203,4 @@ func itemsOf(reply any) (n int, isList bool) {
 }
 
 // Readable renders a CRI message for people, without secrets.
-func Readable(m proto.Message) json.Marshaler { return body{m} }
+func Readable(m proto.Message) json.Marshaler { return readable{m} }

@@ -69,7 +69,7 @@ func TestFields(t *testing.T) {
 func TestFieldValues(t *testing.T) {
 	got := fieldsOf(&trace.CRICall{
 		Method: "Status", Err: strings.Repeat("x", 3000) + "\xff", Items: 3,
-		Request: trace.BodyOf(json.RawMessage(`{"secret":1}`)),
+		Request: trace.BodyOf(json.RawMessage(`{"secret":1}`), 12),
 	})
 	want := []field{{"method", "Status"}, {"err", strings.Repeat("x", maxField-3) + "…"}, {"items", int64(3)}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(field{})); diff != "" {

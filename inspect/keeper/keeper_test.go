@@ -17,7 +17,7 @@ import (
 func TestBodiesAreLeftOut(t *testing.T) {
 	tp := tape.New()
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
-	call := &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(raw(`{"a":1}`))}
+	call := &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(raw(`{"a":1}`), 7)}
 	tp.Begin(0, pod, 0, call)
 	k := keeper.New(keeper.Options{})
 	k.Apply(tp.Records(), 0)

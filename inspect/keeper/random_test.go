@@ -90,7 +90,7 @@ func (n *node) close() {
 		c.State = pick(n, "success", "failure", "unknown")
 		e = &c
 	case *trace.CRICall:
-		e = &trace.CRICall{Method: was.Method, Code: "OK", Err: errText, Response: trace.BodyOf(raw(`{}`))}
+		e = &trace.CRICall{Method: was.Method, Code: "OK", Err: errText, Response: trace.BodyOf(raw(`{}`), 50)}
 	case *trace.ImagePull:
 		e = &trace.ImagePull{Image: was.Image, Err: errText}
 	case *trace.APICall:
@@ -232,7 +232,7 @@ func (n *node) ofPod(l *life) {
 	case 19:
 		n.begin(p, 0, &trace.Wait{For: trace.WaitProbe, On: pick(n, "liveness", "readiness") + " probe of web", Detail: fmt.Sprintf("the next attempt is in %ds", 1+n.rng.IntN(9))})
 	case 20:
-		n.begin(p, n.parent(p, &trace.Action{}), &trace.CRICall{Method: pick(n, "CreateContainer", "PullImage"), Request: trace.BodyOf(raw(`{"a":1}`))})
+		n.begin(p, n.parent(p, &trace.Action{}), &trace.CRICall{Method: pick(n, "CreateContainer", "PullImage"), Request: trace.BodyOf(raw(`{"a":1}`), 50)})
 	case 21:
 		now := tape.Epoch.Add(n.at).UnixNano()
 		n.Point(n.at, p, n.parent(p, &trace.CRICall{}), &trace.RuntimeSpan{Name: "x", Start: now - int64(n.rng.IntN(1e9))})

@@ -382,7 +382,7 @@ func TestKeptRecords(t *testing.T) {
 	for i := range 50 {
 		tp.Point(time.Duration(i)*ms, web, pull, &trace.ImageProgress{Image: "redis", Done: int64(i)})
 	}
-	tp.Point(50*ms, web, 0, &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(json.RawMessage("{}"))})
+	tp.Point(50*ms, web, 0, &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(json.RawMessage("{}"), 2)})
 	tp.Point(50*ms, web, 0, &trace.Log{})
 	tp.Point(60*ms, web, 0, &trace.Milestone{Name: "started", Since: 60 * ms})
 	m := New(Options{PerStart: 4})

@@ -51,7 +51,7 @@ func event(step, i int) (trace.Edge, trace.Event) {
 		return trace.EdgeBegin, &trace.CRICall{Method: "RunPodSandbox"}
 	case 6:
 		return trace.EdgeEnd, &trace.CRICall{
-			Method: "RunPodSandbox", Sandbox: id, Code: "OK", Request: body(i), Response: trace.BodyOf(raw(`{"podSandboxId":"` + id + `"}`)),
+			Method: "RunPodSandbox", Sandbox: id, Code: "OK", Request: body(i), Response: trace.BodyOf(raw(`{"podSandboxId":"`+id+`"}`), 50),
 		}
 	case 7:
 		return trace.EdgeEnd, &trace.Action{ID: "sandbox", Verb: "sandbox"}
@@ -70,7 +70,7 @@ type raw string
 func (r raw) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
 func body(i int) trace.Body {
-	return trace.BodyOf(raw(fmt.Sprintf(`{"config":{"metadata":{"name":"web-%d","uid":"%08x","namespace":"shop"},"logDirectory":"/var/log/pods/shop_web-%d","labels":{"io.kubernetes.pod.name":"web-%d","io.kubernetes.pod.namespace":"shop"},"linux":{"cgroupParent":"/kubepods/besteffort/pod%08x"}}}`, i, i, i, i, i)))
+	return trace.BodyOf(raw(fmt.Sprintf(`{"config":{"metadata":{"name":"web-%d","uid":"%08x","namespace":"shop"},"logDirectory":"/var/log/pods/shop_web-%d","labels":{"io.kubernetes.pod.name":"web-%d","io.kubernetes.pod.namespace":"shop"},"linux":{"cgroupParent":"/kubepods/besteffort/pod%08x"}}}`, i, i, i, i, i)), 50)
 }
 
 func path(t testing.TB) string { return filepath.Join(t.TempDir(), "node.klrec") }

@@ -98,9 +98,9 @@ func TestNewSessionRotates(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	p, recs := path(t), busy(24, later, 1)
 	long := fmt.Sprintf("%q", strings.Repeat("x", maxLine))
-	recs[6].Event = &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(raw(long))}
+	recs[6].Event = &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(raw(long), 100)}
 	recs[9].Event = &trace.Log{Level: "info", Message: long}
-	recs[10].Event = &trace.CRICall{Method: "Version", Request: trace.BodyOf(raw("no JSON"))}
+	recs[10].Event = &trace.CRICall{Method: "Version", Request: trace.BodyOf(raw("no JSON"), 7)}
 	write(t, p, Options{}, recs)
 	items, info := read(t, p)
 	if len(items) != 23 || info.Lost != 1 || items[9].Lost != 1 {

@@ -278,7 +278,7 @@ type body string
 func (b body) MarshalJSON() ([]byte, error) { return json.Marshal(string(b)) }
 
 func TestBodiesAreDropped(t *testing.T) {
-	call := &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(body("large"))}
+	call := &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(body("large"), 5)}
 	tp := tape.New()
 	tp.Point(0, web, 0, call)
 	tp.Point(0, web, 0, &trace.StatusPatch{Op: "patch", Patch: "large", Bytes: 5})

@@ -23,7 +23,7 @@ func random(t testing.TB, rng *rand.Rand, v reflect.Value) {
 	t.Helper()
 	if v.Type() == reflect.TypeFor[trace.Body]() {
 		if rng.IntN(2) == 0 {
-			v.Set(reflect.ValueOf(trace.BodyOf(json.RawMessage(`{"a":[1,"x"],"b":{"c":null}}`))))
+			v.Set(reflect.ValueOf(trace.BodyOf(json.RawMessage(`{"a":[1,"x"],"b":{"c":null}}`), 29)))
 		}
 		return
 	}

@@ -49,7 +49,7 @@ func Body(v any) trace.Body {
 	if err != nil {
 		raw = []byte(`"unmarshalable"`)
 	}
-	return trace.BodyOf(json.RawMessage(raw))
+	return trace.BodyOf(json.RawMessage(raw), len(raw))
 }
 
 // nodeScript adds what a node does to a script.

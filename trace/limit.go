@@ -1,0 +1,182 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+// MaxEvent is the most that a published event takes in memory, in bytes, without its bodies; MaxBody is the most of each of those.
+// Whatever is published or parsed is cut to that: texts by Clip, lists by what is left out, of which the number stays.
+const (
+	MaxEvent = 128 << 10
+	MaxBody  = 32 << 10
+)
+
+// What a text may take: a word (a name, an id, a state), a line (a path, an image, a reason) or a text (a message, an error). A list takes
+// maxList bytes: where its items would take more, their texts are cut tighter, and what does not fit then is left out.
+const (
+	maxWord, tightWord = 512, 128
+	maxLine, tightLine = 1 << 10, 256
+	maxText, tightText = 4 << 10, 256
+	maxList, tightList = 40 << 10, 1 << 10
+)
+
+// limiter passes over the texts and lists of an event, and returns how many bytes they take in memory.
+type limiter uint8
+
+const (
+	look  limiter = iota // changes nothing; what is over its limit counts tooMuch
+	guess                // changes nothing; returns what cut would return
+	cut                  // cuts what is over its limit
+	tight                // the same within a list that is too large
+)
+
+// tooMuch is more than any event may take.
+const tooMuch = 1 << 30
+
+// limited is a pointer to something that has texts and lists. What those point to belongs to others too, so it is not changed but copied.
+type limited[T any] interface {
+	*T
+	limit(limiter) int
+}
+
+func word[S ~string](l limiter, s *S) int {
+	if len(*s) <= tightWord {
+		return len(*s)
+	}
+	return shorten(l, s, maxWord, tightWord)
+}
+
+func line[S ~string](l limiter, s *S) int {
+	if len(*s) <= tightLine {
+		return len(*s)
+	}
+	return shorten(l, s, maxLine, tightLine)
+}
+
+func text[S ~string](l limiter, s *S) int {
+	if len(*s) <= tightText {
+		return len(*s)
+	}
+	return shorten(l, s, maxText, tightText)
+}
+
+func shorten[S ~string](l limiter, s *S, most, less int) int {
+	if l == tight {
+		most = less
+	}
+	switch {
+	case len(*s) <= most:
+	case l == look:
+		return tooMuch
+	case l == guess:
+		return most
+	default:
+		*s = S(Clip(string(*s), most))
+	}
+	return len(*s)
+}
+
+// part limits what p points to, if to anything.
+func part[T any, P limited[T]](l limiter, p **T) int {
+	if *p == nil {
+		return 0
+	}
+	n := P(*p).limit(look)
+	if n >= tooMuch && l != look {
+		own := **p
+		*p, n = &own, P(&own).limit(l)
+	}
+	return n + int(unsafe.Sizeof(**p))
+}
+
+// list limits a list, and adds the number of items that had to be left out to left.
+func list[T any, P limited[T]](l limiter, s *[]T, left *int) int {
+	if cap(*s) == 0 {
+		return 0
+	}
+	n := listSize[T, P](look, *s, cap(*s))
+	switch {
+	case n <= maxList:
+		return n
+	case l == look:
+		return tooMuch
+	case l == guess:
+		return min(listSize[T, P](guess, *s, len(*s)), maxList)
+	case l == cut && listSize[T, P](guess, *s, len(*s)) > maxList:
+		l = tight
+	}
+	whole := len(*s)
+	*s, n = shortList[T, P](l, *s)
+	*left += whole - len(*s)
+	return n
+}
+
+// listSize adds up a list that has room for so many items, and stops when it is too large.
+func listSize[T any, P limited[T]](l limiter, s []T, room int) int {
+	var item T
+	n := room * int(unsafe.Sizeof(item))
+	for i := 0; i < len(s) && n <= maxList; i++ {
+		n += P(&s[i]).limit(l)
+	}
+	return n
+}
+
+// shortList copies as many items as may be.
+func shortList[T any, P limited[T]](l limiter, from []T) (kept []T, size int) {
+	var item T
+	each := int(unsafe.Sizeof(item))
+	kept = slices.Clone(from[:min(len(from), maxList/each)])
+	for i := range kept {
+		n := each + P(&kept[i]).limit(l)
+		if size+n > maxList {
+			return slices.Clip(slices.Clone(kept[:i])), size
+		}
+		size += n
+	}
+	return slices.Clip(kept), size
+}
+
+// textList limits a list of texts. The last of one that was cut says of how many it is.
+func textList(l limiter, s *[]string) int {
+	n := cap(*s) * int(unsafe.Sizeof(""))
+	for i := 0; i < len(*s) && n <= maxList; i++ {
+		n += text(look, &(*s)[i])
+	}
+	most := maxList
+	if l == tight {
+		most = tightList
+	}
+	switch {
+	case n <= most:
+		return n
+	case l == look:
+		return tooMuch
+	case l == guess:
+		return most
+	}
+	*s, n = shortTextList(*s, most)
+	return n
+}
+
+func shortTextList(from []string, most int) (kept []string, size int) {
+	const each = int(unsafe.Sizeof(""))
+	size = each + maxMark
+	for _, t := range from {
+		n := each + text(tight, &t)
+		if size+n > most {
+			kept = append(kept, fmt.Sprintf("…[clipped: %d items]", len(from)))
+			break
+		}
+		kept = append(kept, t)
+		size += n
+	}
+	return slices.Clip(slices.Clone(kept)), size
+}
+
+// limit implements limited.
+func (p *Pod) limit(l limiter) int { return word(l, &p.Namespace) + word(l, &p.Name) + word(l, &p.UID) }
+
+// limit implements limited.
+func (e *KV) limit(l limiter) int { return word(l, &e.K) + text(l, &e.V) }

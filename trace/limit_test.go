@@ -1,0 +1,315 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+const huge = 1 << 20
+
+// fill sets every text to one of size bytes, every list to n such items, every body to size bytes.
+func fill(v reflect.Value, size, n int) {
+	if !v.CanSet() {
+		return
+	}
+	switch v.Interface().(type) {
+	case Body:
+		v.Set(reflect.ValueOf(BodyOf(json.RawMessage(`"`+strings.Repeat("b", size)+`"`), size+2)))
+		return
+	case time.Time:
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(strings.Repeat("x", size))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), size, n)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), size, n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		for i := range n {
+			fill(v.Index(i), size, n)
+		}
+	default:
+	}
+}
+
+// weigh adds up what v takes in memory with all that it points to; bodies are counted apart.
+func weigh(v reflect.Value) (size, bodies int) {
+	add := func(v reflect.Value) {
+		s, b := weigh(v)
+		size, bodies = size+s, bodies+b
+	}
+	if b, ok := v.Interface().(Body); ok {
+		p, _ := b.MarshalJSON()
+		return 0, len(p)
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len(), 0
+	case reflect.Pointer:
+		if !v.IsNil() {
+			size = int(v.Elem().Type().Size())
+			add(v.Elem())
+		}
+	case reflect.Struct:
+		if _, ok := v.Interface().(time.Time); ok {
+			return 0, 0
+		}
+		for i := range v.NumField() {
+			add(v.Field(i))
+		}
+	case reflect.Slice:
+		size = v.Cap() * int(v.Type().Elem().Size())
+		for i := range v.Len() {
+			add(v.Index(i))
+		}
+	default:
+	}
+	return size, bodies
+}
+
+// place publishes any event; the generic functions want its type.
+func place(b *Bus, s Span, e Event) {
+	reflect.ValueOf(map[Kind]any{
+		kindAgent: Place[Agent], kindSource: Place[Source], kindSourceError: Place[SourceError], kindLoop: Place[Loop],
+		kindLog: Place[Log], kindPressure: Place[Pressure], kindDecision: Place[Decision], kindGC: Place[GC],
+		kindNodeEvent: Place[NodeEvent], kindMilestone: Place[Milestone], kindWorker: Place[Worker], kindSync: Place[Sync],
+		kindPlan: Place[Plan], kindAction: Place[Action], kindWait: Place[Wait], kindGate: Place[Gate], kindPodStatus: Place[PodStatus],
+		kindCRICall: Place[CRICall], kindPLEGRelist: Place[PLEGRelist], kindPLEGEvent: Place[PLEGEvent], kindPLEGMode: Place[PLEGMode],
+		kindImagePull: Place[ImagePull], kindImageProgress: Place[ImageProgress], kindVolume: Place[Volume], kindCgroupOp: Place[CgroupOp],
+		kindAPICall: Place[APICall], kindNodeStatus: Place[NodeStatus], kindProbeAttempt: Place[ProbeAttempt], kindCSICall: Place[CSICall],
+		kindVolumeProgress: Place[VolumeProgress], kindStatusPatch: Place[StatusPatch], kindServerRequest: Place[ServerRequest],
+		kindRuntimeSpan: Place[RuntimeSpan], kindUsage: Place[Usage], kindNodeDescribed: Place[NodeDescribed],
+		kindRuntimeDescribed: Place[RuntimeDescribed], kindCertificate: Place[Certificate],
+	}[e.Kind()]).Call([]reflect.Value{reflect.ValueOf(b), reflect.ValueOf(s), reflect.ValueOf(e).Elem()})
+}
+
+// TestEveryEventHasABudget publishes the largest of each event type, from one huge text to many small ones.
+func TestEveryEventHasABudget(t *testing.T) {
+	for _, name := range Kinds() {
+		for _, shape := range []struct{ size, n int }{{huge, 1}, {6000, 20}, {300, 100}, {1, 300}} {
+			t.Run(fmt.Sprintf("%s %d x %d", name, shape.n, shape.size), func(t *testing.T) {
+				e, _ := New(name)
+				fill(reflect.ValueOf(e).Elem(), shape.size, shape.n)
+				before, _ := weigh(reflect.ValueOf(e).Elem())
+				bus := NewBus(4)
+				cur := bus.Subscribe(FromOldest)
+				pod := Pod{Namespace: strings.Repeat("n", shape.size), Name: strings.Repeat("m", shape.size), UID: strings.Repeat("u", shape.size)}
+				place(bus, Span{Trace: TraceID{1, 2}, ID: 3, Pod: pod}, e)
+				if after, _ := weigh(reflect.ValueOf(e).Elem()); after != before {
+					t.Error("what the publisher has was changed")
+				}
+				recs, _ := drain(cur, 1)
+				check := func(r Record) {
+					t.Helper()
+					size, bodies := weigh(reflect.ValueOf(r.Event).Elem())
+					own, _ := weigh(reflect.ValueOf(r.Pod))
+					size += own + int(reflect.TypeOf(e).Elem().Size())
+					if size > MaxEvent || bodies > 2*MaxBody {
+						t.Errorf("%d bytes and %d of bodies are kept", size, bodies)
+					}
+				}
+				check(recs[0])
+				size, bodies := weigh(reflect.ValueOf(recs[0].Event).Elem())
+				if got := int(bus.Bytes()); got < size+bodies || got > size+bodies+2*maxWord*3+int(reflect.TypeOf(e).Elem().Size())+2*maxMark {
+					t.Errorf("the bus counts %d bytes, they are %d and %d of bodies", got, size, bodies)
+				}
+				line, err := json.Marshal(Record{Seq: 1, Pod: pod, Event: e}) // as a hostile recording has it
+				if err != nil {
+					t.Fatal(err)
+				}
+				var r Record
+				if err := r.ParseJSON(line); err != nil {
+					t.Fatal(err)
+				}
+				check(r)
+				if r = (Record{}); shape.n > 1 && r.UnmarshalJSON(line) == nil {
+					check(r)
+				}
+			})
+		}
+	}
+}
+
+// TestOrdinaryEventsAreNotCut has what ordinary nodes publish, among it a pod of 60 containers that all fail with a long message.
+func TestOrdinaryEventsAreNotCut(t *testing.T) {
+	status, spec, plan := PodStatus{Phase: "Pending"}, &PodSpec{}, Plan{}
+	for i := range 60 {
+		name := fmt.Sprintf("container-%d", i)
+		status.Containers = append(status.Containers, ContainerStatus{
+			Name: name, State: "waiting", Reason: "ImagePullBackOff", ID: "containerd://" + strings.Repeat("f", 64), Message: strings.Repeat("e", 300),
+		})
+		spec.Containers = append(spec.Containers, ContainerSpec{Name: name, Image: "registry.example.com/team/image@sha256:" + strings.Repeat("0", 64)})
+		plan.Steps = append(plan.Steps, PlanStep{ID: "create " + name, Verb: "create", Needs: []string{"sandbox", "volumes", "image"}, Reason: "it is not there"})
+	}
+	for _, e := range []Event{
+		&status, &Milestone{Name: "seen", Spec: spec}, &plan,
+		&PodStatus{Containers: []ContainerStatus{{Name: "one", Message: strings.Repeat("m", 4096)}}}, // a whole termination message
+		&NodeStatus{Changed: []string{strings.Repeat("c", 4000)}},
+	} {
+		want, _ := json.Marshal(e)
+		bus := NewBus(4)
+		cur := bus.Subscribe(FromOldest)
+		place(bus, Span{}, e)
+		recs, _ := drain(cur, 1)
+		if got, _ := json.Marshal(recs[0].Event); string(got) != string(want) {
+			t.Errorf("%.200s was cut to %.200s", want, got)
+		}
+	}
+}
+
+func TestWhatIsLeftOutIsCounted(t *testing.T) {
+	bus := NewBus(4)
+	cur := bus.Subscribe(FromOldest)
+	Point(bus, Span{}, PodStatus{Containers: make([]ContainerStatus, 5000)})
+	Point(bus, Span{}, StatusPatch{Changed: make([]string, 5000)})
+	Point(bus, Span{}, CRICall{Request: BodyOf(json.RawMessage(`{}`), huge)})
+	recs, _ := drain(cur, 8)
+	if e := recs[0].Event.(*PodStatus); e.Clipped == 0 || len(e.Containers)+e.Clipped != 5000 {
+		t.Errorf("%d containers, %d left out", len(e.Containers), e.Clipped)
+	}
+	if c := recs[1].Event.(*StatusPatch).Changed; c[len(c)-1] != "…[clipped: 5000 items]" {
+		t.Errorf("the last of %d texts is %q", len(c), c[len(c)-1])
+	}
+	if p, err := json.Marshal(recs[2].Event.(*CRICall).Request); string(p) != `{"clipped":"1048576 bytes"}` {
+		t.Errorf("%s, %v", p, err)
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"", 0, ""},
+		{"short", 5, "short"},
+		{strings.Repeat("a", 100), 40, "aaaaaaaaaaaaaaaaa…[clipped: 100 bytes]"},
+		{strings.Repeat("é", 50), 41, "ééééééééé…[clipped: 100 bytes]"},
+		{strings.Repeat("\xbf", 100), 41, strings.Repeat("\xbf", 14) + "…[clipped: 100 bytes]"},
+		{strings.Repeat("a", 100), 0, "…[clipped: 100 bytes]"},
+	} {
+		got := Clip(c.in, c.limit)
+		if got != c.want || len(got) > max(c.limit, maxMark) || utf8.ValidString(c.in) != utf8.ValidString(got) {
+			t.Errorf("Clip(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { Clip("short", 100) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestTheRingHasABudgetOfBytes publishes the largest records there are: their number gives way, a reader is told exactly how many it lost,
+// and what is not kept is not held in memory.
+func TestTheRingHasABudgetOfBytes(t *testing.T) {
+	const budget, published = 4 << 20, 400
+	bus := NewBusOf(8192, budget)
+	slow, never := bus.Subscribe(FromOldest), bus.Subscribe(FromOldest)
+	defer never.Close()
+	live := heap()
+	var read, lost uint64
+	for i := range published {
+		e := &PodStatus{Message: fmt.Sprint(i)}
+		fill(reflect.ValueOf(&e.Containers).Elem(), 100, 300)
+		Point(bus, Span{}, *e)
+		Point(bus, Span{}, Log{Message: strings.Repeat("z", 50_000)})
+		if bus.Bytes() > budget {
+			t.Fatalf("%d bytes are kept", bus.Bytes())
+		}
+		if i%97 == 0 {
+			recs, l := slow.Poll(make([]Record, 0, 7))
+			read, lost = read+uint64(len(recs)), lost+l
+		}
+	}
+	if grown := heap() - live; grown > 2*budget {
+		t.Errorf("%d bytes are alive", grown)
+	}
+	recs, l := drain(slow, 16)
+	if read, lost = read+uint64(len(recs)), lost+l; read+lost != 2*published || lost == 0 || recs[len(recs)-1].Seq != 2*published {
+		t.Errorf("%d read, %d lost, the last is %d", read, lost, recs[len(recs)-1].Seq)
+	}
+	for i := range 100_000 { // small ones again: the number counts
+		Point(bus, Span{}, Wait{On: fmt.Sprint(i)})
+	}
+	recs, l = drain(never, 100_000)
+	if len(recs) != 8192 || l != 2*published+100_000-8192 {
+		t.Errorf("%d records, %d lost", len(recs), l)
+	}
+	if grown := heap() - live; grown > 2*budget {
+		t.Errorf("%d bytes are alive", grown)
+	}
+	runtime.KeepAlive(bus)
+}
+
+// heap returns how many bytes are alive.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestOneRecordIsAlwaysKept: also of a bus that has room for none.
+func TestOneRecordIsAlwaysKept(t *testing.T) {
+	bus := NewBusOf(4, 1)
+	cur := bus.Subscribe(FromOldest)
+	for range 9 {
+		Point(bus, Span{}, Log{Message: "x"})
+	}
+	if recs, lost := drain(cur, 4); len(recs) != 1 || lost != 8 || recs[0].Seq != 9 {
+		t.Errorf("%d records, %d lost", len(recs), lost)
+	}
+}
+
+// TestBoxesAreBounded has a ring in which one type of event after the other is the only one.
+func TestBoxesAreBounded(t *testing.T) {
+	bus := NewBus(256)
+	for _, name := range Kinds() {
+		e, _ := New(name)
+		for range 256 {
+			place(bus, Span{}, e)
+		}
+	}
+	for k := range bus.spare {
+		if n := len(bus.spare[k]); n > 256/spareShare+1 {
+			t.Errorf("%d boxes of %s are kept", n, Kind(k))
+		}
+		for _, box := range bus.spare[k] {
+			if !reflect.ValueOf(box).Elem().IsZero() {
+				t.Errorf("a box is kept with %+v", box)
+			}
+		}
+	}
+}
+
+// TestLazyReadersMindBytes: large records wake a lazy reader long before an eighth of the ring's places are taken, so it loses none.
+func TestLazyReadersMindBytes(t *testing.T) {
+	bus := NewBusOf(8192, 4<<20)
+	cur := bus.Subscribe(FromNow)
+	cur.Lazy()
+	var woken []int
+	for i := range 3000 {
+		Point(bus, Span{}, Log{Message: strings.Repeat("z", 4000)})
+		if cur.ready() {
+			woken = append(woken, i)
+			if _, lost := cur.Poll(make([]Record, 0, 1024)); lost > 0 {
+				t.Fatalf("%d lost", lost)
+			}
+		}
+	}
+	if len(woken) != 23 { // 3000 times 4 KiB are 23 times an eighth of 4 MiB
+		t.Errorf("woken at %v", woken)
+	}
+}

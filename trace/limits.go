@@ -1,0 +1,207 @@
+package trace
+
+// limit implements limited.
+func (e *Agent) limit(l limiter) int {
+	return word(l, &e.State) + word(l, &e.Node) + word(l, &e.Version) + word(l, &e.Runtime) + word(l, &e.RuntimeVersion) +
+		line(l, &e.Endpoint) + text(l, &e.Reason)
+}
+
+// limit implements limited.
+func (e *Source) limit(l limiter) int {
+	return word(l, &e.Source) + word(l, &e.Op) + word(l, &e.Cause) + line(l, &e.Path)
+}
+
+// limit implements limited.
+func (e *SourceError) limit(l limiter) int {
+	return word(l, &e.Source) + line(l, &e.Path) + line(l, &e.Field) + text(l, &e.Message)
+}
+
+// limit implements limited.
+func (e *Loop) limit(l limiter) int { return word(l, &e.Case) + word(l, &e.Op) + text(l, &e.Detail) }
+
+// limit implements limited.
+func (e *Log) limit(l limiter) int {
+	return word(l, &e.Level) + text(l, &e.Message) + list(l, &e.Attrs, &e.Clipped)
+}
+
+// limit implements limited.
+func (e *Pressure) limit(l limiter) int { return word(l, &e.Signal) + line(l, &e.Rule) }
+
+// limit implements limited.
+func (e *Decision) limit(l limiter) int {
+	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + list(l, &e.Inputs, &e.Clipped)
+}
+
+// limit implements limited.
+func (e *GC) limit(l limiter) int { return word(l, &e.What) + word(l, &e.Cause) + text(l, &e.Err) }
+
+// limit implements limited.
+func (e *NodeEvent) limit(l limiter) int {
+	return word(l, &e.Type) + word(l, &e.Reason) + text(l, &e.Message) + line(l, &e.Field)
+}
+
+// limit implements limited.
+func (e *Usage) limit(l limiter) int { return list(l, &e.Stalls, &e.Clipped) }
+
+// limit implements limited.
+func (e *Stall) limit(l limiter) int { return word(l, &e.Resource) }
+
+// limit implements limited.
+func (e *APICall) limit(l limiter) int {
+	return word(l, &e.Client) + word(l, &e.Verb) + line(l, &e.Resource) + word(l, &e.Namespace) + word(l, &e.Name) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *NodeStatus) limit(l limiter) int {
+	return word(l, &e.Op) + word(l, &e.Cause) + textList(l, &e.Changed) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *CSICall) limit(l limiter) int {
+	return word(l, &e.Driver) + word(l, &e.Method) + line(l, &e.Volume) + word(l, &e.Code) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *VolumeProgress) limit(l limiter) int { return word(l, &e.Op) + line(l, &e.Path) }
+
+// limit implements limited.
+func (e *NodeDescribed) limit(l limiter) int {
+	return word(l, &e.Node) + textList(l, &e.Changed) + list(l, &e.Resources, &e.Clipped) + list(l, &e.Addresses, &e.Clipped) +
+		word(l, &e.OSImage) + word(l, &e.Kernel) + word(l, &e.OS) + word(l, &e.Architecture) + word(l, &e.KubeletVersion) +
+		word(l, &e.ContainerRuntime) + word(l, &e.CgroupDriver)
+}
+
+// limit implements limited.
+func (e *NodeResource) limit(l limiter) int {
+	return word(l, &e.Name) + word(l, &e.Capacity) + word(l, &e.Allocatable)
+}
+
+// limit implements limited.
+func (e *NodeAddress) limit(l limiter) int { return word(l, &e.Type) + word(l, &e.Address) }
+
+// limit implements limited.
+func (e *RuntimeDescribed) limit(l limiter) int {
+	return textList(l, &e.Changed) + list(l, &e.Handlers, &e.Clipped) + part(l, &e.Features)
+}
+
+// limit implements limited.
+func (e *RuntimeHandler) limit(l limiter) int { return word(l, &e.Name) }
+
+// limit implements limited.
+func (*RuntimeFeatures) limit(limiter) int { return 0 }
+
+// limit implements limited.
+func (e *Certificate) limit(l limiter) int {
+	return word(l, &e.Use) + text(l, &e.None) + word(l, &e.Cause) + word(l, &e.Source) + line(l, &e.Path) + word(l, &e.Name) +
+		textList(l, &e.Names) + word(l, &e.Issuer) + word(l, &e.Serial)
+}
+
+// limit implements limited.
+func (e *Milestone) limit(l limiter) int {
+	return word(l, &e.Name) + word(l, &e.Source) + part(l, &e.Spec)
+}
+
+// limit implements limited.
+func (e *PodSpec) limit(l limiter) int {
+	return list(l, &e.Containers, &e.Clipped) + list(l, &e.InitContainers, &e.Clipped) + word(l, &e.RestartPolicy) +
+		word(l, &e.QoS) + textList(l, &e.Volumes)
+}
+
+// limit implements limited.
+func (e *ContainerSpec) limit(l limiter) int { return word(l, &e.Name) + line(l, &e.Image) }
+
+// limit implements limited.
+func (e *Worker) limit(l limiter) int { return word(l, &e.From) + word(l, &e.To) + text(l, &e.Reason) }
+
+// limit implements limited.
+func (e *Sync) limit(l limiter) int { return word(l, &e.Why) + line(l, &e.Cause) + text(l, &e.Err) }
+
+// limit implements limited.
+func (e *Plan) limit(l limiter) int { return list(l, &e.Steps, &e.Clipped) + text(l, &e.Why) }
+
+// limit implements limited.
+func (e *PlanStep) limit(l limiter) int {
+	return line(l, &e.ID) + word(l, &e.Verb) + textList(l, &e.Needs) + line(l, &e.Reason)
+}
+
+// limit implements limited.
+func (e *Action) limit(l limiter) int {
+	return line(l, &e.ID) + word(l, &e.Verb) + word(l, &e.Container) + line(l, &e.Target) + line(l, &e.Reason) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *Wait) limit(l limiter) int { return word(l, &e.For) + line(l, &e.On) + text(l, &e.Detail) }
+
+// limit implements limited.
+func (e *Gate) limit(l limiter) int {
+	return line(l, &e.Action) + word(l, &e.When) + word(l, &e.Call) + word(l, &e.Verdict) + word(l, &e.Code)
+}
+
+// limit implements limited.
+func (e *PodStatus) limit(l limiter) int {
+	return word(l, &e.Phase) + word(l, &e.Reason) + text(l, &e.Message) + word(l, &e.IP) + word(l, &e.SandboxID) +
+		list(l, &e.Containers, &e.Clipped)
+}
+
+// limit implements limited.
+func (e *ContainerStatus) limit(l limiter) int {
+	return word(l, &e.Name) + word(l, &e.State) + word(l, &e.Reason) + text(l, &e.Message) + word(l, &e.ID)
+}
+
+// limit implements limited.
+func (e *ProbeAttempt) limit(l limiter) int {
+	return word(l, &e.Container) + word(l, &e.ContainerID) + word(l, &e.Probe) + word(l, &e.How) + word(l, &e.Result) +
+		text(l, &e.Output) + word(l, &e.State) + part(l, &e.Throttle)
+}
+
+// limit implements limited.
+func (*Throttle) limit(limiter) int { return 0 }
+
+// limit implements limited.
+func (e *CRICall) limit(l limiter) int {
+	return word(l, &e.Method) + word(l, &e.Sandbox) + word(l, &e.Container) + line(l, &e.Image) + word(l, &e.Code) +
+		text(l, &e.Err) + e.Request.limit(l) + e.Response.limit(l)
+}
+
+// limit implements limited.
+func (e *PLEGRelist) limit(l limiter) int { return word(l, &e.Cause) + text(l, &e.Err) }
+
+// limit implements limited.
+func (e *PLEGEvent) limit(l limiter) int {
+	return word(l, &e.Type) + word(l, &e.Container) + word(l, &e.Name) + word(l, &e.Sandbox) + word(l, &e.From)
+}
+
+// limit implements limited.
+func (e *PLEGMode) limit(l limiter) int { return word(l, &e.Mode) + text(l, &e.Reason) }
+
+// limit implements limited.
+func (e *ImagePull) limit(l limiter) int {
+	return line(l, &e.Image) + line(l, &e.Ref) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *ImageProgress) limit(l limiter) int { return line(l, &e.Image) + word(l, &e.Source) }
+
+// limit implements limited.
+func (e *Volume) limit(l limiter) int {
+	return word(l, &e.Op) + word(l, &e.Name) + word(l, &e.Plugin) + line(l, &e.Path) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *CgroupOp) limit(l limiter) int { return word(l, &e.Op) + line(l, &e.Path) + text(l, &e.Err) }
+
+// limit implements limited.
+func (e *RuntimeSpan) limit(l limiter) int {
+	return word(l, &e.Name) + word(l, &e.Service) + text(l, &e.Err) + list(l, &e.Attrs, &e.Clipped)
+}
+
+// limit implements limited.
+func (e *ServerRequest) limit(l limiter) int {
+	return word(l, &e.Server) + word(l, &e.Method) + line(l, &e.Path) + word(l, &e.From) + word(l, &e.User) + word(l, &e.How) +
+		word(l, &e.Verdict) + text(l, &e.Reason)
+}
+
+// limit implements limited.
+func (e *StatusPatch) limit(l limiter) int {
+	return word(l, &e.Op) + textList(l, &e.Changed) + text(l, &e.Patch) + text(l, &e.Err)
+}
