@@ -22,6 +22,13 @@ import (
 // Upstream: cri-client/pkg/remote_runtime.go.
 const maxMessage = 16 << 20
 
+const (
+	// streamWindow is how much of an answer that nobody takes yet the runtime may send. It must not grow by itself.
+	streamWindow = 64 << 10
+	// maxHeader bounds what an error of the runtime may say: a registry's answer is in it, and gRPC sends it as a header.
+	maxHeader = 1 << 20
+)
+
 // Config says how to reach the runtime.
 type Config struct {
 	// Endpoint is a unix:// URL or a bare socket path.
@@ -100,11 +107,13 @@ func open(endpoint string, cfg Config) (*grpc.ClientConn, error) {
 	conn, err := grpc.NewClient("unix://"+path,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithInitialWindowSize(streamWindow),
+		grpc.WithMaxHeaderListSize(maxHeader),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		grpc.WithChainUnaryInterceptor(gated, deadlines(cfg.Timeout), traceUnary(cfg.Bus)),
+		grpc.WithChainUnaryInterceptor(gated, deadlines(cfg.Timeout), traceUnary(cfg.Bus), execSync()),
 		grpc.WithChainStreamInterceptor(traceStream(cfg.Bus)),
 	)
 	if err != nil {

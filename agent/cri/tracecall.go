@@ -31,7 +31,7 @@ func traceUnary(bus *trace.Bus) grpc.UnaryClientInterceptor {
 // traceStream publishes the opening of a stream; its end is the reader's to tell.
 func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		if bus == nil || !isCRI(method) {
+		if bus == nil || !isCRI(method) || unaryAsStream(desc) {
 			return open(ctx, desc, cc, method, opts...)
 		}
 		call := trace.CRICall{Method: path.Base(method)}

@@ -1,0 +1,77 @@
+package cri
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	// answersAtOnce is how many answers to ExecSync are taken at a time. What a command prints is up to whoever wrote the container: 16 MiB
+	// (maxMessage) each, from any number of probes at once.
+	answersAtOnce = 2
+	// answerTime is how long the runtime may take to hand over an answer that it has begun.
+	answerTime = time.Minute
+)
+
+type outputKey struct{}
+
+// LimitOutput returns a context whose ExecSync calls return only the first n bytes of standard output and of standard error.
+func LimitOutput(ctx context.Context, n int) context.Context {
+	return context.WithValue(ctx, outputKey{}, n)
+}
+
+// execSync takes turns at the answers of ExecSync, which may be large. A command that runs holds no turn: the runtime sends
+// the answer's header when it has ended.
+func execSync() grpc.UnaryClientInterceptor {
+	turns := make(chan struct{}, answersAtOnce)
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		answer, ok := reply.(*runtimeapi.ExecSyncResponse)
+		if !ok {
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := cc.NewStream(ctx, &grpc.StreamDesc{StreamName: method}, method, opts...)
+		if err != nil {
+			return err
+		}
+		if err := stream.SendMsg(req); err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
+			return err
+		}
+		if _, err := stream.Header(); err != nil {
+			return err
+		}
+		select {
+		case turns <- struct{}{}:
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		defer func() { <-turns }()
+		defer time.AfterFunc(answerTime, cancel).Stop()
+		if err := stream.RecvMsg(answer); err != nil {
+			return err
+		}
+		if n, ok := ctx.Value(outputKey{}).(int); ok {
+			answer.Stdout, answer.Stderr = head(answer.Stdout, n), head(answer.Stderr, n)
+		}
+		return nil
+	}
+}
+
+// head returns the first n bytes of p, without keeping the rest in memory.
+func head(p []byte, n int) []byte {
+	if len(p) <= n {
+		return p
+	}
+	return bytes.Clone(p[:n])
+}
+
+// unaryAsStream tells a call of execSync, which is told of already, from a stream.
+func unaryAsStream(desc *grpc.StreamDesc) bool { return !desc.ClientStreams && !desc.ServerStreams }
