@@ -67,7 +67,7 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 		}
 	}()
 	if o.otlpGRPC != "" || o.otlpHTTP != "" {
-		if b.spans, err = otlp.New(otlp.Config{GRPC: o.otlpGRPC, HTTP: o.otlpHTTP, CNIBinDirs: o.cniBins, Bus: n.bus}); err != nil {
+		if b.spans, err = otlp.New(otlp.Config{GRPC: o.otlpGRPC, HTTP: o.otlpHTTP, CNIBinDirs: o.cniBins, Runtime: n.cfg.Endpoint, Bus: n.bus}); err != nil {
 			return b, userError{fmt.Errorf("--otlp-grpc, --otlp-http: %w", err)}
 		}
 		if err = b.spans.Listen(ctx); err != nil {

@@ -19,6 +19,12 @@ func (r *Receiver) noCNI(dir string) {
 	trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not told: there is no directory " + dir + "; it is waited for"})
 }
 
+// strangeRun tells of a program that somebody ran who is not the runtime.
+func (r *Receiver) strangeRun(why string) {
+	r.counts.strangers.Add(1)
+	r.notices.runs.tell(r.bus, "a run of a CNI plugin does not count: "+why)
+}
+
 // ran takes a plugin's run as a span of ours.
 func (r *Receiver) ran(e plugins.Exec) {
 	s := span{id: e.ID, parent: e.Parent, pod: e.Pod, cni: e.Command, event: trace.RuntimeSpan{
@@ -40,21 +46,36 @@ type sandboxCall struct {
 	undo bool
 }
 
-// place finds the call that ran a plugin: the runtime's last one for the pod and that purpose.
+// place finds the call that ran a plugin: the runtime's last one for the pod and that purpose, which was under way then. The network
+// of a sandbox that could not be made is undone within the call that should have made it.
 func (t *tree) place(s span) (ready []span, v verdict) {
-	c, ok := t.sandboxes.get(sandboxCall{s.pod, s.cni == "DEL"})
-	if !ok || s.pod.IsZero() || s.cni != "ADD" && s.cni != "DEL" {
+	if s.pod.IsZero() || s.cni != "ADD" && s.cni != "DEL" {
 		return nil, foreign
 	}
-	s.trace = c.trace
-	if s.parent == 0 {
-		s.parent = c.span
+	v = foreign
+	for _, undo := range []bool{true, false} {
+		c, ok := t.sandboxes.get(sandboxCall{s.pod, undo})
+		switch {
+		case !ok || undo && s.cni == "ADD":
+			continue
+		case !c.covers(&s.event, t.now()) || c.end != 0 && s.event.Start > c.end:
+			v = outside
+			continue
+		case c.spans >= maxCallSpans:
+			return nil, tooMany
+		}
+		c.spans++
+		s.trace = c.trace
+		if s.parent == 0 {
+			s.parent = c.span
+		}
+		return []span{s}, placed
 	}
-	return []span{s}, placed
+	return nil, v
 }
 
 // noteSandbox remembers a call that has CNI plugins run.
-func (t *tree) noteSandbox(method string, pod trace.Pod, c call) {
+func (t *tree) noteSandbox(method string, pod trace.Pod, c *call) {
 	switch method {
 	case "RunPodSandbox":
 		t.sandboxes.set(sandboxCall{pod, false}, c)

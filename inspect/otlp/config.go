@@ -15,7 +15,8 @@ const (
 	maxSpan      = 64 << 10 // of one encoded span or resource, in bytes
 	maxSpans     = 8192     // in a request; containerd sends up to 512
 	maxConns     = 8        // at a time, on each address
-	maxBusy      = 4        // requests read at a time, over HTTP; on each connection, over gRPC
+	maxBusy      = 4        // requests decoded at a time over HTTP
+	maxStreams   = 2        // the same over gRPC, on each connection
 	maxBatches   = 8        // requests that wait to be published
 	maxAttrs     = 12       // of a span
 	maxEvents    = 4        // of a span
@@ -24,7 +25,10 @@ const (
 	maxCalls     = 8192     // CRI calls that are remembered
 	maxPublished = 16384    // spans that are remembered, to know them again
 	maxSandboxes = 4096     // sandboxes whose plugins are looked for
-	maxHeld      = 1024     // spans that wait for the one above them
+	maxHeld      = 4096     // spans that wait for the one above them
+	maxHeldBytes = 4 << 20  // what they take
+	maxCallSpans = 2048     // spans below a call; a pull of a hundred layers has half of it
+	maxRate      = 2000     // spans a second, in the long run
 )
 
 // Config says where to listen.
@@ -35,6 +39,9 @@ type Config struct {
 	// CNIBinDirs are the directories of CNI plugins, as /opt/cni/bin. What is run there for
 	// a sandbox call becomes a span too, see package plugins. Empty means that is off.
 	CNIBinDirs []string
+	// Runtime is the socket of the CRI, as unix:///run/containerd/containerd.sock: plugins count that its
+	// process, or what it runs, runs. Empty means any process of root's.
+	Runtime string
 	// Bus is where calls are learned of and spans are published.
 	Bus *trace.Bus
 }

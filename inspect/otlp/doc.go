@@ -3,9 +3,11 @@
 //
 // It owns two listeners, on loopback addresses only, and what it remembers of calls and spans.
 // It never changes a span's ids: the CRI client sends traceparent, so the runtime's spans are in
-// the call's trace already. What belongs to no call of ours is counted and dropped. Senders are
-// not trusted: sizes, numbers and depths are bounded, and nothing they send is kept that does
-// not fit a call. Queries and passwords of addresses are left out.
+// the call's trace already. What belongs to no call of ours, or lies outside its time, is counted
+// and dropped. Anybody on this machine can connect: the kernel says whose a connection is, and
+// only root's and this process's own user's are read. Those are not trusted either: sizes,
+// numbers, rates and depths are bounded, and nothing is kept that does not fit a call. Queries and
+// passwords of addresses are left out.
 //
 // What the runtime does not tell and can be seen from outside is added: each run of a CNI plugin
 // (package plugins) becomes a span cni.plugin.NAME of the service kubeloupe, below the call for
@@ -13,7 +15,7 @@
 //
 // Run follows the bus with one goroutine, which alone places spans, and has one more per listener
 // and two for plugins; the servers have one per connection. It publishes trace.RuntimeSpan, each
-// span once, and trace.Log where plugins cannot be watched.
+// span once, and trace.Log where plugins cannot be watched, and of what was refused.
 //
 // # What containerd tells
 //

@@ -14,6 +14,7 @@ import (
 
 func fullSpan() *tracepb.Span {
 	s := pbSpan(trace.TraceID{Hi: 1, Lo: 2}, 3, 4, "pkg.unpack.unpacker.fetchLayer")
+	s.StartTimeUnixNano, s.EndTimeUnixNano = 1000, 3000
 	list := &common.ArrayValue{Values: []*common.AnyValue{{Value: &common.AnyValue_IntValue{IntValue: 5}}, nil}}
 	for _, v := range []*common.AnyValue{
 		{Value: &common.AnyValue_ArrayValue{ArrayValue: list}},

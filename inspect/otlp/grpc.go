@@ -70,8 +70,9 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 func (r *Receiver) serveGRPC(ctx context.Context, l net.Listener) error {
 	s := grpc.NewServer(
 		grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(maxBody), grpc.MaxSendMsgSize(maxSpan),
-		grpc.MaxConcurrentStreams(maxBusy), grpc.MaxHeaderListSize(16<<10), grpc.ConnectionTimeout(5*time.Second),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Minute}),
+		grpc.MaxHeaderListSize(16<<10), grpc.ConnectionTimeout(5*time.Second),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Minute, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Minute}), grpc.MaxConcurrentStreams(maxStreams),
 	)
 	s.RegisterService(&service, r)
 	defer context.AfterFunc(ctx, s.Stop)()

@@ -28,7 +28,7 @@ const (
 func (r *Receiver) serveHTTP(ctx context.Context, l net.Listener) error {
 	s := &http.Server{
 		Handler: r.handler(), MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: 10 * time.Minute,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: 10 * time.Minute,
 	}
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	if err := s.Serve(l); err != nil && ctx.Err() == nil && !errors.Is(err, http.ErrServerClosed) {
@@ -46,18 +46,12 @@ func (r *Receiver) handler() http.Handler {
 			http.Error(w, "send "+typeProto+" or "+typeJSON, http.StatusUnsupportedMediaType)
 			return
 		}
-		select {
-		case busy <- struct{}{}:
-			defer func() { <-busy }()
-		case <-req.Context().Done():
-			return
-		}
-		r.post(w, req, kind)
+		r.post(w, req, kind, busy)
 	})
 	return mux
 }
 
-func (r *Receiver) post(w http.ResponseWriter, req *http.Request, kind string) {
+func (r *Receiver) post(w http.ResponseWriter, req *http.Request, kind string, busy chan struct{}) {
 	limit := maxBody
 	if kind == typeJSON {
 		limit = maxJSON
@@ -68,6 +62,8 @@ func (r *Receiver) post(w http.ResponseWriter, req *http.Request, kind string) {
 		reply(w, kind, code, status.New(codes.InvalidArgument, err.Error()).Proto())
 		return
 	}
+	busy <- struct{}{} // only what goes on by itself is waited for: a body that does not come keeps nobody else's out
+	defer func() { <-busy }()
 	take := decode
 	if kind == typeJSON {
 		take = decodeJSON

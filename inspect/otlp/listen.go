@@ -2,53 +2,101 @@ package otlp
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// listen binds addr. No more than maxConns connections are served at a time; others wait.
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen binds addr. Connections that admit refuses are closed before anything is read of them. No more than maxConns are kept: the one
+// that has been silent for longest gives way.
+func listen(ctx context.Context, addr string, admit func(net.Conn) error) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	return &limited{Listener: l, slots: make(chan struct{}, maxConns), done: make(chan struct{})}, nil
+	return &limited{Listener: l, admit: admit, conns: map[*heard]bool{}}, nil
+}
+
+// admit lets root and this process's own user in: whoever else is on this machine could paint into the waterfalls of others' pods.
+func (r *Receiver) admit(c net.Conn) error {
+	uid, err := peerUID(c)
+	if err == nil && uid != 0 && uid != os.Geteuid() {
+		err = fmt.Errorf("uid %d may not send spans: only root and uid %d may", uid, os.Geteuid())
+	}
+	if err != nil {
+		r.counts.strangers.Add(1)
+		r.notices.strangers.tell(r.bus, "the receiver of spans refused a connection: "+err.Error())
+	}
+	return err
 }
 
 type limited struct {
 	net.Listener
-	slots chan struct{}
-	done  chan struct{}
-	once  sync.Once
+	admit func(net.Conn) error
+	mu    sync.Mutex
+	conns map[*heard]bool
 }
 
+// Accept implements net.Listener.
 func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.admit(c) != nil {
+			_ = c.Close()
+			continue
+		}
+		return l.keep(c), nil
 	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &slotConn{Conn: c, free: func() { <-l.slots }}, nil
 }
 
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return l.Listener.Close()
+func (l *limited) keep(c net.Conn) net.Conn {
+	h := &heard{Conn: c, of: l}
+	h.last.Store(time.Now().UnixNano())
+	l.mu.Lock()
+	var silent *heard
+	if len(l.conns) >= maxConns {
+		for other := range l.conns {
+			if silent == nil || other.last.Load() < silent.last.Load() {
+				silent = other
+			}
+		}
+		delete(l.conns, silent)
+	}
+	l.conns[h] = true
+	l.mu.Unlock()
+	if silent != nil {
+		_ = silent.Close()
+	}
+	return h
 }
 
-type slotConn struct {
+// heard is a connection, and when something was heard of it last.
+type heard struct {
 	net.Conn
-	once sync.Once
-	free func()
+	of   *limited
+	last atomic.Int64
 }
 
-func (c *slotConn) Close() error {
-	defer c.once.Do(c.free)
+// Read implements net.Conn.
+func (c *heard) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.last.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *heard) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.conns, c)
+	c.of.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -37,8 +37,9 @@ func pbSpan(t trace.TraceID, id, parent trace.SpanID, name string) *tracepb.Span
 	be := binary.BigEndian
 	s := &tracepb.Span{
 		TraceId: be.AppendUint64(be.AppendUint64(nil, t.Hi), t.Lo), SpanId: be.AppendUint64(nil, uint64(id)),
-		Name: name, StartTimeUnixNano: 1000, EndTimeUnixNano: 3000,
+		Name: name, StartTimeUnixNano: uint64(time.Now().UnixNano()),
 	}
+	s.EndTimeUnixNano = s.StartTimeUnixNano + 2000
 	if parent != 0 {
 		s.ParentSpanId = be.AppendUint64(nil, uint64(parent))
 	}
@@ -206,7 +207,7 @@ func TestTransports(t *testing.T) {
 			if r.Trace != call.Trace || r.Span != 7 || r.Parent != call.ID || r.Pod != web || r.Edge != trace.EdgePoint {
 				t.Errorf("placed as %+v", r)
 			}
-			want := &trace.RuntimeSpan{Name: "cni.Setup", Service: "containerd", Start: 1000, Dur: 2000, Err: "no", Attrs: []trace.KV{{K: "cni.id", V: "abc"}}}
+			want := &trace.RuntimeSpan{Name: "cni.Setup", Service: "containerd", Start: int64(s.StartTimeUnixNano), Dur: 2000, Err: "no", Attrs: []trace.KV{{K: "cni.id", V: "abc"}}}
 			if diff := cmp.Diff(trace.Event(want), r.Event); diff != "" {
 				t.Errorf("event (-want +got):\n%s", diff)
 			}
@@ -219,8 +220,8 @@ func asJSON(m *collector.ExportTraceServiceRequest) string {
 	s := m.ResourceSpans[0].ScopeSpans[0].Spans[0]
 	return fmt.Sprintf(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"containerd"}}]},
 		"scopeSpans":[{"scope":{"name":"x"},"spans":[{"traceId":"%x","spanId":"%X","parentSpanId":"%x","name":"cni.Setup","kind":2,
-		"startTimeUnixNano":"1000","endTimeUnixNano":3000,"attributes":[{"key":"cni.id","value":{"stringValue":"abc"}}],
-		"status":{"code":2,"message":"no"}}]}]}]}`, s.TraceId, s.SpanId, s.ParentSpanId)
+		"startTimeUnixNano":"%d","endTimeUnixNano":%d,"attributes":[{"key":"cni.id","value":{"stringValue":"abc"}}],
+		"status":{"code":2,"message":"no"}}]}]}]}`, s.TraceId, s.SpanId, s.ParentSpanId, s.StartTimeUnixNano, s.EndTimeUnixNano)
 }
 
 // TestOnce: what comes again is not published again, and what is not ours never is.
@@ -300,7 +301,7 @@ func TestBadRequests(t *testing.T) {
 	if _, err := b.export(request(pbSpan(call.Trace, 1, 2, strings.Repeat("x", maxBody)))); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a huge message: %v", err)
 	}
-	b.next(maxSpans)
+	b.next(maxCallSpans)
 }
 
 func TestAddresses(t *testing.T) {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/kubeloupe/kubeloupe/inspect/otlp/plugins"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -27,11 +29,15 @@ type Receiver struct {
 	wakeup           context.CancelFunc
 	batches          chan []span
 	cni              *plugins.Watcher // nil when off
+	rate             *rate.Limiter    // of spans
 	counts           counts
+	notices          struct{ outside, tooMany, strangers, runs notice }
 }
 
 // counts are the atomic parts of Stats.
-type counts struct{ published, foreign, repeated, refused, lost atomic.Uint64 }
+type counts struct {
+	published, foreign, repeated, outside, tooMany, refused, lost, strangers atomic.Uint64
+}
 
 // Stats counts spans since the start.
 type Stats struct {
@@ -41,16 +47,22 @@ type Stats struct {
 	Foreign uint64
 	// Repeated is how many came a second time.
 	Repeated uint64
+	// Outside is how many lay outside the time of their call.
+	Outside uint64
+	// TooMany is how many were over the limits of a call and of a second.
+	TooMany uint64
 	// Refused is how many were malformed, too large or too many for one request.
 	Refused uint64
 	// Lost is how many waited in vain for the span above them, without which it cannot be
 	// said whose they are.
 	Lost uint64
+	// Strangers is how many connections, and runs of CNI plugins, were of others than root and the runtime.
+	Strangers uint64
 }
 
 // New checks the addresses.
 func New(cfg Config) (*Receiver, error) {
-	r := &Receiver{bus: cfg.Bus, batches: make(chan []span, maxBatches)}
+	r := &Receiver{bus: cfg.Bus, batches: make(chan []span, maxBatches), rate: rate.NewLimiter(maxRate, 2*maxSpans)}
 	var err error
 	if cfg.GRPC != "" {
 		if r.grpcAddr, err = loopback("OTLP gRPC", cfg.GRPC); err != nil {
@@ -63,7 +75,7 @@ func New(cfg Config) (*Receiver, error) {
 		}
 	}
 	if len(cfg.CNIBinDirs) > 0 {
-		if r.cni, err = plugins.New(plugins.Config{Dirs: cfg.CNIBinDirs, Done: r.ran, Missing: r.noCNI}); err != nil {
+		if r.cni, err = plugins.New(plugins.Config{Dirs: cfg.CNIBinDirs, Runtime: strings.TrimPrefix(cfg.Runtime, "unix://"), Done: r.ran, Missing: r.noCNI, Stranger: r.strangeRun}); err != nil {
 			return nil, err
 		}
 	}
@@ -77,12 +89,12 @@ func (r *Receiver) Listen(ctx context.Context) error {
 	defer r.mu.Unlock()
 	var err error
 	if r.grpcAddr != "" && r.grpcLis == nil {
-		if r.grpcLis, err = listen(ctx, r.grpcAddr); err != nil {
+		if r.grpcLis, err = listen(ctx, r.grpcAddr, r.admit); err != nil {
 			return fmt.Errorf("listen for spans over gRPC: %w", err)
 		}
 	}
 	if r.httpAddr != "" && r.httpLis == nil {
-		if r.httpLis, err = listen(ctx, r.httpAddr); err != nil {
+		if r.httpLis, err = listen(ctx, r.httpAddr, r.admit); err != nil {
 			if r.grpcLis != nil {
 				_ = r.grpcLis.Close()
 				r.grpcLis = nil
@@ -111,6 +123,7 @@ func (r *Receiver) Stats() Stats {
 	return Stats{
 		Published: r.counts.published.Load(), Foreign: r.counts.foreign.Load(), Repeated: r.counts.repeated.Load(),
 		Refused: r.counts.refused.Load(), Lost: r.counts.lost.Load(),
+		Outside: r.counts.outside.Load(), TooMany: r.counts.tooMany.Load(), Strangers: r.counts.strangers.Load(),
 	}
 }
 
@@ -167,22 +180,40 @@ func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor) error {
 
 func (r *Receiver) publish(tree *tree, batch []span) {
 	for _, s := range batch {
-		ready, verdict := tree.add(s)
-		switch verdict {
-		case foreign:
-			r.counts.foreign.Add(1)
-		case repeated:
-			r.counts.repeated.Add(1)
-		case placed, held:
+		if s.cni == "" && !r.rate.Allow() {
+			r.count(tooMany)
+			continue
+		}
+		ready, v, refused := tree.add(s)
+		r.count(v)
+		for _, v := range refused {
+			r.count(v)
 		}
 		for _, s := range ready {
 			r.counts.published.Add(1)
 			trace.Place(r.bus, trace.Span{Trace: s.trace, ID: s.id, Parent: s.parent, Pod: s.pod}, s.event)
 		}
 	}
-	if n := tree.lost; n > 0 {
+	if n := tree.waiting.lost; n > 0 {
 		r.counts.lost.Add(n)
-		tree.lost = 0
+		tree.waiting.lost = 0
+	}
+}
+
+// count counts what was not published, and tells of what no runtime does.
+func (r *Receiver) count(v verdict) {
+	switch v {
+	case foreign:
+		r.counts.foreign.Add(1)
+	case repeated:
+		r.counts.repeated.Add(1)
+	case outside:
+		r.counts.outside.Add(1)
+		r.notices.outside.tell(r.bus, "spans were dropped: they lie outside the time of the call that they say they are part of")
+	case tooMany:
+		r.counts.tooMany.Add(1)
+		r.notices.tooMany.tell(r.bus, fmt.Sprintf("spans were dropped: more than %d of one call, or %d a second", maxCallSpans, maxRate))
+	case placed, held:
 	}
 }
 

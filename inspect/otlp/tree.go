@@ -1,6 +1,8 @@
 package otlp
 
 import (
+	"time"
+
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -12,34 +14,38 @@ const (
 	held
 	foreign
 	repeated
+	outside // of the time of the call that it is below
+	tooMany // of one call
+)
+
+// How far a span may reach beyond its call. The clocks are one machine's; slack is for what the bus's clock, which follows
+// the monotonic one, and the wall clock differ by. A runtime goes on for some time with a call that was cut short.
+const (
+	slack      = time.Second
+	afterwards = 2 * time.Minute
 )
 
 // tree knows which spans are below which CRI call. It is bounded: the oldest is forgotten.
 //
-// A trace is usually about one pod, and then its id says whose a span is. Where calls for
-// several pods share a trace (a pass of the garbage collection), a span is held until the
-// one above it has come: senders tell a span when it ends, so children come first.
+// Whose a span is, and when it may have been, is said by the call above it: a span is held until the one above it has come.
+// Senders tell a span when it ends, so children come first.
 type tree struct {
-	calls  *recent[trace.SpanID, call]
-	traces map[trace.TraceID]*known
-	told   *recent[key, trace.Pod]
+	calls  *recent[trace.SpanID, *call]
+	traces map[trace.TraceID]int // how many calls of each are remembered
+	told   *recent[key, *call]
 	// sandboxes are the last calls that have CNI plugins run.
-	sandboxes *recent[sandboxCall, call]
-	held      []span
-	lost      uint64
+	sandboxes *recent[sandboxCall, *call]
+	waiting   waiting
+	now       func() time.Time
 }
 
 type call struct {
-	trace trace.TraceID
-	span  trace.SpanID
-	pod   trace.Pod
-}
-
-// known is what is known of a trace.
-type known struct {
-	pod   trace.Pod
-	calls int  // how many of them are remembered
-	mixed bool // they are not all for one pod
+	trace      trace.TraceID
+	span       trace.SpanID
+	pod        trace.Pod
+	begin, end int64 // Unix nanoseconds; end is 0 while it is under way
+	grace      time.Duration
+	spans      int // placed below it
 }
 
 type key struct {
@@ -49,11 +55,13 @@ type key struct {
 
 func newTree() *tree {
 	return &tree{
-		calls:  newRecent[trace.SpanID, call](maxCalls),
-		traces: map[trace.TraceID]*known{},
-		told:   newRecent[key, trace.Pod](maxPublished),
+		calls:  newRecent[trace.SpanID, *call](maxCalls),
+		traces: map[trace.TraceID]int{},
+		told:   newRecent[key, *call](maxPublished),
 
-		sandboxes: newRecent[sandboxCall, call](maxSandboxes),
+		sandboxes: newRecent[sandboxCall, *call](maxSandboxes),
+		waiting:   waiting{below: map[key][]span{}, ids: map[key]bool{}, of: map[trace.TraceID]int{}},
+		now:       time.Now,
 	}
 }
 
@@ -65,135 +73,95 @@ func (t *tree) follow(recs []trace.Record) {
 		if !ok || r.Trace.IsZero() {
 			continue
 		}
-		if _, known := t.calls.get(r.Span); known {
-			continue
+		c, known := t.calls.get(r.Span)
+		if !known {
+			c = &call{trace: r.Trace, span: r.Span, pod: r.Pod, begin: r.Time - int64(r.Dur)}
+			if old, full := t.calls.put(r.Span, c); full {
+				t.forget(old.trace)
+			}
+			t.noteSandbox(e.Method, r.Pod, c)
+			t.traces[r.Trace]++
 		}
-		c := call{trace: r.Trace, span: r.Span, pod: r.Pod}
-		if old, full := t.calls.put(r.Span, c); full {
-			t.forget(old.trace)
+		if r.Edge == trace.EdgeEnd {
+			c.end, c.grace = r.Time, slack
+			if e.Err != "" {
+				c.grace = afterwards
+			}
 		}
-		t.noteSandbox(e.Method, r.Pod, c)
-		k := t.traces[r.Trace]
-		if k == nil {
-			k = &known{pod: r.Pod}
-			t.traces[r.Trace] = k
-		}
-		k.calls++
-		k.mixed = k.mixed || k.pod != r.Pod
 	}
 }
 
 func (t *tree) forget(id trace.TraceID) {
-	k := t.traces[id]
-	if k == nil {
-		return
-	}
-	if k.calls--; k.calls <= 0 {
+	if t.traces[id]--; t.traces[id] <= 0 {
 		delete(t.traces, id)
+		t.waiting.drop(id)
 	}
 }
 
-// add takes a span and returns what can be published now, parents first.
-func (t *tree) add(s span) (ready []span, v verdict) {
+// covers reports whether a span lies within the call's time.
+func (c *call) covers(s *trace.RuntimeSpan, now time.Time) bool {
+	until := now.Add(slack).UnixNano()
+	if c.end != 0 {
+		until = c.end + int64(c.grace)
+	}
+	return s.Start >= c.begin-int64(slack) && s.Start <= until && int64(s.Dur) <= until-s.Start
+}
+
+// add takes a span and returns what can be published now, parents first. What became of the span itself is v; refused is what became of
+// others that waited for it and were refused.
+func (t *tree) add(s span) (ready []span, v verdict, refused []verdict) {
 	if s.cni != "" {
-		return t.place(s)
+		ready, v = t.place(s)
+		return ready, v, nil
 	}
-	if _, again := t.told.get(key{s.trace, s.id}); again || t.waits(s) {
-		return nil, repeated
+	if _, again := t.told.get(s.key()); again || t.waiting.ids[s.key()] {
+		return nil, repeated, nil
 	}
-	k := t.traces[s.trace]
-	if k == nil {
-		return nil, foreign
+	if t.traces[s.trace] == 0 {
+		return nil, foreign, nil
 	}
-	pod, ok := t.above(s)
-	switch {
-	case ok:
-	case !k.mixed:
-		pod = k.pod
-	default:
-		if len(t.held) >= maxHeld {
-			t.held = t.held[1:]
-			t.lost++
-		}
-		t.held = append(t.held, s)
-		return nil, held
+	c := t.above(s)
+	if c == nil {
+		t.waiting.hold(s)
+		return nil, held, nil
 	}
-	s.pod = pod
-	t.told.put(key{s.trace, s.id}, pod)
-	return t.release([]span{s}), placed
-}
-
-// above returns the pod of the call or span above s.
-func (t *tree) above(s span) (trace.Pod, bool) {
-	if c, ok := t.calls.get(s.parent); ok && c.trace == s.trace {
-		return c.pod, true
+	if v = t.put(&s, c); v != placed {
+		return nil, v, nil
 	}
-	return t.told.get(key{s.trace, s.parent})
-}
-
-func (t *tree) waits(s span) bool {
-	for i := range t.held {
-		if t.held[i].id == s.id && t.held[i].trace == s.trace {
-			return true
-		}
-	}
-	return false
-}
-
-// release adds to ready what was held for those in it.
-func (t *tree) release(ready []span) []span {
-	for i := 0; i < len(ready) && len(t.held) > 0; i++ {
-		kept := t.held[:0]
-		for _, s := range t.held {
-			if s.trace != ready[i].trace || s.parent != ready[i].id {
-				kept = append(kept, s)
+	ready = []span{s}
+	for i := 0; i < len(ready); i++ { // it grows
+		for _, child := range t.waiting.take(ready[i].key()) {
+			if v := t.put(&child, c); v != placed {
+				refused = append(refused, v)
 				continue
 			}
-			s.pod = ready[i].pod
-			t.told.put(key{s.trace, s.id}, s.pod)
-			ready = append(ready, s)
+			ready = append(ready, child)
 		}
-		clear(t.held[len(kept):])
-		t.held = kept
 	}
-	return ready
+	return ready, placed, refused
 }
 
-// recent is a map that keeps the last entries put into it.
-type recent[K comparable, V any] struct {
-	m    map[K]V
-	ring []K
-	next int
-}
-
-func newRecent[K comparable, V any](n int) *recent[K, V] {
-	return &recent[K, V]{m: map[K]V{}, ring: make([]K, 0, n)}
-}
-
-func (r *recent[K, V]) get(k K) (V, bool) {
-	v, ok := r.m[k]
-	return v, ok
-}
-
-// set adds an entry or replaces it.
-func (r *recent[K, V]) set(k K, v V) {
-	if _, ok := r.m[k]; ok {
-		r.m[k] = v
-		return
+// put gives a span to the call that it is below.
+func (t *tree) put(s *span, c *call) verdict {
+	switch {
+	case !c.covers(&s.event, t.now()):
+		return outside
+	case c.spans >= maxCallSpans:
+		return tooMany
 	}
-	r.put(k, v)
+	c.spans++
+	s.pod = c.pod
+	t.told.put(s.key(), c)
+	return placed
 }
 
-// put adds an entry that is not there yet and returns the one that had to go.
-func (r *recent[K, V]) put(k K, v V) (old V, full bool) {
-	if len(r.ring) < cap(r.ring) {
-		r.ring = append(r.ring, k)
-	} else {
-		old, full = r.m[r.ring[r.next]], true
-		delete(r.m, r.ring[r.next])
-		r.ring[r.next] = k
-		r.next = (r.next + 1) % len(r.ring)
+// above returns the call that a span is below, nil where that is not known.
+func (t *tree) above(s span) *call {
+	if c, ok := t.calls.get(s.parent); ok && c.trace == s.trace {
+		return c
 	}
-	r.m[k] = v
-	return old, full
+	c, _ := t.told.get(key{s.trace, s.parent})
+	return c
 }
+
+func (s *span) key() key { return key{s.trace, s.id} }

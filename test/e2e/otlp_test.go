@@ -130,7 +130,7 @@ func TestRuntimeSpans(t *testing.T) {
 	bus := trace.NewBus(0)
 	cursor := bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
-	receiver, err := otlp.New(otlp.Config{HTTP: fmt.Sprintf("127.0.0.1:%d", b.OTLPPort), CNIBinDirs: []string{b.CNIBinDir}, Bus: bus})
+	receiver, err := otlp.New(otlp.Config{HTTP: fmt.Sprintf("127.0.0.1:%d", b.OTLPPort), CNIBinDirs: []string{b.CNIBinDir}, Runtime: b.RuntimeEndpoint, Bus: bus})
 	if err != nil {
 		t.Fatal(err)
 	}

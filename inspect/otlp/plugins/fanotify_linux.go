@@ -1,12 +1,10 @@
 package plugins
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,7 +21,8 @@ const (
 	maxEnviron = 64 << 10
 	retryEvery = 300 * time.Microsecond // a program is looked at again until it has taken over
 	retries    = 30
-	eventSize  = 24 // of struct fanotify_event_metadata, in bytes
+	pause      = time.Millisecond // after notices of which none counts
+	eventSize  = 24               // of struct fanotify_event_metadata, in bytes
 )
 
 // event is one notice of the kernel.
@@ -61,6 +60,7 @@ type running struct {
 type table struct {
 	runs    map[int]*running
 	unknown int // whose environment is not read yet
+	trust   trust
 }
 
 func (w *Watcher) run(ctx context.Context) error {
@@ -71,7 +71,7 @@ func (w *Watcher) run(ctx context.Context) error {
 	defer m.close()
 	defer context.AfterFunc(ctx, m.close)()
 	f := m.group
-	t := &table{runs: map[int]*running{}}
+	t := &table{runs: map[int]*running{}, trust: trust{socket: w.cfg.Runtime, stranger: w.cfg.Stranger}}
 	buf := make([]byte, 4096)
 	for {
 		deadline := time.Time{}
@@ -94,10 +94,15 @@ func (w *Watcher) run(ctx context.Context) error {
 		}
 		now := time.Now()
 		t.look()
+		idle := n > 0
 		for _, e := range parse(buf[:max(n, 0)]) {
 			if over, ok := t.handle(e, now); ok {
 				w.cfg.Done(over)
 			}
+			idle = idle && t.runs[e.pid] == nil
+		}
+		if idle && len(t.runs) == 0 { // whoever opens and closes these files, or runs them, as fast as they can gets no more of this process
+			time.Sleep(pause)
 		}
 	}
 }
@@ -111,12 +116,15 @@ func (t *table) handle(e event, now time.Time) (over Exec, ok bool) {
 	if e.fd < 0 {
 		return Exec{}, false
 	}
-	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(e.fd))
-	_ = unix.Close(e.fd)
-	if err != nil || e.pid <= 0 {
+	defer func() { _ = unix.Close(e.fd) }()
+	if e.pid <= 0 {
 		return Exec{}, false
 	}
-	if e.mask&unix.FAN_OPEN_EXEC != 0 {
+	if e.mask&unix.FAN_OPEN_EXEC != 0 && t.trust.counts(e.pid) {
+		path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(e.fd))
+		if err != nil {
+			return Exec{}, false
+		}
 		t.begin(e.pid, filepath.Base(path), now)
 	}
 	r := t.runs[e.pid]
@@ -182,28 +190,10 @@ func (t *table) read(pid int, r *running) {
 	}
 }
 
+// environ returns as much of an environment as there is. The program has written it, or who ran it.
 func environ(pid int) []byte {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	b, _ := io.ReadAll(io.LimitReader(f, maxEnviron)) // as much as there is
+	b, _ := readProc(pid, "environ")
 	return b
-}
-
-// parentOf returns the parent of a process, 0 when it is not known.
-func parentOf(pid int) int {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0
-	}
-	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // the name may hold anything
-	if len(fields) < 2 {
-		return 0
-	}
-	n, _ := strconv.Atoi(string(fields[1])) // 0 is no process
-	return n
 }
 
 // alive reports whether a process still has a program; one that ends has none.

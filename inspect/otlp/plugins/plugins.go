@@ -5,7 +5,9 @@
 // those that run. A directory may come later, go, or be exchanged for another: inotify on it and
 // on those above it tells, and the mark follows within milliseconds; what is run in between is
 // missed. It learns of a program's start and end from the kernel, and whom it is for from the
-// variables that the CNI specification puts into its environment; it reads nothing else of it.
+// variables that the CNI specification puts into its environment, of which it takes so much; it reads nothing else of it.
+// Any user of the machine may run these programs, with any environment, and root of a container that has the directory: a run counts
+// that is root's and that the runtime began, or what the runtime began.
 // It never holds a program up (it has no permission events), never runs one, and does not know
 // how one ended: the runtime's error says that. Times are when the kernel's notice was read,
 // so they are late by what it takes to wake this process.
@@ -46,6 +48,11 @@ type Exec struct {
 type Config struct {
 	// Dirs are the directories of CNI plugins, as /opt/cni/bin.
 	Dirs []string
+	// Runtime is the path of the socket of the runtime, whose process says whose runs count. Empty, or a process that cannot be known
+	// (it is in another PID namespace), means all of root's.
+	Runtime string
+	// Stranger is called for a program that does not count, with why. It may be nil.
+	Stranger func(why string)
 	// Done is called for each run that is over.
 	Done func(Exec)
 	// Missing is called when a directory is not there, at the start or since now. It is waited
@@ -83,16 +90,22 @@ func describe(environ []byte) (e Exec, ok bool) {
 		k, v, _ := strings.Cut(kv, "=")
 		switch k {
 		case "CNI_COMMAND":
-			e.Command, ok = v, true
+			e.Command, ok = short(v), true
 		case "CNI_IFNAME":
-			e.IfName = v
+			e.IfName = short(v)
 		case "CNI_CONTAINERID":
-			e.Sandbox = v
+			e.Sandbox = short(v)
 		case "CNI_ARGS":
 			e.Pod = podOf(v)
 		}
 	}
 	return e, ok
+}
+
+// short is at most as much of a value as any name in Kubernetes has. Longer ones name nothing.
+func short(v string) string {
+	const longest = 253
+	return strings.Clone(v[:min(len(v), longest)]) // it keeps nothing else of the environment
 }
 
 // podOf reads CNI_ARGS as the runtimes write it.
@@ -101,11 +114,11 @@ func podOf(args string) (p trace.Pod) {
 		k, v, _ := strings.Cut(kv, "=")
 		switch k {
 		case "K8S_POD_NAMESPACE":
-			p.Namespace = v
+			p.Namespace = short(v)
 		case "K8S_POD_NAME":
-			p.Name = v
+			p.Name = short(v)
 		case "K8S_POD_UID":
-			p.UID = v
+			p.UID = short(v)
 		}
 	}
 	return p

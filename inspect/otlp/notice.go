@@ -1,0 +1,32 @@
+package otlp
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// noticeEvery is how often the same is told at most.
+const noticeEvery = time.Minute
+
+// notice is a warning that is told when it happens first, and then with how often it has happened, once a minute at most.
+type notice struct {
+	mu   sync.Mutex
+	last time.Time
+	n    uint64
+}
+
+func (n *notice) tell(bus *trace.Bus, message string) {
+	n.mu.Lock()
+	n.n++
+	count, told := n.n, !n.last.IsZero() && time.Since(n.last) < noticeEvery
+	if !told {
+		n.last = time.Now()
+	}
+	n.mu.Unlock()
+	if !told {
+		trace.Point(bus, trace.Span{}, trace.Log{Level: "warn", Message: message, Attrs: []trace.KV{{K: "count", V: strconv.FormatUint(count, 10)}}})
+	}
+}
