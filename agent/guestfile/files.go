@@ -1,0 +1,148 @@
+package guestfile
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// What holds where Config says nothing.
+const (
+	usualDeadline = 5 * time.Second
+	usualHung     = 64
+)
+
+// Config bounds the operations; what is 0 is as usual.
+type Config struct {
+	// Deadline is how long an operation may take: 5 s.
+	Deadline time.Duration
+	// MaxHung is how many that were given up may hang before no other is tried: 64. Each holds a thread.
+	MaxHung int
+}
+
+// Files does operations on files with a deadline. It is safe for concurrent use.
+type Files struct {
+	cfg Config
+
+	mu    sync.Mutex
+	tries map[string]*try
+	hung  int
+}
+
+// try is an operation under way. Of a path there is one at a time.
+type try struct {
+	ended   chan struct{}
+	givenUp bool
+}
+
+// New returns a Files.
+func New(cfg Config) *Files {
+	if cfg.Deadline <= 0 {
+		cfg.Deadline = usualDeadline
+	}
+	if cfg.MaxHung <= 0 {
+		cfg.MaxHung = usualHung
+	}
+	return &Files{cfg: cfg, tries: map[string]*try{}}
+}
+
+// Hung is how many operations were given up and have not ended.
+func (f *Files) Hung() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hung
+}
+
+// Do runs an operation that touches path, and gives it up after the deadline or when ctx ends. Operations on
+// one path come one after the other. Op must share nothing with the caller but what it returns: it may go on
+// after Do has returned. The error is a [*SlowError] if it was given up or not tried, else op's own.
+func (f *Files) Do(ctx context.Context, path string, op func() error) error {
+	_, err := do(ctx, f, path, func() (struct{}, error) { return struct{}{}, op() }, nil)
+	return err
+}
+
+type outcome[T any] struct {
+	value T
+	err   error
+}
+
+// do is Do for an operation that returns something, which drop releases when nobody waits for it any more.
+func do[T any](ctx context.Context, f *Files, path string, op func() (T, error), drop func(T)) (T, error) {
+	var none T
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.Deadline)
+	defer cancel()
+	t, err := f.enter(ctx, path, began)
+	if err != nil {
+		return none, err
+	}
+	out := make(chan outcome[T], 1)
+	go func() {
+		v, err := op()
+		if f.leave(path, t) && err == nil && drop != nil {
+			drop(v)
+			return
+		}
+		out <- outcome[T]{v, err}
+	}()
+	select {
+	case o := <-out:
+		return o.value, o.err
+	case <-ctx.Done():
+	}
+	if hung, ok := f.giveUp(t); ok {
+		return none, &SlowError{Path: path, After: time.Since(began), Hung: hung}
+	}
+	o := <-out // it ended just now
+	return o.value, o.err
+}
+
+// enter returns when it is this operation's turn on the path.
+func (f *Files) enter(ctx context.Context, path string, began time.Time) (*try, error) {
+	for {
+		f.mu.Lock()
+		before, hung := f.tries[path], f.hung
+		if before == nil && hung < f.cfg.MaxHung {
+			t := &try{ended: make(chan struct{})}
+			f.tries[path] = t
+			f.mu.Unlock()
+			return t, nil
+		}
+		refused := before == nil || before.givenUp
+		f.mu.Unlock()
+		if refused {
+			return nil, &SlowError{Path: path, Hung: hung}
+		}
+		select {
+		case <-before.ended:
+		case <-ctx.Done():
+			return nil, &SlowError{Path: path, After: time.Since(began), Hung: hung}
+		}
+	}
+}
+
+// leave ends a try and reports whether it had been given up.
+func (f *Files) leave(path string, t *try) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t.givenUp {
+		f.hung--
+	}
+	delete(f.tries, path)
+	close(t.ended)
+	return t.givenUp
+}
+
+// giveUp leaves a try to itself, unless it has ended.
+func (f *Files) giveUp(t *try) (hung int, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-t.ended:
+		return f.hung, false
+	default:
+	}
+	t.givenUp = true
+	f.hung++
+	return f.hung, true
+}

@@ -1,0 +1,73 @@
+package guestfile
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Rewrite makes the regular file at path have exactly that content and mode, in place: it may be mounted into
+// containers, which go on seeing it, and a file that is right already is left alone. One that is missing is made.
+// What is there is read no further than what it should be is long.
+func (f *Files) Rewrite(ctx context.Context, path string, want []byte, mode fs.FileMode) error {
+	want = bytes.Clone(want)
+	return f.Do(ctx, path, func() error {
+		file, err := openWrite(path)
+		if missing(err) {
+			return create(path, want, mode)
+		}
+		if err != nil {
+			return err
+		}
+		err = rewrite(file, want, mode)
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+		return err
+	})
+}
+
+// Create makes an empty file with that mode, whatever the umask, where there is none.
+func (f *Files) Create(ctx context.Context, path string, mode fs.FileMode) error {
+	return f.Do(ctx, path, func() error { return create(path, nil, mode) })
+}
+
+func create(path string, text []byte, mode fs.FileMode) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode) // O_EXCL follows no link
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Chmod(mode)
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func rewrite(file *os.File, want []byte, mode fs.FileMode) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Mode() != mode {
+		if err := file.Chmod(mode); err != nil {
+			return err
+		}
+	}
+	if info.Size() == int64(len(want)) {
+		have, err := io.ReadAll(io.NewSectionReader(file, 0, info.Size()))
+		if err == nil && bytes.Equal(have, want) {
+			return nil
+		}
+	}
+	// What is right comes before the cut, so that nobody finds the file empty.
+	if _, err := file.WriteAt(want, 0); err != nil {
+		return err
+	}
+	return file.Truncate(int64(len(want)))
+}
