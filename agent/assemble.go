@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/image/pulled"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
@@ -40,6 +41,7 @@ const syncLoopLimit = 2 * time.Minute
 type parts struct {
 	cfg     Config
 	store   *pods.Store
+	files   *guestfile.Files // what containers can write
 	syncer  *pods.Syncer
 	pleg    *pleg.PLEG
 	state   *runtimestate.State
@@ -91,7 +93,7 @@ func (p *parts) add(name string, run func(context.Context) error) {
 
 // assemble builds all parts and connects them. Nothing runs yet. clients are nil on a node that stands alone.
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
-	p, bus := &parts{cfg: cfg, store: pods.NewStore(), born: time.Now(), hostIPs: hostIPs(cfg.Kubelet.Node.IPs), images: client.Image, info: client.Info}, cfg.Bus
+	p, bus := &parts{cfg: cfg, store: pods.NewStore(), files: guestfile.New(guestfile.Config{}), born: time.Now(), hostIPs: hostIPs(cfg.Kubelet.Node.IPs), images: client.Image, info: client.Info}, cfg.Bus
 	var err error
 	if err := p.readMachine(); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime
 	k := p.cfg.Kubelet
 	return podruntime.New(podruntime.Config{
 		Sandboxes: prompting{client.Runtime, p.state}, Containers: client.Runtime, Images: images, Volumes: p.volumes, Cgroups: podCgroups{p},
-		Observer: observer{p.pleg}, Gate: p.cfg.Gate, Slots: p.slots,
+		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.MaxRestartBackoff),
 		Node:    p.criNode(), DNS: p.dns, HostIPs: p.hostIPs,
 		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Seams: seams,

@@ -13,6 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
@@ -75,6 +76,8 @@ type Config struct {
 	Volumes    Volumes
 	Cgroups    Cgroups
 	Observer   Observer
+	// Files touches what containers can write; nil for one of its own.
+	Files *guestfile.Files
 	// Gate may be nil: nobody steps.
 	Gate Gate
 	// Slots bounds concurrent runtime work.
@@ -121,6 +124,9 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
+	}
+	if cfg.Files == nil {
+		cfg.Files = guestfile.New(guestfile.Config{})
 	}
 	return &Runtime{
 		cfg: cfg, known: map[types.UID]*knowledge{},

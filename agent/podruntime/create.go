@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -20,9 +21,8 @@ import (
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
 func (r *run) create(ctx context.Context, s *Step) error {
-	req, err := r.createOnce(cri.Ungated(ctx), s) // volumes are not this step's
+	req, err := r.createOnce(cri.Ungated(ctx), s)
 	if err != nil {
-		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return err
 	}
 	if err := r.actuated(s.Container); err != nil {
@@ -45,43 +45,54 @@ func (r *run) create(ctx context.Context, s *Step) error {
 	return nil
 }
 
+// filesTake is how long the files of a container usually take at most to read and write. A file system that takes
+// longer, or does not answer, does not hold up other pods: the place in the runtime's queue is given away meanwhile.
+const filesTake = 50 * time.Millisecond
+
+// prepareCreate makes the request, which touches files that other containers can write.
+func (r *run) prepareCreate(ctx context.Context, s *Step) error {
+	late := time.AfterFunc(filesTake, r.lease.drop)
+	defer late.Stop()
+	_, err := r.createOnce(cri.Ungated(ctx), s) // volumes are not this step's
+	if err != nil {
+		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
+	}
+	return err
+}
+
 // createOnce makes the request, or returns the one that the person who steps was shown.
 func (r *run) createOnce(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
-	r.building.Lock()
-	defer r.building.Unlock()
-	if req := r.requests[s.ID]; req != nil {
+	r.mu.Lock()
+	req := r.requests[s.ID]
+	r.mu.Unlock()
+	if req != nil {
 		return req, nil
 	}
 	req, err := r.createRequest(ctx, s)
 	if err == nil {
+		r.mu.Lock()
 		r.requests[s.ID] = req
+		r.mu.Unlock()
 	}
 	return req, err
 }
 
 // createRequest makes the exact request. The only thing on disk that it touches
-// are the files that the request mounts.
+// are the files that the request mounts. No lock is held meanwhile.
 func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
 	c := container(r.pod, s.Container)
 	if err := r.needVolumes(ctx); err != nil {
 		return nil, err
 	}
-	if r.sandboxConfig == nil {
-		var attempt uint32
-		if sb := r.seen.Sandbox(); sb != nil {
-			attempt = sb.Attempt
-		}
-		cfg, _, err := r.configure(attempt)
-		if err != nil {
-			return nil, err
-		}
-		r.sandboxConfig = cfg
+	sandbox, err := r.configOfSandbox()
+	if err != nil {
+		return nil, err
 	}
 	env, err := r.env(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	in := criconfig.ContainerInput{RestartCount: int(s.Attempt), Env: env, Volumes: r.volumes}
+	in := criconfig.ContainerInput{RestartCount: int(s.Attempt), Env: env, Volumes: r.mounted()}
 	r.mu.Lock()
 	img := r.images[imageID(r.pod, c)]
 	r.mu.Unlock()
@@ -89,10 +100,10 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if in.SubPaths, err = r.subPaths(ctx, c, env); err != nil {
 		return nil, err
 	}
-	if in.HostsFile, err = r.writeHosts(); err != nil {
+	if in.HostsFile, err = r.writeHosts(ctx); err != nil {
 		return nil, err
 	}
-	if in.TerminationLog, err = r.terminationLog(c); err != nil {
+	if in.TerminationLog, err = r.terminationLog(ctx, c); err != nil {
 		return nil, err
 	}
 	if in.UserNS, err = r.userNS(); err != nil {
@@ -111,7 +122,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if err != nil {
 		return nil, err
 	}
-	return &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: cfg, SandboxConfig: r.sandboxConfig}, nil
+	return &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: cfg, SandboxConfig: sandbox}, nil
 }
 
 // env is the container's environment.
@@ -123,13 +134,7 @@ func (r *run) env(ctx context.Context, c *v1.Container) ([]criconfig.Var, error)
 	in := criconfig.EnvInput{
 		Fields: fieldpath.Inputs{PodIPs: ips, HostIPs: r.cfg.HostIPs}, Allocatable: r.cfg.Node.Allocatable, Objects: r.cfg.EnvObjects,
 	}
-	in.File = func(volume, path string) ([]byte, error) {
-		vol, ok := r.volumes[volume]
-		if !ok {
-			return nil, fmt.Errorf("volume %q is not mounted", volume)
-		}
-		return readWithin(vol.HostPath, path)
-	}
+	in.File = func(volume, path string) ([]byte, error) { return r.envFile(ctx, volume, path) }
 	if r.cfg.Services != nil {
 		services, err := r.cfg.Services(ctx, r.pod)
 		if err != nil {
@@ -162,21 +167,22 @@ func (r *run) joins(name string) (string, error) {
 
 // needVolumes learns where the volumes are when an earlier run mounted them.
 func (r *run) needVolumes(ctx context.Context) error {
-	if r.volumes != nil {
+	if r.mounted() != nil {
 		return nil
 	}
 	mounted, err := r.cfg.Volumes.Mount(ctx, r.pod)
 	if err != nil {
 		return err
 	}
-	r.volumes = mounted
+	r.setMounted(mounted)
 	return nil
 }
 
-// terminationLog makes the file that takes the container's last words, one per attempt.
+// terminationLog makes the file that takes the container's last words, one per attempt. No container writes to its
+// directory; each has its own file mounted.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, makeMounts.
-func (r *run) terminationLog(c *v1.Container) (string, error) {
+func (r *run) terminationLog(ctx context.Context, c *v1.Container) (string, error) {
 	if c.TerminationMessagePath == "" {
 		return "", nil
 	}
@@ -185,13 +191,8 @@ func (r *run) terminationLog(c *v1.Container) (string, error) {
 		return "", fmt.Errorf("termination log: %w", err)
 	}
 	path := filepath.Join(dir, string(uuid.NewUUID())[:8])
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
+	if err := r.cfg.Files.Create(ctx, path, 0o666); err != nil { // any user of the container writes it
 		return "", fmt.Errorf("termination log: %w", err)
 	}
-	if err := f.Chmod(0o666); err != nil { // whatever the umask: any user of the container writes it
-		_ = f.Close()
-		return "", fmt.Errorf("termination log: %w", err)
-	}
-	return path, f.Close()
+	return path, nil
 }

@@ -1,6 +1,7 @@
 package podruntime
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,8 +44,16 @@ func (r *run) removeDirs() error {
 	return nil
 }
 
-// writeHosts writes the pod's hosts file, which all its containers share.
-func (r *run) writeHosts() (string, error) {
+// maxHosts is the most that is read of the node's own hosts file, in bytes.
+const maxHosts = 1 << 20
+
+// writeHosts writes the pod's hosts file, which all its containers share. Any of them may have written to it and
+// changed its mode, and nothing else: it is the same file in each, mounted, so it cannot be renamed or removed. It is
+// made right in place, as those that run see it too; of what is there no more is read than it should have.
+// The node's own is root's.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, ensureHostsFile.
+func (r *run) writeHosts(ctx context.Context) (string, error) {
 	path := filepath.Join(r.podDir(), "etc-hosts")
 	hostname, domain, err := criconfig.Hostname(r.pod, r.cfg.Node.ClusterDomain)
 	if err != nil {
@@ -52,15 +61,16 @@ func (r *run) writeHosts() (string, error) {
 	}
 	var nodeHosts []byte
 	if r.pod.Spec.HostNetwork {
-		if nodeHosts, err = os.ReadFile("/etc/hosts"); err != nil {
+		node, err := r.cfg.Files.Resolve(ctx, "/etc/hosts") // a link on some distributions
+		if err == nil {
+			nodeHosts, err = r.cfg.Files.Read(ctx, node, maxHosts)
+		}
+		if err != nil {
 			return "", fmt.Errorf("hosts file: %w", err)
 		}
 	}
 	want := criconfig.Hosts(r.pod, r.podIPs, hostname, domain, nodeHosts)
-	if have, err := os.ReadFile(path); err == nil && string(have) == string(want) {
-		return path, nil
-	}
-	if err := os.WriteFile(path, want, 0o644); err != nil { //nolint:gosec // containers of any user read it
+	if err := r.cfg.Files.Rewrite(ctx, path, want, 0o644); err != nil {
 		return "", fmt.Errorf("hosts file: %w", err)
 	}
 	return path, nil

@@ -32,20 +32,19 @@ type run struct {
 	began time.Time
 
 	sandboxID     string
-	sandboxConfig *runtimeapi.PodSandboxConfig
+	sandboxConfig *runtimeapi.PodSandboxConfig // nil when this run makes no sandbox
 	podIPs        []string
-	volumes       map[string]criconfig.Volume
-
-	building sync.Mutex // containers are configured one by one: they share files
-	requests map[string]*runtimeapi.CreateContainerRequest
 
 	mu      sync.Mutex
-	images  map[string]image.Result
-	created map[string]string // container name → id
-	started map[string]bool
-	said    map[string]bool // containers of which it was told that they are killed
-	reasons map[string]Reason
-	retryAt time.Time
+	volumes map[string]criconfig.Volume
+	// requests are those that were made, by the step.
+	requests map[string]*runtimeapi.CreateContainerRequest
+	images   map[string]image.Result
+	created  map[string]string // container name → id
+	started  map[string]bool
+	said     map[string]bool // containers of which it was told that they are killed
+	reasons  map[string]Reason
+	retryAt  time.Time
 }
 
 // execute carries out a plan and returns what became of it. The error joins what
@@ -215,6 +214,11 @@ func (r *run) do(ctx context.Context, s *Step) error {
 func (r *run) act(ctx context.Context, s *Step) error {
 	if !s.Verb.runtimeWork() {
 		return r.carryOut(ctx, s)
+	}
+	if s.Verb == VerbCreate { // its files first
+		if err := r.prepareCreate(ctx, s); err != nil {
+			return err
+		}
 	}
 	task, err := r.lease.begin(ctx, kindOf(r.pod, s))
 	if err != nil {

@@ -24,6 +24,19 @@ func (r *run) configure(attempt uint32) (*runtimeapi.PodSandboxConfig, []criconf
 	return cfg, warnings, err
 }
 
+// configOfSandbox is the config of the sandbox that the pod has.
+func (r *run) configOfSandbox() (*runtimeapi.PodSandboxConfig, error) {
+	if r.sandboxConfig != nil {
+		return r.sandboxConfig, nil
+	}
+	var attempt uint32
+	if sb := r.seen.Sandbox(); sb != nil {
+		attempt = sb.Attempt
+	}
+	cfg, _, err := r.configure(attempt)
+	return cfg, err
+}
+
 // userNS is the pod's user namespace, nil when it has the node's.
 func (r *run) userNS() (*runtimeapi.UserNamespace, error) {
 	if r.cfg.UserNS == nil {

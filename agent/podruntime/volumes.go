@@ -3,7 +3,6 @@ package podruntime
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,9 +19,22 @@ func (r *run) mount(ctx context.Context) error {
 	if err != nil {
 		return err // the volumes tell of it
 	}
-	r.volumes = mounted
+	r.setMounted(mounted)
 	r.learn(r.pod.UID, func(k *knowledge) { k.prepared = true })
 	return nil
+}
+
+// mounted are the pod's volumes by name, nil when this run has not asked for them.
+func (r *run) mounted() map[string]criconfig.Volume {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.volumes
+}
+
+func (r *run) setMounted(v map[string]criconfig.Volume) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.volumes = v
 }
 
 // subPaths resolves the subPath mounts of a container to paths on the node,
@@ -57,7 +69,7 @@ func (r *run) subPath(ctx context.Context, container string, i int, m *v1.Volume
 	if err != nil {
 		return "", err
 	}
-	vol, ok := r.volumes[m.Name]
+	vol, ok := r.mounted()[m.Name]
 	if !ok {
 		return "", fmt.Errorf("volume %q is not mounted", m.Name)
 	}
@@ -65,7 +77,16 @@ func (r *run) subPath(ctx context.Context, container string, i int, m *v1.Volume
 		return "", nil // the runtime sees to it
 	}
 	if r.cfg.SubPath != nil {
-		return r.cfg.SubPath.Prepare(ctx, r.pod, container, i, vol.HostPath, sub)
+		var at string
+		// The volume's file system may not answer; what is under way then is found by the next try.
+		err := r.cfg.Files.Do(ctx, vol.HostPath+"/"+sub, func() (err error) {
+			at, err = r.cfg.SubPath.Prepare(ctx, r.pod, container, i, vol.HostPath, sub)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		return at, nil
 	}
 	return subPathIn(m.Name, vol.HostPath, sub)
 }
@@ -108,20 +129,15 @@ func (r *run) unmount(ctx context.Context) error {
 	return r.cfg.Volumes.Unmount(ctx, r.ref)
 }
 
-// maxEnvFile is the most that is read of a file for an environment, in bytes.
+// maxEnvFile is the most that is read of a file for an environment, in bytes. Upstream bounds its lines (64 KiB), not the file.
 const maxEnvFile = 1 << 20
 
-// readWithin reads a file of a volume, following no link that leads out of it.
-func readWithin(volume, path string) ([]byte, error) {
-	root, err := os.OpenRoot(volume)
-	if err != nil {
-		return nil, err
+// envFile reads a file of a volume for an environment. A container made it: an init container, or one of another pod
+// on a node where volumes are shared. It must be a regular file in the volume.
+func (r *run) envFile(ctx context.Context, volume, path string) ([]byte, error) {
+	vol, ok := r.mounted()[volume]
+	if !ok {
+		return nil, fmt.Errorf("volume %q is not mounted", volume)
 	}
-	defer root.Close() //nolint:errcheck // nothing was written through it
-	f, err := root.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written to it
-	return io.ReadAll(io.LimitReader(f, maxEnvFile))
+	return r.cfg.Files.ReadIn(ctx, vol.HostPath, path, maxEnvFile)
 }
