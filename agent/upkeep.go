@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
-	"github.com/kubeloupe/kubeloupe/agent/lastwords"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
@@ -32,7 +31,7 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 			why[name] = podstatus.Reason(r)
 		}
 		st := podstatus.Generate(pod, seen, podstatus.Inputs{
-			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: lastwords.Read,
+			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: in.LastWords,
 			Resize: p.resizes.Conditions(pod.UID), RecursiveReadOnly: recursive,
 			Actuated: func(c string) (v1.ResourceRequirements, bool) { return p.resizes.Actuated(pod.UID, c) },
 			Terminal: p.workers.State(pod.UID) == worker.Terminated,

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/lastwords"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
@@ -15,7 +16,7 @@ import (
 func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, runtimeName string) (err error) {
 	p.due, p.tidy = make(chan types.UID, 1024), make(chan struct{}, 1)
 	syncer := pods.SyncerConfig{
-		Runtime: rt, Network: p.state, Store: p.store, Bus: p.cfg.Bus, Status: p.statusFunc(runtimeName), Probes: adopting{p.prober, p}, Volumes: p.volumes, LogsBy: p.logsBy, Forget: p.forget,
+		Runtime: rt, Network: p.state, Store: p.store, Bus: p.cfg.Bus, Status: p.statusFunc(runtimeName), Probes: adopting{p.prober, p}, Volumes: p.volumes, LogsBy: p.logsBy, LastWords: lastwords.New(p.files).Read, Forget: p.forget,
 		Victim: func(uid types.UID) bool {
 			state := p.workers.State(uid)
 			return state == worker.Syncing || state == worker.Terminating

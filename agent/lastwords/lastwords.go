@@ -2,15 +2,16 @@ package lastwords
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 )
 
@@ -24,14 +25,28 @@ const (
 // logWindow is how much of a log's end is looked at for that many lines, in bytes.
 const logWindow = 64 << 10
 
+// patience is how long the words of a container are waited for: a status waits for them.
+const patience = time.Second
+
+// Reader reads last words.
+type Reader struct{ files *guestfile.Files }
+
+// New returns a Reader that touches files through files.
+func New(files *guestfile.Files) Reader { return Reader{files} }
+
 // Read returns the runtime's own message about a container and the container's last
-// words, joined as upstream joins them. What cannot be read is said in the message.
+// words, joined as upstream joins them. What cannot be read is said in the message. It touches files, a second
+// at most: no lock should be held meanwhile.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, getTerminationMessage.
-func Read(c *observe.Container) string {
+func (r Reader) Read(ctx context.Context, c *observe.Container) string {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	words := ""
 	if c.TerminationLog != "" {
-		text, err := tail(c.TerminationLog, maxFile)
+		// The container wrote it. The path is that of the mount at its terminationMessagePath: usually a file that
+		// the agent made, and where the pod mounts a volume there, whatever is in that.
+		text, _, err := r.files.Tail(ctx, c.TerminationLog, maxFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			words = fmt.Sprintf("Error on reading termination log %s: %v", c.TerminationLog, err)
 		}
@@ -41,7 +56,7 @@ func Read(c *observe.Container) string {
 	}
 	fallback := c.TerminationMessagePolicy == string(v1.TerminationMessageFallbackToLogsOnError) && c.ExitCode != 0
 	if words == "" && fallback && c.LogPath != "" {
-		words = logEnd(c.LogPath)
+		words = r.logEnd(ctx, c.LogPath)
 	}
 	switch {
 	case words == "":
@@ -52,32 +67,19 @@ func Read(c *observe.Container) string {
 	return c.Message + ": " + words
 }
 
-// tail returns the last n bytes of a regular file. The container may have put
-// anything at the path that it writes to, so what is not a file is not read.
-func tail(path string, n int64) ([]byte, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
+// logEnd is the end of a log in the CRI's format: time, stream, tag, text. The runtime wrote it, of what the container said;
+// with cri-dockerd the path is a link to it.
+func (r Reader) logEnd(ctx context.Context, path string) string {
+	to, err := r.files.Resolve(ctx, path)
+	var text []byte
+	whole := false
+	if err == nil {
+		text, whole, err = r.files.Tail(ctx, to, logWindow)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	from := max(0, info.Size()-n)
-	return io.ReadAll(io.NewSectionReader(f, from, n))
-}
-
-// logEnd is the end of a log in the CRI's format: time, stream, tag, text.
-func logEnd(path string) string {
-	text, err := tail(path, logWindow)
 	if err != nil {
 		return fmt.Sprintf("Error reading termination message from logs: %v", err)
 	}
-	if len(text) == logWindow { // it begins within a line
+	if !whole { // it begins within a line
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
 	var lines []string

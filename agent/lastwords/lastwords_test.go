@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 )
 
@@ -39,7 +40,7 @@ func TestRead(t *testing.T) {
 		{"both", observe.Container{TerminationLog: words, Message: "oom"}, "oom: bye\n"},
 		{"a last line without end", observe.Container{LogPath: open, TerminationMessagePolicy: onError, ExitCode: 1}, "one\nDONE"},
 		{"file gone", observe.Container{TerminationLog: filepath.Join(dir, "gone")}, ""},
-		{"a link is not followed", observe.Container{TerminationLog: filepath.Join(dir, "link")}, "Error on reading termination log " + dir + "/link: not a file"},
+		{"a link is not followed", observe.Container{TerminationLog: filepath.Join(dir, "link")}, "Error on reading termination log " + dir + "/link: " + dir + "/link is a symbolic link, want a regular file"},
 		{"the end of a long file", observe.Container{TerminationLog: file("long", strings.Repeat("a", 9)+strings.Repeat("b", maxFile))}, strings.Repeat("b", maxFile)},
 		{"empty file and policy File", observe.Container{TerminationLog: empty, ExitCode: 1, LogPath: log}, ""},
 		{"the log after an error", observe.Container{TerminationLog: empty, ExitCode: 1, LogPath: log, TerminationMessagePolicy: onError}, "one\ntwo\n"},
@@ -52,7 +53,7 @@ func TestRead(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Read(&c.in)); diff != "" {
+			if diff := cmp.Diff(c.want, New(guestfile.New(guestfile.Config{})).Read(t.Context(), &c.in)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/observe"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
@@ -20,6 +21,8 @@ type StatusInput struct {
 	Reasons  map[string]podruntime.Reason
 	// Failed makes the pod Failed.
 	Failed *podstatus.Reason
+	// LastWords gives a container's termination message, without touching a file; nil leaves the runtime's own.
+	LastWords func(c *observe.Container) string
 }
 
 // StatusFunc makes a pod's status from all that is known.
@@ -39,10 +42,26 @@ func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) {
 func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	reasons := s.cfg.Runtime.Reasons(pod.UID)
 	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)))
+	w := words{read: s.cfg.LastWords, have: map[string]string{}}
+	pod = s.makeStatus(ctx, pod, reasons, &w)
+	for w.fetch(ctx) {
+		pod = s.makeStatus(ctx, pod, reasons, &w)
+	}
+	if s.isReady(pod.UID) {
+		s.reached(ctx, pod, "ready", false)
+	}
+	return pod
+}
+
+// makeStatus makes the status, unless words are missing that it shows.
+func (s *Syncer) makeStatus(ctx context.Context, pod *v1.Pod, reasons map[string]podruntime.Reason, w *words) *v1.Pod {
 	s.cfg.Store.with(pod.UID, func(e *entry) {
 		pod = e.pod
-		var said trace.PodStatus
-		e.status, said = s.cfg.Status(StatusInput{Pod: pod, Previous: e.status, Reasons: reasons, Failed: e.failed})
+		status, said := s.cfg.Status(StatusInput{Pod: pod, Previous: e.status, Reasons: reasons, Failed: e.failed, LastWords: w.lookUp()})
+		if len(w.missing) > 0 {
+			return
+		}
+		e.status = status
 		if !same(said, e.said) {
 			e.said = said
 			trace.Point(s.cfg.Bus, trace.FromContext(ctx), said)
@@ -51,10 +70,37 @@ func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 			s.cfg.Statuses.Set(ctx, pod, *e.status.DeepCopy()) // with the lock: in the order in which they were made
 		}
 	})
-	if s.isReady(pod.UID) {
-		s.reached(ctx, pod, "ready", false)
-	}
 	return pod
+}
+
+// words are the last words of containers, read while no lock is held: the files are the containers'.
+type words struct {
+	read    func(context.Context, *observe.Container) string
+	have    map[string]string // by container id
+	missing []*observe.Container
+}
+
+func (w *words) lookUp() func(*observe.Container) string {
+	if w.read == nil {
+		return nil
+	}
+	return func(c *observe.Container) string {
+		text, ok := w.have[c.ID]
+		if !ok {
+			w.missing = append(w.missing, c)
+		}
+		return text
+	}
+}
+
+// fetch reads what was found missing and reports whether there was any.
+func (w *words) fetch(ctx context.Context) bool {
+	missing := w.missing
+	w.missing = nil
+	for _, c := range missing {
+		w.have[c.ID] = w.read(ctx, c)
+	}
+	return len(missing) > 0
 }
 
 func (s *Syncer) isReady(uid types.UID) (ready bool) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -75,6 +76,8 @@ type SyncerConfig struct {
 	// LogsBy returns until when a container that failed may have a log that is not written to its end, which its
 	// status shows; zero for none. May be nil.
 	LogsBy func(uid types.UID) time.Time
+	// LastWords reads a container's termination message. It is called without any lock. May be nil.
+	LastWords func(ctx context.Context, c *observe.Container) string
 	// Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
 	Volumes  Volumes
 	Probes   Probes
