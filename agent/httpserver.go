@@ -22,7 +22,7 @@ func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
 	s, kc := p.cfg.Kubelet.Server, p.cfg.Kubelet.Kubelet
 	c := server.Config{
 		HealthzAddress: s.HealthzAddress, HealthzPort: s.HealthzPort, Address: s.Address, ReadOnlyPort: s.ReadOnlyPort,
-		Pods: p.store.Pods, Pod: p.store.Pod, Observed: p.pleg.Cache(), Runtime: client.Runtime, Metrics: p.cfg.Metrics, ProbeMetrics: p.cfg.ProbeMetrics,
+		Pods: p.store.Pods, Pod: p.store.Pod, Observed: p.pleg.Cache(), Runtime: client.Runtime, Files: p.files, Metrics: p.cfg.Metrics, ProbeMetrics: p.cfg.ProbeMetrics,
 		Checks:  []server.Check{{Name: "syncloop", Check: func() error { return l.Healthy(syncLoopLimit) }}},
 		Configz: func() any { return kc }, Version: node.KubeletVersion(p.cfg.Version), Bus: p.cfg.Bus,
 		Debug: server.Debug{

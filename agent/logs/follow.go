@@ -18,11 +18,11 @@ const (
 )
 
 func (l *Log) follow(ctx context.Context, w *writer, running func(context.Context) (bool, error), flush func()) error {
-	changes, err := watch(filepath.Dir(l.path))
-	if err != nil {
-		return err
+	var told chan bool // nil where the node has no inotify instance left: then it looks once a second
+	if changes, err := watch(filepath.Dir(l.path)); err == nil {
+		defer changes.close()
+		told = changes.C
 	}
-	defer changes.close()
 	pause := lookLate
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -49,7 +49,7 @@ func (l *Log) follow(ctx context.Context, w *writer, running func(context.Contex
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case closed := <-changes.C:
+		case closed := <-told:
 			pause = lookLate
 			if closed {
 				pause = lookSoon
@@ -75,7 +75,7 @@ func (l *Log) reopen(ctx context.Context, w *writer) (bool, error) {
 	if err := l.drain(ctx, w); err != nil { // nothing is written to the old one any more
 		return false, err
 	}
-	next, err := os.Open(l.path)
+	next, err := l.files.Open(ctx, l.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -85,6 +85,6 @@ func (l *Log) reopen(ctx context.Context, w *writer) (bool, error) {
 	_ = l.file.Close() // it was only read
 	l.file = next
 	l.read.Reset(next)
-	l.part = l.part[:0] // it is never finished
+	l.part, l.long = l.part[:0], nil // it is never finished
 	return true, nil
 }

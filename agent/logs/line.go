@@ -14,6 +14,8 @@ type line struct {
 	stderr bool
 	// text ends with a newline, unless the line goes on in the next entry.
 	text []byte
+	// partial says that the line goes on in the next entry; none that the entry is left out.
+	partial, none bool
 }
 
 var (
@@ -46,6 +48,7 @@ func parse(entry []byte) (line, error) {
 	}
 	// There may be more tags one day, separated by colons.
 	if first, _, _ := bytes.Cut(tags, []byte{':'}); string(first) == "P" {
+		l.partial = true
 		text = bytes.TrimSuffix(text, []byte{'\n'})
 	}
 	l.text = text

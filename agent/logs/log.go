@@ -2,40 +2,50 @@ package logs
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 )
 
 // Log is a container's log, opened to be copied once.
 type Log struct {
-	path string
-	opts Options
-	file *os.File
-	read *bufio.Reader
-	// part is an entry of which the rest is not there yet.
+	path  string
+	opts  Options
+	files *guestfile.Files
+	file  *os.File
+	read  *bufio.Reader
+	// part is an entry of which the rest is not there yet; at most maxPart of it.
 	part []byte
+	// long is the head of an entry that is longer: its text is written as it comes.
+	long *line
 	// left is how many entries are still wanted; negative is all.
 	left int64
 	// understood is whether an entry had the CRI's format.
 	understood bool
 }
 
-// Open opens the log at path, where the entries begin that are wanted. The caller closes it.
-func Open(path string, o Options) (*Log, error) {
-	resolved, err := filepath.EvalSymlinks(path)
+// maxPart is how much of an entry is kept until it is whole, in bytes. A runtime cuts what a container says in a line into
+// entries of 16 KiB; one that was told not to (containerd, max_container_log_line_size) writes any length.
+const maxPart = 64 << 10
+
+// Open opens the log at path, where the entries begin that are wanted. The caller closes it. The runtime names and writes
+// the log, with cri-dockerd through a link, of what the container says: any bytes, at any rate.
+func Open(ctx context.Context, files *guestfile.Files, path string, o Options) (*Log, error) {
+	resolved, err := files.Resolve(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("open container log: %w", err)
 	}
-	f, err := os.Open(resolved)
+	f, err := files.Open(ctx, resolved)
 	if err != nil {
 		return nil, fmt.Errorf("open container log: %w", err)
 	}
-	l := &Log{path: resolved, opts: o, file: f, left: -1}
-	if err := l.seek(); err != nil {
+	l := &Log{path: resolved, opts: o, files: files, file: f, left: -1}
+	if err := l.seek(ctx); err != nil {
 		_ = f.Close() // it was only read
 		return nil, err
 	}
@@ -43,7 +53,7 @@ func Open(path string, o Options) (*Log, error) {
 	return l, nil
 }
 
-func (l *Log) seek() error {
+func (l *Log) seek(ctx context.Context) error {
 	if l.opts.Tail == nil {
 		return nil
 	}
@@ -54,7 +64,7 @@ func (l *Log) seek() error {
 	if err != nil {
 		return fmt.Errorf("tail of %s: %w", l.path, err)
 	}
-	start, err := tailStart(l.file, st.Size(), *l.opts.Tail)
+	start, err := tailStart(ctx, l.file, st.Size(), *l.opts.Tail)
 	if err == nil {
 		_, err = l.file.Seek(start, io.SeekStart)
 	}
@@ -104,7 +114,14 @@ func (l *Log) drain(ctx context.Context, w *writer) error {
 			chunk = l.part
 		}
 		switch {
+		case errors.Is(err, bufio.ErrBufferFull) && len(l.part) < maxPart:
+			continue
 		case errors.Is(err, bufio.ErrBufferFull):
+			err = l.stretch(w)
+			l.part = l.part[:0]
+			if err != nil {
+				return err
+			}
 			continue
 		case errors.Is(err, io.EOF):
 			return nil
@@ -120,18 +137,53 @@ func (l *Log) drain(ctx context.Context, w *writer) error {
 	return nil
 }
 
+// stretch writes what is there of an entry that is longer than is kept.
+func (l *Log) stretch(w *writer) error {
+	if l.long != nil {
+		l.long.text = l.part
+		return w.write(*l.long)
+	}
+	head, err := parse(l.part)
+	if err != nil {
+		l.long = &line{none: true} // it is left out to its end, or ends all
+		return l.refuse(err, l.part)
+	}
+	l.understood = true
+	if err := w.write(head); err != nil {
+		return err
+	}
+	l.long = &head
+	return nil
+}
+
 // entry writes one entry. One that makes no sense is left out, unless it is the first.
 func (l *Log) entry(w *writer, entry []byte) error {
+	if long := l.long; long != nil {
+		l.long = nil
+		long.text = entry
+		if long.partial {
+			long.text = bytes.TrimSuffix(entry, []byte{'\n'})
+		}
+		if l.left > 0 && !long.none {
+			l.left--
+		}
+		return w.write(*long)
+	}
 	parsed, err := parse(entry)
 	if err != nil {
-		if l.understood {
-			return nil
-		}
-		return fmt.Errorf("unsupported log format: %w: %.200q", err, entry)
+		return l.refuse(err, entry)
 	}
 	l.understood = true
 	if l.left > 0 {
 		l.left--
 	}
 	return w.write(parsed)
+}
+
+// refuse says what an entry that makes no sense does to the rest: nothing, unless it is the first.
+func (l *Log) refuse(err error, entry []byte) error {
+	if l.understood {
+		return nil
+	}
+	return fmt.Errorf("unsupported log format: %w: %.200q", err, entry)
 }

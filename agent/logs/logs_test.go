@@ -16,8 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 )
 
 const (
@@ -57,7 +60,7 @@ func TestCopy(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "0.log")
 			write(t, path, c.log)
 			var out, errOut bytes.Buffer
-			l, err := Open(path, c.opts)
+			l, err := open(t, path, c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +78,7 @@ func TestCopy(t *testing.T) {
 func TestOneStream(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "0.log")
 	write(t, path, sample())
-	l, err := Open(path, Options{Limit: new(int64(3))})
+	l, err := open(t, path, Options{Limit: new(int64(3))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,7 @@ func TestOneStream(t *testing.T) {
 func TestUnsupportedFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "0.log")
 	write(t, path, `{"log":"x"}`+"\n")
-	l, err := Open(path, Options{})
+	l, err := open(t, path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,7 @@ func TestUnsupportedFormat(t *testing.T) {
 	if err := l.Copy(t.Context(), nil, nil, io.Discard, io.Discard); !errors.Is(err, errTime) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := Open(path+".not", Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := open(t, path+".not", Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -108,7 +111,7 @@ func TestFollow(t *testing.T) {
 	write(t, path, t1+" stdout F skipped\n"+t1+" stdout F one\n"+t1+" stdout F t")
 	var ended atomic.Bool
 	running := func(context.Context) (bool, error) { return !ended.Load(), nil }
-	l, err := Open(path, Options{Follow: true, Tail: new(int64(1))})
+	l, err := open(t, path, Options{Follow: true, Tail: new(int64(1))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +155,7 @@ func TestFollow(t *testing.T) {
 func TestFollowEndsWithItsClient(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "0.log")
 	write(t, path, "")
-	l, err := Open(path, Options{Follow: true})
+	l, err := open(t, path, Options{Follow: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,5 +256,55 @@ func write(t *testing.T, path, s string) {
 	defer f.Close()
 	if _, err := f.WriteString(s); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, path string, o Options) (*Log, error) {
+	t.Helper()
+	return Open(t.Context(), guestfile.New(guestfile.Config{}), path, o)
+}
+
+// A runtime that was told to cut no lines writes entries of any length: they are written as they come, and not kept.
+func TestLongEntries(t *testing.T) {
+	const size = 8 << 20
+	text := strings.Repeat("x", size)
+	path := filepath.Join(t.TempDir(), "0.log")
+	write(t, path, t1+" stdout F short\n"+t1+" stdout P "+text+"\n"+t1+" stdout F "+text+"\n"+strings.Repeat("?", size)+"\n"+t1+" stdout F end\n")
+	l, err := open(t, path, Options{Timestamps: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var out bytes.Buffer
+	if err := l.Copy(t.Context(), nil, nil, &out, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := t1 + " short\n" + t1 + " " + text + text + "\n" + t1 + " end\n"; out.String() != want {
+		t.Errorf("%d bytes, want %d", out.Len(), len(want))
+	}
+	if have := cap(l.part); have > 4*maxPart {
+		t.Errorf("%d bytes are kept of an entry", have)
+	}
+	// A first entry that makes no sense is an error however long it is, which does not tell all of it.
+	write(t, path+"x", text)
+	bad, err := open(t, path+"x", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bad.Close()
+	if err := bad.Copy(t.Context(), nil, nil, &out, nil); err == nil || len(err.Error()) > 1000 {
+		t.Errorf("a log that is none: %v", err)
+	}
+}
+
+// What is no file is not opened as a log.
+func TestNoLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.log")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kind := new(guestfile.KindError)
+	if _, err := open(t, path, Options{}); !errors.As(err, &kind) {
+		t.Errorf("a named pipe: %v", err)
 	}
 }

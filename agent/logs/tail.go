@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"context"
 	"io"
 )
 
@@ -11,13 +12,16 @@ const tailBlock = 32 << 10
 // more than that. An entry that is still being written comes on top.
 //
 // Upstream: cri-client/pkg/logs/tail.go.
-func tailStart(f io.ReaderAt, size, n int64) (int64, error) {
+func tailStart(ctx context.Context, f io.ReaderAt, size, n int64) (int64, error) {
 	if n <= 0 {
 		return size, nil
 	}
 	buf := make([]byte, min(tailBlock, size))
 	found := int64(0)
 	for end := size; end > 0; {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		start := max(0, end-tailBlock)
 		block := buf[:end-start]
 		if _, err := f.ReadAt(block, start); err != nil {

@@ -35,7 +35,7 @@ func (w *writer) write(l line) error {
 	if l.stderr {
 		to = w.stderr
 	}
-	if to == nil || l.at.Before(w.opts.Since) {
+	if to == nil || l.none || l.at.Before(w.opts.Since) {
 		return nil
 	}
 	w.buf = w.buf[:0]

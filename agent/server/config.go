@@ -11,6 +11,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -41,6 +42,8 @@ type Config struct {
 	Observed Observed
 	// Runtime runs commands in containers.
 	Runtime Runtime
+	// Files opens containers' logs; nil for one of its own.
+	Files *guestfile.Files
 	// Stats answers /stats/summary.
 	Stats Stats
 	// Metrics answers /metrics; nil leaves it out, here and below.

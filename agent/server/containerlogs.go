@@ -50,7 +50,7 @@ func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	log, err := logs.Open(path, logs.OptionsOf(opts, time.Now()))
+	log, err := logs.Open(r.Context(), s.cfg.Files, path, logs.OptionsOf(opts, time.Now()))
 	if err != nil {
 		fail(w, http.StatusBadRequest, err.Error())
 		return

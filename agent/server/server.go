@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeloupe/kubeloupe/agent/conns"
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 )
 
 // Server is the agent's HTTP servers.
@@ -52,6 +53,9 @@ func (v serve) serve() error {
 func New(cfg Config) (*Server, error) {
 	if cfg.Pods == nil || cfg.Pod == nil {
 		return nil, errors.New("server: Config.Pods or Pod is missing")
+	}
+	if cfg.Files == nil {
+		cfg.Files = guestfile.New(guestfile.Config{})
 	}
 	s := &Server{
 		cfg: cfg, began: time.Now(), unknown: conns.NewShare(unknownRequests, unknownRequestsEach),
