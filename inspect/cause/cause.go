@@ -28,7 +28,22 @@ type Case struct {
 	// Incomplete says that records are known to be missing.
 	Incomplete bool
 
-	ups map[trace.SpanID]trace.SpanID // by parents, made when first asked for
+	memo memo
+}
+
+// ups are the parents of spans.
+type ups = map[trace.SpanID]trace.SpanID
+
+// memo is what rules ask for again and again, made when first asked for: rules go through it once for each of many spans.
+type memo struct {
+	own, node ups
+	byKind    map[kindOf][]*trace.Record
+	lists     map[listOf]any
+	path      []waterfall.Segment
+	pathKnown bool
+	// at are the segments of the path that are a span, below those that are part of one, by their indices.
+	at, below map[trace.SpanID][]int
+	tells     map[trace.SpanID]bool
 }
 
 // Confidence says how sure a rule is.

@@ -2,8 +2,6 @@ package cause
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -37,7 +35,7 @@ func findOtherPull(c *Case) []Finding {
 	if long.Event.On == placeAmongPulls {
 		f.Sentence = fmt.Sprintf("it waited %s for %s (%s)", took(w.cost, f.Current), placeAmongPulls, long.Event.Detail)
 		if len(pods) > 0 {
-			f.Sentence += ", which " + strings.Join(pods, ", ") + " had"
+			f.Sentence += ", which " + someOf(pods) + " had"
 		}
 		f.Remedy = "Allow more pulls at once: serializeImagePulls: false and a larger maxParallelImagePulls in the kubelet configuration; or smaller images."
 		f.Disproof = "The pods that had the places pulled little, and the registry or the disk was the limit: then more pulls at once do not help."
@@ -66,8 +64,12 @@ func ownFlight(own []Span[*trace.ImagePull], image string) bool {
 
 // queuedPull is the longest wait of the pulling pods for a place among the pulls, of those that made up most of a wait.
 func (c *Case) queuedPull(pods []string, w *Span[*trace.Wait]) (best *Span[*trace.Wait]) {
+	pulls := map[string]bool{}
+	for _, p := range pods {
+		pulls[p] = true
+	}
 	for _, s := range nodeSpans[*trace.Wait](c) {
-		if s.Event.On != placeAmongPulls || !slices.Contains(pods, s.Pod().String()) || 2*s.Dur() < w.Dur() || !s.Stop.After(w.Start) {
+		if s.Event.On != placeAmongPulls || !pulls[s.Pod().String()] || 2*s.Dur() < w.Dur() || !s.Stop.After(w.Start) {
 			continue
 		}
 		if best == nil || s.Dur() > best.Dur() {
@@ -79,6 +81,7 @@ func (c *Case) queuedPull(pods []string, w *Span[*trace.Wait]) (best *Span[*trac
 
 // pullsDuring are the pulls of other pods during a wait: of its image, or where places are few, those that had one for a tenth of it.
 func (c *Case) pullsDuring(w *Span[*trace.Wait]) (pods []string, ev []Evidence) {
+	seen := map[string]bool{}
 	for _, p := range nodeSpans[*trace.ImagePull](c) {
 		same := p.Event.Image == w.Event.On || w.Event.On == placeAmongPulls
 		places := w.Event.On == placeAmongPulls
@@ -87,7 +90,8 @@ func (c *Case) pullsDuring(w *Span[*trace.Wait]) (pods []string, ev []Evidence) 
 			continue
 		}
 		pod := p.Pod().String()
-		if !slices.Contains(pods, pod) {
+		if !seen[pod] {
+			seen[pod] = true
 			pods = append(pods, pod)
 		}
 		ev = append(ev, evidence(p.Rec(), "%s pulls %s: %s", pod, human.Image(p.Event.Image), took(p.Dur(), p.Open)))

@@ -26,17 +26,15 @@ const (
 // throttled are the waits of the pod's requests. Who waits for an object waits for the request, which may be another goroutine's.
 func (c *Case) throttled() (out []holdup) {
 	waits := ownSpans[*trace.Wait](c)
+	others := c.pathStretches(func(s waterfall.Segment) bool { return s.Wait == trace.WaitObject || s.Wait == trace.WaitAttach })
 	for i := range waits {
 		w := &waits[i]
 		bucket := w.Event.For == trace.WaitTokens && w.Event.On == waitThrottled
 		if !bucket && (w.Event.For != trace.WaitBackoff || w.Event.On != waitRetryAfter) {
 			continue
 		}
-		related := c.related(w.ID())
-		at := c.pathStretches(func(s waterfall.Segment) bool {
-			return related(s) || s.Wait == trace.WaitObject || s.Wait == trace.WaitAttach
-		})
-		out = append(out, holdup{clip(at, w.Start, w.Stop), w.Event.On, waitEvidence(w), w.Open})
+		at := append(c.on(w.ID(), w.Start, w.Stop), clip(others, w.Start, w.Stop)...)
+		out = append(out, holdup{at, w.Event.On, waitEvidence(w), w.Open})
 	}
 	return out
 }

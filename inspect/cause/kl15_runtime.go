@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -143,7 +144,7 @@ func (c *Case) lateTold() (out []stall) {
 
 // atRuntime selects the segments in which the pod needed the runtime: actions with calls to it, waits to be told, and what no record covers.
 func (c *Case) atRuntime() func(waterfall.Segment) bool {
-	ups, calling := c.parents(), c.toTell()
+	ups, calling := c.parents(), maps.Clone(c.toTell())
 	for _, k := range ownSpans[*trace.CRICall](c) {
 		if k.Event.Method == "PullImage" {
 			continue

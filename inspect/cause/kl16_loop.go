@@ -85,8 +85,8 @@ func findBlockedLoop(c *Case) []Finding {
 func (c *Case) busyWith(l *Span[*trace.Loop]) (what string, ev *Evidence) {
 	best, ups := l.Dur()/4, c.nodeParents()
 	note := func(rec *trace.Record, from, to time.Time, text string) {
-		d := covered(clip([]stretch{{from, to}}, l.Start, l.Stop))
-		if d < best || !within(ups, rec.Span, l.ID()) {
+		d := earlierOf(to, l.Stop).Sub(laterOf(from, l.Start))
+		if d <= 0 || d < best || !within(ups, rec.Span, l.ID()) {
 			return
 		}
 		best, what = d, text+" "+took(d, l.Open)
@@ -108,15 +108,4 @@ func (c *Case) busyWith(l *Span[*trace.Loop]) (what string, ev *Evidence) {
 		note(s.Rec(), s.Start, s.Stop, "a wait ("+string(s.Event.For)+") for "+s.Event.On)
 	}
 	return what, ev
-}
-
-// nodeParents are the parents of the node's spans.
-func (c *Case) nodeParents() map[trace.SpanID]trace.SpanID {
-	ups := map[trace.SpanID]trace.SpanID{}
-	for i := range c.Node {
-		if r := &c.Node[i]; r.Parent != 0 && r.Parent != r.Span {
-			ups[r.Span] = r.Parent
-		}
-	}
-	return ups
 }

@@ -21,7 +21,7 @@ func findCrashBackoff(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
 		return e.For == trace.WaitBackoff && strings.Contains(e.Detail, "CrashLoopBackOff")
 	})
-	decisions := slices.DeleteFunc(ownPoints[*trace.Decision](c), func(p Point[*trace.Decision]) bool {
+	decisions := slices.DeleteFunc(slices.Clone(ownPoints[*trace.Decision](c)), func(p Point[*trace.Decision]) bool {
 		return p.Event.By != "restart" || p.Event.Verdict != "wait"
 	})
 	if len(w.spans) == 0 || len(decisions) == 0 || !c.speaks(w.cost, w.open != nil) {

@@ -56,16 +56,15 @@ func (c *Case) pathStretches(wanted func(waterfall.Segment) bool) (out []stretch
 
 // on is which parts of [from, to] the critical path spent in the span, as cost counts them.
 func (c *Case) on(span trace.SpanID, from, to time.Time) []stretch {
-	return clip(c.pathStretches(c.related(span)), from, to)
+	return clip(c.stretchesOf(c.related(span)), from, to)
 }
 
-// related selects the segments that are a span, part of it, or what it is part of.
-func (c *Case) related(span trace.SpanID) func(waterfall.Segment) bool {
-	ups := c.parents()
-	return func(s waterfall.Segment) bool {
-		id := s.Span()
-		return id != 0 && (within(ups, span, id) || within(ups, id, span))
+// stretchesOf are the times of segments.
+func (c *Case) stretchesOf(segments []waterfall.Segment) (out []stretch) {
+	for _, s := range segments {
+		out = append(out, stretch{c.Fall.Origin.Add(s.Start), c.Fall.Origin.Add(s.End)})
 	}
+	return out
 }
 
 // endStretch is the time in which the pod ended, or has been ending; nothing where it does not.
@@ -99,6 +98,9 @@ func earlierOf(a, b time.Time) time.Time {
 
 // toTell are the pod's waits for the runtime to tell of what it did, by their spans.
 func (c *Case) toTell() map[trace.SpanID]bool {
+	if c.memo.tells != nil {
+		return c.memo.tells
+	}
 	out := map[trace.SpanID]bool{}
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
@@ -106,6 +108,7 @@ func (c *Case) toTell() map[trace.SpanID]bool {
 			out[waits[i].ID()] = true
 		}
 	}
+	c.memo.tells = out
 	return out
 }
 

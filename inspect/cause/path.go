@@ -22,7 +22,10 @@ func (c *Case) path() []waterfall.Segment {
 	if c.Fall == nil {
 		return nil
 	}
-	return slices.Concat(c.Fall.Path, c.Fall.Tail)
+	if !c.memo.pathKnown {
+		c.memo.path, c.memo.pathKnown = slices.Concat(c.Fall.Path, c.Fall.Tail), true
+	}
+	return c.memo.path
 }
 
 // length is how long the critical path is; the pod's time so far where it has not come up.
@@ -33,27 +36,51 @@ func (c *Case) length() time.Duration {
 	return max(c.Fall.Length(), c.Fall.Ready)
 }
 
-// segmentCost is how much of [from, to] lies on those segments of the critical path that are of the wanted sort.
-func (c *Case) segmentCost(from, to time.Time, wanted func(waterfall.Segment) bool) (cost time.Duration) {
+// cost is how much of [from, to] the critical path spent in the span: in itself, in what it is part of, or in a part of it.
+func (c *Case) cost(span trace.SpanID, from, to time.Time) (cost time.Duration) {
 	if c.Fall == nil {
 		return 0
 	}
 	a, b := from.Sub(c.Fall.Origin), to.Sub(c.Fall.Origin)
-	for _, s := range c.path() {
-		if wanted(s) {
-			cost += max(min(b, s.End)-max(a, s.Start), 0)
-		}
+	for _, s := range c.related(span) {
+		cost += max(min(b, s.End)-max(a, s.Start), 0)
 	}
 	return cost
 }
 
-// cost is how much of [from, to] the critical path spent in the span: in itself, in what it is part of, or in a part of it.
-func (c *Case) cost(span trace.SpanID, from, to time.Time) time.Duration {
-	ups := c.parents()
-	return c.segmentCost(from, to, func(s waterfall.Segment) bool {
-		on := s.Span()
-		return on != 0 && (within(ups, span, on) || within(ups, on, span))
-	})
+// related are the segments of the critical path that are a span, part of it, or what it is part of.
+func (c *Case) related(span trace.SpanID) (out []waterfall.Segment) {
+	path := c.path()
+	if c.memo.at == nil {
+		c.memo.at, c.memo.below = map[trace.SpanID][]int{}, map[trace.SpanID][]int{}
+		for i, s := range path {
+			if id := s.Span(); id != 0 {
+				c.memo.at[id] = append(c.memo.at[id], i)
+				above(c.parents(), id, func(up trace.SpanID) { c.memo.below[up] = append(c.memo.below[up], i) })
+			}
+		}
+	}
+	found := slices.Clone(c.memo.at[span])
+	found = append(found, c.memo.below[span]...)
+	above(c.parents(), span, func(up trace.SpanID) { found = append(found, c.memo.at[up]...) })
+	slices.Sort(found)
+	for _, i := range slices.Compact(found) {
+		out = append(out, path[i])
+	}
+	return out
+}
+
+// above calls f for each span that one is part of, and not for that one.
+func above(ups ups, span trace.SpanID, f func(trace.SpanID)) {
+	self := span
+	for range maxUp - 1 {
+		up, ok := ups[span]
+		if !ok || up == self {
+			return
+		}
+		f(up)
+		span = up
+	}
 }
 
 // within reports whether span is outer or part of it.
@@ -73,15 +100,28 @@ func within(ups map[trace.SpanID]trace.SpanID, span, outer trace.SpanID) bool {
 
 // parents returns the parent of each of the pod's spans.
 func (c *Case) parents() map[trace.SpanID]trace.SpanID {
-	if c.ups == nil {
-		c.ups = map[trace.SpanID]trace.SpanID{}
-		for i := range c.Records {
-			if r := &c.Records[i]; r.Parent != 0 && r.Parent != r.Span {
-				c.ups[r.Span] = r.Parent
-			}
+	if c.memo.own == nil {
+		c.memo.own = parentsIn(c.Records)
+	}
+	return c.memo.own
+}
+
+// nodeParents returns the parent of each of the node's spans, and of those of other pods.
+func (c *Case) nodeParents() map[trace.SpanID]trace.SpanID {
+	if c.memo.node == nil {
+		c.memo.node = parentsIn(c.Node)
+	}
+	return c.memo.node
+}
+
+func parentsIn(recs []trace.Record) ups {
+	out := ups{}
+	for i := range recs {
+		if r := &recs[i]; r.Parent != 0 && r.Parent != r.Span {
+			out[r.Span] = r.Parent
 		}
 	}
-	return c.ups
+	return out
 }
 
 // material reports whether a cost on the critical path is worth a word.

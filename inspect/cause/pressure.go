@@ -46,12 +46,20 @@ func (p pressure) findIn(c *Case, in *part, waits []stretch) []Finding {
 	f := Finding{Confidence: Likely, Remedy: p.remedy, Disproof: p.disproof, End: in.end}
 	var worst int
 	var stalls, windows time.Duration
+	first, last := bounds(in.at)
 	for _, u := range nodePoints[*trace.Usage](c) {
 		interval := u.Event.Interval
 		end := u.Rec.At()
-		overlap := coveredBut(clip(in.at, end.Add(-interval), end), waits)
 		stall := min(p.stall(u.Event), interval)
-		if interval <= 0 || overlap == 0 || stall == 0 || interval > longWindow && 10*overlap < interval {
+		if interval <= 0 || stall <= 0 || !end.After(first) || !end.Add(-interval).Before(last) {
+			continue
+		}
+		at := clip(in.at, end.Add(-interval), end)
+		if len(at) == 0 {
+			continue
+		}
+		overlap := coveredBut(at, clip(waits, end.Add(-interval), end))
+		if overlap == 0 || interval > longWindow && 10*overlap < interval {
 			continue
 		}
 		f.Cost += min(time.Duration(float64(stall)*float64(overlap)/float64(interval)), stall, overlap)
@@ -70,6 +78,19 @@ func (p pressure) findIn(c *Case, in *part, waits []stretch) []Finding {
 	f.Sentence = fmt.Sprintf("tasks of the node stalled for %s %d %% of the time %s (%d %% at worst), about %s of %s",
 		p.resource, percentOf(stalls, windows), doing, worst, human.Duration(f.Cost), of)
 	return []Finding{f}
+}
+
+// bounds are when stretches begin and end.
+func bounds(all []stretch) (first, last time.Time) {
+	for i, s := range all {
+		if i == 0 || s.from.Before(first) {
+			first = s.from
+		}
+		if i == 0 || s.to.After(last) {
+			last = s.to
+		}
+	}
+	return first, last
 }
 
 // waits are the times in which the pod waited for something.

@@ -44,11 +44,10 @@ func (s *Span[E]) Err() string {
 }
 
 // spansOf pairs the begins and ends of one type of event, in order of their first record.
-func spansOf[E trace.Event](recs []trace.Record, now time.Time) []Span[E] {
+func spansOf[E trace.Event](recs []*trace.Record, now time.Time) []Span[E] {
 	var out []Span[E]
 	at := map[trace.SpanID]int{}
-	for i := range recs {
-		r := &recs[i]
+	for _, r := range recs {
 		e, ok := r.Event.(E)
 		if !ok || r.Edge == trace.EdgePoint {
 			continue
@@ -69,9 +68,15 @@ func spansOf[E trace.Event](recs []trace.Record, now time.Time) []Span[E] {
 	return out
 }
 
-// ownSpans are the pod's own spans of one type of event, nodeSpans those of the node and of other pods.
-func ownSpans[E trace.Event](c *Case) []Span[E]  { return spansOf[E](c.Records, c.Now) }
-func nodeSpans[E trace.Event](c *Case) []Span[E] { return spansOf[E](c.Node, c.Now) }
+// ownSpans are the pod's own spans of one type of event, nodeSpans those of the node and of other pods. They are shared: a caller
+// that changes the list clones it.
+func ownSpans[E trace.Event](c *Case) []Span[E]  { return spans[E](c, c.Records, true) }
+func nodeSpans[E trace.Event](c *Case) []Span[E] { return spans[E](c, c.Node, false) }
+
+func spans[E trace.Event](c *Case, recs []trace.Record, own bool) []Span[E] {
+	var e E
+	return listed(c, listOf{kindOf{own, e.Kind()}, true}, recs, func(recs []*trace.Record) []Span[E] { return spansOf[E](recs, c.Now) })
+}
 
 // Point is a record without duration whose event is an E.
 type Point[E trace.Event] struct {
@@ -80,16 +85,67 @@ type Point[E trace.Event] struct {
 }
 
 // pointsOf returns the points of one type of event.
-func pointsOf[E trace.Event](recs []trace.Record) []Point[E] {
+func pointsOf[E trace.Event](recs []*trace.Record) []Point[E] {
 	var out []Point[E]
-	for i := range recs {
-		if e, ok := recs[i].Event.(E); ok && recs[i].Edge == trace.EdgePoint {
-			out = append(out, Point[E]{Event: e, Rec: &recs[i]})
+	for _, r := range recs {
+		if e, ok := r.Event.(E); ok && r.Edge == trace.EdgePoint {
+			out = append(out, Point[E]{Event: e, Rec: r})
 		}
 	}
 	return out
 }
 
-// ownPoints are the pod's own points of one type of event, nodePoints those of the node and of other pods.
-func ownPoints[E trace.Event](c *Case) []Point[E]  { return pointsOf[E](c.Records) }
-func nodePoints[E trace.Event](c *Case) []Point[E] { return pointsOf[E](c.Node) }
+// ownPoints are the pod's own points of one type of event, nodePoints those of the node and of other pods. They are shared, too.
+func ownPoints[E trace.Event](c *Case) []Point[E]  { return points[E](c, c.Records, true) }
+func nodePoints[E trace.Event](c *Case) []Point[E] { return points[E](c, c.Node, false) }
+
+func points[E trace.Event](c *Case, recs []trace.Record, own bool) []Point[E] {
+	var e E
+	return listed(c, listOf{kindOf{own, e.Kind()}, false}, recs, pointsOf[E])
+}
+
+// kindOf is the kind of some of a case's records, listOf a list that was made of those.
+type (
+	kindOf struct {
+		own  bool
+		kind trace.Kind
+	}
+	listOf struct {
+		kindOf
+		spans bool
+	}
+)
+
+// listed makes a list of the records of one kind, unless it was made before.
+func listed[L any](c *Case, of listOf, recs []trace.Record, list func([]*trace.Record) L) L {
+	if l, ok := c.memo.lists[of].(L); ok {
+		return l
+	}
+	if c.memo.lists == nil {
+		c.memo.lists = map[listOf]any{}
+	}
+	l := list(c.ofKind(of.kindOf, recs))
+	c.memo.lists[of] = l
+	return l
+}
+
+// ofKind are the records of one kind, in order. The first time it sorts all by their kinds.
+func (c *Case) ofKind(of kindOf, recs []trace.Record) []*trace.Record {
+	sorted := kindOf{own: of.own, kind: noKind}
+	if c.memo.byKind == nil {
+		c.memo.byKind = map[kindOf][]*trace.Record{}
+	}
+	if _, done := c.memo.byKind[sorted]; !done {
+		c.memo.byKind[sorted] = nil
+		for i := range recs {
+			if recs[i].Event != nil {
+				k := kindOf{of.own, recs[i].Event.Kind()}
+				c.memo.byKind[k] = append(c.memo.byKind[k], &recs[i])
+			}
+		}
+	}
+	return c.memo.byKind[of]
+}
+
+// noKind marks what has been sorted.
+const noKind = ^trace.Kind(0)

@@ -51,6 +51,17 @@ func callEvidence(s *Span[*trace.CRICall]) Evidence {
 	return evidence(s.Rec(), "%s", text)
 }
 
+// maxNames bounds how many names a sentence has.
+const maxNames = 5
+
+// someOf are names, or the first of many and how many more there are.
+func someOf(names []string) string {
+	if more := len(names) - maxNames; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
 // times says how often: once, twice, 3 times.
 func times(n int) string {
 	switch n {

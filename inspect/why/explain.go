@@ -100,7 +100,7 @@ func (r *Report) path(c *cause.Case) {
 
 // phases takes the rows of the waterfall that stand for something done or, outside of that, waited for.
 func (r *Report) phases(w *waterfall.Waterfall) {
-	rows := w.Rows()
+	rows, path := w.Rows(), slices.Concat(w.Path, w.Tail)
 	for i, row := range rows {
 		ends := !r.Ending.IsZero() && row.Start >= r.Ending.Sub(w.Origin) || row.Open && row.Dur() == 0
 		if row.Depth > 0 || row.Kind == waterfall.RowSeen || row.Kind == waterfall.RowWait || ends {
@@ -117,7 +117,7 @@ func (r *Report) phases(w *waterfall.Waterfall) {
 			Name: row.Label, Of: row.Detail, Start: row.Start, Dur: row.Dur(), Share: share(row.Dur(), r.Length), Open: row.Open,
 			Note: row.Note, Err: row.Err,
 		}
-		for _, s := range slices.Concat(w.Path, w.Tail) {
+		for _, s := range path {
 			if spans[s.Span()] {
 				p.OnPath += max(min(s.End, row.End)-max(s.Start, row.Start), 0)
 			}
