@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -82,23 +84,23 @@ func (a *asking) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	lives := s.Lives()
+	cases := s.Cases(now)
 	if !a.all {
 		l, err := a.life(s, args[0], now)
 		if err != nil {
 			return err
 		}
-		lives = []*session.Life{l}
+		cases = func(yield func(*session.Life, *cause.Case) bool) { yield(l, s.Case(l, now)) }
 	}
-	return a.tell(s, lives, now, conditions)
+	return a.tell(cases, conditions)
 }
 
 // tell explains each life and returns an error that names the conditions that hold.
-func (a *asking) tell(s *session.Session, lives []*session.Life, now time.Time, conditions []why.Condition) error {
+func (a *asking) tell(cases iter.Seq2[*session.Life, *cause.Case], conditions []why.Condition) error {
 	var held []string
-	reports := make([]*why.Report, 0, len(lives))
-	for _, l := range lives {
-		r := why.Explain(s.Case(l, now))
+	reports := []*why.Report{}
+	for l, c := range cases {
+		r := why.Explain(c)
 		reports = append(reports, r)
 		for _, c := range conditions {
 			if c.Holds(r) {

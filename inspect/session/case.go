@@ -2,6 +2,8 @@ package session
 
 import (
 	"cmp"
+	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -16,10 +18,37 @@ const (
 	longestFigures = 11 * time.Second
 	// maxCaseNode bounds how many records of the node and of other pods a case has.
 	maxCaseNode = 50_000
+	// leastCaseNode is how many each case may have, also where all together have [Options.Others] already.
+	leastCaseNode = 500
+	// looksPerRecord is how many records may be looked at for each that a case may have.
+	looksPerRecord = 8
 )
 
 // Case is what rules look at for a life; now is the time of the question, zero the newest record's.
 func (s *Session) Case(l *Life, now time.Time) *cause.Case {
+	c, _ := s.caseOf(l, now, maxCaseNode)
+	return c
+}
+
+// Cases yields the case of each life, in their order. Where all lives go on beside all others, each has a share of what is known
+// of the others, and is incomplete: else telling of n lives would take n times n.
+func (s *Session) Cases(now time.Time) iter.Seq2[*Life, *cause.Case] {
+	return func(yield func(*Life, *cause.Case) bool) {
+		left := s.opt.Others
+		for i, l := range s.lives {
+			// One life may take several shares: most take less than one.
+			limit := min(maxCaseNode, max(leastCaseNode, 8*left/(len(s.lives)-i)))
+			c, took := s.caseOf(l, now, limit)
+			left = max(left-took, 0)
+			if !yield(l, c) {
+				return
+			}
+		}
+	}
+}
+
+// caseOf is Case with so many records of others, and what that took of the bound.
+func (s *Session) caseOf(l *Life, now time.Time, limit int) (_ *cause.Case, took int) {
 	if now.IsZero() {
 		now = s.Last()
 	}
@@ -30,46 +59,81 @@ func (s *Session) Case(l *Life, now time.Time) *cause.Case {
 	if stage == cause.Up && c.Fall != nil {
 		to = min(to, c.Fall.Origin.Add(c.Fall.End).UnixNano())
 	}
-	c.Node = s.leftOf(l, to, s.around(l, from, to))
-	return c
+	node, looked, all := s.around(l, from, to, limit)
+	c.Node, c.Incomplete = s.leftOf(l, to, node), c.Incomplete || !all
+	return c, max(len(node), looked/looksPerRecord)
 }
 
-// around are the records of the node and of other lives between two times, and some of the node's before.
-func (s *Session) around(l *Life, from, to int64) []trace.Record {
+// around are the records of the node and of other lives between two times, and some of the node's before; false when there are more.
+func (s *Session) around(l *Life, from, to int64, limit int) (_ []trace.Record, looked int, all bool) {
 	var found []*trace.Record
-	take := func(r *trace.Record) {
-		if len(found) < maxCaseNode {
-			found = append(found, r)
+	look := func() bool { looked++; return looked <= looksPerRecord*limit } // what is looked at and not taken costs time, too
+	take := func(r *trace.Record) bool {
+		if len(found) == limit || !look() {
+			return false
 		}
+		found = append(found, r)
+		return true
 	}
-	s.node.between(from, to, take)
-	s.node.between(from-int64(lookBack), from-1, func(r *trace.Record) {
-		if lasting(r.Event) {
-			take(r)
-		}
+	all = s.fromNode(from, to, take, look) && s.fromOthers(l, from, to, take, look)
+	slices.SortFunc(found, func(a, b *trace.Record) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Span, b.Span), cmp.Compare(a.Edge, b.Edge))
 	})
-	s.node.between(to+1, to+int64(longestFigures), func(r *trace.Record) {
-		if u, ok := r.Event.(*trace.Usage); ok && r.Time-int64(u.Interval) < to {
-			take(r) // it is told at the end of what it is about
-		}
-	})
-	for _, o := range s.lives {
-		if o == l || o.from > to || o.last < from && len(o.win.open) == 0 {
-			continue
-		}
-		o.win.between(from, to, func(r *trace.Record) {
-			if !private(r.Event) {
-				take(r)
-			}
-		})
-	}
-	slices.SortFunc(found, func(a, b *trace.Record) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq)) })
 	found = slices.CompactFunc(found, func(a, b *trace.Record) bool { return a == b || a.Seq == b.Seq && a.Seq != 0 })
 	out := make([]trace.Record, len(found))
 	for i, r := range found {
 		out[i] = *r
 	}
-	return out
+	return out, looked, all
+}
+
+// fromNode takes the node's records; false when there was no room for all.
+func (s *Session) fromNode(from, to int64, take func(*trace.Record) bool, look func() bool) bool {
+	some := func(wanted func(*trace.Record) bool) func(*trace.Record) bool {
+		return func(r *trace.Record) bool {
+			if wanted(r) {
+				return take(r)
+			}
+			return look()
+		}
+	}
+	return s.node.between(from, to, take) &&
+		s.node.between(from-int64(lookBack), from-1, some(func(r *trace.Record) bool { return lasting(r.Event) })) &&
+		s.node.between(to+1, to+int64(longestFigures), some(func(r *trace.Record) bool {
+			u, ok := r.Event.(*trace.Usage)
+			return ok && r.Time-int64(u.Interval) < to // it is told at the end of what it is about
+		}))
+}
+
+// reach is the time that a life has records of; those that have not ended reach on.
+type reach struct{ from, to int64 }
+
+// fromOthers takes the records of other lives; false when there was no room for all.
+func (s *Session) fromOthers(l *Life, from, to int64, take func(*trace.Record) bool, look func() bool) bool {
+	if len(s.reaches) != len(s.lives) {
+		s.reaches = s.reaches[:0]
+		for _, o := range s.lives {
+			r := reach{o.from, o.last}
+			if len(o.win.open) > 0 {
+				r.to = math.MaxInt64
+			}
+			s.reaches = append(s.reaches, r)
+		}
+	}
+	for i, r := range s.reaches {
+		if r.from > to || r.to < from || s.lives[i] == l {
+			continue
+		}
+		if !s.lives[i].win.between(from, to, func(r *trace.Record) bool {
+			if private(r.Event) {
+				return look()
+			}
+			return take(r)
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // private tells events of a pod that explain nothing of another.

@@ -21,8 +21,10 @@ type Life struct {
 	after  *Life
 	// from is when the first record was made, last the newest; until is when the next life began, 0 while none did.
 	from, last, until int64
-	// stopped is when the agent stopped, 0 while it had not: waits that end after that were given up, not over.
-	stopped         int64
+	// born and died are how often the agent had stopped when the life began and when it was over; died is -1 before that.
+	session         *Session
+	born, died      int
+	forgotten       bool
 	marked          bool // it has had a milestone
 	found, started  bool // found running; seen to start
 	ready, gone     time.Time
@@ -33,10 +35,29 @@ type Life struct {
 // Records are the life's records as far as they are kept, in order; those until the agent stopped, if it did.
 func (l *Life) Records() []trace.Record {
 	recs := l.win.records()
-	if l.stopped != 0 {
-		return slices.DeleteFunc(recs, func(r trace.Record) bool { _, span := r.Event.(*trace.RuntimeSpan); return r.Time > l.stopped && !span })
+	if stopped := l.stopped(); stopped != 0 {
+		return slices.DeleteFunc(recs, func(r trace.Record) bool { _, span := r.Event.(*trace.RuntimeSpan); return r.Time > stopped && !span })
 	}
 	return recs
+}
+
+// stopped is when the agent stopped last during the life, 0 while it had not: waits that end after that were given up, not over.
+func (l *Life) stopped() int64 {
+	stops := l.session.stops
+	if l.died >= 0 {
+		stops = stops[:l.died]
+	}
+	if len(stops) <= l.born {
+		return 0
+	}
+	return stops[len(stops)-1]
+}
+
+// ended notes that the life is over, by its own milestone or because the next began.
+func (l *Life) ended() {
+	if l.died < 0 {
+		l.died = len(l.session.stops)
+	}
 }
 
 // From is when its first record was made, Last its newest.
@@ -64,7 +85,7 @@ func (l *Life) fall(recs []trace.Record, now time.Time) (*waterfall.Waterfall, e
 
 // at bounds a time by the life's end, or the agent's.
 func (l *Life) at(now time.Time) time.Time {
-	for _, end := range []int64{l.until, l.stopped} {
+	for _, end := range []int64{l.until, l.stopped()} {
 		if end != 0 && (now.IsZero() || now.UnixNano() > end) {
 			now = time.Unix(0, end)
 		}
@@ -89,6 +110,7 @@ func (l *Life) add(r trace.Record) {
 			l.ready = r.At()
 		case "gone":
 			l.gone = r.At()
+			l.ended()
 		}
 	}
 	l.win.add(r)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -12,6 +13,7 @@ const (
 	DefaultLives   = 20_000
 	DefaultPerLife = 4096
 	DefaultNode    = 1 << 17
+	DefaultOthers  = 10_000_000
 )
 
 // Options bound what is kept.
@@ -23,6 +25,8 @@ type Options struct {
 	PerLife int
 	// Node is how many records about the node itself: the newest.
 	Node int
+	// Others is about how many records of the node and of other lives all cases of [Session.Cases] have together.
+	Others int
 }
 
 // Session is a stream of records, folded.
@@ -33,6 +37,12 @@ type Session struct {
 	// byTrace finds whose a span of the runtime is that does not say.
 	byTrace map[trace.TraceID]*Life
 	node    window
+	// reaches are the lives' times, in their order; made when a case asks, and empty again when a record comes.
+	reaches []reach
+	// whole are the lives of which no record was lost since they began.
+	whole []*Life
+	// stops are when the agent stopped.
+	stops []int64
 	// left are verdicts on directories of pods that are gone, by their UIDs.
 	left map[string]trace.Record
 	last int64
@@ -40,7 +50,8 @@ type Session struct {
 
 // New returns a session without records.
 func New(opt Options) *Session {
-	opt.Lives, opt.PerLife, opt.Node = cmp.Or(opt.Lives, DefaultLives), cmp.Or(opt.PerLife, DefaultPerLife), cmp.Or(opt.Node, DefaultNode)
+	opt.Lives, opt.PerLife = cmp.Or(opt.Lives, DefaultLives), cmp.Or(opt.PerLife, DefaultPerLife)
+	opt.Node, opt.Others = cmp.Or(opt.Node, DefaultNode), cmp.Or(opt.Others, DefaultOthers)
 	return &Session{
 		opt: opt, byPod: map[trace.Pod]*Life{}, byTrace: map[trace.TraceID]*Life{}, node: newWindow(0, opt.Node), left: map[string]trace.Record{},
 	}
@@ -51,7 +62,7 @@ func (s *Session) Apply(r *trace.Record) {
 	if r.Event == nil {
 		return
 	}
-	s.last = max(s.last, r.Time)
+	s.last, s.reaches = max(s.last, r.Time), s.reaches[:0]
 	rec := lean(*r)
 	l := s.lifeOf(&rec)
 	if l == nil {
@@ -66,11 +77,7 @@ func (s *Session) Apply(r *trace.Record) {
 // agent notes that the agent stops.
 func (s *Session) agent(r *trace.Record) {
 	if a, ok := r.Event.(*trace.Agent); ok && a.State == "stopping" {
-		for _, l := range s.byPod {
-			if l.gone.IsZero() {
-				l.stopped = r.Time
-			}
-		}
+		s.stops = append(s.stops, r.Time)
 	}
 }
 
@@ -79,11 +86,12 @@ func (s *Session) Lost(n uint64) {
 	if n == 0 {
 		return
 	}
-	for _, l := range s.byPod {
-		if l.gone.IsZero() {
+	for _, l := range s.whole {
+		if l.gone.IsZero() && l.until == 0 {
 			l.lose()
 		}
 	}
+	s.whole = s.whole[:0] // what was lost once is: a second time adds nothing
 }
 
 // Lives returns all lives that are kept, the oldest first.
@@ -109,7 +117,7 @@ func (s *Session) lifeOf(r *trace.Record) *Life {
 	if m, ok := r.Event.(*trace.Milestone); l == nil || ok && m.Name == "seen" && l.marked {
 		l = s.begin(r, l)
 	}
-	if _, ok := r.Event.(*trace.CRICall); ok && !r.Trace.IsZero() && s.byTrace[r.Trace] != l {
+	if _, ok := r.Event.(*trace.CRICall); ok && !r.Trace.IsZero() && s.byTrace[r.Trace] != l && len(l.traces) < maxTraces {
 		s.byTrace[r.Trace] = l
 		l.traces = append(l.traces, r.Trace)
 	}
@@ -122,7 +130,10 @@ func (s *Session) lifeOfSpan(r *trace.Record, span *trace.RuntimeSpan) *Life {
 	if l == nil {
 		l = s.byTrace[r.Trace]
 	}
-	for l != nil && l.before != nil && span.Start < l.from {
+	for range maxBack {
+		if l == nil || l.before == nil || span.Start >= l.from {
+			break
+		}
 		l = l.before
 	}
 	if l != nil {
@@ -133,17 +144,24 @@ func (s *Session) lifeOfSpan(r *trace.Record, span *trace.RuntimeSpan) *Life {
 
 // begin begins a life of the record's pod, after the one before it, if any.
 func (s *Session) begin(r *trace.Record, before *Life) *Life {
-	l := &Life{Pod: r.Pod, N: 1, from: r.Time, win: newWindow(s.opt.PerLife/2, s.opt.PerLife-s.opt.PerLife/2), before: before}
+	l := &Life{Pod: r.Pod, N: 1, from: r.Time, win: newWindow(s.opt.PerLife/2, s.opt.PerLife-s.opt.PerLife/2), before: before, session: s, born: len(s.stops), died: -1}
 	if before != nil {
 		l.N, before.until, before.after = before.N+1, r.Time, l
+		before.ended()
 	}
 	s.byPod[r.Pod] = l
-	s.lives = append(s.lives, l)
+	s.lives, s.whole = append(s.lives, l), append(s.whole, l)
 	if len(s.lives) > s.opt.Lives {
 		s.forget()
 	}
 	return l
 }
+
+// maxBack is how many lives back a span of the runtime may be told late.
+const maxBack = 64
+
+// maxTraces bounds the traces that lead to a life: it mostly has one.
+const maxTraces = 256
 
 // forget drops the oldest life that is over; if none is, the oldest. Room is made for some at once.
 func (s *Session) forget() {
@@ -159,16 +177,19 @@ func (s *Session) forget() {
 		kept = append(kept, l)
 	}
 	if over := len(kept) - s.opt.Lives; over > 0 {
+		over = min(over+drop-1, len(kept)-1)
 		for _, l := range kept[:over] {
 			s.unlink(l)
 		}
 		kept = append([]*Life(nil), kept[over:]...)
 	}
 	s.lives = kept
+	s.whole = slices.DeleteFunc(s.whole, func(l *Life) bool { return l.forgotten })
 }
 
 // unlink removes what leads to a life.
 func (s *Session) unlink(l *Life) {
+	l.forgotten = true
 	if s.byPod[l.Pod] == l {
 		delete(s.byPod, l.Pod)
 	}

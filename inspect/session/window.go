@@ -10,21 +10,31 @@ import (
 // maxOpen bounds how many spans of a window may be open beyond its records: more than a node ever has at work.
 const maxOpen = 4096
 
+// maxMarks bounds the milestones that are kept beyond a window's records: a life has seven.
+const maxMarks = 64
+
 // window keeps the first records and the newest, and of those between what has not ended, milestones and the last status.
 type window struct {
 	headCap, tailCap int
 	head             []trace.Record
 	tail             []trace.Record // a ring once it is full
 	at               int            // of a full ring: the oldest
-	// open are the spans that have not ended: in the head (true), or in the tail, or dropped from it into kept.
-	open    map[trace.SpanID]bool
+	// open are the begins of spans that have not ended.
+	open    map[trace.SpanID]openSpan
 	kept    []trace.Record
+	marks   int           // milestones in kept, or lost
 	status  *trace.Record // the newest status that was dropped
 	dropped bool
 }
 
+// openSpan is a span that has not ended. Its begin is in the head, or in the tail, or dropped from it into kept.
+type openSpan struct {
+	begin        trace.Record
+	inHead, kept bool
+}
+
 func newWindow(head, tail int) window {
-	return window{headCap: head, tailCap: max(tail, 1), open: map[trace.SpanID]bool{}}
+	return window{headCap: head, tailCap: max(tail, 1), open: map[trace.SpanID]openSpan{}}
 }
 
 // add keeps a record, and drops another for it if need be.
@@ -33,12 +43,13 @@ func (w *window) add(r trace.Record) {
 	switch r.Edge {
 	case trace.EdgeBegin:
 		if inHead = len(w.head) < w.headCap; len(w.open) < maxOpen {
-			w.open[r.Span] = inHead
+			w.open[r.Span] = openSpan{begin: r, inHead: inHead}
 		}
 	case trace.EdgeEnd:
-		inHead = w.open[r.Span] // an end goes with its begin, lest that look open for ever
+		o := w.open[r.Span]
+		inHead = o.inHead // an end goes with its begin, lest that look open for ever
 		delete(w.open, r.Span)
-		if len(w.kept) > 0 {
+		if o.kept {
 			w.kept = slices.DeleteFunc(w.kept, func(k trace.Record) bool { return k.Span == r.Span && k.Edge == trace.EdgeBegin })
 		}
 	case trace.EdgePoint:
@@ -60,13 +71,17 @@ func (w *window) drop(r *trace.Record) {
 	w.dropped = true
 	switch r.Event.(type) {
 	case *trace.Milestone:
-		w.kept = append(w.kept, *r)
+		if w.marks++; w.marks <= maxMarks {
+			w.kept = append(w.kept, *r)
+		}
 		return
 	case *trace.PodStatus:
 		w.status = new(*r)
 		return
 	}
-	if _, open := w.open[r.Span]; open && r.Edge == trace.EdgeBegin {
+	if o, open := w.open[r.Span]; open && !o.kept && r.Edge == trace.EdgeBegin {
+		o.kept = true
+		w.open[r.Span] = o
 		w.kept = append(w.kept, *r)
 	}
 }
@@ -87,23 +102,34 @@ func (w *window) records() []trace.Record {
 	return out
 }
 
-// between calls f for each record made in [from, to], and for begins before that of what has not ended, in order within each part.
-func (w *window) between(from, to int64, f func(*trace.Record)) {
-	part := func(recs []trace.Record) {
-		i, _ := slices.BinarySearchFunc(recs, from, func(r trace.Record, t int64) int { return cmp.Compare(r.Time, t) })
-		if len(w.open) > 0 {
-			for j := range recs[:i] {
-				if _, open := w.open[recs[j].Span]; open && recs[j].Edge == trace.EdgeBegin {
-					f(&recs[j])
-				}
-			}
-		}
-		for ; i < len(recs) && recs[i].Time <= to; i++ {
-			f(&recs[i])
+// between calls f for each begin before from of what has not ended, and for each record made in [from, to], in order within each part,
+// until f is false; then it is false, too.
+func (w *window) between(from, to int64, f func(*trace.Record) bool) bool {
+	for _, r := range w.openBefore(from) {
+		if !f(r) {
+			return false
 		}
 	}
-	part(w.head)
-	part(w.kept)
-	part(w.tail[w.at:])
-	part(w.tail[:w.at])
+	for _, recs := range [][]trace.Record{w.head, w.kept, w.tail[w.at:], w.tail[:w.at]} {
+		i, _ := slices.BinarySearchFunc(recs, from, func(r trace.Record, t int64) int { return cmp.Compare(r.Time, t) })
+		for ; i < len(recs) && recs[i].Time <= to; i++ {
+			if !f(&recs[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// openBefore are the begins before a time of what has not ended, in order.
+func (w *window) openBefore(t int64) (out []*trace.Record) {
+	for _, o := range w.open {
+		if o.begin.Time < t {
+			out = append(out, &o.begin)
+		}
+	}
+	slices.SortFunc(out, func(a, b *trace.Record) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Span, b.Span))
+	})
+	return out
 }
