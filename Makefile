@@ -105,6 +105,7 @@ test: ## all that CI checks (PKG=./trace/... for the tests of a part)
 	@echo '== exports';      $(MAKE) --no-print-directory export-check
 	@echo '== cross-builds'; $(MAKE) --no-print-directory cross-build
 	@echo '== lint';         $(MAKE) --no-print-directory lint
+	@echo '== vulncheck';    $(MAKE) --no-print-directory vulncheck
 	@echo '== lab';          $(MAKE) --no-print-directory lab-check
 	@echo '== tests';        $(TEST) $(PKG)
 
@@ -140,6 +141,10 @@ fmt: $(GOLANGCI_LINT) ## format with gofumpt
 $(GOLANGCI_LINT):
 	@echo 'building golangci-lint $(GOLANGCI_LINT_VERSION), once'
 	GOFLAGS= GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+.PHONY: vulncheck
+vulncheck: ## govulncheck, where its database can be had (GOVULNDB may name one)
+	@go run ./test/vulncheck ./...
 
 .PHONY: tidy-check
 tidy-check: ## whether go.mod and go.sum are tidy
