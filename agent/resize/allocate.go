@@ -17,6 +17,9 @@ func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
 	defer m.mu.Unlock()
 	if _, known := m.allocated[pod.UID]; !known {
 		m.allocated[pod.UID] = infoOf(pod)
+		if m.lost {
+			m.allocated[pod.UID] = fromStatus(pod)
+		}
 	} else if _, known := m.conditions[pod.UID]; !known {
 		m.recall(pod)
 	}
@@ -109,6 +112,26 @@ func infoOf(pod *v1.Pod) info {
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for j := range list {
 			i.ContainerResources[list[j].Name] = *list[j].Resources.DeepCopy()
+		}
+	}
+	return i
+}
+
+// fromStatus is what a pod's status says that its containers were allocated; the spec, of those that it says nothing of.
+func fromStatus(pod *v1.Pod) info {
+	i := infoOf(pod)
+	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for j := range list {
+			s := &list[j]
+			r, ok := i.ContainerResources[s.Name]
+			if !ok || s.AllocatedResources == nil {
+				continue
+			}
+			r.Requests = s.AllocatedResources.DeepCopy()
+			if s.Resources != nil {
+				r.Limits = s.Resources.Limits.DeepCopy()
+			}
+			i.ContainerResources[s.Name] = r
 		}
 	}
 	return i

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/dump"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 // info is one pod of a checkpoint. The fields' names are the file's.
@@ -33,25 +35,38 @@ type checkpoint struct {
 	Checksum uint64 `json:"checksum"`
 }
 
-// load reads a checkpoint; a file that is missing is empty.
+// errUnreadable is what load returns for a file that is not as it was written.
+type errUnreadable struct {
+	path string
+	err  error
+}
+
+func (e errUnreadable) Error() string { return e.path + ": " + e.err.Error() }
+func (e errUnreadable) Unwrap() error { return e.err }
+
+// load reads a checkpoint; a file that is missing is empty. One that is there and has nothing in it is not: a crash of an agent
+// that did not write files as a whole can leave that. Only root writes there.
 func load(path string) (map[types.UID]info, error) {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+	if errors.Is(err, fs.ErrNotExist) {
 		return map[types.UID]info{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what pods were allocated: %w", err)
 	}
+	if len(text) == 0 {
+		return nil, errUnreadable{path, errors.New("is empty, want a checkpoint as JSON")}
+	}
 	var cp checkpoint
 	if err := json.Unmarshal(text, &cp); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, errUnreadable{path, err}
 	}
 	if sum := checksum(cp.Data); sum != cp.Checksum {
-		return nil, fmt.Errorf("%s: checksum %d, want %d: drain the node and remove the file", path, cp.Checksum, sum)
+		return nil, errUnreadable{path, fmt.Errorf("checksum %d, want %d", cp.Checksum, sum)}
 	}
 	var data entries
 	if err := json.Unmarshal([]byte(cp.Data), &data); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, errUnreadable{path, err}
 	}
 	if data.Entries == nil {
 		data.Entries = map[types.UID]info{}
@@ -69,11 +84,10 @@ func save(path string, pods map[types.UID]info) error {
 	if err != nil {
 		return fmt.Errorf("save what pods were allocated: %w", err)
 	}
-	next := path + ".tmp"
-	if err := os.WriteFile(next, text, 0o600); err != nil {
+	if err := wholefile.Write(path, text, 0o600); err != nil {
 		return fmt.Errorf("save what pods were allocated: %w", err)
 	}
-	return os.Rename(next, path)
+	return nil
 }
 
 // Upstream: pkg/kubelet/checkpointmanager/checksum.

@@ -3,12 +3,14 @@ package resize
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -40,6 +42,7 @@ type Manager struct {
 	cfg Config
 
 	mu         sync.Mutex
+	lost       bool // a checkpoint could not be read: a pod's status tells what it was allocated
 	allocated  map[types.UID]info
 	actuated   map[types.UID]info
 	resized    map[types.UID]bool // whose entries are worth keeping
@@ -56,16 +59,34 @@ func New(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{cfg: cfg, resized: map[types.UID]bool{}, conditions: map[types.UID]conditions{}}
 	var err error
-	if m.allocated, err = load(filepath.Join(cfg.Dir, allocatedFile)); err != nil {
+	if m.allocated, err = m.recover(allocatedFile); err != nil {
 		return nil, err
 	}
-	if m.actuated, err = load(filepath.Join(cfg.Dir, actuatedFile)); err != nil {
+	if m.actuated, err = m.recover(actuatedFile); err != nil {
 		return nil, err
 	}
 	for uid := range m.allocated {
 		m.resized[uid] = true
 	}
 	return m, nil
+}
+
+// recover reads a checkpoint. One that cannot be understood is told of and set aside: a node whose agent does not start is worse off,
+// and pods' statuses tell what they were allocated.
+func (m *Manager) recover(name string) (map[types.UID]info, error) {
+	all, err := load(filepath.Join(m.cfg.Dir, name))
+	spoilt, ok := errors.AsType[errUnreadable](err)
+	if !ok {
+		return all, err
+	}
+	aside, err := wholefile.Aside(spoilt.path)
+	message := fmt.Sprintf("what pods were allocated is lost, and taken from their statuses: %v; the file is %s now", spoilt, aside)
+	if err != nil {
+		message = fmt.Sprintf("what pods were allocated is lost, and taken from their statuses: %v; it cannot be set aside: %v", spoilt, err)
+	}
+	trace.Point(m.cfg.Bus, trace.Span{}, trace.Log{Level: "error", Message: message})
+	m.lost = true
+	return map[types.UID]info{}, nil
 }
 
 // Forget drops a pod that is gone.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 type told struct{ reasons []string }
@@ -134,6 +138,48 @@ func TestCheckpoint(t *testing.T) {
 	}
 	if _, err := load(path); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("spoilt: %v", err)
+	}
+}
+
+// A checkpoint that a crash or a bad disk has spoilt is told of and set aside, and is not taken for one without pods: a resize that
+// waits for room is not taken for what was allocated.
+func TestSpoiltCheckpoint(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "state")
+	if err := save(whole, map[types.UID]info{"u": infoOf(podWith("1", 1))}); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"empty": "", "half written": string(good[:len(good)/2]), "zeros": strings.Repeat("\x00", len(good)), "another document": "[]",
+		"a checksum of nothing": `{"data":"","checksum":0}`, "data that is none": `{"data":"x","checksum":` + fmt.Sprint(checksum("x")) + `}`,
+	} {
+		for _, file := range []string{allocatedFile, actuatedFile} {
+			dir, rec := t.TempDir(), tracetest.New(t)
+			path := filepath.Join(dir, file)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m, err := New(Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return false, false, "no cpu" }})
+			if err != nil {
+				t.Errorf("%s %s: %v", name, file, err)
+				continue
+			}
+			logs := tracetest.Events[trace.Log](rec)
+			if len(logs) != 1 || !strings.Contains(logs[0].Message, path) || !strings.Contains(logs[0].Message, "is lost") {
+				t.Errorf("%s %s: told %+v", name, file, logs)
+			}
+			if kept, err := os.ReadFile(path + ".unreadable"); err != nil || string(kept) != text {
+				t.Errorf("%s %s: kept %q, %v", name, file, kept, err)
+			}
+			pod := podWith("2", 2)
+			pod.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "c", AllocatedResources: podWith("1", 1).Spec.Containers[0].Resources.Requests}}
+			if got := cpu(m.Add(pod)); got != "1" {
+				t.Errorf("%s %s: allocated %s, want what its status says", name, file, got)
+			}
+		}
 	}
 }
 

@@ -2,7 +2,7 @@
 //
 // It owns the file ROOT/pods/UID/userns, which is what a restart reads, and the choice of ranges: none is
 // given twice while a pod of it is here. It never looks into containers, runs no goroutine and publishes
-// a Decision for each range that it gives.
+// a Decision for each range that it gives, and a Log for a file that cannot be understood.
 //
 // Upstream: pkg/kubelet/userns/userns_manager.go, KEP-127.
 package userns
@@ -22,6 +22,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -48,6 +49,8 @@ type Ranges struct {
 
 	mu   sync.Mutex
 	used map[uint32]types.UID // by first id
+	// spoilt are pods whose file cannot be understood.
+	spoilt map[types.UID]error
 }
 
 // mappings is the file's content.
@@ -62,8 +65,8 @@ type mapping struct {
 	Length    uint32 `json:"length"`
 }
 
-// New reads which ranges are in use. A file that cannot be understood is an error: its pod's ids must not be
-// given to another.
+// New reads which ranges are in use. A file that cannot be understood is told of: as long as its pod is there, no range is given
+// to another pod, for it might be that one.
 func New(cfg Config) (*Ranges, error) {
 	if cfg.PerPod == 0 {
 		cfg.PerPod = DefaultPerPod
@@ -74,7 +77,7 @@ func New(cfg Config) (*Ranges, error) {
 	if cfg.PerPod < 0 || cfg.PerPod%DefaultPerPod != 0 || cfg.PerPod*int64(cfg.MaxPods+1) > 1<<32 {
 		return nil, fmt.Errorf("userNamespaces.idsPerPod: %d is not a multiple of %d of which %d fit 32 bits", cfg.PerPod, DefaultPerPod, cfg.MaxPods+1)
 	}
-	r := &Ranges{cfg: cfg, used: map[uint32]types.UID{}}
+	r := &Ranges{cfg: cfg, used: map[uint32]types.UID{}, spoilt: map[types.UID]error{}}
 	files, err := filepath.Glob(filepath.Join(cfg.RootDir, "pods", "*", fileName))
 	if err != nil {
 		return nil, err
@@ -83,7 +86,11 @@ func New(cfg Config) (*Ranges, error) {
 		uid := types.UID(filepath.Base(filepath.Dir(f)))
 		m, err := r.read(uid)
 		if err != nil {
-			return nil, err
+			r.spoilt[uid] = err
+			trace.Point(cfg.Bus, trace.Span{}, trace.Log{
+				Level: "error", Message: fmt.Sprintf("the user namespace of pod %s: %v; until it is gone, no other pod gets one", uid, err),
+			})
+			continue
 		}
 		r.used[m.UIDs[0].Host] = uid
 	}
@@ -130,6 +137,9 @@ func (r *Ranges) Of(pod *v1.Pod) (*runtimeapi.UserNamespace, error) {
 }
 
 func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
+	for uid, err := range r.spoilt {
+		return nil, fmt.Errorf("which ids pod %s has is not known: %w", uid, err)
+	}
 	length := uint32(r.cfg.PerPod)         //nolint:gosec // New has checked
 	for i := range uint32(r.cfg.MaxPods) { //nolint:gosec // New has checked
 		first := length * (i + 1)
@@ -150,28 +160,16 @@ func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
 	return nil, fmt.Errorf("all %d ranges of ids are in use", r.cfg.MaxPods)
 }
 
-// write is atomic and durable: a range that is used must survive a crash.
+// write is durable: a range that is used must survive a crash.
 func write(path string, m *mappings) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".userns-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.Write(path, text, 0o600)
 }
 
 // Release gives a pod's range back, when nothing of it runs any more. The file goes too.
@@ -181,6 +179,7 @@ func (r *Ranges) Release(uid types.UID) error {
 	if err := os.Remove(r.file(uid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	delete(r.spoilt, uid)
 	for first, owner := range r.used {
 		if owner == uid {
 			delete(r.used, first)
@@ -194,6 +193,11 @@ func (r *Ranges) Clean(_ context.Context, known func(types.UID) bool) (removed [
 	r.mu.Lock()
 	var gone []types.UID
 	for _, uid := range r.used {
+		if !known(uid) {
+			gone = append(gone, uid)
+		}
+	}
+	for uid := range r.spoilt {
 		if !known(uid) {
 			gone = append(gone, uid)
 		}

@@ -8,6 +8,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 func wants(uid string) *v1.Pod {
@@ -62,7 +65,25 @@ func TestRanges(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "pods", "c", fileName), []byte(`{"uidMappings":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Config{RootDir: root, MaxPods: 2}); err == nil || !strings.Contains(err.Error(), "want one mapping") {
-		t.Errorf("a broken file: %v", err)
+	// Its range might be any: the others keep theirs, and nobody gets one until the pod is gone.
+	rec := tracetest.New(t)
+	r, err := New(Config{RootDir: root, MaxPods: 9, Bus: rec.Bus()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if logs := tracetest.Events[trace.Log](rec); len(logs) != 1 || !strings.Contains(logs[0].Message, "pods/c/userns: want one mapping") {
+		t.Errorf("a broken file: told %+v", logs)
+	}
+	if got := first(r, "a"); got != a {
+		t.Errorf("beside a broken file a begins at %d, before %d", got, a)
+	}
+	if _, err := r.Of(wants("d")); err == nil || !strings.Contains(err.Error(), "which ids pod c has") {
+		t.Errorf("beside a broken file a new pod gets %v", err)
+	}
+	if _, err := r.Clean(t.Context(), func(uid types.UID) bool { return uid != "c" }); err != nil {
+		t.Error(err)
+	}
+	if got := first(r, "d"); got != b {
+		t.Errorf("once the broken file's pod is gone d begins at %d, want %d", got, b)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletv1alpha1 "k8s.io/kubelet/config/v1alpha1"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 type (
@@ -21,10 +23,7 @@ type (
 	credentials = kubeletv1beta1.ImagePullCredentials
 )
 
-const (
-	prefix     = "sha256-"
-	unfinished = ".tmp"
-)
+const prefix = "sha256-"
 
 // filename is that of the record of an image's id, or of the note of an image's name.
 func filename(key string) string { return fmt.Sprintf("%s%x", prefix, sha256.Sum256([]byte(key))) }
@@ -52,16 +51,14 @@ func read(path, kind string, v any, meta *metav1.TypeMeta) (bool, error) {
 	return true, nil
 }
 
-// write puts a file in place whole.
+// write puts a file in place whole and for good: an image whose record a crash takes away would count as one that nobody pulled,
+// and be free for all pods.
 func write(path string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+unfinished, append(raw, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+unfinished, path)
+	return wholefile.Write(path, append(raw, '\n'), 0o600)
 }
 
 // list returns the paths of all finished files of a directory.
@@ -69,7 +66,7 @@ func list(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	var out []string
 	for _, e := range entries {
-		if name := e.Name(); !e.IsDir() && strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, unfinished) {
+		if name := e.Name(); !e.IsDir() && strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, wholefile.Unfinished) {
 			out = append(out, filepath.Join(dir, name))
 		}
 	}

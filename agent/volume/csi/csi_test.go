@@ -64,6 +64,38 @@ func TestNotesAreUpstreams(t *testing.T) {
 	}
 }
 
+// A note that a crash or a bad disk has spoilt stops no other volume, and its own only while something is mounted there.
+func TestSpoiltNote(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "half written": `{"specVolID":"pv","volumeHa`, "zeros": "\x00\x00\x00\x00", "another document": "[]", "of nobody": "{}",
+	} {
+		p := newPlugin(t, fake.NewClientset())
+		at := volume.Place{Dir: filepath.Join(p.cfg.RootDir, "pods", "u", "volumes", "kubernetes.io~csi", "pv")}
+		if err := os.MkdirAll(filepath.Join(at.Dir, target), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		note := filepath.Join(at.Dir, dataFile)
+		if err := os.WriteFile(note, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := loadData(at.Dir); err == nil || errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), note) {
+			t.Errorf("%s: read with %v", name, err)
+		}
+		if users, err := p.users("d^h", ""); err != nil || len(users) != 0 {
+			t.Errorf("%s: nothing is mounted, and the users of a volume are %v, %v", name, users, err)
+		}
+		if err := p.TearDown(t.Context(), at); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(at.Dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the volume's directory is left: %v", name, err)
+		}
+		if !p.leftovers {
+			t.Errorf("%s: nobody looks at what is staged for it", name)
+		}
+	}
+}
+
 func TestNodePatch(t *testing.T) {
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{
 		ResourceVersion: "7", Labels: map[string]string{"zone": "a"}, Annotations: map[string]string{nodeIDs: `{"d":"1"}`},

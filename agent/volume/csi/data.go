@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 const dataFile = "vol_data.json"
@@ -28,7 +30,7 @@ type volData struct {
 
 func (d volData) id() string { return d.Driver + "^" + d.Handle }
 
-// saveData replaces the note in dir, which is made if need be. It is whole at any time.
+// saveData replaces the note in dir, which is made if need be. It is on the disk before the driver is called.
 func saveData(dir string, data volData) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
@@ -37,12 +39,23 @@ func saveData(dir string, data volData) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, dataFile)
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+	if err := wholefile.Write(filepath.Join(dir, dataFile), append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("failed to save volume info data: %w", err)
 	}
-	return os.Rename(path+".new", path)
+	return nil
 }
+
+// errSpoilt is of a note that is not as it was written. Only root writes there, so a crash or a bad disk did it.
+type errSpoilt struct {
+	path string
+	err  error
+}
+
+func (e errSpoilt) Error() string {
+	return fmt.Sprintf("failed to parse volume data file %s: %v: write driverName and volumeHandle, as the volume's PersistentVolume has them, or unmount it and remove the file", e.path, e.err)
+}
+
+func (e errSpoilt) Unwrap() error { return e.err }
 
 func loadData(dir string) (volData, error) {
 	var data volData
@@ -51,10 +64,10 @@ func loadData(dir string) (volData, error) {
 		return data, err
 	}
 	if err := json.Unmarshal(text, &data); err != nil {
-		return data, fmt.Errorf("failed to parse volume data file %s: %w", filepath.Join(dir, dataFile), err)
+		return data, errSpoilt{filepath.Join(dir, dataFile), err}
 	}
 	if data.Driver == "" || data.Handle == "" {
-		return data, fmt.Errorf("volume data file %s names no driver or volume", filepath.Join(dir, dataFile))
+		return data, errSpoilt{filepath.Join(dir, dataFile), errors.New("it names no driver or volume")}
 	}
 	return data, nil
 }
@@ -76,7 +89,11 @@ func (p *Plugin) users(id, but string) ([]string, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err // it might be this volume
+			// It might be this volume, if it is in use at all.
+			if mounted, mountErr := isMounted(filepath.Join(dir, target)); mountErr == nil && !mounted {
+				continue
+			}
+			return nil, err
 		}
 		if data.id() == id {
 			dirs = append(dirs, dir)
@@ -107,7 +124,7 @@ func removeTarget(path string) error {
 
 // removeNote removes a note and its directory, which has nothing else in it.
 func removeNote(dir string) error {
-	for _, path := range []string{filepath.Join(dir, dataFile+".new"), filepath.Join(dir, dataFile), dir} {
+	for _, path := range []string{filepath.Join(dir, dataFile+wholefile.Unfinished), filepath.Join(dir, dataFile), dir} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

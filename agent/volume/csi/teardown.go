@@ -25,6 +25,9 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 		}
 		return removeNote(at.Dir)
 	}
+	if _, spoilt := errors.AsType[errSpoilt](err); spoilt {
+		return p.tearDownSpoilt(at.Dir, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -51,6 +54,18 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 		}
 	}
 	return removeNote(at.Dir)
+}
+
+// tearDownSpoilt ends a volume of which nobody can say what it is. Where nothing is mounted, it is gone, and what is staged for it is
+// looked at by Clean; where something is, the driver would have to be asked, so it stays until somebody mends the note.
+func (p *Plugin) tearDownSpoilt(dir string, spoilt error) error {
+	if err := removeTarget(filepath.Join(dir, target)); err != nil {
+		return errors.Join(spoilt, err)
+	}
+	p.mu.Lock()
+	p.leftovers = true
+	p.mu.Unlock()
+	return removeNote(dir)
 }
 
 // Clean implements volume.Cleaner: what is staged and no pod's any more, as after a crash between
@@ -81,7 +96,11 @@ func (p *Plugin) cleanAll(ctx context.Context) error {
 	var errs []error
 	for _, path := range paths {
 		data, err := loadData(filepath.Dir(path))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		d, err := p.driver(data.Driver)

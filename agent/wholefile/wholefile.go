@@ -1,0 +1,48 @@
+// Package wholefile replaces files that must survive a crash: after one, of the agent or of the machine, a file has its old content or
+// its new one, never a part of it and never none.
+//
+// It owns no file and runs no goroutine. It publishes nothing: its callers say what could not be saved.
+package wholefile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Unfinished ends the name of what is being written, beside the file. A crash can leave one, which the next Write takes away.
+const Unfinished = ".tmp"
+
+// Write replaces the file at path, or makes it, in a directory that only the agent's user writes to. When it returns nil, the content
+// is on the disk, and so is the name; on an error, the old file is there as it was. One call for a path at a time.
+func Write(path string, content []byte, mode os.FileMode) error {
+	next := path + Unfinished
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode) //nolint:gosec // the caller's path
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	if err := os.Rename(next, path); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes names durable: what a rename did is lost in a crash of the machine otherwise.
+func syncDir(dir string) error {
+	d, err := os.Open(dir) //nolint:gosec // the caller's path
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Aside renames a file that cannot be understood, so that it is kept for whoever looks, and is not read again. It returns the new
+// name. What was set aside before is replaced.
+func Aside(path string) (string, error) {
+	aside := path + ".unreadable"
+	return aside, os.Rename(path, aside)
+}
