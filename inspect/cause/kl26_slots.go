@@ -11,22 +11,30 @@ import (
 func slotQueue() Rule {
 	return Rule{
 		ID: "KL26", Name: "queue for the runtime's slots",
-		About: "Many pods at once: the agent lets the runtime work on a few of them at a time (--runtime-slots, about twice the processors), in " +
-			"order of arrival. It speaks of waits of kind queue for the container runtime on the critical path.",
+		About: "Many pods at once: the agent lets the runtime work on a few of them at a time (--runtime-slots, one and a half times the processors). " +
+			"Starts go in order of arrival, and starts, restarts and ends have equal shares. It speaks of waits of kind queue for the container runtime on " +
+			"the critical path, save behind pods that hang (KL29).",
 		Find: findSlotQueue,
 	}
 }
 
+// What waits for the runtime's slots are on: the slots, and beside the step that waits for them.
+const (
+	runtimeSlots      = "container runtime"
+	slotOfAnotherStep = "the slot that another step of the pod waits for"
+)
+
 func findSlotQueue(c *Case) []Finding {
+	stuck := c.heldUp() // KL29
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitQueue && (e.On == "container runtime" || e.On == "the slot that another step of the pod waits for")
+		return e.For == trace.WaitQueue && (e.On == runtimeSlots && stuck[e] == nil || e.On == slotOfAnotherStep && len(stuck) == 0)
 	})
 	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
 		return nil
 	}
 	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil}
 	f.Sentence = fmt.Sprintf("it waited %s for its turn at the container runtime", took(w.cost, f.Current))
-	queue := slices.DeleteFunc(slices.Clone(w.spans), func(s Span[*trace.Wait]) bool { return s.Event.On != "container runtime" })
+	queue := slices.DeleteFunc(slices.Clone(w.spans), func(s Span[*trace.Wait]) bool { return s.Event.On != runtimeSlots })
 	if len(queue) > 0 {
 		f.Sentence += ": " + queue[0].Event.Detail
 		if n := c.podsAtWork(queue[0].Start, queue[0].Stop); n > 0 {

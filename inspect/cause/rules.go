@@ -8,4 +8,6 @@ func networkRules() []Rule {
 	return []Rule{slowCNI(), networkNotReady(), nameReserved(), sandboxChurn()}
 }
 
-func podRules() []Rule { return []Rule{initDominates(), slotQueue(), crashBackoff(), stepped()} }
+func podRules() []Rule {
+	return []Rule{initDominates(), slotQueue(), crashBackoff(), stepped(), behindHung()}
+}

@@ -53,6 +53,8 @@ type Wait struct {
 	On, Detail string
 	Since      time.Time
 	Uncertain  bool
+	// Behind are who had what is waited for when the wait began.
+	Behind []trace.Holder
 }
 
 // Pull is an image on its way to the node.

@@ -54,7 +54,7 @@ func (w *waits) add(kind trace.WaitKind, dur time.Duration) {
 func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 	switch r.Edge {
 	case trace.EdgeBegin:
-		w, id := &Wait{For: e.For, On: e.On, Detail: e.Detail, Since: r.At()}, r.Span
+		w, id := &Wait{For: e.For, On: e.On, Detail: e.Detail, Since: r.At(), Behind: e.Behind}, r.Span
 		for _, o := range of {
 			o.open[r.Span] = w
 		}

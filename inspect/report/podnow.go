@@ -1,6 +1,12 @@
 package report
 
-import "github.com/kubeloupe/kubeloupe/inspect/model"
+import (
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
 
 func backoffOf(p *model.Pod, args Args) *Table {
 	t := &Table{Key: "backoff", Title: "Back-off"}
@@ -37,9 +43,17 @@ func waitsOf(p *model.Pod, args Args) *Table {
 		{Key: "uncertain"},
 	}}
 	for _, w := range p.Waits {
-		t.add(str(w.For), str(w.On), ago(w.Since, args.Now), str(w.Detail), yes(w.Uncertain))
+		t.add(str(w.For), str(w.On), ago(w.Since, args.Now), str(waitDetail(&w, args.Now)), yes(w.Uncertain))
 	}
 	return t
+}
+
+// waitDetail is what is known of a wait, with who it is behind.
+func waitDetail(w *model.Wait, now time.Time) string {
+	if who := trace.Behind(w.Behind, max(now.Sub(w.Since), 0)); who != "" {
+		return strings.TrimPrefix(w.Detail+"; "+who, "; ")
+	}
+	return w.Detail
 }
 
 func pullsOf(p *model.Pod, args Args) *Table {

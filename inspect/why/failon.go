@@ -45,7 +45,7 @@ func ParseFailOn(s string) (Condition, error) {
 	}
 	if id := strings.ToUpper(c.text); strings.HasPrefix(id, "KL") {
 		if !slices.ContainsFunc(cause.Rules(), func(r cause.Rule) bool { return r.ID == id }) {
-			return Condition{}, fmt.Errorf("condition %q: no such cause; ids are KL01 to KL28", s)
+			return Condition{}, fmt.Errorf("condition %q: no such cause; ids are KL01 to KL29", s)
 		}
 		c.id = id
 		return c, nil

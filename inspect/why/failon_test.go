@@ -85,7 +85,7 @@ func TestFailOnErrors(t *testing.T) {
 		"unexplained>NaN%": "NaN% is no percentage",
 		"stop>2s":          "nothing is called stop; want start, ready, floor, unexplained, wait or wait.KIND",
 		"wait.foo>2s":      "foo is no kind of wait; kinds are queue, poll, backoff,",
-		"KL99":             "no such cause; ids are KL01 to KL28",
+		"KL99":             "no such cause; ids are KL01 to KL29",
 	} {
 		_, err := why.ParseFailOn(in)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -92,6 +92,8 @@ type Waiting struct {
 	Detail string         `json:"detail,omitempty"`
 	Since  time.Time      `json:"since"`
 	Dur    time.Duration  `json:"dur_ns"`
+	// Behind are who had what is waited for when the wait began.
+	Behind []trace.Holder `json:"behind,omitempty"`
 	// Next is what happens next, At when; zero where nobody can know.
 	Next string    `json:"next,omitempty"`
 	At   time.Time `json:"at,omitzero"`

@@ -54,7 +54,7 @@ func waiting(c *cause.Case) (out []Waiting) {
 		if !s.open || waterfall.AboutStatus(s.event) {
 			continue
 		}
-		w := Waiting{For: s.event.For, On: s.event.On, Detail: human.Line(s.event.Detail), Since: s.rec.At(), Dur: c.Now.Sub(s.rec.At())}
+		w := Waiting{For: s.event.For, On: s.event.On, Detail: human.Line(s.event.Detail), Since: s.rec.At(), Dur: c.Now.Sub(s.rec.At()), Behind: s.event.Behind}
 		w.Next, w.At = next(c, s)
 		out = append(out, w)
 	}
@@ -153,7 +153,7 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 	case trace.WaitBackoff:
 		return "it is tried again", at
 	case trace.WaitQueue:
-		return "its turn, when a slot is free", at
+		return "its turn, when a slot is free or given away because its work takes too long", at
 	case trace.WaitOtherPull:
 		return "it goes on when that pull is done", at
 	case trace.WaitTokens:
@@ -236,6 +236,9 @@ func (w Waiting) text() string {
 	s := fmt.Sprintf("waits (%s) for %s", w.For, w.On)
 	if w.Detail != "" {
 		s += " (" + w.Detail + ")"
+	}
+	if who := trace.Behind(w.Behind, w.Dur); who != "" {
+		s += ", " + who
 	}
 	return s
 }

@@ -22,7 +22,7 @@ import (
 
 // starts are the rules about images, the sandbox and the start as a whole.
 func starts() []string {
-	return []string{"KL01", "KL02", "KL03", "KL04", "KL05", "KL06", "KL07", "KL08", "KL14", "KL21", "KL26", "KL27", "KL28"}
+	return []string{"KL01", "KL02", "KL03", "KL04", "KL05", "KL06", "KL07", "KL08", "KL14", "KL21", "KL26", "KL27", "KL28", "KL29"}
 }
 
 // image is podOf with another image.
@@ -208,6 +208,22 @@ func TestInitContainerTakesLong(t *testing.T) {
 	n.set(p)
 	n.reached("web", "ready")
 	n.speaks("web", "KL21", "init container migrate ran for 1.0")
+}
+
+func TestBehindAHungPod(t *testing.T) {
+	t.Parallel()
+	n := run(t, runtime(), nil, nil, func(_ *node, c *agent.Config) { c.RuntimeSlots = 1 })
+	n.inject(sim.Fault{Method: "RunPodSandbox", Pod: "db", Hang: true})
+	n.set(podOf("db"))
+	n.until("the call that hangs", func(r *trace.Record) bool {
+		c, ok := r.Event.(*trace.CRICall)
+		return ok && c.Method == "RunPodSandbox" && r.Pod.Name == "db"
+	})
+	n.set(podOf("db"), podOf("web"))
+	n.reached("web", "ready")
+	n.speaks("web", "KL29", "behind default/db (sandbox, 5.")
+	n.silent("web", "KL26")
+	n.silent("db", "KL29")
 }
 
 func TestManyPodsAtOnce(t *testing.T) {

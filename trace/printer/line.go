@@ -258,7 +258,7 @@ func wait(r *trace.Record, e *trace.Wait) string {
 	case r.Edge == trace.EdgeBegin && e.For == trace.WaitBackoff:
 		return join("waits: "+s, e.Detail)
 	case r.Edge == trace.EdgeEnd && r.Dur >= longEnough:
-		return "waited: " + s
+		return join("waited: "+s, trace.Behind(e.Behind, 0))
 	}
 	return ""
 }

@@ -6,7 +6,8 @@ import "github.com/kubeloupe/kubeloupe/trace"
 var waits = map[trace.WaitKind]Lesson{
 	trace.WaitQueue: {
 		"wait in the queue", "Only so many calls to the runtime, or writes to the API, run at the same time; this pod waits for its turn. " +
-			"Without the limit a crowd of starting pods would slow one another down by more than they wait here.",
+			"Without the limit a crowd of starting pods would slow one another down by more than they wait here; " +
+			"who takes clearly longer than such calls do here gives its place away.",
 		"KEP-3673, parallel image pull limit, has the same thought for pulls",
 	},
 	trace.WaitPoll: {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -90,6 +91,9 @@ func (p *Pod) present() {
 	}
 	for _, w := range p.pod.Waits {
 		p.add(style.Dim, th.Clean(fmt.Sprintf("now: waits %s for %s (%s) %s", style.Age(p.now.Sub(w.Since)), w.On, w.For, w.Detail)))
+		if who := trace.Behind(w.Behind, p.now.Sub(w.Since)); who != "" {
+			p.add(style.Dim, th.Clean("     "+who))
+		}
 	}
 	if why := why(&p.pod, p.now); why != "" {
 		lead := "trouble: "

@@ -1,0 +1,30 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// Behind says who a wait is behind: "behind shop/db (sandbox, 3.20s, overstays), shop/web (create, 0.40s)". More is how
+// much longer they have taken by now than the wait's record says. It is empty when nobody is named.
+func Behind(holders []Holder, more time.Duration) string {
+	if len(holders) == 0 {
+		return ""
+	}
+	var all []string
+	for _, h := range holders {
+		over := ""
+		if h.Overstays {
+			over = ", overstays"
+		}
+		who := h.Pod.String()
+		if who == "" {
+			who = "the node"
+		}
+		all = append(all, fmt.Sprintf("%s (%s, %s%s)", who, h.Call, human.Duration(h.For+more), over))
+	}
+	return human.Line("behind " + strings.Join(all, ", "))
+}
