@@ -106,6 +106,8 @@ type Wait struct {
 	// Behind are who had what is waited for: when the wait began, and in its end also who gave it away meanwhile
 	// because they overstayed. The longest come first, at most 4.
 	Behind []Holder `json:"behind,omitempty"`
+	// Clipped is how many of these were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }
 
 // Holder is who had what somebody waited for.

@@ -29,7 +29,7 @@ func (r Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 // limit cuts a record that was not published here to what it may take in memory: anybody may have written it.
 func (r *Record) limit() {
 	r.Pod.limit(cut)
-	kinds[r.Event.Kind()].limit(r.Event)
+	kinds[r.Event.Kind()].limit(r.Event, cut)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error that names it.

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"time"
+	"unsafe"
 )
 
 // Kind numbers the event types within one build. Its text is what encodings
@@ -20,7 +21,7 @@ type kindOf struct {
 	fresh func() Event
 	clone func(Event) Event
 	reset func(Event)
-	limit func(Event)
+	limit func(Event, limiter) int
 }
 
 func describe[E any, P pointerTo[E]](name string) kindOf {
@@ -40,10 +41,12 @@ func describe[E any, P pointerTo[E]](name string) kindOf {
 				*p = zero
 			}
 		},
-		limit: func(e Event) {
-			if p, ok := e.(P); ok {
-				p.limit(cut)
+		limit: func(e Event, l limiter) int {
+			p, ok := e.(P)
+			if !ok {
+				return 0
 			}
+			return int(unsafe.Sizeof(*p)) + p.limit(l)
 		},
 	}
 }

@@ -19,7 +19,7 @@ const (
 	maxWord, tightWord = 512, 128
 	maxLine, tightLine = 1 << 10, 256
 	maxText, tightText = 4 << 10, 256
-	maxList, tightList = 40 << 10, 1 << 10
+	maxList, tightList = 40 << 10, 2 << 10
 )
 
 // limiter passes over the texts and lists of an event, and returns how many bytes they take in memory.
@@ -83,8 +83,8 @@ func part[T any, P limited[T]](l limiter, p **T) int {
 	if *p == nil {
 		return 0
 	}
-	n := P(*p).limit(look)
-	if n >= tooMuch && l != look {
+	n := P(*p).limit(min(l, guess))
+	if l == tight || l == cut && P(*p).limit(look) >= tooMuch {
 		own := **p
 		*p, n = &own, P(&own).limit(l)
 	}
@@ -96,19 +96,23 @@ func list[T any, P limited[T]](l limiter, s *[]T, left *int) int {
 	if cap(*s) == 0 {
 		return 0
 	}
+	most := maxList
+	if l == tight {
+		most = tightList
+	}
 	n := listSize[T, P](look, *s, cap(*s))
 	switch {
-	case n <= maxList:
+	case n <= most:
 		return n
 	case l == look:
 		return tooMuch
 	case l == guess:
-		return min(listSize[T, P](guess, *s, len(*s)), maxList)
-	case l == cut && listSize[T, P](guess, *s, len(*s)) > maxList:
+		return min(listSize[T, P](guess, *s, len(*s)), most)
+	case l == cut && listSize[T, P](guess, *s, len(*s)) > most:
 		l = tight
 	}
 	whole := len(*s)
-	*s, n = shortList[T, P](l, *s)
+	*s, n = shortList[T, P](l, *s, most)
 	*left += whole - len(*s)
 	return n
 }
@@ -124,13 +128,13 @@ func listSize[T any, P limited[T]](l limiter, s []T, room int) int {
 }
 
 // shortList copies as many items as may be.
-func shortList[T any, P limited[T]](l limiter, from []T) (kept []T, size int) {
+func shortList[T any, P limited[T]](l limiter, from []T, most int) (kept []T, size int) {
 	var item T
 	each := int(unsafe.Sizeof(item))
-	kept = slices.Clone(from[:min(len(from), maxList/each)])
+	kept = slices.Clone(from[:min(len(from), most/each)])
 	for i := range kept {
 		n := each + P(&kept[i]).limit(l)
-		if size+n > maxList {
+		if size+n > most {
 			return slices.Clip(slices.Clone(kept[:i])), size
 		}
 		size += n
@@ -173,6 +177,25 @@ func shortTextList(from []string, most int) (kept []string, size int) {
 		size += n
 	}
 	return slices.Clip(slices.Clone(kept)), size
+}
+
+// Size returns about how much memory the record takes, in bytes, with all that it points to.
+func (r *Record) Size() int {
+	n := int(unsafe.Sizeof(*r)) + r.Pod.limit(guess)
+	if r.Event != nil {
+		n += kinds[r.Event.Kind()].limit(r.Event, guess)
+	}
+	return n
+}
+
+// Shorten cuts the texts and lists of a record's event to their beginnings, of an event that nobody else has changed or will: for readers
+// that keep many records and have no more room for long ones.
+func (r *Record) Shorten() {
+	if r.Event != nil {
+		k := kinds[r.Event.Kind()]
+		r.Event = k.clone(r.Event)
+		k.limit(r.Event, tight)
+	}
 }
 
 // limit implements limited.

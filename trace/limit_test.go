@@ -134,6 +134,10 @@ func TestEveryEventHasABudget(t *testing.T) {
 					t.Fatal(err)
 				}
 				check(r)
+				whole := r.Size()
+				if r.Shorten(); r.Size() > 20<<10 || whole < size+bodies || whole > (size+bodies)*11/10+2<<10 {
+					t.Errorf("%d bytes, in short %d; they are %d and %d", whole, r.Size(), size, bodies)
+				}
 				if r = (Record{}); shape.n > 1 && r.UnmarshalJSON(line) == nil {
 					check(r)
 				}

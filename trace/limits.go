@@ -130,7 +130,12 @@ func (e *Action) limit(l limiter) int {
 }
 
 // limit implements limited.
-func (e *Wait) limit(l limiter) int { return word(l, &e.For) + line(l, &e.On) + text(l, &e.Detail) }
+func (e *Wait) limit(l limiter) int {
+	return word(l, &e.For) + line(l, &e.On) + text(l, &e.Detail) + list(l, &e.Behind, &e.Clipped)
+}
+
+// limit implements limited.
+func (e *Holder) limit(l limiter) int { return e.Pod.limit(l) + line(l, &e.Call) }
 
 // limit implements limited.
 func (e *Gate) limit(l limiter) int {

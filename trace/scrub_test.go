@@ -60,7 +60,7 @@ var names = []string{
 	"ContainerSpec.Image", "ContainerSpec.Name",
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason", "ContainerStatus.State",
 	"Decision.By", "Decision.Verdict",
-	"GC.Cause", "GC.What",
+	"GC.Cause", "GC.What", "Holder.Call", "Pod.Name", "Pod.Namespace", "Pod.UID",
 	"Gate.Action", "Gate.Call", "Gate.Code", "Gate.Verdict", "Gate.When",
 	"ImageProgress.Image", "ImageProgress.Source", "ImagePull.Image", "ImagePull.Ref",
 	"Holder.Call", "KV.K", "KV.V",
