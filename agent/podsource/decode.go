@@ -12,9 +12,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pod"
 )
 
+const (
+	// maxProblems bounds what is said about one manifest: nobody reads more, and each is published.
+	maxProblems = 20
+	// maxDocuments bounds the documents of a manifest, and the items of its lists: a node runs far fewer pods.
+	maxDocuments = 1000
+)
+
 // Decode returns the static pods of a manifest, complete with defaults and identity, and what is
 // wrong with it. Pods that are right are returned even when others are not; whether to use them is
-// the caller's choice. The manifest holds YAML or JSON documents of kind Pod, PodList or List, and
+// the caller's choice; what follows the twentieth problem, or the thousandth document, is not read.
+// Whoever can write to the directory or serves the URL has written it. It holds YAML or JSON documents of kind Pod, PodList or List, and
 // is read strictly: an unknown field is a problem. Path is named in problems and enters the pods'
 // UIDs; node is the node's name.
 //
@@ -22,6 +30,9 @@ import (
 func Decode(path string, data []byte, node string) ([]*v1.Pod, []Problem) {
 	d := decoder{path: path, node: node, names: make(map[string]struct{})}
 	for doc := range documents(data) {
+		if d.full(doc.line) {
+			break
+		}
 		d.document(doc)
 	}
 	if len(d.pods) == 0 && len(d.problems) == 0 {
@@ -35,15 +46,41 @@ type decoder struct {
 	names      map[string]struct{}
 	pods       []*v1.Pod
 	problems   []Problem
+	read       int // documents and items
+	cut        bool
+}
+
+// full reports whether no more is to be read, from a line on, and says so once. It counts what is about to be read.
+func (d *decoder) full(line int) bool {
+	if d.read++; d.cut || d.read <= maxDocuments {
+		return d.cut
+	}
+	d.stop(line, fmt.Sprintf("holds more than %d documents and items: what follows is not read, split it", maxDocuments))
+	return true
+}
+
+func (d *decoder) stop(line int, message string) {
+	d.cut = true
+	d.problems = append(d.problems, Problem{Path: d.path, Line: line, Message: message})
 }
 
 func (d *decoder) problem(doc *document, field, message string) {
-	d.problems = append(d.problems, Problem{Path: d.path, Line: doc.locate(field), Field: field, Message: message})
+	switch {
+	case d.cut:
+	case len(d.problems) == maxProblems:
+		d.stop(0, fmt.Sprintf("has more than %d problems: mend those first, what follows is not read", maxProblems))
+	default:
+		d.problems = append(d.problems, Problem{Path: d.path, Line: doc.locate(field), Field: field, Message: message})
+	}
 }
 
 func (d *decoder) document(doc *document) {
 	data, p := doc.json()
 	if p != nil {
+		if len(d.problems) == maxProblems {
+			d.problem(doc, "", p.Message)
+			return
+		}
 		p.Path = d.path
 		d.problems = append(d.problems, *p)
 		return
@@ -91,6 +128,9 @@ func (d *decoder) list(doc *document, kind string, data []byte) {
 		implied = "Pod"
 	}
 	for i, item := range list.Items {
+		if d.full(doc.line) {
+			return
+		}
 		d.object(doc, fmt.Sprintf("items[%d]", i), item, implied)
 	}
 }
@@ -112,6 +152,9 @@ func (d *decoder) pod(doc *document, field string, data []byte) {
 	}
 	errs := append(pod.Validate(p), pod.References(p)...)
 	for _, err := range errs {
+		if d.cut {
+			return
+		}
 		d.problem(doc, join(field, err.Field), err.ErrorBody())
 	}
 	if len(errs) > 0 {
@@ -134,6 +177,9 @@ func (d *decoder) strict(doc *document, field string, data []byte, out any) bool
 		return false
 	}
 	for _, e := range unknown {
+		if d.cut {
+			return false
+		}
 		at, message := "", e.Error()
 		if fe, ok := errors.AsType[kjson.FieldError](e); ok {
 			at = fe.FieldPath()

@@ -126,10 +126,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"kind\":\"Pod\"}]}"))
 	f.Add([]byte(web + "---\nspec: {containers: [{resources: {limits: {cpu: x}}}]}\nkind: Pod\napiVersion: v1\n"))
 	f.Add([]byte("a: &a [*a]\n...\n--- x\n"))
+	f.Add([]byte("a: &a {x: y}\nb: &b [*a, *a]\nc: [*b, *b, *c]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		pods, problems := Decode("m", data, "n1")
 		if len(pods) == 0 && len(problems) == 0 {
 			t.Error("neither a pod nor a problem")
+		}
+		if len(problems) > maxProblems+1 || len(pods) > maxDocuments {
+			t.Errorf("%d problems, %d pods", len(problems), len(pods))
 		}
 		for _, p := range problems {
 			if p.Message == "" || p.Path != "m" {

@@ -74,11 +74,57 @@ func (d *document) json() ([]byte, *Problem) {
 		}
 		data = untab(data)
 	}
+	if size, ok := d.unfolded(); !ok {
+		return nil, &Problem{Line: d.line, Message: fmt.Sprintf(
+			"not valid: its aliases (*name) repeat what they stand for until it is longer than %d bytes, of which it has %d; write out fewer", size, len(d.data))}
+	}
 	out, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		return nil, d.syntax(err)
 	}
 	return out, nil
+}
+
+// maxUnfolded bounds a document with all its aliases replaced: each may stand for megabytes, and for other aliases.
+const maxUnfolded = 4 * maxManifest
+
+// unfolded reports whether the document with its aliases replaced keeps to the limit that it returns.
+func (d *document) unfolded() (limit int, ok bool) {
+	if bytes.IndexByte(d.data, '*') < 0 || bytes.IndexByte(d.data, '&') < 0 {
+		return maxUnfolded, true
+	}
+	d.parse()
+	sizes := map[*yaml3.Node]int{}
+	return maxUnfolded, len(d.tree.Content) == 0 || unfoldedSize(d.tree.Content[0], sizes) <= maxUnfolded
+}
+
+// unfoldedSize is about how long a node is as JSON, or maxUnfolded+1 where it is longer. What contains itself is left to the decoder.
+func unfoldedSize(n *yaml3.Node, anchored map[*yaml3.Node]int) int {
+	if n.Kind == yaml3.AliasNode {
+		return anchored[n.Alias] + 1 // anchors come before their aliases
+	}
+	size := len(n.Value) + 2
+	for _, c := range n.Content {
+		if size += unfoldedSize(c, anchored); size > maxUnfolded {
+			size = maxUnfolded + 1
+			break
+		}
+	}
+	if n.Anchor != "" {
+		anchored[n] = size
+	}
+	return size
+}
+
+// parse makes the tree, if there is none yet.
+func (d *document) parse() {
+	if d.tree != nil {
+		return
+	}
+	d.tree = new(yaml3.Node)
+	if err := yaml3.Unmarshal(untabJSON(d.data), d.tree); err != nil {
+		d.tree = new(yaml3.Node) // without a tree the document's line has to do
+	}
 }
 
 // syntax turns a YAML error, whose line counts within the document, into a problem.
@@ -99,12 +145,7 @@ func (d *document) syntax(err error) *Problem {
 
 // locate returns the line of the field, or of the nearest thing around it that exists.
 func (d *document) locate(field string) int {
-	if d.tree == nil {
-		d.tree = new(yaml3.Node)
-		if err := yaml3.Unmarshal(untabJSON(d.data), d.tree); err != nil {
-			d.tree = new(yaml3.Node) // it parsed before; without a tree the document's line has to do
-		}
-	}
+	d.parse()
 	if len(d.tree.Content) == 0 {
 		return d.line
 	}
