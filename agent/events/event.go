@@ -7,10 +7,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record/util"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // component is who reports, as tools know it.
 const component = "kubelet"
+
+// maxMessage is the most that an event says, in bytes. Containers, runtimes and registries write some of it; a thousand events wait, and the
+// correlator remembers thousands.
+const maxMessage = 4 << 10
 
 // event makes the API object. Events about what has no namespace go to the default one.
 func (r *Recorder) event(ref v1.ObjectReference, eventType, reason, message string) *v1.Event {
@@ -22,7 +28,7 @@ func (r *Recorder) event(ref v1.ObjectReference, eventType, reason, message stri
 	return &v1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Name: util.GenerateEventName(ref.Name, now.UnixNano()), Namespace: namespace},
 		InvolvedObject: ref,
-		Type:           eventType, Reason: reason, Message: message,
+		Type:           eventType, Reason: reason, Message: trace.Clip(message, maxMessage),
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source:              v1.EventSource{Component: component, Host: r.cfg.Node},
 		ReportingController: component, ReportingInstance: r.cfg.Node,

@@ -9,13 +9,16 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // exec runs a command in the container and returns what it printed.
 //
 // Upstream: cri-client/pkg/remote_runtime.go, execSyncV1.
 func (r *Runner) exec(ctx context.Context, containerID string, command []string) (string, error) {
-	resp, err := r.cfg.Exec.ExecSync(ctx, &runtimeapi.ExecSyncRequest{ContainerId: containerID, Cmd: command})
+	resp, err := r.cfg.Exec.ExecSync(cri.LimitOutput(ctx, maxAnswer), &runtimeapi.ExecSyncRequest{ContainerId: containerID, Cmd: command})
 	line := strings.Join(command, " ")
 	switch {
 	case status.Code(err) == codes.DeadlineExceeded:
@@ -23,9 +26,9 @@ func (r *Runner) exec(ctx context.Context, containerID string, command []string)
 	case err != nil:
 		return "", err
 	}
-	said := string(slices.Concat(resp.GetStdout(), resp.GetStderr()))
+	said := trace.Clip(string(slices.Concat(resp.GetStdout(), resp.GetStderr())), maxAnswer)
 	if resp.GetExitCode() != 0 {
-		return said, fmt.Errorf("command '%s' exited with %d: %s", line, resp.GetExitCode(), resp.GetStderr())
+		return said, fmt.Errorf("command '%s' exited with %d: %s", line, resp.GetExitCode(), trace.Clip(string(resp.GetStderr()), maxAnswer))
 	}
 	return said, nil
 }

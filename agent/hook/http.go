@@ -47,6 +47,9 @@ func (r *Runner) get(ctx context.Context, pod *v1.Pod, c *v1.Container, podIP st
 func (r *Runner) send(req *http.Request) error {
 	resp, err := r.client.Do(req)
 	if err != nil {
+		if said := err.Error(); len(said) > maxAnswer && !isPlain(err) { // it quotes what the server sent
+			return errors.New(trace.Clip(said, maxAnswer))
+		}
 		return err
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))

@@ -2,7 +2,9 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,7 +29,7 @@ type attempt struct {
 	early       bool
 }
 
-// outcome is what became of an attempt. With an error it could not be made.
+// outcome is what became of an attempt. With an error it could not be made. What it says is written by the container; short cuts it.
 type outcome struct {
 	ok      bool
 	warning bool
@@ -37,6 +39,15 @@ type outcome struct {
 
 func success(output string) outcome { return outcome{ok: true, output: output} }
 func failure(output string) outcome { return outcome{output: output} }
+
+// short returns the outcome without what is too long: errors of net/http and gRPC quote what a server sent.
+func (o outcome) short() outcome {
+	o.output = trace.Clip(o.output, maxOutput)
+	if o.err != nil && len(o.err.Error()) > maxOutput {
+		o.err = errors.New(trace.Clip(o.err.Error(), maxOutput))
+	}
+	return o
+}
 
 func (o outcome) String() string {
 	switch {
@@ -171,4 +182,5 @@ func field(pod *v1.Pod, name string) string {
 	return "spec.containers{" + name + "}"
 }
 
-func cut(s string) string { return s[:min(len(s), maxSaid)] }
+// cut is what goes on the bus.
+func cut(s string) string { return strings.Clone(s[:min(len(s), maxSaid)]) }

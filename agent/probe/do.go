@@ -32,9 +32,10 @@ func how(p *v1.Probe) string {
 }
 
 // do makes an attempt once.
-//
+func (p *Prober) do(ctx context.Context, a *attempt) outcome { return p.try(ctx, a).short() }
+
 // Upstream: pkg/kubelet/prober/prober.go, runProbe.
-func (p *Prober) do(ctx context.Context, a *attempt) outcome {
+func (p *Prober) try(ctx context.Context, a *attempt) outcome {
 	switch {
 	case a.probe.Exec != nil:
 		return p.exec(ctx, a)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
@@ -21,7 +22,7 @@ func (p *Prober) exec(ctx context.Context, a *attempt) outcome {
 	if err != nil {
 		return outcome{err: err}
 	}
-	resp, err := p.cfg.Exec.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
+	resp, err := p.cfg.Exec.ExecSync(cri.LimitOutput(ctx, maxOutput), &runtimeapi.ExecSyncRequest{
 		ContainerId: a.containerID, Cmd: cmd, Timeout: int64(a.timeout.Seconds()),
 	})
 	switch {
@@ -30,7 +31,7 @@ func (p *Prober) exec(ctx context.Context, a *attempt) outcome {
 	case err != nil:
 		return outcome{err: err}
 	}
-	output := slices.Concat(resp.GetStdout(), resp.GetStderr())
+	output := slices.Concat(resp.GetStdout(), resp.GetStderr()) // maxOutput each
 	text := string(output[:min(len(output), maxOutput)])
 	if resp.GetExitCode() != 0 {
 		return failure(text)

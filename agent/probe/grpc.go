@@ -15,6 +15,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
 )
 
 // check asks a server's health service.
@@ -29,6 +31,8 @@ func (p *Prober) check(ctx context.Context, a *attempt) outcome {
 	addr := net.JoinHostPort(p.cfg.PodIP(a.pod), strconv.Itoa(int(g.Port)))
 	conn, err := grpc.NewClient("passthrough:///"+addr,
 		grpc.WithUserAgent(userAgent),
+		grpc.WithMaxHeaderListSize(httpget.MaxHeader), // an error's text is in a header
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxOutput)),
 		grpc.WithTransportCredentials(transport),
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 			return dialer().DialContext(ctx, "tcp", addr)

@@ -13,21 +13,25 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
 )
 
-// newTransport is for probes: no proxy, no connection kept, certificates not looked at.
+// newTransport is for probes: no proxy, no connection kept, certificates not looked at. Whoever wrote the container answers.
 func newTransport() *http.Transport {
 	return &http.Transport{
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // a probe asks whether it answers, not who it is
-		TLSHandshakeTimeout: 10 * time.Second,
-		DisableKeepAlives:   true,
-		DisableCompression:  true,
-		ForceAttemptHTTP2:   true,
-		DialContext:         dialer().DialContext,
+		MaxResponseHeaderBytes: httpget.MaxHeader,
+		TLSClientConfig:        &tls.Config{InsecureSkipVerify: true}, // a probe asks whether it answers, not who it is
+		TLSHandshakeTimeout:    10 * time.Second,
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		DialContext:            dialer().DialContext,
 	}
 }
 
 // newH2CTransport speaks HTTP/2 without TLS.
 func newH2CTransport() *http.Transport {
-	t := &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: dialer().DialContext, Protocols: &http.Protocols{}}
+	t := &http.Transport{
+		MaxResponseHeaderBytes: httpget.MaxHeader,
+		DisableKeepAlives:      true, DisableCompression: true, DialContext: dialer().DialContext, Protocols: &http.Protocols{},
+	}
 	t.Protocols.SetUnencryptedHTTP2(true)
 	return t
 }

@@ -14,6 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// MaxHeader bounds an answer's status line and header, in bytes: the container decides what it says, and errors quote it. Upstream has
+// 10 MiB, which is net/http's own.
+const MaxHeader = 128 << 10
+
 // maxRedirects is how many redirects are followed.
 const maxRedirects = 10
 
