@@ -172,6 +172,32 @@ func (c *Client) request(ctx context.Context, r request) (*line, error) {
 	return l, nil
 }
 
+// The most and least time between two signs of life.
+const (
+	beatMost  = 5 * time.Second
+	beatLeast = 10 * time.Millisecond
+)
+
+// beat tells the agent again and again that this client is there, until done or the line breaks.
+func (l *line) beat(done <-chan struct{}, send func(any) error) {
+	every := beatMost
+	if l.hello.Silence > 0 {
+		every = max(min(time.Duration(min(l.hello.Silence, 1<<20))*time.Millisecond/6, beatMost), beatLeast)
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if send(command{Alive: true}) != nil {
+				return
+			}
+		case <-done:
+			return
+		}
+	}
+}
+
 // Query asks what records do not tell: config, images, cgroup, node.
 func (c *Client) Query(ctx context.Context, what string, args map[string]string) (json.RawMessage, error) {
 	l, err := c.request(ctx, request{Query: &QueryRequest{What: what, Args: args}})

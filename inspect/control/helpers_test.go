@@ -186,6 +186,10 @@ func must[T any](t *testing.T) func(T, error) T {
 }
 
 func TestMain(m *testing.M) {
+	if path := os.Getenv("CONTROL_TEST_STEP"); path != "" {
+		stepAndWait(path)
+		return
+	}
 	if path := os.Getenv("CONTROL_TEST_DIAL"); path != "" {
 		_, err := control.Dial(context.Background(), path)
 		fmt.Println(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // The longest lines that are read, in bytes: from a client, and from a server, whose records have bodies.
 const (
 	maxRequest = 64 << 10
-	maxAnswer  = 64 << 20
+	maxAnswer  = 16 << 20
 )
 
 var errTooLong = errors.New("line is too long")
@@ -27,8 +28,8 @@ type lineReader struct {
 	partial []byte
 }
 
-func newLineReader(conn net.Conn, size int) *lineReader {
-	return &lineReader{br: bufio.NewReaderSize(conn, min(size, 64<<10)), max: size}
+func newLineReader(src io.Reader, size int) *lineReader {
+	return &lineReader{br: bufio.NewReaderSize(src, min(size, 64<<10)), max: size}
 }
 
 // next returns a line without its newline. It is good until the next call.

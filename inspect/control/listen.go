@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// errTooLongPath is an error that no waiting mends.
+var errTooLongPath = errors.New("a socket's at most")
+
 // listener is a socket file that is being listened at.
 type listener struct {
 	*net.UnixListener
@@ -24,15 +27,18 @@ type listener struct {
 // is replaced, a socket that somebody listens at is not.
 func listen(path string) (*listener, error) {
 	if most := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > most {
-		return nil, fmt.Errorf("control socket: the path %s has %d bytes and a socket's at most %d: give a shorter one", path, len(path), most)
+		return nil, fmt.Errorf("control socket: the path %s has %d bytes and %w %d: give a shorter one", path, len(path), errTooLongPath, most)
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
-	unlock, err := lock(dir)
+	if err := checkDir(dir); err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	unlock, err := lock(path)
 	if err != nil {
-		return nil, fmt.Errorf("control socket: lock %s: %w", dir, err)
+		return nil, fmt.Errorf("control socket: lock: %w", err)
 	}
 	defer unlock()
 	if err := clearPath(path); err != nil {
@@ -53,10 +59,16 @@ func listen(path string) (*listener, error) {
 	return nil, fmt.Errorf("control socket: %w", err)
 }
 
+// there reports whether the file at the path is still the one that was made.
+func (l *listener) there() bool {
+	file, err := os.Lstat(l.path)
+	return err == nil && os.SameFile(file, l.file)
+}
+
 // close stops listening and removes the file, if it is still the one that was made.
 func (l *listener) close() error {
 	err := l.Close()
-	if file, bad := os.Lstat(l.path); bad == nil && os.SameFile(file, l.file) {
+	if l.there() {
 		err = errors.Join(err, os.Remove(l.path))
 	}
 	if err != nil && !errors.Is(err, net.ErrClosed) {
@@ -98,32 +110,4 @@ func inUse(path string, conn net.Conn) error {
 		}
 	}
 	return fmt.Errorf("control socket: %s listens at %s already: stop it, or give another path", who, path)
-}
-
-// How often and when the lock is tried again. Whoever may read the directory may hold it for as long as they like.
-const (
-	lockTries = 20
-	lockRetry = 50 * time.Millisecond
-)
-
-// lock keeps others that would listen in the same directory out for a moment.
-func lock(dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	for range lockTries {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			return func() { f.Close() }, nil //nolint:errcheck // closing unlocks
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			break
-		}
-		time.Sleep(lockRetry)
-	}
-	f.Close() //nolint:errcheck // opened for reading
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errors.New("another process holds it")
-	}
-	return nil, err
 }

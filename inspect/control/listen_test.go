@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -65,20 +63,6 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// TestLockedDirectory: whoever may read the directory may lock it, and keeps nobody from stopping.
-func TestLockedDirectory(t *testing.T) {
-	dir := t.TempDir()
-	f := must[*os.File](t)(os.Open(dir))
-	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	err := control.New(control.Config{Path: filepath.Join(dir, "c.sock")}).Listen()
-	if err == nil || !strings.Contains(err.Error(), "another process holds it") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestNoSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
@@ -117,7 +101,7 @@ func TestNoAgent(t *testing.T) {
 	for said, want := range map[string]string{
 		"HTTP/1.1 400 Bad Request\r\n\r\n": "is no kubeloupe agent",
 		"{}\n":                             "is no kubeloupe agent",
-		`{"control":7,"version":"9.0","pid":12}` + "\n": "(process 12, version 9.0) speaks version 7 of the control protocol, this program version 1",
+		`{"control":7,"version":"9.0","pid":12}` + "\n": "(process 12, version 9.0) speaks version 7 of the control protocol, this program version 2",
 		"": "the agent has gone",
 	} {
 		path := filepath.Join(t.TempDir(), "s")

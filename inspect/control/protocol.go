@@ -13,7 +13,7 @@ import (
 )
 
 // Version is the protocol's. Both ends must speak the same.
-const Version = 1
+const Version = 2
 
 // Hello is the server's first line.
 type Hello struct {
@@ -25,6 +25,9 @@ type Hello struct {
 	Node    string `json:"node,omitempty"`
 	// Simulated says that no real container runs.
 	Simulated bool `json:"simulated,omitempty"`
+	// Silence is how many milliseconds a client may say nothing: while it steps a pod, before the gate opens; while it reads events,
+	// before a new client may take its place.
+	Silence int64 `json:"silence_ms,omitempty"`
 }
 
 // EventsOptions say which records are wanted.
@@ -62,8 +65,10 @@ type request struct {
 
 // command is a line of a stepping client.
 type command struct {
-	ID   uint64 `json:"id"`
-	Line string `json:"line"`
+	ID   uint64 `json:"id,omitempty"`
+	Line string `json:"line,omitempty"`
+	// Alive says that the client is there, and wants nothing.
+	Alive bool `json:"alive,omitempty"`
 }
 
 // reply answers a command.

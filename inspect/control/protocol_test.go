@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -56,5 +57,37 @@ func FuzzDecode(f *testing.F) {
 		}
 		decodeCommand(in)             // it must not panic
 		(&line{path: "x"}).decode(in) // likewise
+	})
+}
+
+// FuzzClient reads whatever listens at the socket says: as a stream, and as answers.
+func FuzzClient(f *testing.F) {
+	for _, s := range []string{
+		`{"record":{"seq":1,"time":"2026-03-01T12:00:00.000000000Z","kind":"log","event":{"message":"x"}}}` + "\n" + `{"live":1}` + "\n" + `{"end":"done"}`,
+		`{"lost":18446744073709551615}` + "\n" + `{"lost":1}` + "\n" + `{"record":null}`, `{"record":{}}`, "{\"record\":\n", `{"record":`, "\n\n",
+		`{"stop":{"Pod":{}}}`, `{"reply":{"id":1,"text":"x"}}`, `{"error":"\u001b[2J"}`, strings.Repeat(`{"record":[`, 20000), strings.Repeat("[", 100000),
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		s := &Stream{line: &line{path: "x", r: newLineReader(bytes.NewReader(in), maxRequest)}, done: func() {}}
+		lines := bytes.Count(in, []byte("\n")) + 2
+		for range lines {
+			recs, _, err := s.Next(t.Context(), nil)
+			for i := range recs {
+				if recs[i].Event == nil {
+					t.Errorf("a record without an event from %q", in)
+				}
+			}
+			if err != nil {
+				break
+			}
+		}
+		l := &line{path: "x", r: newLineReader(bytes.NewReader(in), maxRequest)}
+		for range lines {
+			if _, err := l.answer(t.Context()); err != nil {
+				break
+			}
+		}
 	})
 }

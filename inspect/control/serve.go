@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,7 +16,12 @@ type client struct {
 	r    *lineReader
 	w    *lineWriter
 	peer peer
+
+	heard atomic.Int64 // when, in Unix nanoseconds
 }
+
+// hears notes that the client said something.
+func (c *client) hears() { c.heard.Store(time.Now().UnixNano()) }
 
 // errGone is the end of a client, which cannot be told.
 var errGone = errors.New("the client is gone")
@@ -27,6 +32,7 @@ func (c *client) handle(ctx context.Context) error {
 		return nil //nolint:nilerr // the connection is over
 	}
 	line, err := c.r.next()
+	c.hears()
 	switch {
 	case errors.Is(err, errTooLong):
 		return err
@@ -80,12 +86,21 @@ func (c *client) query(ctx context.Context, q QueryRequest) error {
 	return nil
 }
 
-// watch returns a context that is done when the client goes away. From now on nothing but its end is read from it.
+// watch returns a context that is done when the client goes away, or says anything but that it is there.
 func (c *client) watch(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		io.ReadFull(c.conn, make([]byte, 1)) //nolint:errcheck // whatever it is, it is the end
+		for {
+			line, err := c.r.next()
+			if err != nil {
+				return
+			}
+			if cmd, err := decodeCommand(line); err != nil || cmd != (command{Alive: true}) {
+				return
+			}
+			c.hears()
+		}
 	}()
 	return ctx, cancel
 }

@@ -49,8 +49,11 @@ type Config struct {
 	Version   string // kubeloupe's
 	NodeName  string
 	Simulated bool
-	// MaxConns is how many clients are served at once; 32.
+	// MaxConns is how many clients are served at once; 32. A new one takes the place of one that has not been heard of for Silence, if
+	// there is one.
 	MaxConns int
+	// Silence is how long a client that steps a pod may not be heard of before the gate opens; 30 s. Clients speak six times as often.
+	Silence time.Duration
 	// Patience is how long a write to a client that does not read may take before it is cut off; 2 minutes.
 	Patience time.Duration
 }
@@ -67,9 +70,9 @@ const (
 type Server struct {
 	cfg      Config
 	listener *listener
-	places   chan struct{}
 
 	mu      sync.Mutex
+	clients map[*client]bool
 	refused time.Time // when a refusal was told last
 }
 
@@ -81,7 +84,10 @@ func New(cfg Config) *Server {
 	if cfg.Patience <= 0 {
 		cfg.Patience = 2 * time.Minute
 	}
-	return &Server{cfg: cfg, places: make(chan struct{}, cfg.MaxConns)}
+	if cfg.Silence <= 0 {
+		cfg.Silence = 30 * time.Second
+	}
+	return &Server{cfg: cfg, clients: map[*client]bool{}}
 }
 
 // Listen makes the socket. Who connects is served once Run is called.
@@ -94,27 +100,85 @@ func (s *Server) Listen() error {
 	return nil
 }
 
-// Run serves until ctx is done, tells the clients, and removes the socket. It listens first if Listen was not called.
+// Run serves until ctx is done, tells the clients, and removes the socket. It listens first if Listen was not called. While it cannot,
+// which is told once, it tries again, and so it does when the socket's file is removed or replaced. The error is that of a path that no
+// socket can have.
 func (s *Server) Run(ctx context.Context) error {
-	if s.listener == nil {
-		if err := s.Listen(); err != nil {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for l := s.listener; ; l = nil {
+		if l == nil {
+			var err error
+			if l, err = s.await(ctx); l == nil {
+				return err
+			}
+		}
+		if err := s.serveAt(ctx, l, &wg); err != nil || ctx.Err() != nil {
 			return err
 		}
+		s.log("warn", "the control socket "+s.cfg.Path+" was removed or replaced: it is made again", peer{})
 	}
-	stop := context.AfterFunc(ctx, func() { s.listener.Close() }) //nolint:errcheck // it is closed again below
-	defer stop()
-	var wg sync.WaitGroup
-	err := s.accept(ctx, &wg)
-	wg.Wait()
-	return errors.Join(err, s.listener.close())
 }
 
-// accept serves each connection in a goroutine of its own until ctx is done.
-func (s *Server) accept(ctx context.Context, wg *sync.WaitGroup) error {
-	for {
-		conn, err := s.listener.AcceptUnix()
+// How long it is waited before it is tried again to listen, at first and at most.
+const (
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 15 * time.Second
+)
+
+// await listens as soon as that is possible; nil when ctx is done before.
+func (s *Server) await(ctx context.Context) (*listener, error) {
+	told := false
+	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+		l, err := listen(s.cfg.Path)
 		switch {
-		case ctx.Err() != nil:
+		case err == nil && told:
+			s.log("info", "the control socket "+s.cfg.Path+" is served now", peer{})
+			return l, nil
+		case err == nil, errors.Is(err, errTooLongPath):
+			return l, err
+		case !told:
+			told = true
+			s.log("warn", "other commands cannot reach this agent yet, it tries again: "+err.Error(), peer{})
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// serveAt serves until ctx is done, or the socket's file is at its path no longer.
+func (s *Server) serveAt(ctx context.Context, l *listener, wg *sync.WaitGroup) error {
+	here, leave := context.WithCancel(ctx)
+	defer leave()
+	moved, stop := l.moved()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		select {
+		case <-moved:
+			leave()
+		case <-here.Done():
+		}
+		stop()
+		l.Close() //nolint:errcheck // it is closed again below
+	}()
+	err := s.accept(here, ctx, l, wg)
+	leave()
+	<-gone
+	return errors.Join(err, l.close())
+}
+
+// accept serves each connection in a goroutine of its own, for as long as ctx is not done; it accepts until here is.
+//
+//nolint:revive // both are contexts
+func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGroup) error {
+	for {
+		conn, err := l.AcceptUnix()
+		switch {
+		case here.Err() != nil:
 			if err == nil {
 				conn.Close() //nolint:errcheck // nothing was said
 			}
@@ -125,20 +189,53 @@ func (s *Server) accept(ctx context.Context, wg *sync.WaitGroup) error {
 			s.log("warn", "the control socket cannot accept: "+err.Error(), peer{})
 			select {
 			case <-time.After(time.Second):
-			case <-ctx.Done():
+			case <-here.Done():
 			}
 			continue
 		}
-		select {
-		case s.places <- struct{}{}:
-			wg.Go(func() {
-				defer func() { <-s.places }()
-				s.serve(ctx, conn)
-			})
-		default:
-			s.turnAway(conn, fmt.Sprintf("too many clients: %d are served already", s.cfg.MaxConns))
+		p, err := peerOf(conn)
+		if err != nil || !trusted(p) { // it takes nobody's place
+			s.refuse(conn, p, err)
+			continue
 		}
+		c := &client{Server: s, conn: conn, r: newLineReader(conn, maxRequest), w: newLineWriter(conn, s.cfg.Patience), peer: p}
+		c.hears()
+		if !s.place(c) {
+			s.turnAway(conn, fmt.Sprintf("too many clients: %d are served already", s.cfg.MaxConns))
+			continue
+		}
+		wg.Go(func() {
+			defer s.leave(c)
+			s.serve(ctx, c)
+		})
 	}
+}
+
+// place gives a client a place, if need be that of the one that has been silent for longest, and for too long.
+func (s *Server) place(c *client) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.clients) >= s.cfg.MaxConns {
+		var silent *client
+		for other := range s.clients {
+			if silent == nil || other.heard.Load() < silent.heard.Load() {
+				silent = other
+			}
+		}
+		if time.Since(time.Unix(0, silent.heard.Load())) < s.cfg.Silence {
+			return false
+		}
+		delete(s.clients, silent)
+		silent.conn.Close() //nolint:errcheck // whatever it was doing ends with it
+	}
+	s.clients[c] = true
+	return true
+}
+
+func (s *Server) leave(c *client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.clients, c)
 }
 
 // turnAway tells a client why it is not served. It does not wait: the line fits what the kernel holds for a peer
@@ -149,26 +246,21 @@ func (s *Server) turnAway(conn *net.UnixConn, why string) {
 }
 
 // serve greets a client and does what it asks.
-func (s *Server) serve(ctx context.Context, conn *net.UnixConn) {
-	defer conn.Close() //nolint:errcheck // all was written
-	p, err := peerOf(conn)
-	if err != nil || !trusted(p) {
-		s.refuse(conn, p, err)
-		return
-	}
+func (s *Server) serve(ctx context.Context, c *client) {
+	defer c.conn.Close() //nolint:errcheck // all was written
 	// When the agent stops, whatever still waits for the client has a moment.
 	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(leaveTime, func() { conn.Close() }) //nolint:errcheck // it is closed again above
+		time.AfterFunc(leaveTime, func() { c.conn.Close() }) //nolint:errcheck // it is closed again above
 	})
 	defer stop()
-	w := newLineWriter(conn, s.cfg.Patience)
-	hello := Hello{Control: Version, Version: s.cfg.Version, PID: os.Getpid(), Node: s.cfg.NodeName, Simulated: s.cfg.Simulated}
-	if w.send(hello) != nil {
+	hello := Hello{
+		Control: Version, Version: s.cfg.Version, PID: os.Getpid(), Node: s.cfg.NodeName, Simulated: s.cfg.Simulated, Silence: s.cfg.Silence.Milliseconds(),
+	}
+	if c.w.send(hello) != nil {
 		return
 	}
-	c := &client{Server: s, conn: conn, r: newLineReader(conn, maxRequest), w: w, peer: p}
 	if err := c.handle(ctx); err != nil {
-		w.send(answer{Err: err.Error()}) //nolint:errcheck // it is gone, then
+		c.w.send(answer{Err: err.Error()}) //nolint:errcheck // it is gone, then
 	}
 }
 

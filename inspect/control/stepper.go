@@ -34,6 +34,11 @@ func (c *Client) Step(ctx context.Context, req StepRequest) (*Stepper, error) {
 	}
 	s := &Stepper{line: l, stops: make(chan step.Stop, 1), done: make(chan struct{}), waiting: map[uint64]chan reply{}}
 	go s.read()
+	go l.beat(s.done, func(v any) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return l.w.send(v)
+	})
 	return s, nil
 }
 

@@ -3,6 +3,9 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"time"
 )
 
 // step lets the client step a pod until it goes away. Then the gate opens.
@@ -21,10 +24,16 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 	if c.w.send(answer{Attached: true}) != nil {
 		return errGone
 	}
+	c.w = newLineWriter(c.conn, min(c.cfg.Patience, c.cfg.Silence)) // a client that stopped reading holds its pod no longer than one that is silent
 	t := talk{commands: make(chan command, waiting), replies: make(chan reply), bad: make(chan error, 1)}
 	go func() {
 		defer cancel()
-		t.bad <- c.read(ctx, &t)
+		err := c.read(ctx, &t)
+		if errors.Is(err, errSilent) {
+			c.log("warn", "pod "+req.Pod+" goes on: who steps it "+err.Error(), c.peer)
+			c.conn.SetWriteDeadline(time.Unix(1, 0)) //nolint:errcheck // what is being written is given up: the client may have stopped reading, too
+		}
+		t.bad <- err
 	}()
 	go t.do(ctx, session)
 	for {
@@ -38,6 +47,9 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 		case r := <-t.replies:
 			a.Reply = &r
 		case err := <-t.bad:
+			if errors.Is(err, errSilent) {
+				return fmt.Errorf("the gate is open and the pod goes on: the client %w", err)
+			}
 			return err
 		case <-stopping.Done():
 			return c.end(endStop)
@@ -58,20 +70,32 @@ type talk struct {
 	bad      chan error // how reading ended
 }
 
-// read takes the client's lines. It never waits for a command to be done but when too many do already, so that
+// errSilent ends a session whose client hangs, or was stopped: nobody could let the pod go on.
+var errSilent = errors.New("was not heard of for too long")
+
+// read takes the client's lines, each of which has Silence to arrive, whole. It never waits for a command to be done but when too many do already, so that
 // the end of the client is noticed at once.
 func (c *client) read(ctx context.Context, t *talk) error {
 	for {
-		line, err := c.r.next()
-		if errors.Is(err, errTooLong) {
-			return err
-		}
-		if err != nil {
+		if err := c.conn.SetReadDeadline(time.Now().Add(c.cfg.Silence)); err != nil {
 			return errGone
 		}
+		line, err := c.r.next()
+		switch {
+		case errors.Is(err, errTooLong):
+			return err
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return fmt.Errorf("%w (%v)", errSilent, c.cfg.Silence)
+		case err != nil:
+			return errGone
+		}
+		c.hears()
 		cmd, err := decodeCommand(line)
 		if err != nil {
 			return err
+		}
+		if cmd == (command{Alive: true}) {
+			continue
 		}
 		select {
 		case t.commands <- cmd:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -18,6 +19,7 @@ type Stream struct {
 	err     error  // to return next
 	live    atomic.Bool
 	unknown atomic.Uint64
+	done    func() // ends the signs of life
 }
 
 // Events asks for records.
@@ -26,7 +28,12 @@ func (c *Client) Events(ctx context.Context, opt EventsOptions) (*Stream, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{line: l}
+	s := &Stream{line: l, done: func() {}}
+	if opt.Follow {
+		done := make(chan struct{})
+		s.done = sync.OnceFunc(func() { close(done) })
+		go l.beat(done, l.w.send)
+	}
 	s.live.Store(!opt.Backlog)
 	return s, nil
 }
@@ -38,7 +45,10 @@ func (s *Stream) Live() bool { return s.live.Load() }
 func (s *Stream) Unknown() uint64 { return s.unknown.Load() }
 
 // Close ends the stream; Next, when it waits, with it.
-func (s *Stream) Close() error { return s.line.conn.Close() }
+func (s *Stream) Close() error {
+	s.done()
+	return s.line.conn.Close()
+}
 
 // Next waits for at least one record and appends up to cap(buf) of them to buf[:0] (64 when buf has no
 // capacity). lost is how many are missing before the first. At the end of a backlog that is not followed the

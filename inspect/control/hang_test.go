@@ -1,0 +1,351 @@
+package control_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// told waits for a log record with a text.
+func (a *agent) told(text string) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
+	defer cancel()
+	cursor := a.bus.Subscribe(trace.FromOldest)
+	defer cursor.Close()
+	for {
+		recs, _, err := cursor.Next(ctx, nil)
+		if err != nil {
+			a.t.Fatalf("nobody tells %q: %v", text, err)
+		}
+		for _, r := range recs {
+			if e, ok := r.Event.(*trace.Log); ok && strings.Contains(e.Message, text) {
+				return
+			}
+		}
+	}
+}
+
+// begin runs a server that has not listened yet.
+func begin(t *testing.T, cfg control.Config) *agent {
+	t.Helper()
+	a := &agent{t: t, path: cfg.Path, bus: trace.NewBus(1024), done: make(chan error, 1)}
+	cfg.Bus = a.bus
+	ctx, cancel := context.WithCancel(t.Context())
+	a.cancel = cancel
+	go func() { a.done <- control.New(cfg).Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-a.done; err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// reachable waits until somebody serves.
+func (a *agent) reachable() {
+	a.t.Helper()
+	for range 3000 {
+		if _, err := control.Dial(a.t.Context(), a.path); err == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	a.t.Fatal("the socket is not served within a minute")
+}
+
+// TestLockedDirectory: whoever may read the directory may lock it, as another user does here, and keeps nobody from anything.
+func TestLockedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	f := must[*os.File](t)(os.Open(dir))
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	a := begin(t, control.Config{Path: filepath.Join(dir, "c.sock")})
+	a.reachable()
+	if info, err := os.Stat(a.path + ".lock"); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the lock's file: %v, %v", info, err)
+	}
+}
+
+// TestInTheWay: while it cannot listen the server says so once and tries again; when it can, it serves.
+func TestInTheWay(t *testing.T) {
+	for name, block := range map[string]func(t *testing.T, path string) (free func()){
+		"the lock is held": func(t *testing.T, path string) func() {
+			f := must[*os.File](t)(os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600))
+			if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+				t.Fatal(err)
+			}
+			return func() { f.Close() }
+		},
+		"the lock is a link": func(t *testing.T, path string) func() {
+			if err := os.Symlink("/etc/hostname", path+".lock"); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Remove(path + ".lock") }
+		},
+		"the lock is a FIFO": func(t *testing.T, path string) func() {
+			if err := unix.Mkfifo(path+".lock", 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Remove(path + ".lock") }
+		},
+		"the lock is another user's": func(t *testing.T, path string) func() {
+			if os.Geteuid() != 0 {
+				t.Skip("needs root, to give a file away")
+			}
+			if err := errors.Join(os.WriteFile(path+".lock", nil, 0o600), os.Chown(path+".lock", 65534, 65534)); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Remove(path + ".lock") }
+		},
+		"a file is there": func(t *testing.T, path string) func() {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Remove(path) }
+		},
+		"somebody listens": func(t *testing.T, path string) func() {
+			l := must[net.Listener](t)(net.Listen("unix", path))
+			return func() { l.Close() }
+		},
+		"the directory is everybody's": func(t *testing.T, path string) func() {
+			if err := os.Chmod(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Chmod(filepath.Dir(path), 0o755) }
+		},
+		"the directory is another user's": func(t *testing.T, path string) func() {
+			if os.Geteuid() != 0 {
+				t.Skip("needs root, to give a directory away")
+			}
+			if err := os.Chown(filepath.Dir(path), 65534, 65534); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Chown(filepath.Dir(path), 0, 0) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "c.sock")
+			free := block(t, path)
+			a := begin(t, control.Config{Path: path})
+			a.told("it tries again")
+			free()
+			a.reachable()
+			a.told("is served now")
+		})
+	}
+}
+
+// TestPathThatCannotBe ends the server: no waiting mends it.
+func TestPathThatCannotBe(t *testing.T) {
+	s := control.New(control.Config{Path: filepath.Join(t.TempDir(), strings.Repeat("d", 100), "c.sock")})
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "give a shorter one") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSticky: in a directory as /tmp nobody can exchange another's socket.
+func TestSticky(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, control.Config{Path: filepath.Join(dir, "c.sock")}).reachable()
+}
+
+// TestTakenAway: a socket that is removed or replaced is made again, and who is connected stays.
+func TestTakenAway(t *testing.T) {
+	a := start(t, nil)
+	s := must[*control.Stepper](t)(a.dial().Step(t.Context(), control.StepRequest{Pod: "shop/web"}))
+	defer s.Close()
+	for _, take := range []func() error{
+		func() error { return os.Remove(a.path) },
+		func() error { return os.Rename(a.path, a.path+".old") },
+		func() error {
+			other := filepath.Join(filepath.Dir(a.path), "other")
+			return errors.Join(os.WriteFile(other, nil, 0o600), os.Rename(other, a.path), os.Remove(a.path))
+		},
+	} {
+		if err := take(); err != nil {
+			t.Fatal(err)
+		}
+		(&agent{t: t, path: a.path}).reachable()
+		if got, err := s.Do(t.Context(), "p"); got != "did p" || err != nil {
+			t.Errorf("who was connected: %q, %v", got, err)
+		}
+	}
+	a.told("was removed or replaced")
+}
+
+// stepAndWait is the test's program as a client that steps a pod until it is told otherwise.
+func stepAndWait(path string) {
+	c, err := control.Dial(context.Background(), path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := c.Step(context.Background(), control.StepRequest{Pod: "shop/web"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("attached")
+	<-s.Done()
+	fmt.Println(s.Err())
+}
+
+// TestStoppedClient: a client that is stopped, as by Ctrl-Z, does not hold its pod: the gate opens, a record says why, and so does the client
+// when it goes on. As long as it ran, it held.
+func TestStoppedClient(t *testing.T) {
+	a := start(t, func(c *control.Config) { c.Silence = 600 * time.Millisecond })
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+	cmd.Env = []string{"CONTROL_TEST_STEP=" + a.path}
+	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "attached" {
+		t.Fatalf("%q", lines.Text())
+	}
+	session := a.steps.session()
+	select {
+	case <-session.closed:
+		t.Fatal("a client that is there lost its session")
+	case <-time.After(1500 * time.Millisecond): // twice the silence, and more
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill() //nolint:errcheck // it has ended, or must
+	select {
+	case <-session.closed:
+	case <-time.After(time.Minute):
+		t.Fatal("a client that was stopped holds its pod")
+	}
+	a.told("pod shop/web goes on: who steps it was not heard of for too long")
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if !lines.Scan() || !strings.Contains(lines.Text(), "the gate is open and the pod goes on") {
+		t.Errorf("the client says %q", lines.Text())
+	}
+	cmd.Wait() //nolint:errcheck // it said how it ended
+}
+
+// TestHungStepper: neither a client that sends bytes but no line, nor one that reads nothing, holds its pod.
+func TestHungStepper(t *testing.T) {
+	for name, hang := range map[string]func(*agent, net.Conn){
+		"a byte at a time": func(_ *agent, c net.Conn) {
+			for {
+				if _, err := io.WriteString(c, " "); err != nil {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		},
+		"many commands, nothing read": func(_ *agent, c net.Conn) {
+			for i := 1; ; i++ {
+				if _, err := fmt.Fprintf(c, `{"id":%d,"line":"%s"}`+"\n", i, strings.Repeat("x", 10000)); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := start(t, func(c *control.Config) { c.Silence = 300 * time.Millisecond })
+			conn, _ := a.raw()
+			io.WriteString(conn, `{"step":{"pod":"shop/web"}}`+"\n")
+			for a.steps.session() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			go hang(a, conn)
+			select {
+			case <-a.steps.session().closed:
+			case <-time.After(time.Minute):
+				t.Fatal("it holds its pod")
+			}
+		})
+	}
+}
+
+// TestSilentGiveWay: clients that hang do not lock a new one out; those that are there stay.
+func TestSilentGiveWay(t *testing.T) {
+	a := start(t, func(c *control.Config) { c.MaxConns, c.Silence = 4, 300*time.Millisecond })
+	c := a.dial()
+	follows := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Follow: true}))
+	defer follows.Close()
+	steps := must[*control.Stepper](t)(c.Step(t.Context(), control.StepRequest{Pod: "shop/web"}))
+	defer steps.Close()
+	for range 2 {
+		conn, _ := a.raw() // it never asks, or reads
+		io.WriteString(conn, `{"events":{"follow":true}}`+"\n")
+	}
+	subscribed(t, a, 3)
+	if _, err := control.Dial(t.Context(), a.path); err == nil || !strings.Contains(err.Error(), "too many clients") {
+		t.Errorf("while all have been heard of just now: %v", err)
+	}
+	for range 3 {
+		(&agent{t: t, path: a.path}).reachable()
+	}
+	if got, err := steps.Do(t.Context(), "p"); got != "did p" || err != nil {
+		t.Errorf("who steps: %q, %v", got, err)
+	}
+	a.say("still there")
+	for {
+		recs, _, err := follows.Next(t.Context(), nil)
+		if err != nil {
+			t.Fatalf("who follows: %v", err)
+		}
+		if message(recs[len(recs)-1]) == "still there" {
+			break
+		}
+	}
+}
+
+// TestHostileServer: whatever listens at the socket, a client reads a line of so much and no more.
+func TestHostileServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l := must[net.Listener](t)(net.Listen("unix", path))
+	defer l.Close()
+	sent := make(chan int, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		n, block := 0, []byte(strings.Repeat("x", 1<<20))
+		for n < 64<<20 {
+			if _, err := conn.Write(block); err != nil {
+				break
+			}
+			n += len(block)
+		}
+		sent <- n
+	}()
+	if _, err := control.Dial(t.Context(), path); err == nil || !strings.Contains(err.Error(), "line is too long") {
+		t.Errorf("%v", err)
+	}
+	if n := <-sent; n > 20<<20 {
+		t.Errorf("%d bytes were taken", n)
+	}
+}
