@@ -65,8 +65,8 @@ func New(cfg Config) (*Auth, error) {
 	}
 	a := &Auth{
 		cfg:    cfg,
-		tokens: newVerdicts(func(u *User) bool { return u != nil }),
-		access: newVerdicts(func(v verdict) bool { return v.allowed }),
+		tokens: newVerdicts(newLimit(tokenFailures), func(u *User) bool { return u != nil }),
+		access: newVerdicts(newLimit(accessFailures), func(v verdict) bool { return v.allowed }),
 	}
 	if cfg.ClientCAFile != "" {
 		a.cas = &caFile{path: cfg.ClientCAFile}

@@ -40,10 +40,10 @@ type flight[V any] struct {
 }
 
 // newVerdicts returns an empty cache. good says which verdicts let somebody in.
-func newVerdicts[V any](good func(V) bool) *verdicts[V] {
+func newVerdicts[V any](limit *limit, good func(V) bool) *verdicts[V] {
 	return &verdicts[V]{
 		good: good, kept: cache.NewLRUExpireCache(goodEntries), refused: cache.NewLRUExpireCache(badEntries),
-		limit: newLimit(), flights: map[key]*flight[V]{},
+		limit: limit, flights: map[key]*flight[V]{},
 	}
 }
 

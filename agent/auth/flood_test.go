@@ -69,7 +69,7 @@ func TestMadeUpTokensDoNotEvict(t *testing.T) {
 		if n := reviews.asked.Load() - before; n != 0 {
 			t.Errorf("the known token was reviewed again %d times", n)
 		}
-		if before > failedBurst+1 {
+		if before > int64(tokenFailures.allBurst)+1 {
 			t.Errorf("%d reviews in no time", before)
 		}
 	})
@@ -161,7 +161,7 @@ func TestDeniedDoNotEvict(t *testing.T) {
 		if ok, _, err := a.Authorize(t.Context(), ann, "get", "proxy"); !ok || err != nil || reviews.n.Load() != before {
 			t.Errorf("%v, %v after %d more reviews", ok, err, reviews.n.Load()-before)
 		}
-		if before > failedEachBurst+1 {
+		if before > int64(accessFailures.eachBurst)+1 {
 			t.Errorf("%d reviews in no time", before)
 		}
 	})

@@ -18,24 +18,35 @@ const (
 	// reviews are asked for at once, reviewsEach of them by one source, which waits for reviewWait.
 	reviews, reviewsEach = 8, 3
 	reviewWait           = 5 * time.Second
-	// Reviews that let nobody in, a second: of one source and of all. While there are more, no others are asked for.
-	failedEach, failedEachBurst = 5, 20
-	failed, failedBurst         = 20, 60
 	// sources are so many of which it is known how often they failed.
 	sources = 1024
+)
+
+// failures are how many reviews that let nobody in are asked for, a second and at first: of one source and of all. While
+// there are more, no others are asked for.
+type failures struct {
+	each, all           rate.Limit
+	eachBurst, allBurst int
+}
+
+var (
+	tokenFailures = failures{each: 5, eachBurst: 20, all: 20, allBurst: 60}
+	// Of one user there are as many as there are verbs and subresources, twice. Users are known, so that all have more.
+	accessFailures = failures{each: 5, eachBurst: 120, all: 50, allBurst: 600}
 )
 
 var errBusy = errors.New("not asked: too many reviews let nobody in")
 
 // limit bounds reviews. Safe for concurrent use.
 type limit struct {
-	all    *semaphore.Weighted
+	failures
+	places *semaphore.Weighted
 	failed *rate.Limiter
-	// failures has a *rate.Limiter for each source.
-	failures *cache.LRUExpireCache
+	// failedOf has a *rate.Limiter for each source.
+	failedOf *cache.LRUExpireCache
 
-	mu   sync.Mutex
-	each map[string]*asking
+	mu     sync.Mutex
+	asking map[string]*asking
 }
 
 // asking is what a source has under way or waits for.
@@ -44,17 +55,17 @@ type asking struct {
 	n      int
 }
 
-func newLimit() *limit {
+func newLimit(f failures) *limit {
 	return &limit{
-		all: semaphore.NewWeighted(reviews), failed: rate.NewLimiter(failed, failedBurst),
-		failures: cache.NewLRUExpireCache(sources), each: map[string]*asking{},
+		failures: f, places: semaphore.NewWeighted(reviews), failed: rate.NewLimiter(f.all, f.allBurst),
+		failedOf: cache.NewLRUExpireCache(sources), asking: map[string]*asking{},
 	}
 }
 
 // take waits until the source may have one more review. give tells that it is over, and whether it let somebody in.
 func (l *limit) take(ctx context.Context, source string) (give func(good bool), err error) {
-	failures := l.failuresOf(source)
-	if failures.Tokens() < 1 || l.failed.Tokens() < 1 {
+	failed := l.failedBy(source)
+	if failed.Tokens() < 1 || l.failed.Tokens() < 1 {
 		return nil, errBusy
 	}
 	ctx, cancel := context.WithTimeout(ctx, reviewWait)
@@ -64,38 +75,38 @@ func (l *limit) take(ctx context.Context, source string) (give func(good bool), 
 		l.leave(source, a)
 		return nil, fmt.Errorf("waiting for other reviews: %w", err)
 	}
-	if err := l.all.Acquire(ctx, 1); err != nil {
+	if err := l.places.Acquire(ctx, 1); err != nil {
 		a.places.Release(1)
 		l.leave(source, a)
 		return nil, fmt.Errorf("waiting for other reviews: %w", err)
 	}
 	return func(good bool) {
 		if !good {
-			failures.Allow()
+			failed.Allow()
 			l.failed.Allow()
 		}
-		l.all.Release(1)
+		l.places.Release(1)
 		a.places.Release(1)
 		l.leave(source, a)
 	}, nil
 }
 
-func (l *limit) failuresOf(source string) *rate.Limiter {
-	if v, ok := l.failures.Get(source); ok {
+func (l *limit) failedBy(source string) *rate.Limiter {
+	if v, ok := l.failedOf.Get(source); ok {
 		return v.(*rate.Limiter) //nolint:forcetypeassert // nothing else is added
 	}
-	r := rate.NewLimiter(failedEach, failedEachBurst)
-	l.failures.Add(source, r, time.Minute)
+	r := rate.NewLimiter(l.each, l.eachBurst)
+	l.failedOf.Add(source, r, time.Minute)
 	return r
 }
 
 func (l *limit) enter(source string) *asking {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.each[source]
+	a := l.asking[source]
 	if a == nil {
 		a = &asking{places: semaphore.NewWeighted(reviewsEach)}
-		l.each[source] = a
+		l.asking[source] = a
 	}
 	a.n++
 	return a
@@ -105,6 +116,6 @@ func (l *limit) leave(source string, a *asking) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.n--; a.n == 0 {
-		delete(l.each, source)
+		delete(l.asking, source)
 	}
 }

@@ -20,11 +20,15 @@ type Conn struct {
 	known atomic.Bool
 	read  atomic.Int64
 
+	done chan struct{}
 	// Under the listener's lock.
 	closed    bool
 	big       bool
 	idleSince time.Time
 }
+
+// Done is closed when the connection is.
+func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Source returns whose connection it is, as [Source] does.
 func (c *Conn) Source() string { return c.source }

@@ -38,7 +38,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Conn: raw, l: l, source: Source(raw.RemoteAddr().String())}
+	c := &Conn{Conn: raw, l: l, source: Source(raw.RemoteAddr().String()), done: make(chan struct{})}
 	l.mu.Lock()
 	l.unknown = append(l.unknown, c)
 	out := victim(l.unknown, l.limits.Unknown)
@@ -121,7 +121,10 @@ func (l *Listener) vouch(c *Conn) bool {
 func (l *Listener) drop(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.closed = true
+	if !c.closed {
+		c.closed = true
+		close(c.done)
+	}
 	l.unknown, l.large, l.known = without(l.unknown, c), without(l.large, c), without(l.known, c)
 }
 
