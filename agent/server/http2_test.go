@@ -163,11 +163,10 @@ func TestCookieBomb(t *testing.T) {
 		})
 	}
 	all.Wait()
-	time.Sleep(100 * time.Millisecond) // whatever it takes: there is less in memory then
 	if grown := live() - before; grown > 32<<20 {
 		t.Errorf("%d MB are held", grown>>20)
 	}
-	if n := a.most.Load(); n == 0 || n > largeRequests {
+	if n := a.most.Load(); n != 0 {
 		t.Errorf("%d handlers at once", n)
 	}
 }

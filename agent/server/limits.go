@@ -16,18 +16,21 @@ import (
 //
 //	128 × (3 × 32 KiB + 100 KiB) + 4 × 3 MiB = 37 MiB
 //
-// HTTP/2 has many requests on a connection and compresses headers: of those of unknown connections 128 are handled at a time that
-// have up to 64 KiB, and four that have up to 1 MiB, which is 12 MiB.
+// HTTP/2 has many requests on a connection and compresses headers: there a request has up to 16 KiB, and a connection 32, which a client can
+// make wait by not reading the refusals, until those are due:
+//
+//	128 × 32 × 16 KiB = 64 MiB, for 5 s
+//
+// exec, attach and port-forward do not come over HTTP/2, which has no upgrades. A client with more requests opens more connections.
 //
 // The other ports are 64 × (3 × 16 KiB + 50 KiB), 6 MiB each.
 const (
 	maxHeaderBytes      = 1 << 20
 	maxPlainHeaderBytes = 16 << 10
-	maxUnknownHeader    = 64 << 10
+	maxHTTP2HeaderBytes = 16 << 10
 
 	// Requests of unknown connections, and how many of those one source may have.
 	unknownRequests, unknownRequestsEach = 128, 64
-	largeRequests, largeRequestsEach     = 4, 2
 
 	// Requests that were let in, and how many of those one user may have. The API server is one user.
 	streams, streamsEach = 512, 480
@@ -65,7 +68,7 @@ const (
 // HTTP/2. Go's server runs no more handlers of a connection than it has streams, those of streams that the client reset
 // included, and ends a connection on which many more are opened.
 const (
-	maxConcurrentStreams = 100
+	maxConcurrentStreams = 32
 	maxFrame             = 16 << 10 // a frame is given its memory when its length is known
 	pingAfter            = 30 * time.Second
 	pingTimeout          = 15 * time.Second

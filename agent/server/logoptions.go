@@ -22,23 +22,26 @@ func logOptions(q url.Values) (*v1.PodLogOptions, error) {
 	}
 	o := &v1.PodLogOptions{Follow: queryBool(q, "follow"), Previous: queryBool(q, "previous"), Timestamps: queryBool(q, "timestamps")}
 	for name, to := range map[string]**int64{"tailLines": &o.TailLines, "limitBytes": &o.LimitBytes, "sinceSeconds": &o.SinceSeconds} {
-		if v := q.Get(name); v != "" {
-			n, err := strconv.ParseInt(v, 10, 64)
+		if q.Has(name) {
+			n, err := strconv.ParseInt(q.Get(name), 10, 64)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			*to = &n
 		}
 	}
-	if v := q.Get("sinceTime"); v != "" {
-		at, err := time.Parse(time.RFC3339, v)
-		if err != nil {
-			return nil, fmt.Errorf("sinceTime: %w", err)
+	if q.Has("sinceTime") {
+		o.SinceTime = &metav1.Time{} // of one that is empty, the beginning
+		if v := q.Get("sinceTime"); v != "" && v != "null" {
+			at, err := time.Parse(time.RFC3339, v)
+			if err != nil {
+				return nil, fmt.Errorf("sinceTime: %w", err)
+			}
+			*o.SinceTime = metav1.NewTime(at)
 		}
-		o.SinceTime = new(metav1.NewTime(at))
 	}
-	if v := q.Get("stream"); v != "" {
-		o.Stream = &v
+	if q.Has("stream") {
+		o.Stream = new(q.Get("stream"))
 	}
 	return o, nil
 }

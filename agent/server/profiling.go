@@ -25,7 +25,7 @@ func (s *Server) installProfiling(mux *http.ServeMux) {
 	for path, h := range map[string]http.HandlerFunc{
 		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
 	} {
-		mux.Handle("GET /debug/pprof/"+path, profile(share, h))
+		mux.Handle("/debug/pprof/"+path, only(profile(share, h), http.MethodGet))
 	}
 }
 

@@ -101,6 +101,7 @@ func (s *Server) traced(server string, h http.Handler) http.Handler {
 			q.Unpublished = int(unpublished.Swap(0))
 		}
 		rec := &recorder{ResponseWriter: w, slow: server == secureName, http2: r.ProtoMajor == 2, timeout: writeTimeout}
+		rec.pause()
 		q.span = trace.Begin(bus, trace.FromContext(r.Context()), q.ServerRequest)
 		defer func() {
 			rec.end()
@@ -124,27 +125,12 @@ func (s *Server) traced(server string, h http.Handler) http.Handler {
 func (s *Server) admit(w *recorder, r *http.Request, h http.Handler) {
 	q := requestOf(r.Context())
 	if q.Server == secureName && q.unknown() {
-		share := s.unknown
-		if r.ProtoMajor == 2 && headerSize(r) > maxUnknownHeader {
-			share = s.large
-		}
-		if q.give = share.Take(q.conn.Source()); q.give == nil {
+		if q.give = s.unknown.Take(q.conn.Source()); q.give == nil {
 			q.Verdict, q.Reason, w.code = "unauthenticated", "too much at once of connections on which nothing was allowed yet", http.StatusTooManyRequests
 			panic(http.ErrAbortHandler) // an answer could wait for its reader
 		}
 	}
 	h.ServeHTTP(w, r)
-}
-
-// headerSize is about how much memory a request's headers take.
-func headerSize(r *http.Request) int {
-	n := len(r.RequestURI) + len(r.Host)
-	for name, values := range r.Header {
-		for _, v := range values {
-			n += len(name) + len(v) + 32
-		}
-	}
-	return n
 }
 
 // unreadBody sees to it that nothing is waited for of a body. Handlers need none, but net/http would read up to 256 KiB of

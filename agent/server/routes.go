@@ -2,6 +2,8 @@ package server
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/kubeloupe/kubeloupe/agent/conns"
 )
@@ -12,9 +14,8 @@ import (
 func (s *Server) readOnly() *http.ServeMux {
 	mux := http.NewServeMux()
 	s.installHealth(mux)
-	mux.HandleFunc("GET /pods", s.pods)
-	mux.HandleFunc("GET /pods/{$}", s.pods)
-	mux.HandleFunc("/stats/summary", s.summary)
+	route(mux, "/pods", inJSON(s.pods), http.MethodGet)
+	mux.Handle("/stats/", exactly("/stats/summary", only(inJSON(s.summary), http.MethodGet, http.MethodPost)))
 	mux.HandleFunc("/metrics/slis", s.slis)
 	for path, h := range map[string]http.Handler{
 		"/metrics": s.cfg.Metrics, "/metrics/resource": s.cfg.ResourceMetrics,
@@ -51,28 +52,74 @@ func (s *Server) secure() http.Handler {
 // Upstream: InstallAuthRequiredHandlers, InstallSystemLogHandler, InstallProfilingHandler.
 func (s *Server) installDebug(mux *http.ServeMux) {
 	const container, containerUID = "/{namespace}/{pod}/{container}", "/{namespace}/{pod}/{uid}/{container}"
-	mux.HandleFunc("POST /run"+container, s.about(s.run))
-	mux.HandleFunc("POST /run"+containerUID, s.about(s.run))
-	for _, method := range []string{"GET ", "POST "} {
-		mux.HandleFunc(method+"/exec"+container, s.about(s.exec))
-		mux.HandleFunc(method+"/exec"+containerUID, s.about(s.exec))
-		mux.HandleFunc(method+"/attach"+container, s.about(s.attach))
-		mux.HandleFunc(method+"/attach"+containerUID, s.about(s.attach))
-		mux.HandleFunc(method+"/portForward/{namespace}/{pod}", s.about(s.portForward))
-		mux.HandleFunc(method+"/portForward/{namespace}/{pod}/{uid}", s.about(s.portForward))
+	for _, path := range []string{container, containerUID} {
+		route(mux, "/run"+path, s.about(s.run), http.MethodPost)
+		route(mux, "/exec"+path, s.about(s.exec), http.MethodGet, http.MethodPost)
+		route(mux, "/attach"+path, s.about(s.attach), http.MethodGet, http.MethodPost)
 	}
-	mux.HandleFunc("GET /containerLogs"+container, s.about(s.containerLogs))
-	mux.HandleFunc("GET /runningpods", s.runningPods)
-	mux.HandleFunc("GET /runningpods/{$}", s.runningPods)
-	mux.HandleFunc("GET /configz", s.configz)
-	mux.HandleFunc("GET /statusz", s.statusz)
-	mux.HandleFunc("GET /flagz", s.flagz)
+	for _, path := range []string{"/{namespace}/{pod}", "/{namespace}/{pod}/{uid}"} {
+		route(mux, "/portForward"+path, s.about(s.portForward), http.MethodGet, http.MethodPost)
+	}
+	route(mux, "/containerLogs"+container, s.about(s.containerLogs), http.MethodGet)
+	mux.Handle("/runningpods/", exactly("/runningpods", only(inJSON(s.runningPods), http.MethodGet)))
+	mux.HandleFunc("/configz", s.configz)
+	mux.HandleFunc("/statusz", s.statusz)
+	mux.HandleFunc("/flagz", s.flagz)
 	if s.cfg.Checkpoints != "" {
-		mux.HandleFunc("POST /checkpoint"+container, s.about(s.checkpoint))
+		route(mux, "/checkpoint"+container, inJSON(s.about(s.checkpoint)), http.MethodPost)
 	}
 	s.installSystemLogs(mux)
 	s.installProfiling(mux)
 	s.installFlags(mux)
+}
+
+// route serves a path, with a slash at its end or without, to these methods alone. That of ServeMux lets HEAD in with GET.
+func route(mux *http.ServeMux, path string, h http.HandlerFunc, methods ...string) {
+	mux.Handle(path, only(h, methods...))
+	mux.Handle(path+"/{$}", only(h, methods...))
+}
+
+func only(h http.Handler, methods ...string) http.Handler {
+	allow := strings.Join(methods, ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(methods, r.Method) {
+			w.Header().Set("Allow", allow)
+			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// exactly serves nothing else below the path.
+func exactly(path string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.TrimSuffix(r.URL.Path, "/") != path {
+			http.NotFound(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// inJSON refuses clients that accept something else alone.
+//
+// Upstream: github.com/emicklei/go-restful, Route.matchesAccept.
+func inJSON(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		accept := r.Header.Get("Accept")
+		ok := accept == ""
+		for kind := range strings.SplitSeq(accept, ",") {
+			kind, _, _ = strings.Cut(kind, ";")
+			kind = strings.TrimSpace(kind)
+			ok = ok || kind == "*/*" || kind == "application/json"
+		}
+		if !ok {
+			http.Error(w, "406: Not Acceptable, available are: application/json", http.StatusNotAcceptable)
+			return
+		}
+		h(w, r)
+	}
 }
 
 // disabled answers as upstream does where something is turned off.

@@ -35,5 +35,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	writeJSON(w, append(answer.Stdout, answer.Stderr...)) // it is none, but that is what clients of /run get
+	if out := append(answer.Stdout, answer.Stderr...); len(out) > 0 {
+		writeJSON(w, out) // it is none, but that is what clients of /run get
+	}
 }

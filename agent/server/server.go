@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,8 +27,7 @@ type Server struct {
 	serves []serve
 
 	// unknown are the requests of connections on which nothing was allowed yet, streams and answers those that were let in.
-	// large are those of unknown connections with many headers.
-	unknown, large, streams, answers *conns.Share
+	unknown, streams, answers *conns.Share
 }
 
 type serve struct {
@@ -43,7 +43,7 @@ const (
 )
 
 func (v serve) serve() error {
-	if v.server.TLSConfig != nil {
+	if v.server.TLSConfig != nil { // of those that were handed over, all is done
 		return v.server.ServeTLS(v.listener, "", "")
 	}
 	return v.server.Serve(v.listener)
@@ -59,7 +59,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, began: time.Now(), unknown: conns.NewShare(unknownRequests, unknownRequestsEach),
-		large: conns.NewShare(largeRequests, largeRequestsEach), streams: conns.NewShare(streams, streamsEach), answers: conns.NewShare(answers, answersEach),
+		streams: conns.NewShare(streams, streamsEach), answers: conns.NewShare(answers, answersEach),
 	}
 	if cfg.Port == 0 {
 		return s, nil
@@ -93,7 +93,11 @@ func (s *Server) Listen(ctx context.Context) error {
 			s.Close()
 			return fmt.Errorf("%s: %w\n  remedy: end what listens there (another kubelet?), choose another port, or turn it off with %s=0", l.flag, err, l.flag)
 		}
-		s.serves = append(s.serves, s.bounded(listener, l.name, l.handler()))
+		bounded := s.bounded(listener, l.name, l.handler())
+		s.serves = append(s.serves, bounded)
+		if l.name == secureName {
+			s.serves = append(s.serves, overHTTP2(bounded.server, listener))
+		}
 	}
 	return nil
 }
@@ -111,9 +115,6 @@ func (s *Server) bounded(l net.Listener, name string, h http.Handler) serve {
 	if name == secureName {
 		limits = secureLimits
 		server.MaxHeaderBytes, server.WriteTimeout, server.TLSConfig = maxHeaderBytes, 0, s.tls
-		server.HTTP2 = &http.HTTP2Config{
-			MaxConcurrentStreams: maxConcurrentStreams, MaxReadFrameSize: maxFrame, SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: writeTimeout,
-		}
 	}
 	return serve{conns.New(l, limits), server}
 }
@@ -142,11 +143,15 @@ func (s *Server) Run(ctx context.Context) error {
 	<-failed.Done()
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
+	var ends sync.WaitGroup
 	for _, v := range s.serves {
-		if err := v.server.Shutdown(end); err != nil {
-			_ = v.server.Close() // whoever is still connected has had its time
-		}
+		ends.Go(func() {
+			if err := v.server.Shutdown(end); err != nil {
+				_ = v.server.Close() // whoever is still connected has had its time
+			}
+		})
 	}
+	ends.Wait()
 	return group.Wait()
 }
 

@@ -1,6 +1,9 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+	"net/url"
+)
 
 // summary answers with what the node and its pods use.
 //
@@ -10,7 +13,12 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "no statistics are kept")
 		return
 	}
-	only := r.URL.Query()["only_cpu_and_memory"]
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, "parse form failed: "+err.Error())
+		return
+	}
+	only := query["only_cpu_and_memory"]
 	brief := len(only) == 1 && only[0] == "true"
 	got, err := s.cfg.Stats.Summary(r.Context(), brief)
 	if err != nil {

@@ -14,5 +14,5 @@ func (s *Server) installSystemLogs(mux *http.ServeMux) {
 	if dir == "" {
 		dir = "/var/log"
 	}
-	mux.Handle("GET /logs/", http.StripPrefix("/logs/", http.FileServer(logDir(dir))))
+	mux.Handle("/logs/", only(http.StripPrefix("/logs/", http.FileServer(logDir(dir))), http.MethodGet))
 }
