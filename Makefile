@@ -89,6 +89,10 @@ conformance: ## Kubernetes' node tests (AGENT=upstream, FOCUS=regexp, PROCS=8)
 swap: ## upstream's kubelet and kubeloupe hand a node to each other: nothing may be restarted
 	go run ./test/swap
 
+.PHONY: compat
+compat: ## the same requests to the servers of upstream's kubelet and of kubeloupe, and the differences
+	go run ./test/compat
+
 .PHONY: soak
 soak: ## pods come and go for MINUTES=30, PODS=2000: nothing may grow
 	go run ./test/soak -minutes $(or $(MINUTES),30) -pods $(or $(PODS),2000)

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+// options are what the command line says.
+type options struct {
+	dir, program string
+	order        string
+	answers, doc string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.dir, "dir", os.Getenv("LAB_DIR"), "directory of the lab; a cluster that is up there is used, and left up (LAB_DIR)")
+	flag.StringVar(&o.program, "program", "", "kubeloupe's executable; built if empty")
+	flag.StringVar(&o.order, "order", "upstream,kubeloupe", "the agents to ask; without upstream its answers are those of -answers")
+	flag.StringVar(&o.answers, "answers", "test/compat/testdata/upstream.json", "where upstream's answers are kept")
+	flag.StringVar(&o.doc, "doc", "docs/compatibility.md", "the page with the differences; \"\" writes none")
+	flag.Parse()
+	if o.dir == "" {
+		o.dir = filepath.Join(os.TempDir(), "kubeloupe-compat")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	unexplained, err := run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "compat:", err)
+		os.Exit(1)
+	}
+	if unexplained > 0 {
+		fmt.Printf("%d differences without a reason\n", unexplained)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (unexplained int, err error) {
+	cluster, err := lab.UpCluster(ctx, lab.ClusterConfig{Dir: o.dir, Log: os.Stderr})
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if !cluster.Existing {
+			err = errors.Join(err, cluster.Down(context.WithoutCancel(ctx)))
+		}
+	}()
+	all := cases()
+	upstream, err := readAnswers(o.answers)
+	if err != nil {
+		return 0, err
+	}
+	var ours map[string]answer
+	for _, kind := range strings.Split(o.order, ",") {
+		got, err := askAgent(ctx, cluster, o, lab.AgentKind(kind), all)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", kind, err)
+		}
+		if lab.AgentKind(kind) == lab.Kubeloupe {
+			ours = got
+			continue
+		}
+		upstream = got
+		if err := writeAnswers(o.answers, got); err != nil {
+			return 0, err
+		}
+	}
+	if ours == nil {
+		return 0, nil
+	}
+	c := compare(all, upstream, ours)
+	for _, d := range c.differences {
+		fmt.Println(d)
+	}
+	if o.doc != "" {
+		if err := os.WriteFile(o.doc, []byte(c.page()), 0o644); err != nil {
+			return 0, err
+		}
+	}
+	return c.unexplained(), nil
+}
+
+// askAgent asks an agent that is the cluster's node as long as that takes.
+func askAgent(ctx context.Context, cluster *lab.Cluster, o options, kind lab.AgentKind, all []request) (answers map[string]answer, err error) {
+	cfg := lab.AgentConfig{Kind: kind, State: "compat", Log: os.Stderr}
+	if kind == lab.Kubeloupe {
+		cfg.Program = o.program
+	}
+	agent, err := cluster.StartAgent(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, agent.Stop(context.WithoutCancel(ctx))) }()
+	if err := agent.WaitReady(ctx); err != nil {
+		return nil, err
+	}
+	t, err := setUp(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(os.Stderr, "asking %s %d times\n", kind, len(all))
+	return t.askAll(ctx, all)
+}
