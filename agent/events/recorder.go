@@ -45,8 +45,7 @@ type Recorder struct {
 	dropped atomic.Int64
 	limit   *rate.Limiter
 
-	// What follows belongs to Run's goroutine.
-	correlate *record.EventCorrelator
+	correlate *record.EventCorrelator // locks for itself
 }
 
 // New returns a recorder that sends nothing before Run.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,15 +28,44 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-// Run sends what is recorded until ctx ends, and returns nil then.
+// A write that takes longer than writePatience does not keep the events behind it waiting: it goes on beside them, and
+// so do maxHung at most. One that is not answered within writeLimit is tried again, and then given up.
+const (
+	writePatience = 3 * time.Second
+	writeLimit    = 30 * time.Second
+	maxHung       = 8
+	maxUnanswered = 2
+)
+
+// Run sends what is recorded, one after the other, until ctx ends, and returns nil then.
 func (r *Recorder) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	hung := make(chan struct{}, maxHung) // those that go on beside the rest
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case e := <-r.queue:
 			r.hold(ctx, e)
-			r.send(ctx, e)
+			s := &sending{slow: make(chan struct{})}
+			done := make(chan struct{})
+			all.Go(func() {
+				r.send(ctx, e, s)
+				close(done)
+			})
+			select {
+			case <-done:
+			case <-s.slow:
+				select {
+				case <-done:
+				case hung <- struct{}{}:
+					all.Go(func() {
+						<-done
+						<-hung
+					})
+				}
+			}
 		}
 		if n := r.dropped.Swap(0); n > 0 {
 			r.log("warn", fmt.Sprintf("%d events were not sent to the API server: more than %d were waiting", n, queueLength))
@@ -61,9 +91,24 @@ func (r *Recorder) hold(ctx context.Context, e *v1.Event) {
 	}
 }
 
+// sending is an event on its way.
+type sending struct {
+	slow chan struct{} // closed when a write takes too long
+	once sync.Once
+}
+
+// within has a write done, and says so when it takes long.
+func (s *sending) within(ctx context.Context, write func(context.Context) error) error {
+	timer := time.AfterFunc(writePatience, func() { s.once.Do(func() { close(s.slow) }) })
+	defer timer.Stop()
+	ctx, cancel := context.WithTimeout(ctx, writeLimit)
+	defer cancel()
+	return write(ctx)
+}
+
 // send writes one event, as a new object or as one more of an earlier one.
 // Upstream: client-go tools/record/event.go, recordToSink.
-func (r *Recorder) send(ctx context.Context, e *v1.Event) {
+func (r *Recorder) send(ctx context.Context, e *v1.Event, s *sending) {
 	result, err := r.correlate.EventCorrelate(e)
 	if err != nil {
 		r.log("warn", fmt.Sprintf("event %s of %s: %v", e.Reason, e.InvolvedObject.Name, err))
@@ -76,9 +121,12 @@ func (r *Recorder) send(ctx context.Context, e *v1.Event) {
 		if !r.tokens(ctx) {
 			return
 		}
-		err := r.write(ctx, e, result.Patch)
+		err := s.within(ctx, func(ctx context.Context) error { return r.write(ctx, e, result.Patch) })
 		switch {
 		case err == nil || ctx.Err() != nil:
+			return
+		case errors.Is(err, context.DeadlineExceeded) && try >= maxUnanswered:
+			r.log("warn", fmt.Sprintf("event %s of %s %s is given up: not answered in %d tries of %s", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, try, writeLimit))
 			return
 		case !again(err):
 			// The same object again, or a namespace on its way out, is nothing to complain about.

@@ -73,14 +73,20 @@ func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Respo
 		req = req.Clone(ctx)
 		req.Header.Set("Traceparent", tp)
 	}
+	req, done := limited(req, call.Verb)
 	resp, err := t.next.RoundTrip(req)
 	t.reach.saw(resp, err)
 	if err != nil {
+		if context.Cause(req.Context()) == errNoAnswer { //nolint:errorlint // the very one that limited gives
+			err = errNoAnswer
+		}
+		done()
 		err = explain(err)
 		call.Err = err.Error()
 		trace.End(t.bus, span, *call)
 		return nil, err
 	}
+	resp.Body = &limitedBody{resp.Body, done}
 	call.Code = resp.StatusCode
 	call.RetryAfter = retryAfter(resp)
 	trace.End(t.bus, span, *call)

@@ -6,7 +6,7 @@
 // is whose, by full name, and translates UIDs both ways. It never runs a pod, never holds up a static
 // pod, and writes no statuses.
 //
-// Manager.Run is the one goroutine. It acts when something changes and, after a failure, again with
+// Manager.Run works on some mirrors at once, each in a goroutine for a limited time. It acts when something changes and, after a failure, again with
 // back-off. It publishes trace.StatusPatch (create-mirror, delete-mirror) and its back-off as trace.Wait of
 // the node.
 //

@@ -88,6 +88,47 @@ func static(name, hash string) *v1.Pod {
 	}}
 }
 
+// hungAPI does not answer about some pods.
+type hungAPI struct{ *fakeAPI }
+
+func (f hungAPI) Pods(string) corev1.PodInterface { return f }
+
+func (f hungAPI) Create(ctx context.Context, p *v1.Pod, o metav1.CreateOptions) (*v1.Pod, error) {
+	if p.Name[0] == 'h' {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return f.fakeAPI.Create(ctx, p, o)
+}
+
+// Mirrors that cannot be made hold up the others for a bounded time.
+func TestHungWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &fakeAPI{pods: map[string]*v1.Pod{}}
+		m, err := New(Config{Client: hungAPI{api}, Node: "n1", NodeUID: func() types.UID { return "nu" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		m.Set(ctx, nil)
+		for i := range 6 {
+			m.Add(static(fmt.Sprint("hung", i), fmt.Sprint("h", i)))
+		}
+		m.Add(static("web", "w"))
+		time.Sleep(3 * stepLimit)
+		synctest.Wait()
+		if m.Mirror("w") == nil {
+			t.Error("a mirror is missing that could have been made")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestMirror(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := tracetest.New(t)

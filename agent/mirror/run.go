@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,22 +98,42 @@ func (m *Manager) plan() []step {
 	return steps
 }
 
+// atOnce is how many mirrors are worked on at once, stepLimit how long one may take: a namespace in which writes hang (a
+// webhook) holds the mirrors of others up for so long.
+const (
+	atOnce    = 4
+	stepLimit = 15 * time.Second
+)
+
 // pass does what is to be done. A mirror that was made or deleted is noted at once; the watch tells
 // the same later.
 func (m *Manager) pass(ctx context.Context) error {
-	var errs []error
-	for _, s := range m.plan() {
-		if s.remove != nil {
-			if err := m.delete(ctx, s.remove); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-		}
-		if s.create != nil && m.cfg.NodeUID() != "" {
-			errs = append(errs, m.create(ctx, s.create))
+	steps := m.plan()
+	errs := make([]error, len(steps))
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i, s := range steps {
+		group.Go(func() error {
+			errs[i] = m.step(ctx, s)
+			return nil
+		})
+	}
+	_ = group.Wait() // none returns an error
+	return errors.Join(errs...)
+}
+
+func (m *Manager) step(ctx context.Context, s step) error {
+	ctx, cancel := context.WithTimeout(ctx, stepLimit)
+	defer cancel()
+	if s.remove != nil {
+		if err := m.delete(ctx, s.remove); err != nil {
+			return err
 		}
 	}
-	return errors.Join(errs...)
+	if s.create != nil && m.cfg.NodeUID() != "" {
+		return m.create(ctx, s.create)
+	}
+	return nil
 }
 
 // delete ends a mirror at once.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/types"
@@ -69,29 +71,55 @@ func (p *PLEG) relistAll(ctx context.Context, span trace.Span, rl *trace.PLEGRel
 			listed[uid] = &listing{ref: criconfig.PodRef{Namespace: old.Namespace, Name: old.Name, UID: uid}}
 		}
 	}
+	var mu sync.Mutex // guards errs and rl
 	var errs []error
+	var group errgroup.Group
+	group.SetLimit(statusesAtOnce)
 	for uid, l := range listed {
 		if l.matches(p.cache.Get(uid)) {
 			continue
 		}
-		next, err := p.statuses(ctx, l, asked)
-		if err != nil {
-			errs = append(errs, err) // one pod that cannot be seen does not hide the others
-			continue
-		}
-		old, taken := p.cache.put(next)
-		if !taken {
-			p.Demand("overtaken by an event") // which told of one sandbox only
-			continue
-		}
-		changes := diff(old, next)
-		rl.Events += len(changes)
-		p.emit(ctx, uid, podOf(next), "relist", 0, span, changes)
+		group.Go(func() error {
+			events, err := p.refreshListed(ctx, uid, l, asked, span)
+			mu.Lock()
+			defer mu.Unlock()
+			rl.Events += events
+			if err != nil {
+				errs = append(errs, err) // one pod that cannot be seen does not hide the others
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // none returns an error
 	if len(errs) == 0 {
 		p.cache.complete(asked)
 	}
 	return errors.Join(errs...)
+}
+
+// A relist asks about so many pods at once, and each for so long at most: one of which the runtime does not tell (a
+// shim that hangs) holds the others' events up for a bounded time.
+const (
+	statusesAtOnce = 4
+	statusLimit    = 10 * time.Second
+)
+
+// refreshListed asks about one pod and emits what changed; it tells how many events that were.
+func (p *PLEG) refreshListed(ctx context.Context, uid types.UID, l *listing, asked time.Time, span trace.Span) (events int, err error) {
+	limited, cancel := context.WithTimeout(ctx, statusLimit)
+	defer cancel()
+	next, err := p.statuses(limited, l, asked)
+	if err != nil {
+		return 0, err
+	}
+	old, taken := p.cache.put(next)
+	if !taken {
+		p.Demand("overtaken by an event") // which told of one sandbox only
+		return 0, nil
+	}
+	changes := diff(old, next)
+	p.emit(ctx, uid, podOf(next), "relist", 0, span, changes)
+	return len(changes), nil
 }
 
 // Refresh asks the runtime about one pod and returns what it says now. It emits

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,10 +19,12 @@ type world struct {
 	s     *Slots
 	rec   *tracetest.Recorder
 	began time.Time
-	out   []string // who began, in order
-	at    map[string]time.Duration
-	most  int
-	busy  int
+
+	mu   sync.Mutex
+	out  []string // who began, in order
+	at   map[string]time.Duration
+	most int
+	busy int
 }
 
 func inBubble(t *testing.T, size int, test func(*world)) {
@@ -45,13 +48,33 @@ func (w *world) work(name string, turn Turn, takes time.Duration) {
 			w.Error(err)
 			return
 		}
-		w.out, w.at[name] = append(w.out, name), time.Since(w.began)
-		w.busy++
-		w.most = max(w.most, w.busy)
+		w.note(func() {
+			w.out, w.at[name] = append(w.out, name), time.Since(w.began)
+			w.busy++
+			w.most = max(w.most, w.busy)
+		})
 		time.Sleep(takes)
-		w.busy--
+		w.note(func() { w.busy-- })
 		work.Leave(true)
 	}()
+	synctest.Wait()
+}
+
+func (w *world) note(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
+func (w *world) done() (out []string) { w.note(func() { out = slices.Clone(w.out) }); return out }
+
+func (w *world) when(name string) (at time.Duration) { w.note(func() { at = w.at[name] }); return at }
+
+func (w *world) peak() (n int) { w.note(func() { n = w.most }); return n }
+
+// pass lets time pass and what is due then happen.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d)
 	synctest.Wait()
 }
 
@@ -76,9 +99,9 @@ func TestEarlierOrderGoesFirst(t *testing.T) {
 		for i, order := range []uint64{0, 3, 1, 2} {
 			w.work(string(rune('a'+i)), Turn{Order: order}, time.Millisecond)
 		}
-		time.Sleep(time.Second)
-		if want := []string{"a", "c", "d", "b"}; !slices.Equal(w.out, want) {
-			w.Errorf("served in order %v, want %v", w.out, want)
+		w.pass(time.Second)
+		if want := []string{"a", "c", "d", "b"}; !slices.Equal(w.done(), want) {
+			w.Errorf("served in order %v, want %v", w.done(), want)
 		}
 		if n := len(w.rec.OfKind("pod.wait")); n != 6 {
 			w.Errorf("%d wait records, want begin and end of 3", n)
@@ -121,12 +144,12 @@ func TestBurstIsPaced(t *testing.T) {
 				for i := range 60 {
 					w.work(string(rune('A'+i)), Turn{Order: uint64(i)}, takes)
 				}
-				time.Sleep(10 * time.Minute)
-				if len(w.out) != 60 || w.most != 3 {
-					w.Errorf("%d of 60 were done, %d at once at most", len(w.out), w.most)
+				w.pass(10 * time.Minute)
+				if len(w.done()) != 60 || w.peak() != 3 {
+					w.Errorf("%d of 60 were done, %d at once at most", len(w.done()), w.peak())
 				}
 				for i := range 60 {
-					if got, want := w.at[string(rune('A'+i))], time.Duration(i/3)*takes; got != want {
+					if got, want := w.when(string(rune('A'+i))), time.Duration(i/3)*takes; got != want {
 						w.Errorf("number %d began after %s, want %s", i, got, want)
 					}
 				}
@@ -152,14 +175,14 @@ func TestHangHoldsNothingUp(t *testing.T) {
 					w.work(hung, Turn{}, time.Hour)
 				}
 				w.work("web", Turn{}, time.Millisecond)
-				time.Sleep(time.Minute)
-				if w.at["web"] != c.want {
-					w.Errorf("web waited %s, want %s", w.at["web"], c.want)
+				w.pass(time.Minute)
+				if w.when("web") != c.want {
+					w.Errorf("web waited %s, want %s", w.when("web"), c.want)
 				}
 				if n := w.overstays(); n != 1 {
 					w.Errorf("%d left, want 1: nobody else waits", n)
 				}
-				time.Sleep(time.Hour)
+				w.pass(time.Hour)
 			})
 		})
 	}
@@ -169,12 +192,12 @@ func TestHangHoldsNothingUp(t *testing.T) {
 func TestOverdueHoldersLeaveAtOnce(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.work("x", Turn{}, time.Hour)
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		w.work("web", Turn{}, time.Millisecond)
-		if w.at["web"] != time.Minute {
-			w.Errorf("web began after %s, want at once", w.at["web"])
+		if w.when("web") != time.Minute {
+			w.Errorf("web began after %s, want at once", w.when("web"))
 		}
-		time.Sleep(2 * time.Hour)
+		w.pass(2 * time.Hour)
 	})
 }
 
@@ -188,15 +211,15 @@ func TestManyHangs(t *testing.T) {
 		w.work("web", Turn{Class: "start", Order: 50}, time.Millisecond)
 		w.work("old", Turn{Class: "end"}, time.Millisecond)
 		w.work("crashed", Turn{Class: "again"}, time.Millisecond)
-		time.Sleep(900 * time.Millisecond)
-		if w.most > 3 {
-			w.Errorf("%d at once before anybody overstayed", w.most)
+		w.pass(900 * time.Millisecond)
+		if w.peak() > 3 {
+			w.Errorf("%d at once before anybody overstayed", w.peak())
 		}
-		time.Sleep(time.Minute)
-		if w.at["old"] > time.Second || w.at["crashed"] > time.Second {
-			w.Errorf("a deletion waited %s and a restart %s behind starts that hang", w.at["old"], w.at["crashed"])
+		w.pass(time.Minute)
+		if w.when("old") > time.Second || w.when("crashed") > time.Second {
+			w.Errorf("a deletion waited %s and a restart %s behind starts that hang", w.when("old"), w.when("crashed"))
 		}
-		if got, want := w.at["web"], 17*time.Second; got > want {
+		if got, want := w.when("web"), 17*time.Second; got > want {
 			w.Errorf("web waited %s behind 50 that hang, want %s at most: 3 are let in each second", got, want)
 		}
 		// They are tried again: now they are known, and a new pod hardly waits.
@@ -207,13 +230,13 @@ func TestManyHangs(t *testing.T) {
 		for i := range 20 {
 			w.work("new "+string(rune('A'+i)), Turn{Class: "start", Order: 60}, 100*time.Millisecond)
 		}
-		time.Sleep(time.Minute)
-		if got := w.at["new T"] - began; got > 4*time.Second {
+		w.pass(time.Minute)
+		if got := w.when("new T") - began; got > 4*time.Second {
 			w.Errorf("the last of 20 waited %s beside pods that overstayed before", got)
 		}
-		time.Sleep(2 * time.Hour)
-		if len(w.out) != 50+3+50+20 {
-			w.Errorf("%d had a turn", len(w.out))
+		w.pass(2 * time.Hour)
+		if len(w.done()) != 50+3+50+20 {
+			w.Errorf("%d had a turn", len(w.done()))
 		}
 	})
 }
@@ -224,9 +247,9 @@ func TestSlowForAll(t *testing.T) {
 		for i := range 110 {
 			w.work(string(rune('A'+i)), Turn{Order: uint64(i)}, 20*time.Second)
 		}
-		time.Sleep(time.Hour)
-		if len(w.out) != 110 || w.most > 15 {
-			w.Errorf("%d were done, %d at once at most", len(w.out), w.most)
+		w.pass(time.Hour)
+		if len(w.done()) != 110 || w.peak() > 15 {
+			w.Errorf("%d were done, %d at once at most", len(w.done()), w.peak())
 		}
 	})
 }
@@ -237,11 +260,11 @@ func TestEverythingHangs(t *testing.T) {
 		for i := range 110 {
 			w.work(string(rune('A'+i)), Turn{Order: uint64(i)}, 24*time.Hour)
 		}
-		time.Sleep(time.Minute)
-		if n := len(w.out); n < 30 || n > 3+3*12 {
+		w.pass(time.Minute)
+		if n := len(w.done()); n < 30 || n > 3+3*12 {
 			w.Errorf("%d were let in in the first minute, want three each five seconds", n)
 		}
-		time.Sleep(48 * time.Hour)
+		w.pass(48 * time.Hour)
 	})
 }
 
@@ -256,10 +279,10 @@ func TestClassesTakeTurns(t *testing.T) {
 			w.work("end", Turn{Class: "end"}, time.Millisecond)
 			w.work("again", Turn{Class: "again"}, time.Millisecond)
 		}
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		want := []string{"first", "end", "again", "start", "end", "again", "start", "start", "start", "start", "start"}
-		if !slices.Equal(w.out, want) {
-			w.Errorf("turns %v, want %v", w.out, want)
+		if !slices.Equal(w.done(), want) {
+			w.Errorf("turns %v, want %v", w.done(), want)
 		}
 		if len(w.s.classes) != 0 {
 			w.Errorf("%d classes are kept for nobody", len(w.s.classes))
@@ -276,14 +299,14 @@ func TestProgress(t *testing.T) {
 		}
 		w.work("web", Turn{}, time.Millisecond)
 		for range 60 {
-			time.Sleep(time.Second)
+			w.pass(time.Second)
 			work.GetsOn()
 		}
-		if len(w.out) != 0 {
+		if len(w.done()) != 0 {
 			w.Error("it gave its place away while it got on")
 		}
-		time.Sleep(6 * time.Second)
-		if len(w.out) != 1 {
+		w.pass(6 * time.Second)
+		if len(w.done()) != 1 {
 			w.Error("it kept its place without getting on")
 		}
 		if !work.Leave(false) {
@@ -306,9 +329,9 @@ func TestLongTurnEnds(t *testing.T) {
 			time.Sleep(400 * time.Millisecond)
 			work.End(true)
 		}
-		time.Sleep(time.Second)
-		if n != 25 || len(w.out) != 1 || !p.Overstayed() {
-			w.Errorf("%d pieces of work of 0.4 s in one turn, then %v", n, w.out)
+		w.pass(time.Second)
+		if n != 25 || len(w.done()) != 1 || !p.Overstayed() {
+			w.Errorf("%d pieces of work of 0.4 s in one turn, then %v", n, w.done())
 		}
 	})
 }
@@ -318,10 +341,10 @@ func TestWaitNamesHolders(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.learn(100 * time.Millisecond)
 		w.work("quick", Turn{}, 500*time.Millisecond)
-		time.Sleep(100 * time.Millisecond)
+		w.pass(100 * time.Millisecond)
 		w.work("hung", Turn{}, time.Hour)
 		w.work("web", Turn{}, time.Millisecond)
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		var begin, end []trace.Holder
 		for _, r := range w.rec.OfKind("pod.wait") {
 			if e, ok := r.Event.(*trace.Wait); ok && r.Edge == trace.EdgeBegin {
@@ -340,6 +363,6 @@ func TestWaitNamesHolders(t *testing.T) {
 		if !slices.Equal(end, want) {
 			w.Errorf("at its end it was behind %v, want %v", end, want)
 		}
-		time.Sleep(2 * time.Hour)
+		w.pass(2 * time.Hour)
 	})
 }

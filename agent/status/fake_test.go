@@ -33,6 +33,8 @@ type fakeAPI struct {
 	busy  int
 	most  int // calls at a time
 	deaf  bool
+	// hang, if not nil, holds the calls whose words it is asked about.
+	hang func(what string) <-chan struct{}
 }
 
 func (f *fakeAPI) Pods(string) corev1.PodInterface { return f }
@@ -43,9 +45,14 @@ func (f *fakeAPI) call(what string) error {
 	f.calls = append(f.calls, what)
 	f.busy++
 	f.most = max(f.most, f.busy)
-	takes := f.takes
+	takes, hang := f.takes, f.hang
 	f.mu.Unlock()
 	time.Sleep(takes)
+	if hang != nil {
+		if ch := hang(what); ch != nil {
+			<-ch
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.busy--

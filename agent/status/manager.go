@@ -32,7 +32,7 @@ type Config struct {
 	// Running reports whether a pod may have running containers: until it has none, the API is not told
 	// a terminal phase. May be nil.
 	Running func(uid types.UID) bool
-	// Writers is how many pods are written about at a time; 0 is 8.
+	// Writers is how many pods are written about at a time; 0 is 8. A write that hangs does not count for long.
 	Writers int
 	// Settle is how long a change may wait for the next one when it changes neither phase nor readiness
 	// and the pod is not ending; 0 is not at all. It saves a write of a pod that starts fast.
@@ -49,9 +49,9 @@ type Manager struct {
 
 	mu      sync.Mutex
 	entries map[types.UID]*entry
-	queue   []*entry // what has to be looked at, in order
-	busy    int      // entries under way
-	fails   int      // answers in a row that did not come
+	queue   []*entry        // what has to be looked at, in order
+	busy    map[*entry]bool // those under way
+	fails   int             // answers in a row that did not come
 	resume  time.Time
 }
 
@@ -73,7 +73,8 @@ type entry struct {
 	span   trace.Span
 	queued bool
 	busy   bool
-	again  bool // look once more when it is not busy
+	began  time.Time // when it was begun that is under way
+	again  bool      // look once more when it is not busy
 	tries  int
 	next   time.Time // not before, after a failure
 	settle time.Time // not before, in case that more changes
@@ -110,7 +111,7 @@ func New(c Config) (*Manager, error) {
 	if c.Writers == 0 {
 		c.Writers = defaultWriters
 	}
-	return &Manager{cfg: c, wake: make(chan struct{}, 1), entries: map[types.UID]*entry{}}, nil
+	return &Manager{cfg: c, wake: make(chan struct{}, 1), entries: map[types.UID]*entry{}, busy: map[*entry]bool{}}, nil
 }
 
 // Status returns the latest status of a pod; false when none was set.

@@ -20,6 +20,10 @@ const (
 	lastRefused = time.Minute
 )
 
+// writePatience is how long a write counts among those that are under way at once. One that takes longer (a webhook that
+// hangs behind the API server) goes on, and another pod's write may begin; kubeclient ends it after a minute.
+const writePatience = 5 * time.Second
+
 func backoff(tries int, last time.Duration) time.Duration {
 	d := min(firstRetry<<min(tries, 16), last)
 	return d/2 + rand.N(d/2+1)
@@ -130,6 +134,7 @@ func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 			due = t
 		}
 	}
+	busy, free := m.counted(now)
 	m.queue = slices.DeleteFunc(m.queue, func(e *entry) bool {
 		switch {
 		case e.deleted:
@@ -151,24 +156,40 @@ func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 		case e.settle.After(now):
 			later(e.settle)
 			return false
-		case m.busy >= writers:
+		case busy >= writers:
+			later(free)
 			m.hold(e, trace.Wait{For: trace.WaitQueue, On: "writes of other pods' statuses", Detail: fmt.Sprintf("%d at a time", writers)})
 			return false
 		}
 		m.ready(e)
-		e.queued, e.busy = false, true
-		m.busy++
+		e.queued, e.busy, e.began = false, true, now
+		m.busy[e] = true
+		busy++
 		start = append(start, e)
 		return true
 	})
 	return start, due
 }
 
+// counted is how many writes count among those under way, and when the next of them counts no more.
+func (m *Manager) counted(now time.Time) (n int, next time.Time) {
+	next = now.Add(writePatience)
+	for e := range m.busy {
+		if end := e.began.Add(writePatience); end.After(now) {
+			n++
+			if end.Before(next) {
+				next = end
+			}
+		}
+	}
+	return n, next
+}
+
 // done ends the work on a pod, with what came of it.
 func (m *Manager) done(e *entry, r result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.busy--
+	delete(m.busy, e)
 	e.busy = false
 	now := time.Now()
 	again := e.again

@@ -126,6 +126,35 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
+// Writes that hang do not keep other pods' writes waiting for longer than the patience, and are let in at a bounded rate.
+func TestHungWrites(t *testing.T) {
+	running(t, nil, func(b *bench) {
+		end := make(chan struct{})
+		b.api.hang = func(what string) <-chan struct{} {
+			if strings.HasPrefix(what, "patch hung") {
+				return end
+			}
+			return nil
+		}
+		for i := range 20 {
+			b.Set(b.t.Context(), b.pod(fmt.Sprint("hung", i)), run())
+		}
+		b.Set(b.t.Context(), b.pod("web"), run())
+		time.Sleep(time.Second)
+		b.api.mu.Lock()
+		if b.api.most != defaultWriters {
+			t.Errorf("%d writes at a time, want %d", b.api.most, defaultWriters)
+		}
+		b.api.mu.Unlock()
+		time.Sleep(2*writePatience + time.Second)
+		if st := b.now("web"); st.Status.Phase != v1.PodRunning {
+			t.Errorf("the status of a pod whose write does not hang: %q", st.Status.Phase)
+		}
+		close(end)
+		time.Sleep(time.Second)
+	})
+}
+
 func TestReconcile(t *testing.T) {
 	running(t, nil, func(b *bench) {
 		ctx := b.t.Context()
