@@ -344,3 +344,26 @@ func TestNewRefusesNoRuntime(t *testing.T) {
 		t.Error("no error for a missing Runtime")
 	}
 }
+
+// A pod of which the runtime does not tell holds up the others of a relist for a bounded time.
+func TestHungStatus(t *testing.T) {
+	inBubble(t, func(t *testing.T, n *node, _ func()) {
+		undo := n.fault(sim.Fault{Method: "PodSandboxStatus", Pod: "hung", Hang: true})
+		defer undo()
+		for _, name := range []string{"hung", "a", "b", "c", "d", "e", "f"} {
+			n.start(name)
+		}
+		began := time.Now()
+		if err := n.pleg.Relist(t.Context(), "test"); err == nil {
+			t.Error("no error for the pod that could not be seen")
+		}
+		if took := time.Since(began); took > statusLimit {
+			t.Errorf("the relist took %s", took)
+		}
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			if got := n.state(name); got != "running" {
+				t.Errorf("%s is %s", name, got)
+			}
+		}
+	})
+}
