@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -398,4 +400,43 @@ func TestStatFS(t *testing.T) {
 	if _, err := StatFS("/no/such/place"); err == nil {
 		t.Error("no error for a path that is not there")
 	}
+}
+
+// hungNode does not stop one of its sandboxes.
+type hungNode struct{ *node }
+
+func (n hungNode) StopPodSandbox(ctx context.Context, r *runtimeapi.StopPodSandboxRequest, o ...grpc.CallOption) (*runtimeapi.StopPodSandboxResponse, error) {
+	if r.PodSandboxId == "hung" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return n.node.StopPodSandbox(ctx, r, o...)
+}
+
+// A removal that hangs does not keep others waiting for longer than the patience.
+func TestHungRemoval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode()
+		for _, line := range []string{"hung notready gone 1", "z notready gone2 1"} {
+			s := sandbox(t, line)
+			n.sandboxes[s.Id] = s
+		}
+		n.gone = map[string]bool{"gone": true, "gone2": true}
+		c, _ := newCollector(t, n, func(c *Config) { c.Runtime = hungNode{n} })
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { _, err := c.CollectContainers(ctx); done <- err }()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		n.mu.Lock()
+		left := slices.Collect(maps.Keys(n.sandboxes))
+		n.mu.Unlock()
+		if !slices.Equal(left, []string{"hung"}) {
+			t.Errorf("left: %v, want the one that hangs", left)
+		}
+		if err := <-done; err == nil {
+			t.Error("no error for the sandbox that could not be removed")
+		}
+	})
 }

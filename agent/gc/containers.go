@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -37,16 +39,7 @@ func (c *Collector) collectContainers(ctx context.Context, cause string) (sum Su
 	if err != nil {
 		return sum, err
 	}
-	var errs []error
-	failed := make(map[string]error) // by sandbox
-	for _, v := range PlanContainers(in) {
-		err := c.settle(ctx, &v, failed[v.ID])
-		if err != nil {
-			errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
-			failed[v.sandbox] = errors.New("one of its containers could not be removed")
-		}
-		c.tell(sp, "gc.container", &v, &sum)
-	}
+	errs := c.settleAll(ctx, sp, PlanContainers(in), &sum)
 	links, err := c.danglingLinks()
 	if err != nil {
 		errs = append(errs, err)
@@ -58,6 +51,49 @@ func (c *Collector) collectContainers(ctx context.Context, cause string) (sum Su
 		c.tell(sp, "gc.container", &v, &sum)
 	}
 	return sum, errors.Join(errs...)
+}
+
+// settleAll does what the verdicts say, one after the other. A removal that takes clearly longer than usual (a CNI
+// plugin or a shim that hangs) goes on beside the next ones; all have ended when it returns.
+func (c *Collector) settleAll(ctx context.Context, sp trace.Span, plan []Verdict, sum *Summary) (errs []error) {
+	turns, err := slots.New(slots.Config{Name: "removals", Size: 1}) // without a bus: nobody's pod waits
+	if err != nil {
+		return []error{err}
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	var mu sync.Mutex
+	failed := make(map[string]error) // by sandbox
+	removing := make(map[string]int) // containers, by sandbox
+	for _, v := range plan {
+		work, err := turns.Enter(ctx, slots.Turn{}, string(v.Kind))
+		if err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			return append(errs, err)
+		}
+		mu.Lock()
+		why := failed[v.ID]
+		if removing[v.ID] > 0 {
+			why = errors.New("one of its containers is still being removed")
+		}
+		removing[v.sandbox]++
+		mu.Unlock()
+		group.Go(func() {
+			err := c.settle(ctx, &v, why)
+			mu.Lock()
+			removing[v.sandbox]--
+			if err != nil {
+				errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
+				failed[v.sandbox] = errors.New("one of its containers could not be removed")
+			}
+			c.tell(sp, "gc.container", &v, sum)
+			mu.Unlock()
+			work.Leave(err == nil && v.Remove)
+		})
+	}
+	group.Wait()
+	return errs
 }
 
 func (c *Collector) lookAtContainers(ctx context.Context) (ContainerInputs, error) {

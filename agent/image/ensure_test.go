@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
@@ -500,5 +502,78 @@ func TestNewRejects(t *testing.T) {
 	}
 	if _, err := New(Config{Service: newNode(), Serialize: true, MaxParallel: 2}); err == nil {
 		t.Error("serialized with two at once is accepted")
+	}
+}
+
+// hungRegistry never answers about images of one registry.
+type hungRegistry struct{ *node }
+
+func (n hungRegistry) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest, o ...grpc.CallOption) (*runtimeapi.PullImageResponse, error) {
+	if strings.HasPrefix(req.Image.Image, "hung.example.com/") {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return n.node.PullImage(ctx, req, o...)
+}
+
+// Pulls that go one at a time are not stopped by a registry that does not answer: one of its pulls keeps another
+// registry's waiting for as long as it may go without progress, and the rest of its pulls do not.
+func TestHungPulls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode("r.io/a:1", "r.io/b:1", "r.io/c:1")
+		p := newPuller(t, Config{Service: hungRegistry{n}, Serialize: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		pull := func(image string) {
+			all.Go(func() { _, _ = p.Ensure(ctx, Request{PodUID: image, Container: "web", Image: image}) })
+			synctest.Wait()
+		}
+		for i := range 20 {
+			pull(fmt.Sprintf("hung.example.com/app%d:1", i))
+		}
+		began := time.Now()
+		var good sync.WaitGroup
+		for _, image := range []string{"r.io/a:1", "r.io/b:1", "r.io/c:1"} {
+			good.Go(func() {
+				if _, err := p.Ensure(ctx, Request{PodUID: image, Container: "web", Image: image}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		good.Wait()
+		if took, most := time.Since(began), 4*pace().Unknown; took > most {
+			t.Errorf("three images of another registry took %s, want %s at most", took, most)
+		}
+		cancel()
+		all.Wait()
+	})
+}
+
+// A pull that gets on has its turn for as long as it takes.
+func TestSlowPullKeepsItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode("r.io/big:1", "r.io/b:1")
+		n.latency = 10 * time.Minute
+		follow := func(ctx context.Context, _ string, report func(Progress)) {
+			for done := int64(1); ctx.Err() == nil; done++ {
+				report(Progress{Done: done, Total: 1000})
+				pauseFor(ctx, time.Second)
+			}
+		}
+		p := newPuller(t, Config{Service: n, Serialize: true, Progress: follow, Bus: tracetest.New(t).Bus()})
+		if _, errs := ensureAll(t.Context(), p, "r.io/big:1", "r.io/b:1"); errors.Join(errs...) != nil {
+			t.Error(errs)
+		}
+		if n.most != 1 {
+			t.Errorf("%d pulls at once", n.most)
+		}
+	})
+}
+
+func pauseFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }

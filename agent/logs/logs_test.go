@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -245,6 +246,45 @@ func TestRotate(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("a missing log is not made again: %v", err)
 	}
+}
+
+// hungReopener does not answer about one container.
+type hungReopener struct{ reopened chan string }
+
+func (h hungReopener) ReopenContainerLog(ctx context.Context, r *runtimeapi.ReopenContainerLogRequest, _ ...grpc.CallOption) (*runtimeapi.ReopenContainerLogResponse, error) {
+	if r.ContainerId == "hung" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	h.reopened <- r.ContainerId
+	return &runtimeapi.ReopenContainerLogResponse{}, nil
+}
+
+// A container whose log cannot be opened anew does not keep other logs waiting for longer than the patience.
+func TestHungRotation(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		h := hungReopener{make(chan string, 1)}
+		r, err := NewRotator(RotatorConfig{
+			MaxSize: 4, MaxFiles: 3, Workers: 1, Interval: time.Second, Runtime: h,
+			Containers: func() []Container {
+				return []Container{{ID: "hung", Path: filepath.Join(dir, "hung.log")}, {ID: "web", Path: filepath.Join(dir, "web.log")}}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		done := make(chan struct{})
+		go func() { r.pass(ctx); close(done) }()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if len(h.reopened) != 1 {
+			t.Error("the log of a container that does not hang was not opened anew")
+		}
+		<-done
+	})
 }
 
 func write(t *testing.T, path, s string) {

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -45,7 +46,10 @@ type RotatorConfig struct {
 }
 
 // Rotator keeps the logs of running containers short.
-type Rotator struct{ cfg RotatorConfig }
+type Rotator struct {
+	cfg   RotatorConfig
+	turns *slots.Slots
+}
 
 // NewRotator checks the configuration.
 func NewRotator(cfg RotatorConfig) (*Rotator, error) {
@@ -59,7 +63,8 @@ func NewRotator(cfg RotatorConfig) (*Rotator, error) {
 	case cfg.Containers == nil || cfg.Runtime == nil:
 		return nil, errors.New("logs: RotatorConfig.Containers or Runtime is missing")
 	}
-	return &Rotator{cfg}, nil
+	turns, err := slots.New(slots.Config{Name: "log rotation", Size: cfg.Workers}) // without a bus: no pod waits for it
+	return &Rotator{cfg, turns}, err
 }
 
 // Run looks once per interval until ctx ends. Looking is a stat per container and no call to the runtime.
@@ -82,29 +87,32 @@ func (r *Rotator) Run(ctx context.Context) error {
 
 // pass looks at each log once and rotates those that are too long.
 func (r *Rotator) pass(ctx context.Context) {
-	var group errgroup.Group
-	group.SetLimit(r.cfg.Workers)
+	var group sync.WaitGroup
+	defer group.Wait()
 	for _, c := range r.cfg.Containers() {
 		st, err := os.Stat(c.Path)
 		if missing := errors.Is(err, fs.ErrNotExist); !missing && (err != nil || st.Size() < r.cfg.MaxSize) {
 			continue
 		}
-		group.Go(func() error {
+		// One whose runtime does not answer keeps the next ones waiting for some seconds only.
+		work, stopped := r.turns.Enter(ctx, slots.Turn{Pod: c.Pod}, "rotate")
+		if stopped != nil {
+			return
+		}
+		group.Go(func() {
 			size := int64(0)
 			if err == nil {
 				size = st.Size()
 			}
-			r.one(ctx, c, size, err != nil)
-			return nil
+			work.Leave(r.one(ctx, c, size, err != nil) == nil)
 		})
 	}
-	_ = group.Wait() // none returns an error
 }
 
 // one rotates a container's log, or has the runtime make it again when it is missing.
 //
 // Upstream: pkg/kubelet/logs/container_log_manager.go, processContainer.
-func (r *Rotator) one(ctx context.Context, c Container, size int64, missing bool) {
+func (r *Rotator) one(ctx context.Context, c Container, size int64, missing bool) error {
 	span := trace.ForPod(trace.FromContext(ctx), c.Pod)
 	d := trace.Decision{
 		By: "log.rotate", Subject: c.Path, Verdict: "rotate", Bytes: size,
@@ -124,6 +132,7 @@ func (r *Rotator) one(ctx context.Context, c Container, size int64, missing bool
 	if err != nil && ctx.Err() == nil {
 		trace.Point(r.cfg.Bus, span, trace.Log{Level: "error", Message: err.Error()})
 	}
+	return err
 }
 
 func (r *Rotator) reopen(ctx context.Context, id string) error {
