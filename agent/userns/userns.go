@@ -106,12 +106,25 @@ func (r *Ranges) read(uid types.UID) (*mappings, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mappings{}
-	if err := json.Unmarshal(text, m); err != nil {
+	m, err := parse(text, r.cfg.PerPod)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.file(uid), err)
 	}
-	if len(m.UIDs) != 1 || len(m.GIDs) != 1 || m.UIDs[0] != m.GIDs[0] || m.UIDs[0].Container != 0 || int64(m.UIDs[0].Length) != r.cfg.PerPod {
-		return nil, fmt.Errorf("%s: want one mapping of %d ids from 0, the same for users and groups", r.file(uid), r.cfg.PerPod)
+	return m, nil
+}
+
+// parse reads a file's content: one range of so many ids.
+func parse(text []byte, perPod int64) (*mappings, error) {
+	m := &mappings{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, err
+	}
+	if len(m.UIDs) != 1 || len(m.GIDs) != 1 || m.UIDs[0] != m.GIDs[0] || m.UIDs[0].Container != 0 || int64(m.UIDs[0].Length) != perPod {
+		return nil, fmt.Errorf("want one mapping of %d ids from 0, the same for users and groups", perPod)
+	}
+	// With others, its root would be the node's, or some of its ids another pod's.
+	if host := int64(m.UIDs[0].Host); host < perPod || host%perPod != 0 || host+perPod > 1<<32 {
+		return nil, fmt.Errorf("hostId is %d: want a multiple of %d, not 0, of which as many ids follow below 2^32", host, perPod)
 	}
 	return m, nil
 }
