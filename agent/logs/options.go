@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"math"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,7 +26,8 @@ func OptionsOf(o *v1.PodLogOptions, now time.Time) Options {
 	out := Options{Tail: o.TailLines, Limit: o.LimitBytes, Follow: o.Follow, Timestamps: o.Timestamps}
 	switch {
 	case o.SinceSeconds != nil:
-		out.Since = now.Add(-time.Duration(*o.SinceSeconds) * time.Second)
+		most := int64(math.MaxInt64 / time.Second) // more would be a time to come
+		out.Since = now.Add(-time.Duration(min(*o.SinceSeconds, most)) * time.Second)
 	case o.SinceTime != nil:
 		out.Since = o.SinceTime.Time
 	}

@@ -1,0 +1,153 @@
+package logs
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
+)
+
+// FuzzEntry reads an entry of a log beside a reader of its own. What a container says is in it.
+func FuzzEntry(f *testing.F) {
+	for _, s := range []string{
+		"", "2016-10-06T00:17:09.669794202Z stdout F text\n", "2016-10-06T00:17:09Z stderr P begins\n", "2016-10-06T00:17:09.669794202+02:00 stdout P:more:tags x",
+		"2016-10-06T00:17:09Z stdout F\n", "2016-10-06T00:17:09Z stdout F \n", "2016-10-06T00:17:09Z stdin F x\n", "x stdout F x\n", "2016-10-06T00:17:09Z  F x",
+		"2016-13-06T00:17:09Z stdout F x", "2016-10-06T00:17:09,5Z stdout F x", "{\"log\":\"x\"}\n", "\x00\xff", "2016-10-06T00:17:09Z stdout : x",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, entry []byte) {
+		got, err := parse(entry)
+		parts := strings.SplitN(string(entry), " ", 4)
+		at, bad := time.Parse(time.RFC3339Nano, parts[0])
+		want := bad == nil && len(parts) == 4 && (parts[1] == "stdout" || parts[1] == "stderr")
+		if (err == nil) != want {
+			t.Fatalf("%v, want it understood: %v", err, want)
+		}
+		if err != nil {
+			return
+		}
+		text := parts[3]
+		partial := strings.SplitN(parts[2], ":", 2)[0] == "P"
+		if partial {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		if string(got.text) != text || got.partial != partial || got.stderr != (parts[1] == "stderr") || !got.at.Equal(at) {
+			t.Fatalf("%+v, want %q", got, text)
+		}
+	})
+}
+
+// FuzzTail finds where the last entries begin, beside a reader from the start.
+func FuzzTail(f *testing.F) {
+	for _, s := range []string{"", "\n", "a\nb\nc\n", "a\nb\nc", "\n\n\n\n", strings.Repeat("x", tailBlock) + "\n" + strings.Repeat("y\n", tailBlock)} {
+		for _, n := range []int64{-1, 0, 1, 2, 5, 1 << 62} {
+			f.Add([]byte(s), n)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, n int64) {
+		file := &counting{r: bytes.NewReader(data)}
+		got, err := tailStart(t.Context(), file, int64(len(data)), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(len(data))
+		if n > 0 {
+			want = 0
+			newlines := int64(bytes.Count(data, []byte("\n")))
+			for i, b := range data {
+				if b == '\n' && newlines > n { // the entries behind it are too many yet
+					newlines--
+					want = int64(i) + 1
+				}
+			}
+		}
+		if got != want {
+			t.Fatalf("at %d of %d, want %d", got, len(data), want)
+		}
+		// It reads from the end no more than it needs, and nothing twice.
+		if file.n > int64(len(data))-got+tailBlock || file.n > int64(len(data)) {
+			t.Fatalf("%d bytes read for the last %d of %d", file.n, int64(len(data))-got, len(data))
+		}
+	})
+}
+
+// counting counts what is read.
+type counting struct {
+	r io.ReaderAt
+	n int64
+}
+
+func (c *counting) ReadAt(p []byte, off int64) (int, error) {
+	c.n += int64(len(p))
+	return c.r.ReadAt(p, off)
+}
+
+// FuzzLog copies a whole log, beside a reader that splits it into lines.
+func FuzzLog(f *testing.F) {
+	const entry = "2016-10-06T00:17:09.669794202Z stdout F text\n"
+	for _, s := range []string{
+		"", entry, entry + entry + "2016-10-06T00:17:09Z stderr P be", "junk\n" + entry, entry + "junk\n" + strings.Replace(entry, "F", "P", 1) + entry,
+		"2016-10-06T00:17:09Z stdout F " + strings.Repeat("long ", 30_000) + "\n" + entry, strings.Repeat("x", 100_000), entry + strings.Repeat("\n", 1000),
+		"2016-10-06T00:17:09Z stdout P " + strings.Repeat("long ", 30_000) + "\n" + entry,
+	} {
+		f.Add([]byte(s), int64(-1), int64(-1), false)
+		f.Add([]byte(s), int64(2), int64(100), true)
+	}
+	path := filepath.Join(f.TempDir(), "0.log")
+	files := guestfile.New(guestfile.Config{})
+	f.Fuzz(func(t *testing.T, data []byte, tail, limit int64, stamps bool) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Timestamps: stamps}
+		if tail >= 0 {
+			o.Tail = &tail
+		}
+		if limit > 0 {
+			o.Limit = &limit
+		}
+		first, errFirst := copied(t, files, path, o)
+		second, errSecond := copied(t, files, path, o)
+		if !bytes.Equal(first, second) || (errFirst == nil) != (errSecond == nil) {
+			t.Fatalf("%q, %v; and again %q, %v", first, errFirst, second, errSecond)
+		}
+		most := len(data)
+		if stamps {
+			most += (bytes.Count(data, []byte("\n")) + 1) * (len(stampFormat) + 10)
+		}
+		if len(first) > most || limit > 0 && int64(len(first)) > limit {
+			t.Fatalf("%d bytes of %d", len(first), len(data))
+		}
+		if o.Tail != nil || o.Limit != nil || stamps || errFirst != nil {
+			return
+		}
+		var want []byte
+		for e := range bytes.Lines(data) {
+			// What is longer than is kept is understood by its head; a last entry without an end has its say, too.
+			if l, err := parse(e); err == nil {
+				want = append(want, l.text...)
+			}
+		}
+		if !bytes.Equal(first, want) {
+			t.Fatalf("%.300q, want %.300q", first, want)
+		}
+	})
+}
+
+func copied(t *testing.T, files *guestfile.Files, path string, o Options) ([]byte, error) {
+	t.Helper()
+	l, err := Open(t.Context(), files, path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	var out bytes.Buffer
+	err = l.Copy(t.Context(), nil, nil, &out, &out)
+	return out.Bytes(), err
+}
