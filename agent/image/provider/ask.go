@@ -16,12 +16,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image"
 )
 
-// ask calls the provider, checks its answer and caches it as it says.
+// ask calls the provider and takes its answer.
 func (p *provider) ask(ctx context.Context, repository string, who account) (map[string]image.Login, error) {
 	resp, err := p.call(ctx, repository, who)
 	if err != nil {
 		return nil, err
 	}
+	return p.take(resp, repository, who)
+}
+
+// take checks an answer and caches it as it says.
+func (p *provider) take(resp *credentialv1.CredentialProviderResponse, repository string, who account) (map[string]image.Login, error) {
 	entries := make(map[string]image.Login, len(resp.Auth))
 	for place, a := range resp.Auth {
 		if who.token != "" && a.Password == who.token && p.spec.TokenAttributes.CacheType != kubeletv1.TokenServiceAccountTokenCacheType {
@@ -38,7 +43,7 @@ func (p *provider) ask(ctx context.Context, repository string, who account) (map
 	case credentialv1.GlobalPluginCacheKeyType:
 		scope = everywhere
 	default:
-		return nil, fmt.Errorf("cacheKeyType %q in its answer must be Image, Registry or Global", resp.CacheKeyType)
+		return nil, fmt.Errorf("cacheKeyType %.64q in its answer must be Image, Registry or Global", resp.CacheKeyType)
 	}
 	hold := p.spec.DefaultCacheDuration.Duration
 	if resp.CacheDuration != nil {
@@ -73,12 +78,17 @@ func (p *provider) call(ctx context.Context, repository string, who account) (*c
 	if err != nil {
 		return nil, fmt.Errorf("run for image %s: %w", repository, err)
 	}
+	return parseAnswer(answer, p.spec.APIVersion)
+}
+
+// parseAnswer reads what a provider printed; it may be what a registry or a cloud told it.
+func parseAnswer(answer []byte, version string) (*credentialv1.CredentialProviderResponse, error) {
 	var resp credentialv1.CredentialProviderResponse
 	if json.Unmarshal(answer, &resp) != nil { // the error may quote a login
 		return nil, errors.New("its answer on stdout is not the JSON expected")
 	}
-	if resp.Kind != "CredentialProviderResponse" || resp.APIVersion != p.spec.APIVersion {
-		return nil, fmt.Errorf("it answered with a %q of %q, want a CredentialProviderResponse of %s", resp.Kind, resp.APIVersion, p.spec.APIVersion)
+	if resp.Kind != "CredentialProviderResponse" || resp.APIVersion != version {
+		return nil, fmt.Errorf("it answered with a %.64q of %.64q, want a CredentialProviderResponse of %s", resp.Kind, resp.APIVersion, version)
 	}
 	return &resp, nil
 }

@@ -41,14 +41,22 @@ func read(path, kind string, v any, meta *metav1.TypeMeta) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	if err := json.Unmarshal(raw, v); err != nil {
+	if err := parse(raw, kind, v, meta); err != nil {
 		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	return true, nil
+}
+
+// parse reads a file's content into v, which meta is the type of.
+func parse(raw []byte, kind string, v any, meta *metav1.TypeMeta) error {
+	if err := json.Unmarshal(raw, v); err != nil {
+		return err
 	}
 	version := meta.APIVersion == kubeletv1beta1.SchemeGroupVersion.String() || meta.APIVersion == kubeletv1alpha1.SchemeGroupVersion.String()
 	if meta.Kind != kind || !version { // both versions have the same fields
-		return false, fmt.Errorf("%s: is a %s of %s, want a %s of %s", path, meta.Kind, meta.APIVersion, kind, kubeletv1beta1.SchemeGroupVersion)
+		return fmt.Errorf("is a %s of %s, want a %s of %s", meta.Kind, meta.APIVersion, kind, kubeletv1beta1.SchemeGroupVersion)
 	}
-	return true, nil
+	return nil
 }
 
 // write puts a file in place whole and for good: an image whose record a crash takes away would count as one that nobody pulled,

@@ -132,11 +132,15 @@ func (s *Store) Prune(ids []string, before time.Time) {
 	defer s.mu.Unlock()
 	paths, err := list(s.pulled)
 	s.complain(err)
+	there := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		there[id] = true
+	}
 	for _, path := range paths {
 		var r record
 		ok, err := read(path, "ImagePulledRecord", &r, &r.TypeMeta)
 		s.complain(err)
-		if !ok || !r.LastUpdatedTime.Time.Before(before) || slices.Contains(ids, r.ImageRef) {
+		if !ok || !r.LastUpdatedTime.Time.Before(before) || there[r.ImageRef] {
 			continue
 		}
 		s.complain(remove(path))
