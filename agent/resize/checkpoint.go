@@ -54,19 +54,28 @@ func load(path string) (map[types.UID]info, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what pods were allocated: %w", err)
 	}
+	pods, err := parse(text)
+	if err != nil {
+		return nil, errUnreadable{path, err}
+	}
+	return pods, nil
+}
+
+// parse reads a checkpoint's text.
+func parse(text []byte) (map[types.UID]info, error) {
 	if len(text) == 0 {
-		return nil, errUnreadable{path, errors.New("is empty, want a checkpoint as JSON")}
+		return nil, errors.New("is empty, want a checkpoint as JSON")
 	}
 	var cp checkpoint
 	if err := json.Unmarshal(text, &cp); err != nil {
-		return nil, errUnreadable{path, err}
+		return nil, err
 	}
 	if sum := checksum(cp.Data); sum != cp.Checksum {
-		return nil, errUnreadable{path, fmt.Errorf("checksum %d, want %d", cp.Checksum, sum)}
+		return nil, fmt.Errorf("checksum %d, want %d", cp.Checksum, sum)
 	}
 	var data entries
 	if err := json.Unmarshal([]byte(cp.Data), &data); err != nil {
-		return nil, errUnreadable{path, err}
+		return nil, err
 	}
 	if data.Entries == nil {
 		data.Entries = map[types.UID]info{}
@@ -74,13 +83,18 @@ func load(path string) (map[types.UID]info, error) {
 	return data.Entries, nil
 }
 
-// save replaces a checkpoint as a whole.
-func save(path string, pods map[types.UID]info) error {
+// format is the text of a checkpoint.
+func format(pods map[types.UID]info) ([]byte, error) {
 	data, err := json.Marshal(entries{pods})
 	if err != nil {
-		return fmt.Errorf("save what pods were allocated: %w", err)
+		return nil, err
 	}
-	text, err := json.Marshal(checkpoint{Data: string(data), Checksum: checksum(string(data))})
+	return json.Marshal(checkpoint{Data: string(data), Checksum: checksum(string(data))})
+}
+
+// save replaces a checkpoint as a whole.
+func save(path string, pods map[types.UID]info) error {
+	text, err := format(pods)
 	if err != nil {
 		return fmt.Errorf("save what pods were allocated: %w", err)
 	}

@@ -63,11 +63,19 @@ func loadData(dir string) (volData, error) {
 	if err != nil {
 		return data, err
 	}
-	if err := json.Unmarshal(text, &data); err != nil {
+	if data, err = parseData(text); err != nil {
 		return data, errSpoilt{filepath.Join(dir, dataFile), err}
 	}
+	return data, nil
+}
+
+// parseData reads a note.
+func parseData(text []byte) (data volData, err error) {
+	if err := json.Unmarshal(text, &data); err != nil {
+		return data, err
+	}
 	if data.Driver == "" || data.Handle == "" {
-		return data, errSpoilt{filepath.Join(dir, dataFile), errors.New("it names no driver or volume")}
+		return data, errors.New("it names no driver or volume")
 	}
 	return data, nil
 }
