@@ -130,6 +130,11 @@ lab-check: ## build what tests need, and see whether a lab starts and stops here
 	"$$dir/labctl" build && \
 	{ "$$dir/labctl" --dir "$$dir/lab" up; up=$$?; "$$dir/labctl" --dir "$$dir/lab" down && exit $$up; }
 
+# As FUZZ='agent/logs' FUZZTIME=1m FUZZOUT=table.txt; PARALLEL is how many processes fuzz one target.
+.PHONY: fuzz
+fuzz: ## each fuzz target in turn for FUZZTIME=10m (FUZZ=regexp, FUZZOUT=file)
+	go run ./test/fuzz -time $(or $(FUZZTIME),10m) -run '$(FUZZ)' -out '$(FUZZOUT)' -parallel $(or $(PARALLEL),1)
+
 .PHONY: vet
 vet: ## go vet
 	go vet ./...
