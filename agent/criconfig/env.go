@@ -1,6 +1,7 @@
 package criconfig
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,10 +11,37 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubeloupe/kubeloupe/agent/fieldpath"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
 // Var is one environment variable.
-type Var struct{ Name, Value string }
+type Var struct {
+	Name, Value string
+	// Shown is the value as people may see it, when a part of it came from where secrets do: from a Secret, or from a
+	// file that an init container wrote, which may have got it anywhere. "" says that nothing did.
+	Shown string
+}
+
+// secretVar is a variable all of which is secret.
+func secretVar(name, value string) Var {
+	if value == "" {
+		return Var{Name: name}
+	}
+	return Var{Name: name, Value: value, Shown: redact.Mark}
+}
+
+func (v Var) shown() string { return cmp.Or(v.Shown, v.Value) }
+
+// Secrets are the values of which all is secret.
+func Secrets(env []Var) []string {
+	var out []string
+	for _, v := range env {
+		if v.Shown == redact.Mark {
+			out = append(out, v.Value)
+		}
+	}
+	return out
+}
 
 // Objects fetches what an environment refers to. A missing object is an error for which
 // apierrors.IsNotFound is true. The returned objects are not changed.
@@ -57,16 +85,17 @@ func Env(ctx context.Context, pod *v1.Pod, c *v1.Container, in EnvInput) ([]Var,
 		}
 	}
 	for i := range c.Env {
-		value, ok, err := r.value(&c.Env[i])
+		v, ok, err := r.value(&c.Env[i])
 		if err != nil {
 			return nil, containerError(c, fmt.Sprintf("env[%s]", c.Env[i].Name), err)
 		}
-		if ok && !r.set(c.Env[i].Name, value) {
+		v.Name = c.Env[i].Name
+		if ok && !r.set(v) {
 			return nil, containerError(c, fmt.Sprintf("env[%s]", c.Env[i].Name), tooLongError{maxText})
 		}
 	}
 	for _, v := range in.Services {
-		if _, taken := r.at[v.Name]; !taken && !r.set(v.Name, v.Value) {
+		if _, taken := r.at[v.Name]; !taken && !r.set(v) {
 			return nil, containerError(c, "enableServiceLinks", tooLongError{maxText})
 		}
 	}
@@ -90,25 +119,25 @@ type resolver struct {
 }
 
 // set is false when there is no room for a variable.
-func (r *resolver) set(name, value string) bool {
-	if r.left -= len(name) + len(value); r.left < 0 {
+func (r *resolver) set(v Var) bool {
+	if r.left -= len(v.Name) + len(v.Value); r.left < 0 {
 		return false
 	}
-	if i, ok := r.at[name]; ok {
-		r.vars[i].Value = value
+	if i, ok := r.at[v.Name]; ok {
+		r.vars[i] = v
 		return true
 	}
-	r.at[name] = len(r.vars)
-	r.vars = append(r.vars, Var{name, value})
+	r.at[v.Name] = len(r.vars)
+	r.vars = append(r.vars, v)
 	return true
 }
 
-func (r *resolver) lookup(name string) (string, bool) {
+func (r *resolver) lookup(name string) (Var, bool) {
 	if i, ok := r.at[name]; ok {
-		return r.vars[i].Value, true
+		return r.vars[i], true
 	}
 	value, ok := r.services[name]
-	return value, ok
+	return Var{Name: name, Value: value}, ok
 }
 
 func (r *resolver) from(src *v1.EnvFromSource) error {
@@ -119,7 +148,7 @@ func (r *resolver) from(src *v1.EnvFromSource) error {
 			return err
 		}
 		for _, key := range slices.Sorted(maps.Keys(cm.Data)) {
-			if !r.set(src.Prefix+key, cm.Data[key]) {
+			if !r.set(Var{Name: src.Prefix + key, Value: cm.Data[key]}) {
 				return tooLongError{maxText}
 			}
 		}
@@ -129,7 +158,7 @@ func (r *resolver) from(src *v1.EnvFromSource) error {
 			return err
 		}
 		for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
-			if !r.set(src.Prefix+key, string(secret.Data[key])) {
+			if !r.set(secretVar(src.Prefix+key, string(secret.Data[key]))) {
 				return tooLongError{maxText}
 			}
 		}
@@ -137,46 +166,46 @@ func (r *resolver) from(src *v1.EnvFromSource) error {
 	return nil
 }
 
-// value is false when an optional reference leads nowhere: the variable is left out.
-func (r *resolver) value(v *v1.EnvVar) (string, bool, error) {
+// value is false when an optional reference leads nowhere: the variable is left out. It has no name yet.
+func (r *resolver) value(v *v1.EnvVar) (Var, bool, error) {
 	if v.Value != "" || v.ValueFrom == nil {
-		e := expander{lookup: r.lookup, left: r.left} // set takes what it makes off that
-		value, ok := e.expand(v.Value)
+		value, shown, ok := expandShown(v.Value, r.left, r.lookup) // set takes what it makes off that
 		if !ok {
-			return "", false, tooLongError{maxText}
+			return Var{}, false, tooLongError{maxText}
 		}
-		return value, true, nil
+		return Var{Value: value, Shown: shown}, true, nil
 	}
 	switch src := v.ValueFrom; {
 	case src.FieldRef != nil:
 		if av := src.FieldRef.APIVersion; av != "" && av != "v1" {
-			return "", false, fmt.Errorf("fieldRef.apiVersion %q: want v1", av)
+			return Var{}, false, fmt.Errorf("fieldRef.apiVersion %q: want v1", av)
 		}
 		value, err := fieldpath.FieldValue(r.pod, src.FieldRef.FieldPath, r.in.Fields)
-		return value, true, err
+		return Var{Value: value}, true, err
 	case src.ResourceFieldRef != nil:
 		value, err := fieldpath.ResourceValue(r.pod, r.c, src.ResourceFieldRef, r.in.Allocatable)
-		return value, true, err
+		return Var{Value: value}, true, err
 	case src.ConfigMapKeyRef != nil:
 		ref := src.ConfigMapKeyRef
 		cm, err := r.configMap(ref.Name, ref.Optional)
 		if err != nil || cm == nil {
-			return "", false, err
+			return Var{}, false, err
 		}
 		value, ok := cm.Data[ref.Key]
-		return value, ok, r.missingKey(ok, ref.Optional, "ConfigMap", ref.Name, ref.Key)
+		return Var{Value: value}, ok, r.missingKey(ok, ref.Optional, "ConfigMap", ref.Name, ref.Key)
 	case src.SecretKeyRef != nil:
 		ref := src.SecretKeyRef
 		secret, err := r.secret(ref.Name, ref.Optional)
 		if err != nil || secret == nil {
-			return "", false, err
+			return Var{}, false, err
 		}
 		value, ok := secret.Data[ref.Key]
-		return string(value), ok, r.missingKey(ok, ref.Optional, "Secret", ref.Name, ref.Key)
+		return secretVar("", string(value)), ok, r.missingKey(ok, ref.Optional, "Secret", ref.Name, ref.Key)
 	case src.FileKeyRef != nil:
-		return r.file(src.FileKeyRef)
+		value, ok, err := r.file(src.FileKeyRef)
+		return secretVar("", value), ok, err
 	}
-	return "", true, nil
+	return Var{}, true, nil
 }
 
 func (r *resolver) file(ref *v1.FileKeySelector) (string, bool, error) {

@@ -3,6 +3,8 @@ package criconfig
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
 // maxText bounds what a container's environment, command and arguments come to, in bytes. Linux starts no program with
@@ -82,6 +84,38 @@ func (e *expander) expand(text string) (string, bool) {
 		text = after
 	}
 	return b.String(), e.left >= 0
+}
+
+// expandShown expands a text of at most left bytes by variables, and again as people may see it: shown is "" when no
+// secret went into it. It is false when the text is longer.
+func expandShown(text string, left int, lookup func(name string) (Var, bool)) (value, shown string, ok bool) {
+	secret := false
+	e := expander{left: left, lookup: func(name string) (string, bool) {
+		v, ok := lookup(name)
+		secret = secret || v.Shown != ""
+		return v.Value, ok
+	}}
+	value, ok = e.expand(text)
+	if !secret || !ok {
+		return value, "", ok
+	}
+	return value, showing(lookup).show(text), true
+}
+
+// showing expands texts as people may see them.
+func showing(lookup func(name string) (Var, bool)) *expander {
+	return &expander{left: maxText, lookup: func(name string) (string, bool) {
+		v, ok := lookup(name)
+		return v.shown(), ok
+	}}
+}
+
+// show expands a text as people may see it; what does not fit into the budget, they do not see at all.
+func (e *expander) show(text string) string {
+	if shown, ok := e.expand(text); ok {
+		return shown
+	}
+	return redact.Mark
 }
 
 // expandAll expands each text; an error names the first that does not fit, by its index.

@@ -1,6 +1,7 @@
 package criconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -30,31 +31,30 @@ type Volume struct {
 //
 // Upstream: pkg/kubelet/container/helpers.go, ExpandContainerVolumeMounts.
 func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
-	sub := m.SubPath
+	sub, shown := m.SubPath, ""
 	if m.SubPathExpr != "" {
 		var missing []string
-		e := expander{left: maxSubPath, lookup: func(name string) (string, bool) {
+		expanded, instead, ok := expandShown(m.SubPathExpr, maxSubPath, func(name string) (Var, bool) {
 			i := slices.IndexFunc(env, func(v Var) bool { return v.Name == name })
 			if i < 0 || env[i].Value == "" {
 				missing = append(missing, name)
-				return "", true
+				return Var{}, true
 			}
-			return env[i].Value, true
-		}}
-		expanded, ok := e.expand(m.SubPathExpr)
+			return env[i], true
+		})
 		if len(missing) > 0 {
 			return "", fmt.Errorf("subPathExpr %q: no value for %s", m.SubPathExpr, strings.Join(missing, ", "))
 		}
 		if !ok {
 			return "", fmt.Errorf("subPathExpr %q with its values %w: the kernel takes no such path", m.SubPathExpr, tooLongError{maxSubPath})
 		}
-		sub = expanded
+		sub, shown = expanded, instead
 	}
 	if path.IsAbs(sub) {
-		return "", fmt.Errorf("subPath %q must not be an absolute path", sub)
+		return "", fmt.Errorf("subPath %q must not be an absolute path", cmp.Or(shown, sub))
 	}
 	if slices.Contains(strings.Split(sub, "/"), "..") {
-		return "", fmt.Errorf("subPath %q must not contain .. as an element", sub)
+		return "", fmt.Errorf("subPath %q must not contain .. as an element", cmp.Or(shown, sub))
 	}
 	return sub, nil
 }
@@ -125,7 +125,7 @@ func mount(m *v1.VolumeMount, i int, node Node, in *ContainerInput) (*runtimeapi
 		out.HostPath, out.Image, out.ImageSubPath = "", vol.Image, sub
 	case sub != "":
 		if out.HostPath = in.SubPaths[i]; out.HostPath == "" {
-			return nil, fmt.Errorf("subPath %q of volume %q has not been prepared", sub, m.Name)
+			return nil, fmt.Errorf("the subPath of volume %q has not been prepared", m.Name)
 		}
 	case vol.HostPath == "":
 		return nil, fmt.Errorf("volume %q has no path on the node", m.Name)

@@ -45,14 +45,14 @@ func ServiceEnv(pod *v1.Pod, services []*v1.Service) []Var {
 
 func serviceVars(s *v1.Service) []Var {
 	prefix, ip := varName(s.Name), s.Spec.ClusterIP
-	vars := []Var{{prefix + "_SERVICE_HOST", ip}}
+	vars := []Var{{Name: prefix + "_SERVICE_HOST", Value: ip}}
 	if len(s.Spec.Ports) == 0 {
 		return vars
 	}
-	vars = append(vars, Var{prefix + "_SERVICE_PORT", strconv.Itoa(int(s.Spec.Ports[0].Port))})
+	vars = append(vars, Var{Name: prefix + "_SERVICE_PORT", Value: strconv.Itoa(int(s.Spec.Ports[0].Port))})
 	for _, p := range s.Spec.Ports {
 		if p.Name != "" {
-			vars = append(vars, Var{prefix + "_SERVICE_PORT_" + varName(p.Name), strconv.Itoa(int(p.Port))})
+			vars = append(vars, Var{Name: prefix + "_SERVICE_PORT_" + varName(p.Name), Value: strconv.Itoa(int(p.Port))})
 		}
 	}
 	for i, p := range s.Spec.Ports {
@@ -60,10 +60,10 @@ func serviceVars(s *v1.Service) []Var {
 		proto := cmp.Or(string(p.Protocol), string(v1.ProtocolTCP))
 		url := strings.ToLower(proto) + "://" + net.JoinHostPort(ip, port)
 		if i == 0 {
-			vars = append(vars, Var{prefix + "_PORT", url})
+			vars = append(vars, Var{Name: prefix + "_PORT", Value: url})
 		}
 		link := prefix + "_PORT_" + port + "_" + strings.ToUpper(proto)
-		vars = append(vars, Var{link, url}, Var{link + "_PROTO", strings.ToLower(proto)}, Var{link + "_PORT", port}, Var{link + "_ADDR", ip})
+		vars = append(vars, Var{Name: link, Value: url}, Var{Name: link + "_PROTO", Value: strings.ToLower(proto)}, Var{Name: link + "_PORT", Value: port}, Var{Name: link + "_ADDR", Value: ip})
 	}
 	return vars
 }

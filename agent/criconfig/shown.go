@@ -1,0 +1,48 @@
+package criconfig
+
+import (
+	"google.golang.org/protobuf/proto"
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Shown returns a container's configuration as people may see it: what came from a Secret is blanked in the
+// environment, and wherever $(NAME) carried it. cfg is what [Container] made of c and env; it is not changed, and is
+// returned itself where nothing is secret.
+func Shown(cfg *runtimeapi.ContainerConfig, c *v1.Container, env []Var) *runtimeapi.ContainerConfig {
+	values := make(map[string]Var, len(env))
+	secret := false
+	for _, v := range env {
+		values[v.Name] = v
+		secret = secret || v.Shown != ""
+	}
+	if !secret {
+		return cfg
+	}
+	out := proto.CloneOf(cfg)
+	for _, kv := range out.GetEnvs() {
+		kv.Value = []byte(values[kv.GetKey()].shown())
+	}
+	e := showing(func(name string) (Var, bool) {
+		v, ok := values[name]
+		return v, ok
+	})
+	for i, text := range c.Command {
+		out.Command[i] = e.show(text)
+	}
+	for i, text := range c.Args {
+		out.Args[i] = e.show(text)
+	}
+	for i := range c.VolumeMounts {
+		m := &c.VolumeMounts[i]
+		if m.SubPathExpr == "" {
+			continue
+		}
+		for _, mount := range out.GetMounts() {
+			if mount.GetContainerPath() == absolute(m.MountPath) && mount.GetImageSubPath() != "" {
+				mount.ImageSubPath = e.show(m.SubPathExpr)
+			}
+		}
+	}
+	return out
+}
