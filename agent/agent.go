@@ -16,6 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -44,6 +45,8 @@ type Config struct {
 	ProbeMetrics http.Handler
 	// Bus is where everything is published; nil publishes nothing.
 	Bus *trace.Bus
+
+	secrets *redact.Vault // what is blanked in all that is published
 }
 
 // Agent is a node agent. Create it with New and call Run once.
@@ -70,6 +73,8 @@ func New(cfg Config) (*Agent, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	cfg.secrets = newSecrets()
+	cfg.Bus.Scrub(func(pod trace.Pod) func(string) string { return cfg.secrets.For(pod.UID) })
 	return &Agent{cfg: cfg, ready: make(chan struct{})}, nil
 }
 
@@ -100,6 +105,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	a.say(trace.Agent{State: "starting", Endpoint: a.cfg.Endpoint})
 	client, err := cri.Dial(ctx, cri.Config{
 		Endpoint: a.cfg.Endpoint, ImageEndpoint: k.Runtime.ImageEndpoint, Timeout: k.Runtime.RequestTimeout, Bus: a.cfg.Bus,
+		Secrets: a.cfg.secrets,
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/objcache"
 	"github.com/kubeloupe/kubeloupe/agent/podcert"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/runtimeclass"
 	"github.com/kubeloupe/kubeloupe/agent/status"
 	"github.com/kubeloupe/kubeloupe/agent/token"
@@ -32,6 +33,7 @@ type cluster struct {
 	statuses *status.Manager
 	mirrors  *mirror.Manager
 	node     *node.Node
+	secrets  *redact.Vault
 }
 
 // statusSettle is how long a change waits that is neither of the phase nor of readiness: a pod that starts at once is
@@ -43,9 +45,9 @@ func (c *cluster) alone() bool { return c.clients == nil }
 
 // newCluster makes what rests on the clients alone. The server is not asked yet.
 func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
-	c := &cluster{clients: clients}
+	c := &cluster{clients: clients, secrets: p.cfg.secrets}
 	p.cluster = c
-	recorder := events.Config{Node: p.cfg.NodeName, Bus: p.cfg.Bus, Busy: p.slots.Waiting}
+	recorder := events.Config{Node: p.cfg.NodeName, Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Busy: p.slots.Waiting}
 	if clients != nil {
 		recorder.Client = clients.Events.CoreV1() // which has the limits
 	}
@@ -64,17 +66,17 @@ func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
 func (p *parts) newAPIParts() (err error) {
 	c, bus, api := p.cluster, p.cfg.Bus, p.cluster.clients.Main
 	c.objects, err = objcache.New(objcache.Config{
-		Client: api, Bus: bus, Strategy: objcache.Strategy(p.cfg.Kubelet.Kubelet.ConfigMapAndSecretChangeDetectionStrategy),
+		Client: api, Bus: bus, Secrets: p.cfg.secrets, Strategy: objcache.Strategy(p.cfg.Kubelet.Kubelet.ConfigMapAndSecretChangeDetectionStrategy),
 		Changed: func(uid types.UID, volumes ...string) { p.volumes.Refresh(uid, volumes...) },
 	})
 	if err != nil {
 		return err
 	}
-	if c.tokens, err = token.New(token.Config{Accounts: api.CoreV1(), Bus: bus}); err != nil {
+	if c.tokens, err = token.New(token.Config{Accounts: api.CoreV1(), Bus: bus, Secrets: p.cfg.secrets}); err != nil {
 		return err
 	}
 	c.podCerts, err = podcert.New(podcert.Config{
-		Client: api, NodeName: p.cfg.NodeName, Events: c.events, Bus: bus,
+		Client: api, NodeName: p.cfg.NodeName, Events: c.events, Bus: bus, Secrets: p.cfg.secrets,
 		NodeUID: func() types.UID { return registeredUID(c.node) },
 		Changed: func(uid types.UID, volumes ...string) { p.volumes.Refresh(uid, volumes...) },
 	})
@@ -120,7 +122,7 @@ func (c *cluster) joinManager(m *pods.Config) {
 	if c.alone() {
 		return
 	}
-	m.Objects, m.Statuses, m.Mirrors = c.objects, c.statuses, c.mirrors
+	m.Objects, m.Statuses, m.Mirrors = podObjects{c}, c.statuses, c.mirrors
 }
 
 func (c *cluster) joinSyncer(s *pods.SyncerConfig) {
@@ -131,11 +133,14 @@ func (c *cluster) joinSyncer(s *pods.SyncerConfig) {
 	s.Objects, s.Statuses, s.Mirrors = podObjects{c}, c.statuses, c.mirrors
 }
 
-// podObjects lets go of tokens with the objects.
+// podObjects are a pod's objects, with what else comes and goes with them.
 type podObjects struct{ c *cluster }
 
 // Register implements pods.Objects.
-func (o podObjects) Register(pod *v1.Pod) { o.c.objects.Register(pod) }
+func (o podObjects) Register(pod *v1.Pod) {
+	o.c.secrets.Public(string(pod.UID), manifestOf(pod))
+	o.c.objects.Register(pod)
+}
 
 // Unregister implements pods.Objects.
 func (o podObjects) Unregister(pod *v1.Pod) {

@@ -24,7 +24,7 @@ func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
 		HealthzAddress: s.HealthzAddress, HealthzPort: s.HealthzPort, Address: s.Address, ReadOnlyPort: s.ReadOnlyPort,
 		Pods: p.store.Pods, Pod: p.store.Pod, Observed: p.pleg.Cache(), Runtime: client.Runtime, Files: p.files, Metrics: p.cfg.Metrics, ProbeMetrics: p.cfg.ProbeMetrics,
 		Checks:  []server.Check{{Name: "syncloop", Check: func() error { return l.Healthy(syncLoopLimit) }}},
-		Configz: func() any { return kc }, Version: node.KubeletVersion(p.cfg.Version), Bus: p.cfg.Bus,
+		Configz: func() any { return shownConfig(p.cfg.Kubelet) }, Version: node.KubeletVersion(p.cfg.Version), Bus: p.cfg.Bus,
 		Debug: server.Debug{
 			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler,
 			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,

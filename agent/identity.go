@@ -26,6 +26,7 @@ func identify(ctx context.Context, cfg Config) (*identity, error) {
 	own, err := certs.Client(ctx, certs.ClientConfig{
 		Kubeconfig: k.API.Kubeconfig, BootstrapKubeconfig: k.API.Bootstrap, Dir: k.API.CertDir, NodeName: cfg.NodeName,
 		Rotate: k.Kubelet.RotateCertificates, UserAgent: agentName, Bus: cfg.Bus,
+		Secrets: cfg.secrets,
 	})
 	if err != nil {
 		return nil, err

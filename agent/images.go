@@ -18,7 +18,7 @@ func (p *parts) newImages(ctx context.Context, client *cri.Client) (*image.Pulle
 	c := image.Config{
 		Service: client.Image, Bus: bus, Serialize: k.Images.SerializePulls, MaxParallel: int(k.Images.MaxParallelPulls),
 		QPS: float64(k.Images.PullQPS), Burst: int(k.Images.PullBurst),
-		Keyring: image.NewFileKeyring(k.Node.RootDir, bus), Events: p.cluster.events,
+		Keyring: image.NewFileKeyring(k.Node.RootDir, bus), Events: p.cluster.events, Secrets: p.cfg.secrets,
 	}
 	if !p.cfg.Simulated && client.Info.GetRuntimeName() == "containerd" {
 		c.Progress = containerdprogress.New(client.Conn).Follow

@@ -47,7 +47,7 @@ func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime
 		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.MaxRestartBackoff),
 		Node:    p.criNode(), DNS: p.dns, HostIPs: p.hostIPs,
-		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Seams: seams,
+		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Seams: seams,
 	})
 }
 

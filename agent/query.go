@@ -28,7 +28,7 @@ func (a *Agent) Query(ctx context.Context, what string, args map[string]string) 
 	}
 	switch what {
 	case "config":
-		return p.queryConfig(), nil
+		return shownConfig(p.cfg.Kubelet), nil
 	case "images":
 		return p.queryImages(ctx)
 	case "cgroup":
@@ -46,15 +46,6 @@ func (a *Agent) DeleteUnusedImages(ctx context.Context) (gc.Summary, error) {
 		return gc.Summary{}, ErrNotReady
 	}
 	return p.collector.DeleteUnused(ctx)
-}
-
-// queryConfig is the configuration in force, without what may be a secret in it.
-func (p *parts) queryConfig() any {
-	kc := p.cfg.Kubelet.Kubelet.DeepCopy()
-	for name := range kc.StaticPodURLHeader {
-		kc.StaticPodURLHeader[name] = []string{"(not shown)"}
-	}
-	return kc
 }
 
 // ImageInfo is an image on the node.

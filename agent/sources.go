@@ -18,6 +18,7 @@ func (p *parts) newMux() (*podsource.Mux, error) {
 		sources = append(sources, file)
 	}
 	if k.URL != "" {
+		learnURL(p.cfg.secrets, k.URL, k.URLHeaders)
 		web, err := podsource.NewHTTP(podsource.HTTPConfig{
 			URL: k.URL, Header: k.URLHeaders, Node: p.cfg.NodeName, Period: k.URLCheckFrequency, Bus: bus,
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
+	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
@@ -31,7 +32,7 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 			why[name] = podstatus.Reason(r)
 		}
 		st := podstatus.Generate(pod, seen, podstatus.Inputs{
-			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: in.LastWords,
+			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: runtimeName, HostIPs: ips, Reasons: why, LastWords: p.lastWords(in),
 			Resize: p.resizes.Conditions(pod.UID), RecursiveReadOnly: recursive,
 			Actuated: func(c string) (v1.ResourceRequirements, bool) { return p.resizes.Actuated(pod.UID, c) },
 			Terminal: p.workers.State(pod.UID) == worker.Terminated,
@@ -39,6 +40,18 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 			Ready:    func(c *v1.Container, id string) bool { return p.prober.Ready(pod, c, id) },
 		})
 		return st, podstatus.Trace(pod, st, seen)
+	}
+}
+
+// lastWords gives termination messages. What the runtime said may quote arguments; what the container said is its own.
+func (p *parts) lastWords(in pods.StatusInput) func(*observe.Container) string {
+	return func(c *observe.Container) string {
+		own := *c
+		own.Message = p.cfg.secrets.Text(string(in.Pod.UID), c.Message)
+		if in.LastWords == nil {
+			return own.Message
+		}
+		return in.LastWords(&own)
 	}
 }
 

@@ -129,6 +129,7 @@ func (p *parts) persistent(c *volume.Config) error {
 		return p.cluster.node.Object().Labels
 	}
 	drivers, err := csi.New(csi.Config{
+		Secrets: p.cfg.secrets,
 		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Mounter: mount.New(""), Tokens: p.cluster.tokens,
 		Events: p.cluster.events, Registered: func(string) { p.volumes.Retry(csi.Name) }, Bus: p.cfg.Bus,
 	})

@@ -53,6 +53,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, runtimeN
 // forget drops what parts keep of a pod of which nothing is left.
 func (p *parts) forget(uid types.UID) {
 	p.resizes.Forget(uid)
+	p.cfg.secrets.Forget(string(uid))
 	if p.cluster.podCerts != nil {
 		p.cluster.podCerts.Forget(uid)
 	}

@@ -57,6 +57,7 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 	if err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
+	cfg.disclose(cfg.BootstrapKubeconfig, restCfg)
 	store, err := certificate.NewFileStoreWithLogger(klog.Logger{}, clientPair, cfg.Dir, cfg.Dir, "", "")
 	if err != nil {
 		return fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -29,6 +30,7 @@ type ClientConfig struct {
 	Rotate              bool // rotateCertificates
 	UserAgent           string
 	Bus                 *trace.Bus
+	Secrets             *redact.Vault // learns tokens of both; may be nil
 
 	// dial makes the client of signing requests; nil is a real one.
 	dial func(kubeclient.Config) (kubernetes.Interface, func(), error)
@@ -47,6 +49,11 @@ type ClientCerts struct {
 	// REST is for kubeclient.Config.REST.
 	REST *rest.Config
 	rot  *rotator // nil when nothing is renewed
+}
+
+// disclose tells the vault of what a kubeconfig has to show who one is.
+func (c *ClientConfig) disclose(path string, r *rest.Config) {
+	c.Secrets.Learn(redact.Node, path, append(redact.URLSecrets(r.Host), r.BearerToken, r.Password)...)
 }
 
 // Client returns the identity that the kubeconfig names. When there is none, or its certificate is expired, and a bootstrap kubeconfig is
@@ -74,6 +81,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.disclose(cfg.Kubeconfig, restCfg)
 	hasCert := restCfg.CertFile != "" || len(restCfg.CertData) > 0
 	if !cfg.Rotate || !hasCert {
 		if err := kubeclient.Expired(restCfg, time.Now()); err != nil {

@@ -12,24 +12,24 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-const redacted = "[redacted]"
-
-// body is a CRI message as it was sent, for people. It is rendered when somebody looks, and redacted then: what is sent is never touched.
+// body is a CRI message for people, rendered when somebody looks. It has no secrets: what is kept was redacted before.
 type body struct {
 	kind  protoreflect.MessageType
 	wire  []byte
 	whole int // the message's size, where the body has not all of it
 }
 
-// bodyOf keeps a message, or of a large one some of it. The runtime's own form is kept, as its size is known and it holds nothing else in
+// bodyOf keeps a message without its secrets, or of a large one some of it; blank is as in [Redact]. The runtime's own form is kept, as its size is known and it holds nothing else in
 // memory.
-func bodyOf(m proto.Message) trace.Body {
+func bodyOf(m proto.Message, blank func(string) string) trace.Body {
 	if r, ok := m.(*runtimeapi.ExecSyncResponse); ok {
 		return execBody(r)
 	}
+	m = Redact(m, blank)
 	b := body{kind: m.ProtoReflect().Type()}
 	if size := proto.Size(m); size > maxBody {
 		m, b.whole = shrink(m.ProtoReflect(), shrunkDepth).Interface(), size
@@ -58,7 +58,6 @@ func (b body) MarshalJSON() ([]byte, error) {
 	if err := proto.Unmarshal(b.wire, m.Interface()); err != nil {
 		return nil, err
 	}
-	redactMessage(m)
 	p, err := render(m.Interface())
 	if b.whole == 0 || err != nil {
 		return p, err
@@ -70,13 +69,7 @@ func (b body) MarshalJSON() ([]byte, error) {
 	return append(mark, p[1:]...), nil
 }
 
-// readable is a whole message for people.
-type readable struct{ m proto.Message }
-
-// MarshalJSON implements json.Marshaler.
-func (r readable) MarshalJSON() ([]byte, error) { return render(Redact(r.m)) }
-
-// render writes a redacted message.
+// render writes a message that was redacted.
 func render(m proto.Message) ([]byte, error) {
 	p, err := protojson.Marshal(m)
 	if _, ok := m.(*runtimeapi.CreateContainerRequest); ok && err == nil {
@@ -105,34 +98,80 @@ func readableEnv(p []byte) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// Redact returns a copy of m without secrets: fields that the CRI marks
-// debug_redact, values of environment variables whose names sound secret, and
-// the annotation in which kubectl keeps whole manifests.
-func Redact(m proto.Message) proto.Message {
+// Redact returns a copy of m without secrets: fields that the CRI marks debug_redact, values of environment variables
+// whose names sound secret, the annotation in which kubectl keeps whole manifests, what programs printed, what a user
+// ran by exec, URLs that let in whoever knows them, and the runtime's verbose information, which has all of these. In
+// other texts, blank (if not nil) blanks what is known to be secret.
+func Redact(m proto.Message, blank func(string) string) proto.Message {
 	c := proto.Clone(m)
-	redactMessage(c.ProtoReflect())
+	redactWhole(c)
+	redactMessage(c.ProtoReflect(), blank)
 	return c
 }
 
-func redactMessage(m protoreflect.Message) {
-	if kv, ok := m.Interface().(*runtimeapi.KeyValue); ok && secretName(kv.GetKey()) && len(kv.GetValue()) > 0 {
-		kv.Value = []byte(redacted)
+// redactWhole blanks what is secret by the kind of message.
+func redactWhole(m proto.Message) {
+	switch m := m.(type) {
+	case *runtimeapi.ExecSyncResponse:
+		m.Stdout, m.Stderr = nil, nil
+	case *runtimeapi.ExecRequest:
+		for i := range m.Cmd[min(1, len(m.Cmd)):] {
+			m.Cmd[i+1] = redact.Mark
+		}
+	case *runtimeapi.ExecResponse:
+		m.Url = streamURL(m.Url)
+	case *runtimeapi.AttachResponse:
+		m.Url = streamURL(m.Url)
+	case *runtimeapi.PortForwardResponse:
+		m.Url = streamURL(m.Url)
+	}
+	if m, ok := m.(interface{ GetInfo() map[string]string }); ok {
+		clear(m.GetInfo())
+	}
+}
+
+// streamURL is a streaming server's URL without its last element, a token.
+func streamURL(url string) string {
+	if url = redact.URL(url); strings.Contains(url, "/") {
+		return url[:strings.LastIndexByte(url, '/')+1] + redact.Mark
+	}
+	return url
+}
+
+func redactMessage(m protoreflect.Message, blank func(string) string) {
+	switch kv := m.Interface().(type) {
+	case *runtimeapi.KeyValue:
+		switch {
+		case secretName(kv.GetKey()) && len(kv.GetValue()) > 0:
+			kv.Value = []byte(redact.Mark)
+		case blank != nil:
+			kv.Value = []byte(blank(string(kv.GetValue())))
+		}
 		return
+	case *runtimeapi.ContainerMetadata, *runtimeapi.PodSandboxMetadata, *runtimeapi.ImageSpec:
+		return // names, which may happen to be the same as a user's
 	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case isSecret(fd):
 			redactField(m, fd)
 		case fd.IsMap():
-			if fd.MapKey().Kind() == protoreflect.StringKind && fd.MapValue().Kind() == protoreflect.StringKind {
-				redactMap(v.Map())
+			if fd.MapKey().Kind() == protoreflect.StringKind && fd.MapValue().Kind() == protoreflect.StringKind && fd.Name() != "labels" {
+				redactMap(v.Map(), blank)
 			}
 		case fd.IsList() && fd.Message() != nil:
 			for i := range v.List().Len() {
-				redactMessage(v.List().Get(i).Message())
+				redactMessage(v.List().Get(i).Message(), blank)
 			}
 		case fd.Message() != nil:
-			redactMessage(v.Message())
+			redactMessage(v.Message(), blank)
+		case blank == nil || fd.Kind() != protoreflect.StringKind:
+		case fd.IsList():
+			for i := range v.List().Len() {
+				v.List().Set(i, protoreflect.ValueOfString(blank(v.List().Get(i).String())))
+			}
+		default:
+			m.Set(fd, protoreflect.ValueOfString(blank(v.String())))
 		}
 		return true
 	})
@@ -140,16 +179,19 @@ func redactMessage(m protoreflect.Message) {
 
 func redactField(m protoreflect.Message, fd protoreflect.FieldDescriptor) {
 	if fd.Kind() == protoreflect.StringKind && !fd.IsList() {
-		m.Set(fd, protoreflect.ValueOfString(redacted))
+		m.Set(fd, protoreflect.ValueOfString(redact.Mark))
 		return
 	}
 	m.Clear(fd)
 }
 
-func redactMap(m protoreflect.Map) {
-	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
-		if key := k.String(); strings.HasSuffix(key, "last-applied-configuration") || secretName(key) {
-			m.Set(k, protoreflect.ValueOfString(redacted))
+func redactMap(m protoreflect.Map, blank func(string) string) {
+	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
+		switch key := k.String(); {
+		case strings.HasSuffix(key, "last-applied-configuration") || secretName(key):
+			m.Set(k, protoreflect.ValueOfString(redact.Mark))
+		case blank != nil:
+			m.Set(k, protoreflect.ValueOfString(blank(v.String())))
 		}
 		return true
 	})
@@ -202,5 +244,13 @@ func itemsOf(reply any) (n int, isList bool) {
 	return 0, false
 }
 
-// Readable renders a CRI message for people, without secrets.
-func Readable(m proto.Message) json.Marshaler { return readable{m} }
+// readable is a whole message for people.
+type readable struct{ m proto.Message }
+
+// MarshalJSON implements json.Marshaler.
+func (r readable) MarshalJSON() ([]byte, error) { return render(r.m) }
+
+// Readable renders a CRI message for people, without secrets; blank is as in [Redact].
+func Readable(m proto.Message, blank func(string) string) json.Marshaler {
+	return readable{Redact(m, blank)}
+}

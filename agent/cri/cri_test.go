@@ -209,7 +209,7 @@ func TestRedact(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := proto.Clone(tc.in)
-			text, err := json.Marshal(Readable(tc.in))
+			text, err := json.Marshal(Readable(tc.in, nil))
 			if err != nil {
 				t.Fatal(err)
 			}

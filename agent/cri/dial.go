@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -40,6 +41,8 @@ type Config struct {
 	Timeout time.Duration
 	// Bus gets a CRICall for each call; may be nil.
 	Bus *trace.Bus
+	// Secrets are blanked in what is published of calls; may be nil.
+	Secrets *redact.Vault
 }
 
 // Client is a connected CRI runtime. Close it when done.
@@ -113,7 +116,7 @@ func open(endpoint string, cfg Config) (*grpc.ClientConn, error) {
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		grpc.WithChainUnaryInterceptor(gated, deadlines(cfg.Timeout), traceUnary(cfg.Bus), execSync()),
+		grpc.WithChainUnaryInterceptor(gated, deadlines(cfg.Timeout), traceUnary(cfg.Bus, cfg.Secrets), execSync()),
 		grpc.WithChainStreamInterceptor(traceStream(cfg.Bus)),
 	)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestLargeMessagesAreShrunk(t *testing.T) {
 	for range 10_000 {
 		req.Config.Envs = append(req.Config.Envs, &runtimeapi.KeyValue{Key: "DB_PASSWORD", Value: bytes.Repeat([]byte("hunter2"), 20)}, &runtimeapi.KeyValue{Key: "K", Value: bytes.Repeat([]byte("v"), 1000)})
 	}
-	b := bodyOf(req)
+	b := bodyOf(req, nil)
 	p, err := json.Marshal(b)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestLargeMessagesAreShrunk(t *testing.T) {
 	if len(text) > trace.MaxBody || strings.Contains(text, "hunter2") {
 		t.Errorf("%d bytes", len(text))
 	}
-	small, _ := json.Marshal(bodyOf(&runtimeapi.CreateContainerRequest{PodSandboxId: "s"}))
+	small, _ := json.Marshal(bodyOf(&runtimeapi.CreateContainerRequest{PodSandboxId: "s"}, nil))
 	if string(small) != `{"podSandboxId":"s"}` {
 		t.Errorf("%s", small)
 	}

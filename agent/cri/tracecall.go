@@ -10,19 +10,22 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // traceUnary publishes begin and end of each call and sends its span on.
-func traceUnary(bus *trace.Bus) grpc.UnaryClientInterceptor {
+func traceUnary(bus *trace.Bus, secrets *redact.Vault) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if bus == nil || !isCRI(method) {
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}
-		call := describeRequest(path.Base(method), req)
-		span := trace.Begin(bus, trace.FromContext(ctx), call)
+		parent := trace.FromContext(ctx)
+		blank := secrets.For(parent.Pod.UID)
+		call := describeRequest(ctx, path.Base(method), req, blank)
+		span := trace.Begin(bus, parent, call)
 		err := invoke(withTraceparent(ctx, span), method, req, reply, cc, opts...)
-		describeReply(&call, reply, err)
+		describeReply(&call, reply, err, blank)
 		trace.End(bus, span, call)
 		return err
 	}
@@ -37,7 +40,7 @@ func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
 		call := trace.CRICall{Method: path.Base(method)}
 		span := trace.Begin(bus, trace.FromContext(ctx), call)
 		stream, err := open(withTraceparent(ctx, span), desc, cc, method, opts...)
-		describeReply(&call, nil, err)
+		describeReply(&call, nil, err, nil)
 		trace.End(bus, span, call)
 		return stream, err
 	}
@@ -53,7 +56,7 @@ func withTraceparent(ctx context.Context, span trace.Span) context.Context {
 	return ctx
 }
 
-func describeRequest(method string, req any) trace.CRICall {
+func describeRequest(ctx context.Context, method string, req any, blank func(string) string) trace.CRICall {
 	call := trace.CRICall{Method: method}
 	if r, ok := req.(interface{ GetPodSandboxId() string }); ok {
 		call.Sandbox = r.GetPodSandboxId()
@@ -63,12 +66,12 @@ func describeRequest(method string, req any) trace.CRICall {
 	}
 	call.Image = imageOf(req)
 	if m, ok := req.(proto.Message); ok {
-		call.Request = bodyOf(m)
+		call.Request = bodyOf(Shown(ctx, m), blank)
 	}
 	return call
 }
 
-func describeReply(call *trace.CRICall, reply any, err error) {
+func describeReply(call *trace.CRICall, reply any, err error, blank func(string) string) {
 	call.Code = status.Code(err).String()
 	if err != nil {
 		call.Err = status.Convert(err).Message()
@@ -85,6 +88,6 @@ func describeReply(call *trace.CRICall, reply any, err error) {
 		return // a list may be large and is asked for again and again
 	}
 	if m, ok := reply.(proto.Message); ok {
-		call.Response = bodyOf(m)
+		call.Response = bodyOf(m, blank)
 	}
 }

@@ -44,7 +44,7 @@ func TestShown(t *testing.T) {
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{*c}}}
 	env, err := criconfig.Env(t.Context(), pod, c, criconfig.EnvInput{
 		Objects: secretOf{"k": []byte("#7"), "k2": []byte("innocent")},
-		File:    func(string, string) ([]byte, error) { return []byte("a=fetched\n"), nil },
+		File:    func(string, string) ([]byte, error) { return []byte("a='fetched'\n"), nil },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	Busy func() bool
 	// Bus may be nil.
 	Bus *trace.Bus
+	// Secrets are blanked in the messages; may be nil.
+	Secrets *redact.Vault
 }
 
 // Recorder records events. Its methods may be called at any time and by anyone.
@@ -69,12 +72,19 @@ func New(c Config) (*Recorder, error) {
 // Pod records an event about a pod, or about a container of it if one is named. Its cause is the
 // span of ctx. The pod is only read, and not kept.
 func (r *Recorder) Pod(ctx context.Context, p *v1.Pod, container, eventType, reason, message string) {
+	r.Quote(ctx, p, container, eventType, reason, message, message)
+}
+
+// Quote is Pod with a message that quotes what a program in a container printed: that is for who reads the API, as they
+// know it of the kubelet, and is not recorded. recorded says the same without it.
+func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, reason, message, recorded string) {
 	field := FieldPath(p, container)
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), pod.Ref(p)),
-		trace.NodeEvent{Type: eventType, Reason: reason, Message: message, Field: field})
+		trace.NodeEvent{Type: eventType, Reason: reason, Message: recorded, Field: field})
 	if r.cfg.Client == nil {
 		return
 	}
+	message = r.cfg.Secrets.Text(string(p.UID), message)
 	// A static pod is meant by its own UID: kubectl finds its events by the hash that its mirror pod
 	// is annotated with.
 	r.enqueue(v1.ObjectReference{
@@ -91,6 +101,7 @@ func (r *Recorder) Node(ctx context.Context, eventType, reason, message string) 
 	if r.cfg.Client == nil {
 		return
 	}
+	message = r.cfg.Secrets.Text(redact.Node, message)
 	ref := v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: r.cfg.Node}
 	if r.cfg.NodeUID != nil {
 		ref.UID = r.cfg.NodeUID()

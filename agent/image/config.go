@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -77,6 +78,8 @@ type Config struct {
 	Records Records
 	// Events may be nil: they are published on the bus only.
 	Events Events
+	// Secrets learns the logins that a pod's pulls are tried with; may be nil.
+	Secrets *redact.Vault
 }
 
 // Puller ensures images. It is safe for concurrent use.
@@ -94,6 +97,7 @@ type Puller struct {
 	providers Providers
 	records   Records
 	events    Events
+	secrets   *redact.Vault
 	flights   flights
 }
 
@@ -121,7 +125,7 @@ func New(c Config) (*Puller, error) {
 
 	p := &Puller{
 		service: c.Service, bus: c.Bus, progress: c.Progress, keyring: c.Keyring,
-		providers: c.Providers, records: c.Records, events: c.Events,
+		providers: c.Providers, records: c.Records, events: c.Events, secrets: c.Secrets,
 	}
 	limit := c.MaxParallel
 	if c.Serialize {

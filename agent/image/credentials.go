@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,7 +27,23 @@ func (p *Puller) credentials(ctx context.Context, req *Request, name Name) ([]Cr
 	if p.providers != nil {
 		found = append(found, p.providers.Lookup(ctx, name.Repository, req.Pod)...)
 	}
+	p.disclose(req.PodUID, name.Repository, found)
 	return found, nil
+}
+
+// disclose tells the vault of the logins, and of how HTTP has them: what a registry or the runtime answers may quote them.
+func (p *Puller) disclose(podUID, repository string, found []Credential) {
+	var values []string
+	for _, c := range found {
+		a := c.Auth
+		values = append(values, a.GetUsername(), a.GetPassword(), a.GetAuth(), a.GetIdentityToken(), a.GetRegistryToken())
+		if a.GetPassword() != "" {
+			values = append(values, base64.StdEncoding.EncodeToString([]byte(a.GetUsername()+":"+a.GetPassword())))
+		}
+	}
+	if len(values) > 0 {
+		p.secrets.Learn(podUID, "logins for "+repository, values...)
+	}
 }
 
 // secretLogins are the logins of all secrets that hold a docker config.

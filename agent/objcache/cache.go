@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -48,6 +49,8 @@ type Config struct {
 	// Changed is told of a pod's volumes that show what has changed. It may be nil, and must not
 	// block: volume.Manager's Refresh.
 	Changed func(uid types.UID, volumes ...string)
+	// Secrets learns what is in the Secrets of each pod; may be nil.
+	Secrets *redact.Vault
 }
 
 // Objects is the cache. Safe for concurrent use.

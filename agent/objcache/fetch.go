@@ -44,6 +44,7 @@ func (c *Objects) doFetch(it *item, span trace.Span) {
 		if (obj != nil || it.obj == before) && it.learn(obj) {
 			tell = it.audience()
 		}
+		c.discloseAll(it)
 		it.have, it.asOf = max(it.have, target), began
 		c.watch(it)
 	}

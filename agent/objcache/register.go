@@ -56,6 +56,7 @@ func (c *Objects) refer(k key, uid types.UID, volumes []string, fresh bool, ref 
 		c.items[k] = it
 	}
 	it.users[uid] = volumes
+	c.disclose(it, uid)
 	if fresh && (!it.synced || it.obj == nil) {
 		it.want++
 		c.fetch(it, trace.ForPod(trace.Span{}, ref))

@@ -167,6 +167,7 @@ func (c *Objects) change(ctx context.Context, it *item, do func() bool) {
 		if do() {
 			tell = it.audience()
 		}
+		c.discloseAll(it)
 		if immutable(it.obj) {
 			it.unwatch()
 		}

@@ -73,6 +73,7 @@ func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Po
 
 // set takes over what was issued, or that it was refused.
 func (m *Manager) set(at source, c *credential, key []byte, done *certv1.PodCertificateRequest, refused *RefusedError) {
+	m.cfg.Secrets.Learn(string(at.uid), fmt.Sprintf("key %s %d", at.volume, at.index), string(key))
 	m.mu.Lock()
 	if refused != nil {
 		c.key, c.chain, c.err = nil, nil, refused

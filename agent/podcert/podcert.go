@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	// Events may be nil.
 	Events Events
 	Bus    *trace.Bus
+	// Secrets learns the keys; may be nil.
+	Secrets *redact.Vault
 }
 
 // Manager gets certificates. Safe for concurrent use.

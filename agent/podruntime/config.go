@@ -16,6 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -94,6 +95,8 @@ type Config struct {
 	RootDir  string
 	LogLinks string
 	Bus      *trace.Bus
+	// Secrets knows what is secret of each pod; may be nil.
+	Secrets *redact.Vault
 	// Seams are optional.
 	Seams
 }

@@ -30,7 +30,7 @@ func (r *run) create(ctx context.Context, s *Step) error {
 		return err
 	}
 	call, done := patient(ctx)
-	res, err := r.cfg.Containers.CreateContainer(call, req)
+	res, err := r.cfg.Containers.CreateContainer(cri.WithShown(call, req, r.shownOf(s, req)), req)
 	done()
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
@@ -77,6 +77,16 @@ func (r *run) createOnce(ctx context.Context, s *Step) (*runtimeapi.CreateContai
 	return req, err
 }
 
+// shownOf is what people see of a request that createOnce made.
+func (r *run) shownOf(s *Step, req *runtimeapi.CreateContainerRequest) *runtimeapi.CreateContainerRequest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if shown := r.shown[s.ID]; shown != nil {
+		return shown
+	}
+	return req
+}
+
 // createRequest makes the exact request. The only thing on disk that it touches
 // are the files that the request mounts. No lock is held meanwhile.
 func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
@@ -92,6 +102,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if err != nil {
 		return nil, err
 	}
+	r.cfg.Secrets.Learn(r.ref.UID, "environment of "+c.Name, criconfig.Secrets(env)...)
 	in := criconfig.ContainerInput{RestartCount: int(s.Attempt), Env: env, Volumes: r.mounted()}
 	r.mu.Lock()
 	img := r.images[imageID(r.pod, c)]
@@ -122,6 +133,10 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if err != nil {
 		return nil, err
 	}
+	shown := &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: criconfig.Shown(cfg, c, env), SandboxConfig: sandbox}
+	r.mu.Lock()
+	r.shown[s.ID] = shown
+	r.mu.Unlock()
 	return &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: cfg, SandboxConfig: sandbox}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -71,9 +72,17 @@ func (r *run) try(ctx context.Context, s *Step, n int) (again bool, err error) {
 	if calls.refused != nil {
 		return false, &refusal{calls.refused}
 	}
-	q.When, q.Err, q.Took = gate.After, err, time.Since(began)-calls.held
+	q.When, q.Err, q.Took = gate.After, r.shownError(err), time.Since(began)-calls.held
 	a, asked := r.ask(ctx, &q)
 	return asked == nil && a.Do == gate.Retry, err
+}
+
+// shownError is an error as people may see it.
+func (r *run) shownError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(r.cfg.Secrets.Text(r.ref.UID, err.Error()))
 }
 
 // ask asks the gate, and waits for as long as the answer says.
@@ -131,7 +140,7 @@ type callGate struct {
 	held    time.Duration
 }
 
-func (c *callGate) ask(_ context.Context, method string, req proto.Message) error {
+func (c *callGate) ask(ctx context.Context, method string, req proto.Message) error {
 	switch {
 	case c.failed:
 		return nil
@@ -144,7 +153,7 @@ func (c *callGate) ask(_ context.Context, method string, req proto.Message) erro
 	began := time.Now()
 	defer func() { c.held += time.Since(began) }()
 	q := c.q
-	q.When, q.Call, q.Title, q.Request = gate.Call, method, "runtime.v1."+method+"Request", cri.Readable(req)
+	q.When, q.Call, q.Title, q.Request = gate.Call, method, "runtime.v1."+method+"Request", c.run.readable(cri.Shown(ctx, req))
 	q.Sandbox = c.run.sandboxID
 	a, err := c.run.ask(c.ctx, &q)
 	switch {

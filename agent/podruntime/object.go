@@ -8,9 +8,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
-
-const redacted = "[redacted]"
 
 // withoutSecrets is a copy of the pod without values whose names sound secret, and without the
 // annotation in which kubectl keeps whole manifests.
@@ -19,13 +18,13 @@ func withoutSecrets(pod *v1.Pod) *v1.Pod {
 	pod.ManagedFields = nil
 	for k := range pod.Annotations {
 		if cri.IsSecret(k) || strings.HasSuffix(k, "last-applied-configuration") {
-			pod.Annotations[k] = redacted
+			pod.Annotations[k] = redact.Mark
 		}
 	}
 	hide := func(env []v1.EnvVar) {
 		for i := range env {
 			if env[i].Value != "" && cri.IsSecret(env[i].Name) {
-				env[i].Value = redacted
+				env[i].Value = redact.Mark
 			}
 		}
 	}
@@ -48,6 +47,29 @@ type seenStatus struct {
 	Waiting    map[string]Reason `json:"waiting,omitempty"`
 	// API is the status that the pod's source gave, if any.
 	API *v1.PodStatus `json:"api,omitempty"`
+}
+
+// blank blanks the pod's secrets in what others wrote.
+func (r *run) blank(s *v1.PodStatus) {
+	texts := []*string{&s.Message}
+	for _, list := range [][]v1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
+		for i := range list {
+			for _, state := range []*v1.ContainerState{&list[i].State, &list[i].LastTerminationState} {
+				if state.Waiting != nil {
+					texts = append(texts, &state.Waiting.Message)
+				}
+				if state.Terminated != nil {
+					texts = append(texts, &state.Terminated.Message)
+				}
+			}
+		}
+	}
+	for i := range s.Conditions {
+		texts = append(texts, &s.Conditions[i].Message)
+	}
+	for _, t := range texts {
+		*t = r.cfg.Secrets.Text(r.ref.UID, *t)
+	}
 }
 
 type seenSandbox struct {
@@ -77,7 +99,8 @@ func (r *run) status() seenStatus {
 	}
 	out := seenStatus{PodIPs: r.podIPs, Waiting: r.Reasons(r.pod.UID)}
 	if r.pod.Status.Phase != "" {
-		out.API = &r.pod.Status
+		out.API = r.pod.Status.DeepCopy()
+		r.blank(out.API)
 	}
 	if seen == nil {
 		return out
@@ -87,7 +110,9 @@ func (r *run) status() seenStatus {
 		out.Sandboxes = append(out.Sandboxes, seenSandbox{ID: s.ID, Attempt: s.Attempt, Ready: s.Ready, IPs: s.IPs})
 	}
 	for i := range seen.Containers {
-		out.Containers = append(out.Containers, seenOf(&seen.Containers[i]))
+		c := seenOf(&seen.Containers[i])
+		c.Message = r.cfg.Secrets.Text(r.ref.UID, c.Message)
+		out.Containers = append(out.Containers, c)
 	}
 	return out
 }

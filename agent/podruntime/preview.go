@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
@@ -17,25 +18,25 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 	case VerbSandbox:
 		req, _, err := r.sandboxRequest(ctx, s.Attempt)
 		if err != nil {
-			return "runtime.v1.RunPodSandboxRequest", note{"error": err.Error()}
+			return "runtime.v1.RunPodSandboxRequest", note{"error": r.cfg.Secrets.Text(r.ref.UID, err.Error())}
 		}
-		return "runtime.v1.RunPodSandboxRequest", cri.Readable(req)
+		return "runtime.v1.RunPodSandboxRequest", r.readable(req)
 	case VerbCreate:
 		req, err := r.createOnce(ctx, s)
 		if err != nil {
-			return "runtime.v1.CreateContainerRequest", note{"error": err.Error()}
+			return "runtime.v1.CreateContainerRequest", note{"error": r.cfg.Secrets.Text(r.ref.UID, err.Error())}
 		}
-		return "runtime.v1.CreateContainerRequest", cri.Readable(req)
+		return "runtime.v1.CreateContainerRequest", r.readable(r.shownOf(s, req))
 	case VerbStart:
 		id := s.Target
 		if id == "" {
 			id = r.targetOf(s)
 		}
-		return "runtime.v1.StartContainerRequest", cri.Readable(&runtimeapi.StartContainerRequest{ContainerId: id})
+		return "runtime.v1.StartContainerRequest", r.readable(&runtimeapi.StartContainerRequest{ContainerId: id})
 	case VerbKill:
-		return "runtime.v1.StopContainerRequest", cri.Readable(&runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: r.graceLeft(s.Grace, r.began)})
+		return "runtime.v1.StopContainerRequest", r.readable(&runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: r.graceLeft(s.Grace, r.began)})
 	case VerbResize:
-		return "runtime.v1.UpdateContainerResourcesRequest", cri.Readable(r.updateRequest(s))
+		return "runtime.v1.UpdateContainerResourcesRequest", r.readable(r.updateRequest(s))
 	case VerbResizePod:
 		return "limits of the pod cgroup", note{"path": r.cfg.Cgroups.PodParent(r.pod), "limits": r.podLimits()}
 	case VerbPostStart:
@@ -43,13 +44,13 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 	case VerbPreStop:
 		return "preStop hook", note{"container": s.Target, "hook": preStop(r.pod, r.seen.Container(s.Target)), "seconds": s.Grace}
 	case VerbStopSandbox:
-		return "runtime.v1.StopPodSandboxRequest", cri.Readable(&runtimeapi.StopPodSandboxRequest{PodSandboxId: s.Target})
+		return "runtime.v1.StopPodSandboxRequest", r.readable(&runtimeapi.StopPodSandboxRequest{PodSandboxId: s.Target})
 	case VerbRemove:
-		return "runtime.v1.RemoveContainerRequest", cri.Readable(&runtimeapi.RemoveContainerRequest{ContainerId: s.Target})
+		return "runtime.v1.RemoveContainerRequest", r.readable(&runtimeapi.RemoveContainerRequest{ContainerId: s.Target})
 	case VerbRemoveSandbox:
-		return "runtime.v1.RemovePodSandboxRequest", cri.Readable(&runtimeapi.RemovePodSandboxRequest{PodSandboxId: s.Target})
+		return "runtime.v1.RemovePodSandboxRequest", r.readable(&runtimeapi.RemovePodSandboxRequest{PodSandboxId: s.Target})
 	case VerbImage:
-		return "runtime.v1.ImageStatusRequest, then PullImage if needed", cri.Readable(&runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: s.Target}})
+		return "runtime.v1.ImageStatusRequest, then PullImage if needed", r.readable(&runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: s.Target}})
 	case VerbCgroup, VerbRemoveCgroup:
 		return "pod cgroup", note{"path": r.cfg.Cgroups.PodParent(r.pod)}
 	case VerbDirs, VerbRemoveDirs:
@@ -62,6 +63,11 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 		return "volumes", note{"volumes": names, "below": filepath.Join(r.podDir(), "volumes")}
 	}
 	return string(s.Verb), note{}
+}
+
+// readable is a message for people, without the pod's secrets.
+func (r *run) readable(m proto.Message) json.Marshaler {
+	return cri.Readable(m, r.cfg.Secrets.For(r.ref.UID))
 }
 
 // note is a preview of something that is not a CRI call.

@@ -39,12 +39,14 @@ type run struct {
 	volumes map[string]criconfig.Volume
 	// requests are those that were made, by the step.
 	requests map[string]*runtimeapi.CreateContainerRequest
-	images   map[string]image.Result
-	created  map[string]string // container name → id
-	started  map[string]bool
-	said     map[string]bool // containers of which it was told that they are killed
-	reasons  map[string]Reason
-	retryAt  time.Time
+	// shown are the same without secrets.
+	shown   map[string]*runtimeapi.CreateContainerRequest
+	images  map[string]image.Result
+	created map[string]string // container name → id
+	started map[string]bool
+	said    map[string]bool // containers of which it was told that they are killed
+	reasons map[string]Reason
+	retryAt time.Time
 }
 
 // execute carries out a plan and returns what became of it. The error joins what
@@ -53,8 +55,8 @@ func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *observe.Pod, p
 	run := &run{
 		Runtime: r, pod: pod, ref: podid.Ref(pod), seen: seen, plan: plan, began: time.Now(),
 		lease:    lease{slots: r.cfg.Slots, turn: r.turn(pod, seen, &plan, order), bus: r.cfg.Bus},
-		requests: map[string]*runtimeapi.CreateContainerRequest{},
-		images:   map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, said: map[string]bool{}, reasons: map[string]Reason{},
+		requests: map[string]*runtimeapi.CreateContainerRequest{}, shown: map[string]*runtimeapi.CreateContainerRequest{},
+		images: map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, said: map[string]bool{}, reasons: map[string]Reason{},
 	}
 	if s := seen.Sandbox(); s != nil {
 		run.sandboxID, run.podIPs = s.ID, s.IPs
@@ -306,6 +308,7 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 // blame keeps what users are told of the containers that cannot run because of a failed step.
 func (r *run) blame(s *Step, err error) {
 	reason, retry := reasonOf(s.Verb, err)
+	reason.Message = r.cfg.Secrets.Text(r.ref.UID, reason.Message)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.plan.Steps {

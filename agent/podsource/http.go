@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -54,6 +56,8 @@ type HTTPConfig struct {
 // Upstream: pkg/kubelet/config/http.go, which removes all pods when the answer is empty.
 type HTTP struct {
 	cfg HTTPConfig
+	// shown is the URL without what may be a credential.
+	shown string
 
 	// What follows belongs to Run's goroutine.
 	etag, modified string // of the answer that is in force
@@ -71,9 +75,9 @@ func NewHTTP(c HTTPConfig) (*HTTP, error) {
 	u, err := url.Parse(c.URL)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("http source: staticPodURL: %w", err)
+		return nil, fmt.Errorf("http source: staticPodURL: %w", redact.URLError(err))
 	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-		return nil, fmt.Errorf("http source: staticPodURL is %q: want an http or https URL with a host", c.URL)
+		return nil, fmt.Errorf("http source: staticPodURL is %q: want an http or https URL with a host", redact.URL(c.URL))
 	case c.Node == "":
 		return nil, errors.New("http source: the node's name is empty")
 	case c.Period < 0:
@@ -84,7 +88,7 @@ func NewHTTP(c HTTPConfig) (*HTTP, error) {
 	if c.Client == nil {
 		c.Client = &http.Client{Timeout: httpTimeout}
 	}
-	return &HTTP{cfg: c}, nil
+	return &HTTP{cfg: c, shown: redact.URL(c.URL)}, nil
 }
 
 // Name implements Source.
@@ -112,7 +116,7 @@ func (h *HTTP) sleep(ctx context.Context, err error) bool {
 		delay = retryDelay(h.tries, min(firstHTTPRetry, h.cfg.Period), h.cfg.Period)
 		h.tries++
 		wait := trace.Wait{
-			For: trace.WaitBackoff, On: h.cfg.URL,
+			For: trace.WaitBackoff, On: h.shown,
 			Detail: fmt.Sprintf("next try in %s after %d failed: %v", delay.Round(time.Millisecond), h.tries, err),
 		}
 		span := trace.Begin(h.cfg.Bus, trace.Span{}, wait)
@@ -130,9 +134,12 @@ func (h *HTTP) sleep(ctx context.Context, err error) bool {
 func (h *HTTP) apply(data []byte) {
 	pods, problems := []*v1.Pod(nil), []Problem(nil)
 	if len(data) == 0 {
-		problems = []Problem{{Path: h.cfg.URL, Message: "the answer is empty: want a manifest, or a PodList without items"}}
+		problems = []Problem{{Path: h.shown, Message: "the answer is empty: want a manifest, or a PodList without items"}}
 	} else {
-		pods, problems = Decode(h.cfg.URL, data, h.cfg.Node)
+		pods, problems = Decode(h.cfg.URL, data, h.cfg.Node) // UIDs are made of the URL as it is
+		for i := range problems {
+			problems[i].Path, problems[i].Message = h.shown, strings.ReplaceAll(problems[i].Message, h.cfg.URL, h.shown)
+		}
 	}
 	switch {
 	case len(problems) == 0:
@@ -155,7 +162,7 @@ func (h *HTTP) report(problems []Problem) {
 		present[p] = true
 	}
 	if len(present) == 0 && len(h.problems) > 0 {
-		trace.Point(h.cfg.Bus, trace.Span{}, trace.SourceError{Source: SourceHTTP, Path: h.cfg.URL})
+		trace.Point(h.cfg.Bus, trace.Span{}, trace.SourceError{Source: SourceHTTP, Path: h.shown})
 	}
 	h.problems = present
 }
@@ -164,7 +171,7 @@ func (h *HTTP) report(problems []Problem) {
 func (h *HTTP) set(span trace.Span) Set {
 	paths := make(map[types.UID]string, len(h.pods))
 	for _, p := range h.pods {
-		paths[p.UID] = h.cfg.URL
+		paths[p.UID] = h.shown
 	}
 	return Set{Pods: h.pods, Paths: paths, Span: span}
 }

@@ -7,16 +7,17 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // read asks the server and hands over what it has, if that is new.
 func (h *HTTP) read(ctx context.Context, cause string, set func(Set)) error {
-	event := trace.Source{Source: SourceHTTP, Op: opSet, Cause: cause, Path: h.cfg.URL}
+	event := trace.Source{Source: SourceHTTP, Op: opSet, Cause: cause, Path: h.shown}
 	answer, err := h.get(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			h.report([]Problem{{Path: h.cfg.URL, Message: err.Error()}})
+			h.report([]Problem{{Path: h.shown, Message: err.Error()}})
 		}
 		return err
 	}
@@ -43,7 +44,7 @@ type answer struct {
 func (h *HTTP) get(ctx context.Context) (*answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.cfg.URL, nil)
 	if err != nil {
-		return nil, err
+		return nil, redact.URLError(err)
 	}
 	if h.cfg.Header != nil {
 		req.Header = h.cfg.Header.Clone()
@@ -59,7 +60,7 @@ func (h *HTTP) get(ctx context.Context) (*answer, error) {
 	}
 	resp, err := h.cfg.Client.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, redact.URLError(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {

@@ -131,7 +131,7 @@ func TestURL(t *testing.T) {
 	}
 	cause := errors.New("refused")
 	err := URLError(fmt.Errorf("read: %w", &url.Error{Op: "Get", URL: "http://u:p@h/x?t=1", Err: &url.Error{Op: "proxyconnect", URL: "http://q:r@s", Err: cause}}))
-	if err.Error() != "get http://h/x: proxyconnect http://s: refused" || !errors.Is(err, cause) {
+	if err.Error() != `Get "http://h/x": proxyconnect "http://s": refused` || !errors.Is(err, cause) {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 )
 
 // URL returns a URL as people may see it: without user, query and fragment, which may be credentials. Of what is no URL
@@ -28,7 +27,7 @@ func URLError(err error) error {
 	if !errors.As(err, &u) {
 		return err
 	}
-	return fmt.Errorf("%s %s: %w", strings.ToLower(u.Op), URL(u.URL), URLError(u.Err))
+	return fmt.Errorf("%s %q: %w", u.Op, URL(u.URL), URLError(u.Err))
 }
 
 // URLSecrets are what a URL says of who asks: what [Vault.Learn] takes. A query is only never shown; what it holds may

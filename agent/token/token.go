@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	// Accounts is the API: a client's CoreV1().
 	Accounts corev1client.ServiceAccountsGetter
 	Bus      *trace.Bus
+	// Secrets learns each token; may be nil.
+	Secrets *redact.Vault
 }
 
 // Manager gets and keeps tokens. Safe for concurrent use.
@@ -76,6 +79,7 @@ func (m *Manager) Token(ctx context.Context, namespace, account string, want *au
 	if err != nil {
 		return m.fallBack(k, have, err)
 	}
+	m.cfg.Secrets.Learn(string(podOf(want)), "token "+k, got.Status.Token)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()

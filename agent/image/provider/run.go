@@ -14,7 +14,6 @@ import (
 const (
 	limit     = time.Minute // for the answer
 	maxAnswer = 1 << 20     // bytes on stdout; a login is some kilobytes at most
-	maxSaid   = 4 << 10     // bytes on stderr that are kept
 )
 
 var errTooLong = fmt.Errorf("its answer on stdout is longer than %d bytes", maxAnswer)
@@ -28,7 +27,7 @@ func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, 
 	defer stop(nil)
 	c := cmd(ctx)
 	stdout := &capped{max: maxAnswer, over: func() { stop(errTooLong) }}
-	stderr := &capped{max: maxSaid}
+	stderr := &capped{}
 	c.Stdout, c.Stderr = stdout, stderr
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
@@ -42,7 +41,8 @@ func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, 
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.kept.Bytes()))
+		// What it printed is not said: it handles logins.
+		return nil, fmt.Errorf("%w (%d bytes on stderr)", err, stderr.seen)
 	}
 	return stdout.kept.Bytes(), nil
 }
@@ -52,9 +52,11 @@ type capped struct {
 	max  int
 	over func() // called when more is written than is kept; may be nil
 	kept bytes.Buffer
+	seen int // bytes that were written
 }
 
 func (c *capped) Write(p []byte) (int, error) {
+	c.seen += len(p)
 	room := c.max - c.kept.Len()
 	c.kept.Write(p[:min(room, len(p))])
 	if len(p) > room && c.over != nil {

@@ -8,6 +8,7 @@ import (
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -59,8 +60,8 @@ func accessMode(mode v1.PersistentVolumeAccessMode, multi bool) csipb.VolumeCapa
 	return csipb.VolumeCapability_AccessMode_UNKNOWN
 }
 
-// secret returns what a reference names; nothing for no reference.
-func (p *Plugin) secret(ctx context.Context, what string, ref *v1.SecretReference) (map[string]string, error) {
+// secret returns what a reference of a pod's volume names; nothing for no reference.
+func (p *Plugin) secret(ctx context.Context, pod types.UID, what string, ref *v1.SecretReference) (map[string]string, error) {
 	out := map[string]string{}
 	if ref == nil {
 		return out, nil
@@ -69,8 +70,11 @@ func (p *Plugin) secret(ctx context.Context, what string, ref *v1.SecretReferenc
 	if err != nil {
 		return nil, fmt.Errorf("fetching %s %s/%s failed: %w", what, ref.Namespace, ref.Name, err)
 	}
+	var values []string
 	for k, v := range s.Data {
 		out[k] = string(v)
+		values = append(values, string(v))
 	}
+	p.cfg.Secrets.Learn(string(pod), what+" "+ref.Namespace+"/"+ref.Name, values...)
 	return out, nil
 }

@@ -27,7 +27,7 @@ func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quanti
 	if can, err := d.can(ctx, canExpand); err != nil || !can {
 		return false, err
 	}
-	secrets, err := p.secret(ctx, "NodeExpandSecretRef", v.expandSecret)
+	secrets, err := p.secret(ctx, s.PodUID, "NodeExpandSecretRef", v.expandSecret)
 	if err != nil {
 		return false, err
 	}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	storagev1 "k8s.io/client-go/kubernetes/typed/storage/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -59,6 +60,8 @@ type Config struct {
 	// Registered, if set, is called after a driver registered: volumes that waited for it can go on.
 	Registered func(driver string)
 	Bus        *trace.Bus
+	// Secrets learns what drivers are given of Secrets; may be nil.
+	Secrets *redact.Vault
 }
 
 // Plugin is the plugin. It is a pluginwatch.Handler too, for type CSIPlugin.

@@ -29,7 +29,7 @@ func (w *work) publish(ctx context.Context, path string) error {
 }
 
 func (w *work) publishRequest(ctx context.Context, path string) (*csipb.NodePublishVolumeRequest, error) {
-	secrets, err := w.p.secret(ctx, "NodePublishSecretRef", w.v.publishSecret)
+	secrets, err := w.p.secret(ctx, w.spec.PodUID, "NodePublishSecretRef", w.v.publishSecret)
 	if err != nil {
 		return nil, err
 	}

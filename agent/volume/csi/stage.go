@@ -22,7 +22,7 @@ func (w *work) stage(ctx context.Context) error {
 	if w.p.isStaged(w.v.id()) {
 		return nil
 	}
-	secrets, err := w.p.secret(ctx, "NodeStageSecretRef", w.v.stageSecret)
+	secrets, err := w.p.secret(ctx, w.spec.PodUID, "NodeStageSecretRef", w.v.stageSecret)
 	if err != nil {
 		return err
 	}

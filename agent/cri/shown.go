@@ -1,0 +1,25 @@
+package cri
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+)
+
+type shownKey struct{}
+
+// twins are a request and what people see of it.
+type twins struct{ sent, shown proto.Message }
+
+// WithShown returns a context with which people see shown of the request sent: it says the same, without secrets.
+func WithShown(ctx context.Context, sent, shown proto.Message) context.Context {
+	return context.WithValue(ctx, shownKey{}, twins{sent, shown})
+}
+
+// Shown is what people see of a request that is made with ctx.
+func Shown(ctx context.Context, req proto.Message) proto.Message {
+	if t, ok := ctx.Value(shownKey{}).(twins); ok && t.sent == req {
+		return t.shown
+	}
+	return req
+}
