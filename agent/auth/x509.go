@@ -28,19 +28,8 @@ func (a *Auth) certificate(r *http.Request) (*User, error) {
 	if a.cas == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return nil, nil
 	}
-	roots, err := a.cas.get()
-	if err != nil {
-		return nil, err
-	}
-	if n := len(r.TLS.PeerCertificates); n > maxChain {
-		return nil, fmt.Errorf("client certificate with %d others: at most %d are looked at", n-1, maxChain-1)
-	}
 	leaf := r.TLS.PeerCertificates[0]
-	opts := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
-	for _, c := range r.TLS.PeerCertificates[1:] {
-		opts.Intermediates.AddCert(c)
-	}
-	if _, err := leaf.Verify(opts); err != nil {
+	if err := a.verify(r.TLS.PeerCertificates); err != nil {
 		return nil, fmt.Errorf("client certificate of %q: %w", leaf.Subject.CommonName, err)
 	}
 	if leaf.Subject.CommonName == "" {
@@ -52,6 +41,27 @@ func (a *Auth) certificate(r *http.Request) (*User, error) {
 		Groups: append(slices.Clone(leaf.Subject.Organization), allAuthenticated),
 		Extra:  map[string][]string{credentialID: {"X509SHA256=" + hex.EncodeToString(sum[:])}},
 	}, nil
+}
+
+// Certified reports whether a client that shows these certificates is known.
+func (a *Auth) Certified(certs []*x509.Certificate) bool {
+	return a.cas != nil && len(certs) > 0 && a.verify(certs) == nil
+}
+
+func (a *Auth) verify(certs []*x509.Certificate) error {
+	if n := len(certs); n > maxChain {
+		return fmt.Errorf("it has %d others: at most %d are looked at", n-1, maxChain-1)
+	}
+	roots, err := a.cas.get()
+	if err != nil {
+		return err
+	}
+	opts := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	for _, c := range certs[1:] {
+		opts.Intermediates.AddCert(c)
+	}
+	_, err = certs[0].Verify(opts)
+	return err
 }
 
 // uidOf returns the user's UID, which is in the subject under Kubernetes' own number.

@@ -17,8 +17,8 @@ type Conn struct {
 	l      *Listener
 	source string
 
-	known atomic.Bool
-	read  atomic.Int64
+	known, certified atomic.Bool
+	read             atomic.Int64
 
 	done chan struct{}
 	// Under the listener's lock.
@@ -40,6 +40,9 @@ func (c *Conn) Known() bool { return c.known.Load() }
 // false when there are too many of such, all in use.
 func (c *Conn) Vouch() bool { return c.known.Load() || c.l.vouch(c) }
 
+// Certify says that the peer showed who it is, though not yet whether it may use anything.
+func (c *Conn) Certify() { c.certified.Store(true) }
+
 // Idle says whether no request is under way, so that what was sent takes no memory any more.
 func (c *Conn) Idle(idle bool) {
 	c.l.mu.Lock()
@@ -58,8 +61,12 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.known.Load() || c.l.limits.Small == 0 {
 		return n, err
 	}
+	most := c.l.limits.LargeBytes
+	if c.certified.Load() {
+		most = c.l.limits.CertifiedBytes
+	}
 	switch total := c.read.Add(int64(n)); {
-	case total > c.l.limits.LargeBytes:
+	case total > most:
 		_ = c.Close() // the error says why
 		return 0, ErrTooMuch
 	case total > c.l.limits.Small:

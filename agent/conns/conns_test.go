@@ -109,7 +109,7 @@ func TestKnownConnections(t *testing.T) {
 
 // An unknown connection sends little, a few send more, and none more than that. Known ones send what they like.
 func TestBytes(t *testing.T) {
-	limits := Limits{Small: 10, Large: 1, LargeBytes: 20}
+	limits := Limits{Small: 10, Large: 1, LargeBytes: 20, CertifiedBytes: 40}
 	l, list, others := accept(t, limits, "1.1.1.1:1 1.1.1.1:2 1.1.1.1:3")
 	send := func(i, n int) error {
 		t.Helper()
@@ -133,6 +133,10 @@ func TestBytes(t *testing.T) {
 	}
 	if err := send(1, 1); err == nil || open(list) != "--o" {
 		t.Errorf("more than may be, %s: %v", open(list), err)
+	}
+	list[2].Certify()
+	if err := send(2, 40); err != nil {
+		t.Error(err)
 	}
 	list[2].Vouch()
 	if err := send(2, 1000); err != nil {

@@ -12,10 +12,10 @@ type Limits struct {
 	// Known is how many there may be that somebody vouches for.
 	Known int
 	// Small is how many bytes an unknown connection may send for one request, TLS handshake and all. One that sends more
-	// is one of Large connections, which may send LargeBytes.
-	Small      int64
-	Large      int
-	LargeBytes int64
+	// is one of Large connections, which may send LargeBytes, or CertifiedBytes.
+	Small                      int64
+	Large                      int
+	LargeBytes, CertifiedBytes int64
 }
 
 // Listener accepts connections and keeps within its limits by closing some. Safe for concurrent use.

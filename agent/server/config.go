@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"net/http"
 
 	"google.golang.org/grpc"
@@ -79,6 +80,8 @@ type Debug struct {
 // Auth says who asks and whether they may. *auth.Auth is one.
 type Auth interface {
 	Authenticate(*http.Request) (*auth.User, error)
+	// Certified reports whether a client that shows these certificates is known.
+	Certified([]*x509.Certificate) bool
 	Authorize(ctx context.Context, u *auth.User, verb, subresource string) (allowed bool, reason string, err error)
 }
 

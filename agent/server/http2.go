@@ -21,8 +21,6 @@ func overHTTP2(from *http.Server, l net.Listener) serve {
 			SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: writeTimeout,
 		},
 	}
-	from.TLSConfig = from.TLSConfig.Clone()
-	from.TLSConfig.NextProtos = []string{"h2", "http/1.1"}
 	from.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": h.take}
 	return serve{h, server}
 }

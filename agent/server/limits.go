@@ -12,9 +12,10 @@ import (
 //
 // A command of exec comes in the request line, so 10250 takes headers of 1 MiB, as upstream does. net/http reads them before anybody can
 // say who asks. Therefore a connection on which nothing was allowed yet ("unknown") may send 32 KiB, which is a TLS handshake
-// with a chain of certificates and a large token; four may send more. Reading takes up to three times what is read, and a connection about 100 KiB besides:
+// with a chain of certificates and a large token. Four may send more: 128 KiB, or 1 MiB after a certificate that is known, as the API server shows
+// one. Reading takes up to three times what is read, and a connection about 100 KiB besides:
 //
-//	128 × (3 × 32 KiB + 100 KiB) + 4 × 3 MiB = 37 MiB
+//	128 × (3 × 32 KiB + 100 KiB) + 4 × 3 × 128 KiB = 26 MiB
 //
 // HTTP/2 has many requests on a connection and compresses headers: there a request has up to 16 KiB, and a connection 32, which a client can
 // make wait by not reading the refusals, until those are due:
@@ -42,7 +43,7 @@ const (
 )
 
 var (
-	secureLimits = conns.Limits{Unknown: 128, Known: 1024, Small: 32 << 10, Large: 4, LargeBytes: maxHeaderBytes + 128<<10}
+	secureLimits = conns.Limits{Unknown: 128, Known: 1024, Small: 32 << 10, Large: 4, LargeBytes: 128 << 10, CertifiedBytes: maxHeaderBytes + 128<<10}
 	plainLimits  = conns.Limits{Unknown: 64}
 )
 

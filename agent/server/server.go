@@ -114,7 +114,7 @@ func (s *Server) bounded(l net.Listener, name string, h http.Handler) serve {
 	}
 	if name == secureName {
 		limits = secureLimits
-		server.MaxHeaderBytes, server.WriteTimeout, server.TLSConfig = maxHeaderBytes, 0, s.tls
+		server.MaxHeaderBytes, server.WriteTimeout, server.TLSConfig = maxHeaderBytes, 0, certified(s.tls, s.cfg.Auth)
 	}
 	return serve{conns.New(l, limits), server}
 }

@@ -23,7 +23,7 @@ func (t TLS) config() (*tls.Config, error) {
 	if t.GetCertificate == nil {
 		return nil, errors.New("server: Config.TLS.GetCertificate is missing")
 	}
-	c := &tls.Config{GetCertificate: t.GetCertificate, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
+	c := &tls.Config{GetCertificate: t.GetCertificate, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	switch t.MinVersion {
 	case "", "VersionTLS12":
 	case "VersionTLS10":
@@ -44,4 +44,24 @@ func (t TLS) config() (*tls.Config, error) {
 		c.CipherSuites = append(c.CipherSuites, known[i].ID)
 	}
 	return c, nil
+}
+
+// certified has the connection know whether its client showed a certificate that is known. That is before anything is read of a request.
+func certified(c *tls.Config, a Auth) *tls.Config {
+	out := c.Clone()
+	out.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		conn := connOf(hello.Conn)
+		if conn == nil {
+			return nil, nil
+		}
+		own := c.Clone()
+		own.VerifyConnection = func(state tls.ConnectionState) error {
+			if a.Certified(state.PeerCertificates) {
+				conn.Certify()
+			}
+			return nil
+		}
+		return own, nil
+	}
+	return out
 }
