@@ -19,6 +19,7 @@ const protected = 10
 type start struct {
 	items     []*item
 	count     int // records in items that came while recording
+	size      int // bytes of all that came
 	spans     int
 	recording bool
 	source    string
@@ -42,7 +43,9 @@ func (k *Keeper) keepStart(p *pod, r *trace.Record, it *item) {
 		s.dropProgress(r.Parent)
 	}
 	_, always := r.Event.(*trace.Milestone)
-	if s.count > k.opt.PerStart && !(always && s.count <= k.opt.PerStart+maxMilestones) {
+	// Of both limits it keeps one record more than inspect/model, which thereby sees that there were more.
+	full := s.count > k.opt.PerStart || s.size > k.opt.StartSize+trace.MaxEvent
+	if full && !(always && s.count <= k.opt.PerStart+maxMilestones) {
 		return
 	}
 	if len(s.items) == 0 {
@@ -50,6 +53,7 @@ func (k *Keeper) keepStart(p *pod, r *trace.Record, it *item) {
 		k.makeRoom()
 	}
 	s.count++
+	s.size += r.Size()
 	if it.end == nil || len(s.items) == 0 || !slices.Contains(s.items, it) {
 		s.items = append(s.items, it)
 	}
@@ -62,10 +66,11 @@ func (k *Keeper) keepSpan(p *pod, e *trace.RuntimeSpan, it *item) {
 	if end == 0 && p.ending != nil {
 		end = p.ending.first.Time
 	}
-	if len(s.items) == 0 || end != 0 && e.Start > end || s.spans > k.opt.PerStart {
+	if len(s.items) == 0 || end != 0 && e.Start > end || s.spans > k.opt.PerStart || s.size > k.opt.StartSize+trace.MaxEvent {
 		return
 	}
 	s.spans++
+	s.size += p.last.Size()
 	s.items = append(s.items, it)
 }
 

@@ -13,6 +13,7 @@ type Options struct {
 	Starts    int // finished starts, for percentiles and the slowest; 1000
 	Kept      int // pods whose start's records are kept; 128
 	PerStart  int // records kept per start, a few milestones aside; 400
+	StartSize int // bytes of them, about; 512 KiB
 	Open      int // spans begun and not ended; 8192
 }
 
@@ -33,6 +34,7 @@ func (o Options) withDefaults() Options {
 	set(&o.Starts, 1000)
 	set(&o.Kept, 128)
 	set(&o.PerStart, 400)
+	set(&o.StartSize, 512<<10)
 	set(&o.Open, 8192)
 	return o
 }

@@ -245,7 +245,7 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 		})
 	}
 	_, always := r.Event.(*trace.Milestone)
-	if n := len(p.recs) - p.spans; n >= m.opt.PerStart && !(always && n < m.opt.PerStart+maxMilestones) {
+	if n := len(p.recs) - p.spans; (n >= m.opt.PerStart || p.recSize > m.opt.StartSize) && !(always && n < m.opt.PerStart+maxMilestones) {
 		p.cut = true
 		return
 	}
@@ -254,6 +254,7 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 		m.makeRoom()
 	}
 	p.recs = append(p.recs, kept)
+	p.recSize += kept.Size()
 }
 
 // keepSpan remembers what the runtime told of its part in a start. That comes seconds later,
@@ -266,12 +267,13 @@ func (m *Model) keepSpan(p *pod, r *trace.Record, e *trace.RuntimeSpan) {
 	if len(p.recs) == 0 || !end.IsZero() && e.Start > end.UnixNano() {
 		return
 	}
-	if p.spans >= m.opt.PerStart {
+	if p.spans >= m.opt.PerStart || p.recSize > m.opt.StartSize {
 		p.cut = true
 		return
 	}
 	p.spans++
 	p.recs = append(p.recs, *r)
+	p.recSize += r.Size()
 }
 
 // untold reports whether the API is to be told of a pod that is ready, and has not been.
@@ -296,7 +298,7 @@ func onWayToAPI(e trace.Event) bool {
 
 // forget drops the kept records of a pod and keeps no more.
 func (m *Model) forget(p *pod) {
-	p.recs, p.spans, p.recording = nil, 0, false
+	p.recs, p.recSize, p.spans, p.recording = nil, 0, 0, false
 	m.kept = slices.DeleteFunc(m.kept, func(k trace.Pod) bool { return k == p.Key })
 }
 

@@ -31,7 +31,7 @@ func indexLines(r io.ReaderAt, size int64) ([]frame, error) {
 // wholeLines reads about a frame, up to the end of a line or of the file.
 func wholeLines(r io.ReaderAt, pos, size int64) ([]byte, error) {
 	for n := int64(frameRaw); ; n *= 4 {
-		p, err := readAt(r, pos, int(min(n, size-pos)))
+		p, err := readAt(r, pos, int(min(n, jsonl.MaxLine+1, size-pos)))
 		if err != nil && !(errors.Is(err, io.EOF) && len(p) > 0) {
 			return nil, fmt.Errorf("read at %d: %w", pos, err)
 		}

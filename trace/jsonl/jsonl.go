@@ -18,8 +18,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// MaxLine is the longest line that is read, in bytes.
-const MaxLine = 64 << 20
+// MaxLine is the longest line that is read, in bytes. Anybody may have written it; what JSON says in 3 bytes may take 40 in memory, until
+// the record is cut to its budget. No record of this version takes more than a megabyte.
+const MaxLine = 16 << 20
 
 // ErrTorn is wrapped by the error for a last line that was cut off.
 var ErrTorn = errors.New("the last line is cut off")
