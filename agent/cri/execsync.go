@@ -1,13 +1,15 @@
 package cri
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -15,7 +17,7 @@ import (
 const (
 	// answersAtOnce is how many answers to ExecSync are taken at a time. What a command prints is up to whoever wrote the container: 16 MiB
 	// (maxMessage) each, from any number of probes at once.
-	answersAtOnce = 2
+	answersAtOnce = 1
 	// answerTime is how long the runtime may take to hand over an answer that it has begun.
 	answerTime = time.Minute
 )
@@ -36,6 +38,9 @@ func execSync() grpc.UnaryClientInterceptor {
 		if !ok {
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}
+		if n, ok := ctx.Value(outputKey{}).(int); ok {
+			opts = append(slices.Clip(opts), grpc.ForceCodecV2(headCodec{CodecV2: encoding.GetCodecV2(grpcproto.Name), limit: n}))
+		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stream, err := cc.NewStream(ctx, &grpc.StreamDesc{StreamName: method}, method, opts...)
@@ -55,22 +60,8 @@ func execSync() grpc.UnaryClientInterceptor {
 		}
 		defer func() { <-turns }()
 		defer time.AfterFunc(answerTime, cancel).Stop()
-		if err := stream.RecvMsg(answer); err != nil {
-			return err
-		}
-		if n, ok := ctx.Value(outputKey{}).(int); ok {
-			answer.Stdout, answer.Stderr = head(answer.Stdout, n), head(answer.Stderr, n)
-		}
-		return nil
+		return stream.RecvMsg(answer)
 	}
-}
-
-// head returns the first n bytes of p, without keeping the rest in memory.
-func head(p []byte, n int) []byte {
-	if len(p) <= n {
-		return p
-	}
-	return bytes.Clone(p[:n])
 }
 
 // unaryAsStream tells a call of execSync, which is told of already, from a stream.

@@ -11,7 +11,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -133,6 +135,30 @@ func TestLargeMessagesAreShrunk(t *testing.T) {
 	if string(small) != `{"podSandboxId":"s"}` {
 		t.Errorf("%s", small)
 	}
+}
+
+// FuzzAnswer compares what is read of an answer with what the protobuf library reads. The runtime writes them.
+func FuzzAnswer(f *testing.F) {
+	for _, m := range []*runtimeapi.ExecSyncResponse{{}, {Stdout: []byte("out"), Stderr: []byte("err"), ExitCode: -3}, {Stdout: bytes.Repeat([]byte("x"), 100)}} {
+		p, _ := proto.Marshal(m)
+		f.Add(p)
+	}
+	f.Add([]byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f, 'x'})
+	f.Add([]byte{0x0d, 1, 2, 3, 4, 0x2a, 1, 'x', 0x18, 5})
+	f.Fuzz(func(t *testing.T, p []byte) {
+		const limit = 8
+		var got, want runtimeapi.ExecSyncResponse
+		err := headCodec{limit: limit}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(p)}, &got)
+		if proto.Unmarshal(p, &want) != nil {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%x: %v", p, err)
+		}
+		if got.ExitCode != want.ExitCode || !bytes.Equal(got.Stdout, want.Stdout[:min(limit, len(want.Stdout))]) || !bytes.Equal(got.Stderr, want.Stderr[:min(limit, len(want.Stderr))]) {
+			t.Errorf("%x: %v, want %v", p, &got, &want)
+		}
+	})
 }
 
 // live returns how many bytes are alive.

@@ -1,0 +1,90 @@
+package cri
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// headCodec reads an ExecSyncResponse without ever having its output in one piece: the runtime's buffers, which gRPC uses again, are passed
+// over, and the first bytes of each stream are copied. Everything else is as usual.
+type headCodec struct {
+	encoding.CodecV2
+	limit int
+}
+
+// Unmarshal implements encoding.CodecV2.
+func (c headCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	answer, ok := v.(*runtimeapi.ExecSyncResponse)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	proto.Reset(answer)
+	r := data.Reader()
+	defer func() { _ = r.Close() }()
+	for r.Remaining() > 0 {
+		if err := c.field(r, answer); err != nil {
+			return fmt.Errorf("read ExecSyncResponse: %w", err)
+		}
+	}
+	return nil
+}
+
+// The numbers of ExecSyncResponse's fields.
+const (
+	stdoutField   = 1
+	stderrField   = 2
+	exitCodeField = 3
+)
+
+// field reads one field; those that are not known are passed over.
+func (c headCodec) field(r *mem.Reader, to *runtimeapi.ExecSyncResponse) error {
+	tag, err := binary.ReadUvarint(r)
+	if err != nil {
+		return err
+	}
+	num, kind := protowire.DecodeTag(tag)
+	var size uint64
+	switch kind {
+	case protowire.VarintType:
+		n, err := binary.ReadUvarint(r)
+		if num == exitCodeField {
+			to.ExitCode = int32(n)
+		}
+		return err
+	case protowire.Fixed32Type:
+		size = 4
+	case protowire.Fixed64Type:
+		size = 8
+	case protowire.BytesType:
+		if size, err = binary.ReadUvarint(r); err != nil {
+			return err
+		}
+	default:
+		return errors.New("a field of a wire type that is not known")
+	}
+	if size > uint64(r.Remaining()) {
+		return io.ErrUnexpectedEOF
+	}
+	rest := int(size)
+	if kind == protowire.BytesType && (num == stdoutField || num == stderrField) {
+		head := make([]byte, min(rest, c.limit))
+		if _, err := io.ReadFull(r, head); err != nil {
+			return err
+		}
+		if rest -= len(head); num == stdoutField {
+			to.Stdout = head
+		} else {
+			to.Stderr = head
+		}
+	}
+	_, err = r.Discard(rest)
+	return err
+}
