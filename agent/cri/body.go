@@ -29,9 +29,10 @@ func bodyOf(m proto.Message, blank func(string) string) trace.Body {
 	if r, ok := m.(*runtimeapi.ExecSyncResponse); ok {
 		return execBody(r)
 	}
+	size := proto.Size(m)
 	m = Redact(m, blank)
 	b := body{kind: m.ProtoReflect().Type()}
-	if size := proto.Size(m); size > maxBody {
+	if proto.Size(m) > maxBody {
 		m, b.whole = shrink(m.ProtoReflect(), shrunkDepth).Interface(), size
 	}
 	var err error
