@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,27 @@ func (r *Runner) exec(ctx context.Context, containerID string, command []string)
 	}
 	said := trace.Clip(string(slices.Concat(resp.GetStdout(), resp.GetStderr())), maxAnswer)
 	if resp.GetExitCode() != 0 {
-		return said, fmt.Errorf("command '%s' exited with %d: %s", line, resp.GetExitCode(), trace.Clip(string(resp.GetStderr()), maxAnswer))
+		return said, &exitError{line, resp.GetExitCode(), trace.Clip(string(resp.GetStderr()), maxAnswer), len(resp.GetStdout()) + len(resp.GetStderr())}
 	}
 	return said, nil
+}
+
+// exitError is of a command that failed. What it printed is for the container's status; errors are published.
+type exitError struct {
+	line    string
+	code    int32
+	stderr  string
+	printed int
+}
+
+func (e *exitError) Error() string {
+	return fmt.Sprintf("command '%s' exited with %d, %d bytes of output", e.line, e.code, e.printed)
+}
+
+// quoted is the error with what the command printed.
+func quoted(err error) string {
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return fmt.Sprintf("command '%s' exited with %d: %s", e.line, e.code, e.stderr)
+	}
+	return err.Error()
 }

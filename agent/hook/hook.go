@@ -13,6 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -69,7 +70,7 @@ func (r *Runner) Run(ctx context.Context, pod *v1.Pod, c *v1.Container, containe
 	case h.Exec != nil:
 		said, err := r.exec(ctx, containerID, h.Exec.Command)
 		if err != nil {
-			return fmt.Sprintf("Exec lifecycle hook (%v) %s%v, message: %q", h.Exec.Command, where, err, said), err
+			return fmt.Sprintf("Exec lifecycle hook (%v) %s%v, message: %q", h.Exec.Command, where, quoted(err), said), err
 		}
 	case h.HTTPGet != nil:
 		if err := r.get(ctx, pod, c, podIP, h.HTTPGet); err != nil {
@@ -91,7 +92,7 @@ func describe(h *v1.LifecycleHandler) string {
 	case h.Exec != nil:
 		return fmt.Sprintf("exec %q", h.Exec.Command)
 	case h.HTTPGet != nil:
-		return "httpGet " + h.HTTPGet.Path
+		return "httpGet " + redact.URL(h.HTTPGet.Path)
 	case h.Sleep != nil:
 		return fmt.Sprintf("sleep %ds", h.Sleep.Seconds)
 	}

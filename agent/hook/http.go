@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -32,13 +33,13 @@ func (r *Runner) get(ctx context.Context, pod *v1.Pod, c *v1.Container, podIP st
 	}
 	err = r.send(req)
 	if !isPlain(err) {
-		return err
+		return redact.URLError(err)
 	}
 	req = req.Clone(ctx)
 	req.URL.Scheme = "http"
 	req.Header.Del("Authorization") // it was meant for a server that proves who it is
 	if r.send(req) != nil {
-		return err
+		return redact.URLError(err)
 	}
 	r.warn(ctx, pod, fmt.Sprintf("request to HTTPS lifecycle hook %s got HTTP response, retry with HTTP succeeded", req.URL.Host))
 	return nil

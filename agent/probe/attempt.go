@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,9 @@ type outcome struct {
 	ok      bool
 	warning bool
 	output  string
-	err     error
+	// recorded is what is published of the output, where that is of a program in a container: never the output itself.
+	recorded string
+	err      error
 }
 
 func success(output string) outcome { return outcome{ok: true, output: output} }
@@ -86,7 +89,7 @@ func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent tra
 	}
 	if valid {
 		p.count(t, a, o, began, &ev)
-		ev.Result, ev.Output = o.String(), cut(o.output)
+		ev.Result, ev.Output = o.String(), cut(cmp.Or(o.recorded, o.output))
 		if o.err != nil {
 			ev.Output = cut(o.err.Error())
 		}
@@ -151,25 +154,26 @@ func (p *Prober) settle(t *target, result Result) {
 //
 // Upstream: pkg/kubelet/prober/prober.go, probe.
 func (p *Prober) tell(ctx context.Context, a *attempt, o outcome) {
-	reason, message := "Unhealthy", ""
+	reason, say := "Unhealthy", ""
 	switch {
 	case a.early && !o.ok:
 		return
 	case o.err != nil:
-		message = fmt.Sprintf("%s probe errored and resulted in unknown state: %v", a.kind.title(), o.err)
+		say, o.output = "%s probe errored and resulted in unknown state: %s", o.err.Error()
 	case o.warning:
-		reason, message = "ProbeWarning", fmt.Sprintf("%s probe warning: %s", a.kind.title(), o.output)
+		reason, say = "ProbeWarning", "%s probe warning: %s"
 	case !o.ok:
-		message = fmt.Sprintf("%s probe failed: %s", a.kind.title(), o.output)
+		say = "%s probe failed: %s"
 	default:
 		return
 	}
+	recorded := fmt.Sprintf(say, a.kind.title(), cmp.Or(o.recorded, o.output))
 	if p.cfg.Events != nil {
-		p.cfg.Events.Pod(context.WithoutCancel(ctx), a.pod, a.container.Name, v1.EventTypeWarning, reason, message)
+		p.cfg.Events.Quote(context.WithoutCancel(ctx), a.pod, a.container.Name, v1.EventTypeWarning, reason, fmt.Sprintf(say, a.kind.title(), o.output), recorded)
 		return
 	}
 	trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{
-		Type: v1.EventTypeWarning, Reason: reason, Message: message, Field: field(a.pod, a.container.Name),
+		Type: v1.EventTypeWarning, Reason: reason, Message: recorded, Field: field(a.pod, a.container.Name),
 	})
 }
 

@@ -28,7 +28,8 @@ type Observer interface {
 
 // Events makes the events that users see. Container "" means the pod itself.
 type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
+	// Quote makes an event whose message quotes what a container said; recorded is what is published in its place.
+	Quote(ctx context.Context, pod *v1.Pod, container, eventType, reason, message, recorded string)
 }
 
 // Config is what a Prober needs.

@@ -33,8 +33,5 @@ func (p *Prober) exec(ctx context.Context, a *attempt) outcome {
 	}
 	output := slices.Concat(resp.GetStdout(), resp.GetStderr()) // maxOutput each
 	text := string(output[:min(len(output), maxOutput)])
-	if resp.GetExitCode() != 0 {
-		return failure(text)
-	}
-	return success(text)
+	return outcome{ok: resp.GetExitCode() == 0, output: text, recorded: fmt.Sprintf("exit code %d, %d bytes of output", resp.GetExitCode(), len(output))}
 }

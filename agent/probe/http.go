@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
 // newTransport is for probes: no proxy, no connection kept, certificates not looked at. Whoever wrote the container answers.
@@ -51,7 +52,7 @@ func (p *Prober) get(ctx context.Context, a *attempt) outcome {
 	client := &http.Client{Timeout: a.timeout, Transport: transport, CheckRedirect: httpget.SameHost}
 	resp, err := client.Do(req)
 	if err != nil {
-		return failure(err.Error())
+		return outcome{output: err.Error(), recorded: redact.URLError(err).Error()}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOutput))
@@ -61,7 +62,7 @@ func (p *Prober) get(ctx context.Context, a *attempt) outcome {
 	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusBadRequest:
 		return failure(fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode)) // never the body: it may hold anything
 	case resp.StatusCode >= http.StatusMultipleChoices:
-		return outcome{ok: true, warning: true, output: fmt.Sprintf("Probe terminated redirects, Response body: %s", body)}
+		return outcome{ok: true, warning: true, output: fmt.Sprintf("Probe terminated redirects, Response body: %s", body), recorded: fmt.Sprintf("Probe terminated redirects, %d bytes of body", len(body))}
 	}
-	return success(string(body))
+	return outcome{ok: true, output: string(body), recorded: fmt.Sprintf("%d bytes of body", len(body))}
 }

@@ -43,7 +43,7 @@ func (w *world) Get(types.UID) *observe.Pod {
 	return w.seen
 }
 
-func (w *world) Pod(_ context.Context, _ *v1.Pod, container, eventType, reason, message string) {
+func (w *world) Quote(_ context.Context, _ *v1.Pod, container, eventType, reason, message, _ string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.events = append(w.events, fmt.Sprintf("%v %s %s %s: %s", time.Since(w.at), container, eventType, reason, message))
