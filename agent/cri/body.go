@@ -149,6 +149,10 @@ func redactMessage(m protoreflect.Message, blank func(string) string) {
 			kv.Value = []byte(blank(string(kv.GetValue())))
 		}
 		return
+	case *runtimeapi.AuthConfig:
+		if kv.Username != "" {
+			kv.Username = redact.Mark
+		}
 	case *runtimeapi.ContainerMetadata, *runtimeapi.PodSandboxMetadata, *runtimeapi.ImageSpec:
 		return // names, which may happen to be the same as a user's
 	}
