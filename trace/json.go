@@ -32,6 +32,18 @@ func (r *Record) limit() {
 	kinds[r.Event.Kind()].limit(r.Event, cut)
 }
 
+// latest is the end of the year 2199. The difference of two times from 1970 until then is a time.Duration.
+const latest = 7258118400e9 - 1
+
+// inTime is an error if the record says that something began before 1970, or lasted less than nothing: no agent writes that, and folds
+// subtract. What an event itself says of times is for its readers to doubt.
+func (r *Record) inTime() error {
+	if r.Dur < 0 || int64(r.Dur) > r.Time {
+		return fmt.Errorf("record %d, field dur_ns: %d: want 0 or more, and a begin in 1970 or later", r.Seq, int64(r.Dur))
+	}
+	return nil
+}
+
 // UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error that names it.
 func (r *Record) UnmarshalJSON(p []byte) error {
 	var w wire
@@ -42,6 +54,9 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 	if err != nil {
 		return fmt.Errorf("record %d, field time: %w", w.Seq, err)
 	}
+	if at.Before(time.Unix(0, 0)) || at.After(time.Unix(0, latest)) {
+		return fmt.Errorf("record %d, field time: %s: want a time from 1970 to 2199", w.Seq, w.Time)
+	}
 	event, ok := New(w.Kind)
 	if !ok {
 		return fmt.Errorf("record %d, field kind: %w %q", w.Seq, ErrUnknownKind, w.Kind)
@@ -51,11 +66,15 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 			return fmt.Errorf("record %d, field event: %w", w.Seq, err)
 		}
 	}
-	*r = Record{
+	rec := Record{
 		Seq: w.Seq, Time: at.UnixNano(), Edge: w.Edge, Dur: w.Dur, Trace: w.Trace,
 		Span: w.Span, Parent: w.Parent, Pod: w.Pod, Event: event,
 	}
-	r.limit()
+	if err := rec.inTime(); err != nil {
+		return err
+	}
+	rec.limit()
+	*r = rec
 	return nil
 }
 

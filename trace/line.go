@@ -70,6 +70,9 @@ func (r *Record) ParseJSON(line []byte) error {
 		return r.UnmarshalJSON(line) // more may follow the event
 	}
 	rec.Event = event
+	if rec.inTime() != nil {
+		return r.UnmarshalJSON(line)
+	}
 	rec.limit()
 	*r = rec
 	return nil
@@ -183,5 +186,5 @@ func (l *lineReader) time(v *int64) bool {
 	}
 	at, err := time.Parse(timeLayout, string(l.rest[:len(timeLayout)]))
 	*v, l.rest = at.UnixNano(), l.rest[len(timeLayout):]
-	return err == nil
+	return err == nil && !at.Before(time.Unix(0, 0)) && !at.After(time.Unix(0, latest))
 }

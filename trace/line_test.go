@@ -12,7 +12,7 @@ import (
 
 var lines = []string{
 	`{"seq":1,"time":"2026-03-01T12:00:00.000000001Z","kind":"agent","event":{"state":"ready"}}`,
-	`{"seq":0,"time":"1969-12-31T23:59:59.999999999Z","kind":"pod.sync","edge":"end","dur_ns":5,` +
+	`{"seq":0,"time":"1970-01-01T00:00:00.000000005Z","kind":"pod.sync","edge":"end","dur_ns":5,` +
 		`"trace":"000000000000000a000000000000000b","span":"000000000000000c","parent":"000000000000000d",` +
 		`"pod":{"namespace":"shop","name":"web","uid":"u"},"event":{"why":"sync","n":2}}`,
 	`{"seq":7,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","edge":"begin","pod":{"name":"web"},"event":{"why":"","n":3}}`,
@@ -41,6 +41,10 @@ func TestParseOtherForms(t *testing.T) {
 		{"a field of a newer version", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","event":{"state":"ready","mood":1},"more":[1]}`, ""},
 		{"a new field before", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","zone":"a","kind":"agent","event":{"state":"ready"}}`, ""},
 		{"no comma", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","pod":{"name":"a""uid":"b"},"event":{}}`, "record: invalid"},
+		{"before 1970", `{"seq":4,"time":"1969-12-31T23:59:59.999999999Z","kind":"agent","event":{}}`, "record 4, field time: 1969-12-31T23:59:59.999999999Z: want a time from 1970 to 2199"},
+		{"after 2199", `{"seq":4,"time":"2200-01-01T00:00:00.000000000Z","kind":"agent","event":{}}`, "record 4, field time: 2200-"},
+		{"lasts less than nothing", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","edge":"end","dur_ns":-1,"event":{}}`, "record 4, field dur_ns: -1: want 0 or more"},
+		{"began before 1970", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","edge":"end","dur_ns":9223372036854775807,"event":{}}`, "record 4, field dur_ns: 9223372036854775807"},
 		{"unknown kind", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"dream","event":{}}`, `record 4, field kind: unknown kind "dream"`},
 	} {
 		var r Record
