@@ -18,6 +18,8 @@ type interval struct {
 	kids       []*interval   // in order of start
 	up         *interval     // the nearest enclosing interval that is known
 	sync       trace.SpanID  // the sync it belongs to; 0 unknown
+	act        *trace.Action // what it is of the plan, nil where it is not; known once all intervals are
+	asked      bool          // a gate was asked in it
 	progress   *trace.ImageProgress
 	chown      *trace.VolumeProgress
 }
@@ -33,20 +35,26 @@ func (iv *interval) event() trace.Event {
 }
 
 func (iv *interval) action() (trace.Action, bool) {
-	b, _ := iv.begin.(*trace.Action)
-	e, _ := iv.fin.(*trace.Action)
-	switch {
-	case b == nil && e == nil:
+	if iv.act == nil {
 		return trace.Action{}, false
+	}
+	return *iv.act, true
+}
+
+// actionOf takes what a begin and an end tell of an action together; nil where it is none.
+func actionOf(begin, fin trace.Event) *trace.Action {
+	b, _ := begin.(*trace.Action)
+	e, _ := fin.(*trace.Action)
+	switch {
 	case b == nil:
-		return *e, true
+		return e
 	case e == nil:
-		return *b, true
+		return b
 	}
 	a := *e
 	a.ID, a.Verb, a.Container = cmp.Or(a.ID, b.ID), cmp.Or(a.Verb, b.Verb), cmp.Or(a.Container, b.Container)
 	a.Target, a.Reason = cmp.Or(a.Target, b.Target), cmp.Or(a.Reason, b.Reason)
-	return a, true
+	return &a
 }
 
 func (iv *interval) wait() (*trace.Wait, bool) {
@@ -56,14 +64,7 @@ func (iv *interval) wait() (*trace.Wait, bool) {
 
 // gated reports whether a gate was asked before the action: then the actions of its
 // plan go one by one, in the plan's order.
-func (iv *interval) gated() (yes bool) {
-	iv.within(func(k *interval) {
-		if w, ok := k.wait(); ok && w.For == trace.WaitGate {
-			yes = true
-		}
-	})
-	return yes
-}
+func (iv *interval) gated() bool { return iv.asked }
 
 func (iv *interval) call() (*trace.CRICall, bool) {
 	c, ok := iv.event().(*trace.CRICall)
@@ -73,13 +74,16 @@ func (iv *interval) call() (*trace.CRICall, bool) {
 // err returns how it failed, "" when it did not.
 func (iv *interval) err() string { return trace.Failure(iv.fin) }
 
-// within visits all intervals below iv.
+// within visits all intervals below iv. There are no more than maxDepth above any, and none above itself.
 func (iv *interval) within(f func(*interval)) {
 	for _, k := range iv.kids {
 		f(k)
 		k.within(f)
 	}
 }
+
+// maxDepth bounds how deep intervals lie in each other: a recording's author chooses the parents.
+const maxDepth = 64
 
 // overlaps reports whether iv has a part in (from, to), or is an instant in it.
 func (iv *interval) overlaps(from, to time.Duration) bool { return iv.start < to && iv.end > from }
@@ -124,20 +128,41 @@ func (w *Waterfall) collect(own []trace.Record) {
 
 func (w *Waterfall) link(by map[trace.SpanID]*interval) {
 	for _, iv := range w.ivs {
-		iv.end = max(iv.end, iv.start)
+		iv.end, iv.act = max(iv.end, iv.start), actionOf(iv.begin, iv.fin)
 		if up := by[iv.parent]; up != nil && up != iv {
 			iv.up = up
-			up.kids = append(up.kids, iv)
 		}
 	}
 	for _, iv := range w.ivs {
-		for up, n := iv, 0; up != nil && n < 64; up, n = up.up, n+1 {
+		if iv.up != nil && !iv.up.below(maxDepth) {
+			iv.up = nil
+		}
+	}
+	for _, iv := range w.ivs {
+		if iv.up != nil {
+			iv.up.kids = append(iv.up.kids, iv)
+		}
+		for up := iv; up != nil && iv.sync == 0; up = up.up {
 			if _, ok := up.event().(*trace.Sync); ok {
 				iv.sync = up.id
-				break
+			}
+		}
+		if e, ok := iv.wait(); ok && e.For == trace.WaitGate {
+			for up := iv.up; up != nil; up = up.up {
+				up.asked = true
 			}
 		}
 	}
+}
+
+// below reports whether an interval has a root, no more than n above it.
+func (iv *interval) below(n int) bool {
+	for range n {
+		if iv = iv.up; iv == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // standIns gives a stream without actions (another kubelet's, say) actions made of
@@ -156,7 +181,7 @@ func (w *Waterfall) standIns() {
 		}
 		verb, target := verbs[c.Method], cmp.Or(c.Image, c.Container, c.Sandbox)
 		a := &trace.Action{ID: strings.TrimSpace(verb + " " + short(target)), Verb: verb, Target: target, Err: iv.err()}
-		in := &interval{start: iv.start, end: iv.end, open: iv.open, begin: a, kids: []*interval{iv}, sync: iv.sync, up: iv.up}
+		in := &interval{start: iv.start, end: iv.end, open: iv.open, begin: a, act: a, asked: iv.asked, kids: []*interval{iv}, sync: iv.sync, up: iv.up}
 		if !iv.open {
 			in.fin = a
 		}

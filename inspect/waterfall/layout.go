@@ -2,6 +2,7 @@ package waterfall
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -100,7 +101,7 @@ func (w *Waterfall) columns(l *Layout) {
 		ln.Label = strings.Repeat("  ", max(r.Depth-1, 0)) + r.Label
 		ln.Bar = min(column(r.Start, l.Span, l.Bars), l.Bars-1)
 		ln.Cols = column(r.End, l.Span, l.Bars) - ln.Bar
-		if r.Dur()*time.Duration(2*l.Bars) < l.Span {
+		if r.Dur() < l.Span/time.Duration(2*l.Bars) {
 			ln.Cols = 0
 		}
 		if i == longest {
@@ -172,18 +173,28 @@ func after(r Row, share int) string {
 	return text
 }
 
+// column is where a time lies of a span that is not 0, rounded; also where the span is so long that its product with the columns is no
+// duration.
 func column(at, span time.Duration, cols int) int {
-	return int((at*time.Duration(2*cols) + span) / (2 * span))
+	if at <= 0 {
+		return 0
+	}
+	if span < math.MaxInt64/time.Duration(4*cols) && at <= span {
+		return int((at*time.Duration(2*cols) + span) / (2 * span))
+	}
+	return min(int(float64(at)/float64(span)*float64(cols)+0.5), cols)
 }
 
 // ticks places round times on the axis, not closer than ten columns.
 func ticks(span time.Duration, cols int) []Tick {
 	step := time.Microsecond
 	for float64(step)*float64(cols) < 10*float64(span) {
-		step = nextStep(step)
+		if step = nextStep(step); step > span { // few columns, or the longest of times
+			break
+		}
 	}
 	var out []Tick
-	for at := time.Duration(0); at <= span; at += step {
+	for at := time.Duration(0); at >= 0 && at <= span; at += step {
 		out = append(out, Tick{Col: column(at, span, cols), Text: tickText(at)})
 	}
 	return out

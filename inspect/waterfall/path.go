@@ -16,7 +16,7 @@ func (w *Waterfall) slack() time.Duration { return max(w.End/500, 500*time.Micro
 
 // findPath walks backwards from started (or from the end, while the pod has not
 // started), and from ready to started.
-func (w *Waterfall) findPath(needs map[string][]string) {
+func (w *Waterfall) findPath(needs map[string]map[string]bool) {
 	target, isStart := w.End, func(*interval) bool { return true }
 	if w.Started >= 0 {
 		target = w.Started
@@ -31,7 +31,7 @@ func (w *Waterfall) findPath(needs map[string][]string) {
 
 // walk returns the path from floor to target. last selects the actions that may
 // end it; probes says whether waits for probes count.
-func (w *Waterfall) walk(target, floor time.Duration, last func(*interval) bool, needs map[string][]string, probes bool) []Segment {
+func (w *Waterfall) walk(target, floor time.Duration, last func(*interval) bool, needs map[string]map[string]bool, probes bool) []Segment {
 	var back []Segment
 	cur, before := target, w.predecessors(nil, last, needs)
 	for range maxSteps {
@@ -86,7 +86,7 @@ func (w *Waterfall) endedBy(at time.Duration) []*interval {
 
 // predecessors returns the actions that of may have waited for; for nil, those
 // that last selects (all when it selects none).
-func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs map[string][]string) []*interval {
+func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs map[string]map[string]bool) []*interval {
 	var all, some []*interval
 	var self trace.Action
 	if of != nil {
@@ -105,7 +105,7 @@ func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs 
 			if last != nil && last(iv) {
 				some = append(some, iv)
 			}
-		case slices.Contains(wanted, a.ID), a.ID == self.ID, of.sync != 0 && iv.sync != 0 && iv.sync != of.sync:
+		case wanted[a.ID], a.ID == self.ID, of.sync != 0 && iv.sync != 0 && iv.sync != of.sync:
 			some = append(some, iv)
 		case inLine && !iv.open && iv.end <= of.start:
 			some = append(some, iv)
@@ -176,7 +176,7 @@ func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
 
 // owner returns the action that iv is part of, nil when there is none.
 func (iv *interval) owner() *interval {
-	for up, n := iv.up, 0; up != nil && n < 64; up, n = up.up, n+1 {
+	for up := iv.up; up != nil; up = up.up {
 		if _, ok := up.action(); ok {
 			return up
 		}

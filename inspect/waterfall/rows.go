@@ -254,8 +254,10 @@ func (w *Waterfall) mergePrepare(groups []group) []group {
 
 func volumeNames(iv *interval) []string {
 	var names []string
+	seen := map[string]bool{}
 	iv.within(func(k *interval) {
-		if v, ok := k.event().(*trace.Volume); ok && !slices.Contains(names, v.Name) {
+		if v, ok := k.event().(*trace.Volume); ok && !seen[v.Name] {
+			seen[v.Name] = true
 			names = append(names, v.Name)
 		}
 	})

@@ -17,6 +17,10 @@ const (
 	// spanSlack is how far a runtime's span may seem to lie outside of its call before the
 	// two clocks are taken to differ.
 	spanSlack = time.Millisecond
+	// farthest is how far from the origin a runtime's span may seem to lie; more is as good as nonsense.
+	farthest = 100 * 365 * 24 * time.Hour
+	// maxAttach bounds the networks among which a plugin's is looked for; a pod has a few.
+	maxAttach = 64
 )
 
 // rspan is a span that the runtime told of itself.
@@ -39,8 +43,9 @@ func (w *Waterfall) collectSpans(own []trace.Record) {
 		if !ok || by[own[i].Span] != nil {
 			continue
 		}
-		s := &rspan{id: own[i].Span, parent: own[i].Parent, event: e, start: time.Duration(e.Start - w.t0)}
-		s.end = s.start + max(e.Dur, 0)
+		s := &rspan{id: own[i].Span, parent: own[i].Parent, event: e}
+		s.start = min(max(time.Duration(e.Start)-time.Duration(w.t0), -farthest), farthest)
+		s.end = s.start + min(max(e.Dur, 0), farthest)
 		by[s.id] = s
 		order = append(order, s)
 	}
@@ -48,10 +53,11 @@ func (w *Waterfall) collectSpans(own []trace.Record) {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.event.Name, b.event.Name), cmp.Compare(a.end, b.end))
 	})
 	w.spans = map[trace.SpanID][]*rspan{}
+	attaches := attachesIn(order)
 	for _, s := range order {
 		up := by[s.parent]
 		if up == nil && strings.HasPrefix(s.event.Name, pluginPrefix) {
-			if up = attachOf(s, order, by); up != nil {
+			if up = attachOf(s, attaches, by); up != nil {
 				s.end = max(min(s.end, up.end), s.start) // it was waited for; its end is seen late
 			}
 		}
@@ -87,14 +93,23 @@ func (s *rspan) addNamespace() {
 	s.kids = slices.Insert(s.kids, next, made)
 }
 
+// attachesIn are the runtime's spans for networks, the first of them.
+func attachesIn(all []*rspan) (out []*rspan) {
+	for _, s := range all {
+		switch s.event.Name {
+		case "cni.asynchAttach", "cni.attachNetworksSerially", "cni.Remove":
+			if len(out) < maxAttach {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
 // attachOf returns the runtime's span for the network that a CNI plugin was run for: of the
 // same call and interface, and begun before. Nothing else links the two.
 func attachOf(plugin *rspan, all []*rspan, by map[trace.SpanID]*rspan) *rspan {
 	for _, s := range all {
-		name := s.event.Name
-		if name != "cni.asynchAttach" && name != "cni.attachNetworksSerially" && name != "cni.Remove" {
-			continue
-		}
 		if net := attr(s.event, "cni.ifname"); net != "" && net != attr(plugin.event, "cni.ifname") {
 			continue
 		}

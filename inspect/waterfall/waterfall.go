@@ -151,7 +151,7 @@ func milestones(own []trace.Record) map[string]*mark {
 	out := map[string]*mark{}
 	for i := range own {
 		if e, ok := own[i].Event.(*trace.Milestone); ok && out[e.Name] == nil {
-			out[e.Name] = &mark{at: own[i].Time, since: e.Since, adopted: e.Adopted, source: e.Source}
+			out[e.Name] = &mark{at: own[i].Time, since: min(max(e.Since, 0), time.Duration(own[i].Time)), adopted: e.Adopted, source: e.Source}
 		}
 	}
 	return out
@@ -190,7 +190,7 @@ func (w *Waterfall) place(own []trace.Record, marks map[string]*mark, end int64)
 	if m := marks["terminating"]; m != nil {
 		end = min(end, m.at)
 	}
-	w.End = max(time.Duration(end-w.t0), w.Started, w.Ready, w.Told)
+	w.End = max(time.Duration(end-w.t0), w.Started, w.Ready, w.Told, 0)
 	for i := range own {
 		if s, ok := own[i].Event.(*trace.PodStatus); ok {
 			w.Phase = s.Phase
@@ -199,20 +199,21 @@ func (w *Waterfall) place(own []trace.Record, marks map[string]*mark, end int64)
 }
 
 // needsOf returns what each step of the pod's plans needs, all plans taken together.
-func needsOf(own []trace.Record) map[string][]string {
-	needs := map[string][]string{}
+func needsOf(own []trace.Record) map[string]map[string]bool {
+	needs := map[string]map[string]bool{}
 	for i := range own {
 		plan, ok := own[i].Event.(*trace.Plan)
 		if !ok {
 			continue
 		}
 		for _, s := range plan.Steps {
-			needs[s.ID] = append(needs[s.ID], s.Needs...)
+			if needs[s.ID] == nil {
+				needs[s.ID] = map[string]bool{}
+			}
+			for _, n := range s.Needs {
+				needs[s.ID][n] = true
+			}
 		}
-	}
-	for id, n := range needs {
-		slices.Sort(n)
-		needs[id] = slices.Compact(n)
 	}
 	return needs
 }

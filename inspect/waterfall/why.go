@@ -3,7 +3,6 @@ package waterfall
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +24,7 @@ type part struct {
 func (w *Waterfall) longest() part {
 	var order []string
 	by := map[string]*part{}
+	seen := map[string]bool{}
 	for _, s := range w.Path {
 		p := by[s.Label]
 		if p == nil {
@@ -39,7 +39,8 @@ func (w *Waterfall) longest() part {
 		if s.Kind != SegmentWait {
 			continue
 		}
-		if e, ok := s.iv.wait(); ok && e.On != "" && !slices.Contains(p.on, e.On) {
+		if e, ok := s.iv.wait(); ok && e.On != "" && !seen[s.Label+" "+e.On] {
+			seen[s.Label+" "+e.On] = true
 			p.on = append(p.on, e.On)
 		}
 	}
