@@ -1,6 +1,7 @@
 package export
 
 import (
+	"container/heap"
 	"fmt"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -13,12 +14,14 @@ type lane struct {
 	order int // among all lanes
 	spans []*span
 	stack []*span
+	until int64 // when what lies at the bottom ends
 }
 
 // laneMap assigns the spans of a session to lanes.
 type laneMap struct {
 	session *session
 	pods    map[trace.Pod][]*lane
+	sets    map[laneKey]*laneSet
 	all     []*lane
 	of      map[*span]*lane
 }
@@ -26,7 +29,7 @@ type laneMap struct {
 // assign puts each span on its parent's lane if it is part of it and fits, else on a free lane with the name of its
 // kind. There are as many lanes of a name as things went on at once.
 func assign(s *session) *laneMap {
-	m := &laneMap{session: s, pods: map[trace.Pod][]*lane{}, of: map[*span]*lane{}}
+	m := &laneMap{session: s, pods: map[trace.Pod][]*lane{}, sets: map[laneKey]*laneSet{}, of: map[*span]*lane{}}
 	for _, sp := range s.spans {
 		l := m.below(sp)
 		if l == nil {
@@ -58,19 +61,73 @@ func (m *laneMap) below(sp *span) *lane {
 
 // free returns a lane of the right name on which nothing goes on.
 func (m *laneMap) free(sp *span) *lane {
-	name, n := laneOf(sp.event), 1
-	for _, l := range m.pods[sp.pod] {
-		if l.name != numbered(name, n) {
-			continue
-		}
-		n++
-		if l.leave(sp.start); len(l.stack) == 0 {
-			return l
-		}
+	name := laneOf(sp.event)
+	key := laneKey{sp.pod, name}
+	set := m.sets[key]
+	if set == nil {
+		set = &laneSet{}
+		m.sets[key] = set
 	}
-	l := &lane{name: numbered(name, n), order: len(m.all)}
-	m.pods[sp.pod], m.all = append(m.pods[sp.pod], l), append(m.all, l)
+	for set.busy.Len() > 0 && set.busy.lanes[0].until <= sp.start {
+		heap.Push(&set.idle, heap.Pop(&set.busy))
+	}
+	var l *lane
+	if set.idle.Len() > 0 {
+		l, _ = heap.Pop(&set.idle).(*lane)
+		l.leave(sp.start)
+	} else {
+		set.made++
+		l = &lane{name: numbered(name, set.made), order: len(m.all)}
+		m.pods[sp.pod], m.all = append(m.pods[sp.pod], l), append(m.all, l)
+	}
+	l.until = sp.end // what is drawn within sp ends before
+	heap.Push(&set.busy, l)
 	return l
+}
+
+// laneSet is the lanes of one name of one pod: those on which something goes on, the one that ends first at first, and the others, by
+// their order. Spans come in the order of their starts.
+type (
+	laneKey struct {
+		pod  trace.Pod
+		name string
+	}
+	laneSet struct {
+		busy laneHeap
+		idle idleHeap
+		made int
+	}
+	laneHeap struct{ lanes []*lane }
+	idleHeap struct{ laneHeap }
+)
+
+// Len implements heap.Interface.
+func (h *laneHeap) Len() int { return len(h.lanes) }
+
+// Less implements heap.Interface.
+func (h *laneHeap) Less(i, j int) bool {
+	a, b := h.lanes[i], h.lanes[j]
+	return a.until < b.until || a.until == b.until && a.order < b.order
+}
+
+// Less implements heap.Interface.
+func (h *idleHeap) Less(i, j int) bool { return h.lanes[i].order < h.lanes[j].order }
+
+// Swap implements heap.Interface.
+func (h *laneHeap) Swap(i, j int) { h.lanes[i], h.lanes[j] = h.lanes[j], h.lanes[i] }
+
+// Push implements heap.Interface.
+func (h *laneHeap) Push(x any) {
+	if l, ok := x.(*lane); ok {
+		h.lanes = append(h.lanes, l)
+	}
+}
+
+// Pop implements heap.Interface.
+func (h *laneHeap) Pop() any {
+	last := h.lanes[len(h.lanes)-1]
+	h.lanes = h.lanes[:len(h.lanes)-1]
+	return last
 }
 
 // leave takes from the stack what had ended at that time.
