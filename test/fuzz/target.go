@@ -81,8 +81,8 @@ var (
 	written  = regexp.MustCompile(`^\s*Failing input written to (\S+)`)
 )
 
-// minimize is how long a new input is made smaller: the time goes into finding others.
-const minimize = "5s"
+// minimize is how often a new input is tried to be made smaller: the time goes into finding others.
+const minimize = "20x"
 
 // fuzz runs a target.
 func (t target) fuzz(ctx context.Context, each time.Duration, parallel int) result {
