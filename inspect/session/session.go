@@ -13,6 +13,7 @@ const (
 	DefaultLives   = 20_000
 	DefaultPerLife = 4096
 	DefaultNode    = 1 << 17
+	DefaultBytes   = 512 << 20
 	DefaultOthers  = 10_000_000
 )
 
@@ -25,6 +26,9 @@ type Options struct {
 	PerLife int
 	// Node is how many records about the node itself: the newest.
 	Node int
+	// Bytes is how much all records may have taken in memory; from then on records are kept with short texts and lists. Anybody may have
+	// written a recording.
+	Bytes int
 	// Others is about how many records of the node and of other lives all cases of [Session.Cases] have together.
 	Others int
 }
@@ -46,6 +50,7 @@ type Session struct {
 	// left are verdicts on directories of pods that are gone, by their UIDs.
 	left map[string]trace.Record
 	last int64
+	size int // bytes of all records that came
 }
 
 // New returns a session without records.
@@ -64,6 +69,9 @@ func (s *Session) Apply(r *trace.Record) {
 	}
 	s.last, s.reaches = max(s.last, r.Time), s.reaches[:0]
 	rec := lean(*r)
+	if s.size += rec.Size(); s.size > s.opt.Bytes {
+		rec.Shorten()
+	}
 	l := s.lifeOf(&rec)
 	if l == nil {
 		s.agent(&rec)
