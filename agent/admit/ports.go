@@ -3,7 +3,6 @@ package admit
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -11,15 +10,41 @@ import (
 )
 
 func (in Inputs) ports() []problem {
-	for _, want := range hostPorts(in.Pod) {
-		for _, o := range in.Others {
-			if slices.ContainsFunc(hostPorts(o), want.conflicts) {
-				return []problem{predicate("NodePorts", fmt.Sprintf(
-					"node(s) didn't have free ports for the requested pod ports (host port %d/%s is taken by %s/%s)", want.port, want.protocol, o.Namespace, o.Name))}
+	wanted := hostPorts(in.Pod)
+	if len(wanted) == 0 {
+		return nil
+	}
+	// Whose a port is, by the place among the others: with its address, and whatever its address.
+	taken, wherever := map[hostPort]int{}, map[hostPort]int{}
+	for i, o := range in.Others {
+		for _, p := range hostPorts(o) {
+			note(taken, p.at(p.ip), i)
+			note(wherever, p.at(""), i)
+		}
+	}
+	for _, want := range wanted {
+		// Without an address it is at all of them, and so are those of others.
+		owner, conflict := wherever[want.at("")]
+		if !anyIP(want.ip) {
+			owner, conflict = taken[want.at(want.ip)]
+			if other, too := taken[want.at("")]; too && (!conflict || other < owner) {
+				owner, conflict = other, true
 			}
+		}
+		if conflict {
+			o := in.Others[owner]
+			return []problem{predicate("NodePorts", fmt.Sprintf(
+				"node(s) didn't have free ports for the requested pod ports (host port %d/%s is taken by %s/%s)", want.port, want.protocol, o.Namespace, o.Name))}
 		}
 	}
 	return nil
+}
+
+// note keeps the first that has a port.
+func note(of map[hostPort]int, p hostPort, i int) {
+	if _, have := of[p]; !have {
+		of[p] = i
+	}
 }
 
 type hostPort struct {
@@ -51,8 +76,12 @@ func hostPorts(pod *v1.Pod) []hostPort {
 	return out
 }
 
-func (a hostPort) conflicts(b hostPort) bool {
-	return a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || anyIP(a.ip) || anyIP(b.ip))
+// at is the port at an address, "" for all of them.
+func (a hostPort) at(ip string) hostPort {
+	if anyIP(ip) {
+		ip = ""
+	}
+	return hostPort{ip: ip, protocol: a.protocol, port: a.port}
 }
 
 func anyIP(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
