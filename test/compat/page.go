@@ -41,7 +41,7 @@ func (c comparison) page() string {
 	}
 	fmt.Fprintf(&out, "| **all** | %d | %d | %d | %d |\n", sum[0], sum[1], sum[2], sum[3])
 	if len(c.differences) == 0 {
-		return out.String()
+		return out.String() + limits
 	}
 	out.WriteString("\n## Differences\n")
 	for _, why := range c.reasons() {
@@ -52,7 +52,7 @@ func (c comparison) page() string {
 			}
 		}
 	}
-	return out.String()
+	return out.String() + limits
 }
 
 const noReason = "No reason is known."
@@ -78,3 +78,18 @@ func (c comparison) reasons() []string {
 func cell(s string) string {
 	return "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(strings.ToValidUTF8(s, "�")) + "`"
 }
+
+const limits = `
+## Limits that upstream does not have
+
+Whoever reaches the ports can make upstream's kubelet hold any number of connections, each with headers of 1 MiB. What kubeloupe bounds, and
+by what arithmetic, is in [limits.go](../agent/server/limits.go). Those that a caller with rights can meet:
+
+- Headers, with the request line: 1 MiB with a client certificate that is known, as the API server has; 128 KiB with a token, on a new connection; 16 KiB
+  over HTTP/2, over which exec does not come; 16 KiB on the health and read-only ports. A bearer token has at most 64 KiB.
+- 512 streams (exec, attach, port-forward, logs) and 96 other requests at once, 480 and 64 of one user: then 429, with Retry-After.
+- A client has 30 s to read each 64 KiB of an answer. Whoever is refused has 5 s, and the connection ends.
+- A body is not waited for, except that of /debug/flags/v, for 10 s; the connection ends with the answer.
+- A profile takes at most 10 minutes, and four are taken at once.
+- /logs/ shows files and directories below /var/log, 10,000 entries of one, and follows no link that leads out of it.
+`
