@@ -18,6 +18,9 @@ type podCgroups struct{ p *parts }
 // PodParent implements podruntime.Cgroups.
 func (c podCgroups) PodParent(pod *v1.Pod) string { return c.p.cgroups.PodParent(pod) }
 
+// Ready implements podruntime.Cgroups.
+func (c podCgroups) Ready(pod *v1.Pod) bool { return c.p.cgroups.Ready(pod) }
+
 // EnsurePod implements podruntime.Cgroups.
 func (c podCgroups) EnsurePod(ctx context.Context, pod *v1.Pod) error {
 	c.weigh(ctx)

@@ -37,6 +37,7 @@ func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
 	if err := checkUID(uid); err != nil {
 		return err
 	}
+	defer m.forgetPod(uid)
 	name, found := m.find(uid)
 	if !found {
 		return nil

@@ -26,10 +26,14 @@ func kernel() dirs {
 // ensure makes one cgroup, whose parents exist, in every hierarchy, ready to hold processes and
 // children, and sets its limits.
 func (m *Manager) ensure(name string, l limits) error {
-	if m.cfg.Driver == Systemd {
-		return m.ensureSlice(name, l)
-	}
 	settings := l.settings(m.v2)
+	if m.cfg.Driver == Systemd {
+		if err := m.ensureSlice(name, l); err != nil {
+			return err
+		}
+		m.note(name, settings)
+		return nil
+	}
 	for _, h := range m.tree {
 		dir := filepath.Join(h.dir, name)
 		if err := m.fs.make(dir); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -47,6 +51,7 @@ func (m *Manager) ensure(name string, l limits) error {
 			}
 		}
 	}
+	m.note(name, settings)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // EnsureTiers makes the root, kubepods and the QoS tiers where they are missing, and sets their
-// limits. Call it before the first EnsurePod, and again when a tier may have been removed.
+// limits. EnsurePod does so too where one of them is not as it was made.
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, Start.
 func (m *Manager) EnsureTiers(ctx context.Context) error {
@@ -46,8 +46,8 @@ func (m *Manager) EnsureTiers(ctx context.Context) error {
 	})
 }
 
-// EnsurePod makes the pod's cgroup and sets its limits, whether it is there already or not. It
-// needs the tiers.
+// EnsurePod makes the pod's cgroup and sets its limits, whether it is there already or not, and makes
+// the tiers again if they were removed.
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, EnsureExists.
 func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
@@ -56,6 +56,11 @@ func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
 	}
 	if err := checkUID(pod.UID); err != nil {
 		return err
+	}
+	if !m.stands(m.name(tiers()[0]...)) || !m.stands(m.name(tierOf(pod)...)) {
+		if err := m.EnsureTiers(ctx); err != nil {
+			return err
+		}
 	}
 	return m.traced(ctx, "ensure", m.PodParent(pod), func(*trace.CgroupOp) error {
 		return m.ensure(m.PodParent(pod), limits{

@@ -63,6 +63,9 @@ type Manager struct {
 
 	mu        sync.Mutex
 	burstable int64
+
+	written sync.Mutex
+	figures map[string]map[string]string // by cgroup: the values of files after they were written
 }
 
 // UnavailableError says why cgroups cannot be managed here. The agent can run without them, on

@@ -200,16 +200,66 @@ func TestUpdateTiersIsQuietWithoutChange(t *testing.T) {
 	}
 }
 
-func TestEnsurePodNeedsTiers(t *testing.T) {
-	rec := tracetest.New(t)
-	m, _ := v2Tree(t, cgroup.Config{Bus: rec.Bus()})
-	err := m.EnsurePod(t.Context(), burstable("b-1"))
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "/kubepods/burstable/podb-1") {
-		t.Errorf("error %v, want not-exist that names the cgroup", err)
+// What stands is observed: that a cgroup, one of its limits or its tier is gone shows, and EnsurePod makes all of it again.
+func TestReady(t *testing.T) {
+	ctx := t.Context()
+	m, mount := v2Tree(t, cgroup.Config{Root: "/mine", PodPidsLimit: 100, CFSQuota: true, Node: cgroup.Limits{Memory: 1 << 30}})
+	pod, other := burstable("b-1"), bestEffort("e-1")
+	at := func(p string) string { return filepath.Join(mount, "mine/kubepods", p) }
+	made := contents(t, mount)
+	for _, c := range []struct {
+		name  string
+		spoil func() error
+		other bool // whether another tier's pod is as it was
+	}{
+		{"nothing is there yet", func() error { return nil }, false},
+		{"the pod's", func() error { return os.RemoveAll(at("burstable/podb-1")) }, true},
+		{"the tier", func() error { return os.RemoveAll(at("burstable")) }, true},
+		{"all", func() error { return os.RemoveAll(filepath.Join(mount, "mine")) }, false},
+		{"a limit", func() error { return os.WriteFile(at("burstable/podb-1/pids.max"), []byte("max\n"), 0o600) }, true},
+		{"a limit of the tier", func() error { return os.WriteFile(at("burstable/cpu.weight"), []byte("100\n"), 0o600) }, true},
+		{"a limit of all pods", func() error { return os.WriteFile(at("memory.max"), []byte("max\n"), 0o600) }, false},
+		{"all, and a runtime has made them again without limits", func() error {
+			for _, name := range []string{"", "burstable", "burstable/podb-1"} {
+				for _, file := range []string{"memory.max", "cpu.weight", "pids.max"} {
+					if err := os.WriteFile(at(filepath.Join(name, file)), []byte("max\n"), 0o600); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}, false},
+	} {
+		do(t, c.spoil())
+		if m.Ready(pod) || m.Ready(other) != c.other {
+			t.Errorf("%s: ready %v, another's %v", c.name, m.Ready(pod), m.Ready(other))
+		}
+		do(t, m.EnsurePod(ctx, pod))
+		do(t, m.EnsurePod(ctx, other))
+		if !m.Ready(pod) || !m.Ready(other) {
+			t.Errorf("%s: made again, and not ready", c.name)
+		}
+		now := contents(t, mount, "mine/kubepods/memory.max", "mine/kubepods/burstable/cpu.weight", "mine/kubepods/burstable/podb-1/pids.max", "mine/kubepods/burstable/podb-1/cpu.weight")
+		if made == "" {
+			made = now
+		}
+		if diff := cmp.Diff(made, now); diff != "" {
+			t.Errorf("%s: limits (-want +got):\n%s", c.name, diff)
+		}
 	}
-	ends := tracetest.Events[trace.CgroupOp](rec)
-	if len(ends) != 2 || ends[1].Err == "" {
-		t.Errorf("events %+v, want an end with the error", ends)
+	do(t, m.DestroyPod(ctx, pod.UID))
+	if m.Ready(pod) {
+		t.Error("ready after its end")
+	}
+	if err := os.WriteFile(at("burstable/podb-1"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.EnsurePod(ctx, pod); err == nil || !strings.Contains(err.Error(), "/mine/kubepods/burstable/podb-1") || m.Ready(pod) {
+		t.Errorf("error %v, want one that names the cgroup", err)
+	}
+	var none *cgroup.Manager
+	if !none.Ready(pod) {
+		t.Error("a node without cgroups waits for them")
 	}
 }
 

@@ -56,6 +56,9 @@ type Volumes interface {
 
 // Cgroups makes and removes pod cgroups.
 type Cgroups interface {
+	// Ready looks whether the pod's cgroup is there, with its limits, and what it is in.
+	Ready(pod *v1.Pod) bool
+	// EnsurePod makes it so.
 	EnsurePod(ctx context.Context, pod *v1.Pod) error
 	DestroyPod(ctx context.Context, uid types.UID) error
 	PodParent(pod *v1.Pod) string

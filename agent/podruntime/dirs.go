@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
@@ -16,16 +18,40 @@ func (r *run) logDir() string {
 	return criconfig.PodLogDir(r.cfg.Node.LogRoot, r.pod.Namespace, r.pod.Name, r.pod.UID)
 }
 
+// there looks what the pod has of its own.
+func (r *Runtime) there(pod *v1.Pod) There {
+	return There{Cgroup: r.cfg.Cgroups.Ready(pod), Dirs: r.hasDirs(pod), Volumes: r.hasMounted(pod.UID)}
+}
+
+// hasDirs looks at directories in which root alone writes.
+func (r *Runtime) hasDirs(pod *v1.Pod) bool {
+	dirs, logs := r.dirsOf(pod)
+	for _, d := range append(dirs, logs) {
+		if info, err := os.Lstat(d); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// dirsOf are the directories that a pod has whatever its volumes, those that come first first, and that of its logs.
+func (r *Runtime) dirsOf(pod *v1.Pod) (dirs []string, logs string) {
+	top := filepath.Join(r.cfg.RootDir, "pods", string(pod.UID))
+	return []string{top, filepath.Join(top, "volumes"), filepath.Join(top, "plugins")},
+		criconfig.PodLogDir(r.cfg.Node.LogRoot, pod.Namespace, pod.Name, pod.UID)
+}
+
 // makeDirs makes the pod's directories.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makePodDataDirs.
 func (r *run) makeDirs() error {
-	for _, d := range []string{r.podDir(), filepath.Join(r.podDir(), "volumes"), filepath.Join(r.podDir(), "plugins")} {
+	dirs, logs := r.dirsOf(r.pod)
+	for _, d := range dirs {
 		if err := os.MkdirAll(d, 0o750); err != nil {
 			return fmt.Errorf("make pod directories: %w", err)
 		}
 	}
-	if err := os.MkdirAll(r.logDir(), 0o755); err != nil {
+	if err := os.MkdirAll(logs, 0o755); err != nil {
 		return fmt.Errorf("make log directory: %w", err)
 	}
 	return nil

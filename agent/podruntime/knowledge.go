@@ -17,7 +17,7 @@ import (
 // Upstream waits for the cache to be newer than the last sync
 // (pkg/kubelet/container/cache.go, GetNewerThan); knowing what must be in it needs no waiting.
 type knowledge struct {
-	prepared   bool
+	mounted    bool            // the volumes, by this agent: it keeps them fresh
 	sandboxes  map[string]bool // id → ready
 	containers map[string]observe.State
 	// removed are containers that are gone.
@@ -91,10 +91,10 @@ func (r *Runtime) went(uid types.UID, plan *Plan, overstayed bool, err error) {
 	})
 }
 
-func (r *Runtime) prepared(uid types.UID) bool {
+func (r *Runtime) hasMounted(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.knowledgeOf(uid).prepared
+	return r.knowledgeOf(uid).mounted
 }
 
 // covers reports whether the observation shows all that is known.

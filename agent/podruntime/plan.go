@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,8 +20,8 @@ type Inputs struct {
 	Now  time.Time
 	// NotBefore gives the end of a container's crash-loop back-off.
 	NotBefore func(c *v1.Container, last *observe.Container) time.Time
-	// Prepared says that cgroup, directories and volumes are there.
-	Prepared bool
+	// There is what of the pod's own is there, as it was seen just now.
+	There There
 	// Failed names the probe because of which a running container must be killed; nil for no probes.
 	Failed func(id string) (probe string, failed bool)
 	// Started reports whether a running container is through its startup probe; nil says yes.
@@ -31,11 +32,23 @@ type Inputs struct {
 	Attempt func(container string) uint32
 }
 
+// There is what all containers of a pod share. It is looked at before each plan: others may remove it, and
+// what was begun may have failed.
+type There struct {
+	// Cgroup says that the pod's cgroup is there with its limits, and the tiers that it is in.
+	Cgroup bool
+	// Dirs says that the pod's directories are there.
+	Dirs bool
+	// Volumes says that this agent has mounted the volumes.
+	Volumes bool
+}
+
 // planner builds one plan.
 type planner struct {
 	Inputs
 	Plan
 	sandbox   *observe.Sandbox // the current one, nil when a new one is made
+	ground    []string         // what a sandbox needs
 	base      []string         // what each create needs besides its image
 	lastStart string           // app containers start in the order of the spec
 	running   int
@@ -58,9 +71,7 @@ func Make(in Inputs) Plan {
 	if current != nil && p.resets() {
 		return p.reset()
 	}
-	if !in.Prepared {
-		p.prepare()
-	}
+	p.prepare()
 	if current == nil {
 		p.Why = why
 		p.newSandbox(why)
@@ -84,14 +95,31 @@ func finished(d []trace.Decision) Plan {
 	return Plan{Why: "all containers have ended and none restarts", Finished: true, Decisions: d}
 }
 
-// prepare makes what all containers of a pod share. Nothing in it needs the
-// runtime, so it runs beside the sandbox.
+// prepare makes what of all that the containers of a pod share is not there. Neither sandbox nor container is made
+// before it has succeeded: the runtime makes a cgroup that is missing, without limits. Volumes alone are
+// made beside the sandbox.
 func (p *planner) prepare() {
-	p.base = append(p.base,
-		p.add(Step{ID: "cgroup", Verb: VerbCgroup}),
-		p.add(Step{ID: "dirs", Verb: VerbDirs}))
-	p.base = append(p.base, p.add(Step{ID: "volumes", Verb: VerbVolumes, Needs: []string{"dirs"}}))
+	if !p.There.Cgroup {
+		p.base = append(p.base, p.add(Step{ID: stepCgroup, Verb: VerbCgroup}))
+	}
+	if !p.There.Dirs {
+		p.base = append(p.base, p.add(Step{ID: stepDirs, Verb: VerbDirs}))
+	}
+	p.ground = slices.Clone(p.base)
+	if !p.There.Volumes {
+		var needs []string
+		if !p.There.Dirs {
+			needs = []string{stepDirs}
+		}
+		p.base = append(p.base, p.add(Step{ID: "volumes", Verb: VerbVolumes, Needs: needs}))
+	}
 }
+
+// The steps without which there is no sandbox.
+const (
+	stepCgroup = "cgroup"
+	stepDirs   = "dirs"
+)
 
 // sandboxFor returns the sandbox that may be used, or nil and why there is none.
 //
@@ -143,11 +171,7 @@ func (p *planner) anyWanted() bool {
 
 // newSandbox stops what is left of the old one and makes the next.
 func (p *planner) newSandbox(why string) {
-	var needs []string
-	if !p.Prepared {
-		needs = append(needs, "cgroup", "dirs")
-	}
-	needs = append(needs, p.stopAll()...)
+	needs := append(slices.Clone(p.ground), p.stopAll()...)
 	var attempt uint32
 	if old := p.Seen.Sandbox(); old != nil {
 		attempt = old.Attempt + 1

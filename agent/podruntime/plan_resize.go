@@ -90,7 +90,7 @@ func (p *planner) growFirst() {
 		}
 	}
 	if differs {
-		p.grow = []string{p.add(Step{ID: stepGrow, Verb: VerbResizePod, Reason: "its resources change"})}
+		p.grow = []string{p.add(Step{ID: stepGrow, Verb: VerbResizePod, Needs: slices.Clone(p.ground), Reason: "its resources change"})}
 	}
 }
 

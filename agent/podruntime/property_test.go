@@ -20,7 +20,7 @@ func TestRandomPlans(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pod, seen := randomPod(r), randomSeen(r)
 		in := Inputs{
-			Pod: pod, Seen: seen, Now: noon, Prepared: r.IntN(2) == 0,
+			Pod: pod, Seen: seen, Now: noon, There: There{Cgroup: r.IntN(2) == 0, Dirs: r.IntN(2) == 0, Volumes: r.IntN(2) == 0},
 			NotBefore: func(*v1.Container, *observe.Container) time.Time {
 				return noon.Add(time.Duration(r.IntN(3)-1) * time.Second)
 			},
@@ -33,6 +33,7 @@ func TestRandomPlans(t *testing.T) {
 		plan := Make(in)
 		checkGraph(t, plan, seen)
 		checkKeeps(t, plan, seen, in)
+		checkGround(t, plan, in)
 		grace := new(r.Int64N(60))
 		checkGraph(t, MakeKill(pod, seen, grace, "deleted"), nil)
 		checkKill(t, MakeKill(pod, seen, grace, "deleted"), seen)
@@ -76,6 +77,40 @@ func checkKeeps(t *testing.T, p Plan, seen *observe.Pod, in Inputs) {
 	}
 	if p.Finished && p.RetryAt != (time.Time{}) {
 		t.Error("finished, and yet to be tried again")
+	}
+}
+
+// checkGround checks that what is missing of a pod's own is made, once, before all that goes into it.
+func checkGround(t *testing.T, p Plan, in Inputs) {
+	t.Helper()
+	if p.Finished || p.Reset {
+		return
+	}
+	steps := map[string]Step{}
+	for _, s := range p.Steps {
+		steps[s.ID] = s
+	}
+	var rests func(s Step, on string) bool
+	rests = func(s Step, on string) bool {
+		return slices.ContainsFunc(s.Needs, func(id string) bool { return id == on || rests(steps[id], on) })
+	}
+	for _, g := range []struct {
+		id    string
+		there bool
+		verbs []Verb
+	}{
+		{"cgroup", in.There.Cgroup, []Verb{VerbSandbox, VerbCreate, VerbStart, VerbResizePod}},
+		{"dirs", in.There.Dirs, []Verb{VerbVolumes, VerbSandbox, VerbCreate, VerbStart}},
+		{"volumes", in.There.Volumes, []Verb{VerbCreate, VerbStart}},
+	} {
+		if _, planned := steps[g.id]; planned == g.there {
+			t.Errorf("%s is there: %v, and planned: %v", g.id, g.there, planned)
+		}
+		for _, s := range p.Steps {
+			if !g.there && slices.Contains(g.verbs, s.Verb) && !rests(s, g.id) {
+				t.Errorf("%q does not need that %s succeeds, which is not there", s.ID, g.id)
+			}
+		}
 	}
 }
 

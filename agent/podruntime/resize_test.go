@@ -99,7 +99,8 @@ func TestResize(t *testing.T) {
 				w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
 				w.show(seen("sandbox:0", "web=running"))
 				pod := podOf(v1.RestartPolicyAlways, tc.now)
-				w.rt.learn(pod.UID, func(k *knowledge) { k.prepared = true })
+				w.rt.learn(pod.UID, func(k *knowledge) { k.mounted = true })
+				w.setCgroup(true)
 				if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
 					t.Fatal(err)
 				}

@@ -496,3 +496,38 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// A cgroup that could not be made is made by the retry before anything is in it, also where the volumes are there by then;
+// one that is gone later is made again before the next container.
+func TestNothingWithoutCgroup(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("web")
+		w.on("cgroup", func(context.Context) error { return errors.New("no such tier") })
+		for range 2 {
+			if _, err := w.rt.Sync(t.Context(), pod, 1); err == nil {
+				t.Fatal("no error")
+			}
+			if did := w.did(); !slices.Contains(did, "cgroup") || slices.Contains(did, "run sandbox") {
+				t.Errorf("did %v", did)
+			}
+		}
+		w.on("cgroup", nil)
+		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+			t.Fatal(err)
+		}
+		did := w.did()
+		if i := slices.Index(did, "cgroup"); i < 0 || i > slices.Index(did, "run sandbox") || !slices.Contains(did, "start web") {
+			t.Errorf("did %v", did)
+		}
+		w.setCgroup(false)
+		w.show(seen("sandbox:0", "web=exited/1"))
+		time.Sleep(time.Hour)
+		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+			t.Fatal(err)
+		}
+		did = w.did()
+		if i := slices.Index(did, "cgroup"); i < 0 || i > slices.Index(did, "create web") || slices.Contains(did, "run sandbox") {
+			t.Errorf("after it vanished: did %v", did)
+		}
+	})
+}

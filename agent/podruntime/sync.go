@@ -67,7 +67,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 // inputs are all that a plan depends on, as it is now.
 func (r *Runtime) inputs(pod *v1.Pod, seen *observe.Pod) Inputs {
 	in := Inputs{
-		Pod: pod, Seen: seen, Now: time.Now(), Prepared: r.prepared(pod.UID),
+		Pod: pod, Seen: seen, Now: time.Now(), There: r.there(pod),
 		NotBefore: func(c *v1.Container, last *observe.Container) time.Time {
 			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt)
 		},
@@ -135,7 +135,7 @@ func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uin
 	plan := MakeClean(seen, remove)
 	plan.Ending = true
 	_, err = r.execute(ctx, pod, seen, plan, order)
-	r.learn(pod.UID, func(k *knowledge) { k.prepared = false })
+	r.learn(pod.UID, func(k *knowledge) { k.mounted = false })
 	return err
 }
 

@@ -12,15 +12,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// mount waits for the pod's volumes. When nothing was created yet, this also
-// ends the preparation.
+// mount waits for the pod's volumes.
 func (r *run) mount(ctx context.Context) error {
 	mounted, err := r.cfg.Volumes.Mount(ctx, r.pod)
 	if err != nil {
 		return err // the volumes tell of it
 	}
 	r.setMounted(mounted)
-	r.learn(r.pod.UID, func(k *knowledge) { k.prepared = true })
+	r.learn(r.pod.UID, func(k *knowledge) { k.mounted = true })
 	return nil
 }
 

@@ -40,6 +40,7 @@ type world struct {
 	truth     *observe.Pod
 	refreshes int
 	never     error // why the pod's volumes can never be made
+	cgroup    bool  // the pod has one
 	dead      bool  // the runtime says that the sandbox is not ready
 }
 
@@ -162,10 +163,31 @@ func (w fakeVolumes) Unmount(ctx context.Context, _ trace.Pod) error { return w.
 
 type fakeCgroups struct{ *world }
 
-func (w fakeCgroups) EnsurePod(ctx context.Context, _ *v1.Pod) error { return w.do(ctx, "cgroup") }
+func (w fakeCgroups) Ready(*v1.Pod) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cgroup
+}
 
-func (w fakeCgroups) DestroyPod(ctx context.Context, _ types.UID) error { return w.do(ctx, "uncgroup") }
-func (fakeCgroups) PodParent(*v1.Pod) string                            { return "/kubepods/pod" }
+func (w fakeCgroups) EnsurePod(ctx context.Context, _ *v1.Pod) error {
+	err := w.do(ctx, "cgroup")
+	w.setCgroup(err == nil)
+	return err
+}
+
+func (w fakeCgroups) DestroyPod(ctx context.Context, _ types.UID) error {
+	w.setCgroup(false)
+	return w.do(ctx, "uncgroup")
+}
+
+// setCgroup says whether the pod has a cgroup.
+func (w *world) setCgroup(there bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cgroup = there
+}
+
+func (fakeCgroups) PodParent(*v1.Pod) string { return "/kubepods/pod" }
 
 type fakeCRI struct{ *world }
 

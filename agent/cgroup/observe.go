@@ -1,0 +1,89 @@
+package cgroup
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Ready reports whether the pod's cgroup and its tiers are there in every hierarchy, with the limits that were last
+// written. It only reads, a few small files of the kernel's, which root alone writes: a person or a program may have
+// removed or changed any of it, and a runtime makes a parent that is missing, without limits.
+//
+// Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, Exists, which looks in each sync whether it is there.
+func (m *Manager) Ready(pod *v1.Pod) bool {
+	if m == nil {
+		return true
+	}
+	tier := tierOf(pod)
+	return m.stands(m.PodParent(pod)) && m.stands(m.name(tier...)) && m.stands(m.name(tiers()[0]...))
+}
+
+// stands reports whether a cgroup is everywhere, as it was made.
+func (m *Manager) stands(name string) bool {
+	m.written.Lock()
+	known := m.figures[name] != nil
+	figures := maps.Clone(m.figures[name])
+	m.written.Unlock()
+	if !known {
+		return false
+	}
+	for _, h := range m.tree {
+		if _, err := os.Lstat(filepath.Join(h.dir, name)); err != nil {
+			return false
+		}
+	}
+	for file, want := range figures {
+		if value, err := read(file); err != nil || value != want {
+			return false
+		}
+	}
+	return true
+}
+
+// note keeps what the kernel made of the limits of a cgroup, which it may round.
+func (m *Manager) note(name string, settings []setting) {
+	figures := map[string]string{}
+	for _, h := range m.tree {
+		for _, s := range settings {
+			if !h.has(s.controller) {
+				continue
+			}
+			file := filepath.Join(h.dir, name, s.file)
+			value, err := read(file)
+			if errors.Is(err, fs.ErrNotExist) && s.optional {
+				continue
+			}
+			figures[file] = value
+		}
+	}
+	m.written.Lock()
+	defer m.written.Unlock()
+	if m.figures == nil {
+		m.figures = map[string]map[string]string{}
+	}
+	if m.figures[name] == nil {
+		m.figures[name] = map[string]string{}
+	}
+	maps.Copy(m.figures[name], figures) // others stay as they were
+}
+
+// forgetPod drops what is known of the cgroups of a pod that wants none any more.
+func (m *Manager) forgetPod(uid types.UID) {
+	m.written.Lock()
+	defer m.written.Unlock()
+	for _, tier := range tiers() {
+		delete(m.figures, m.name(append(tier, podPrefix+string(uid))...))
+	}
+}
+
+func read(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	return string(bytes.TrimSpace(text)), err
+}
