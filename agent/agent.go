@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -152,15 +153,21 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 			return err
 		})
 	}
+	e := ending{working: map[string]bool{}}
 	for _, part := range p.all {
+		e.begun(part.name)
 		group.Go(func() error {
+			defer e.ended(part.name)
 			if err := part.run(ctx); err != nil {
 				return fmt.Errorf("%s: %w", part.name, err)
 			}
 			return nil
 		})
 	}
-	err = group.Wait()
+	hung, err := e.wait(ctx, group.Wait)
+	if len(hung) > 0 {
+		reason += "; given up after " + endPatience.String() + ", as they do not end: " + strings.Join(hung, ", ")
+	}
 	p.syncer.Settle()
 	a.say(trace.Agent{State: "stopped", Reason: reason})
 	return err

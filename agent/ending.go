@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// endPatience is how long the parts get to end, once they are told to. What they do beyond their calls' own patience
+// is files: of a file system that does not answer, such as a dead NFS server's, nobody can say when it does.
+const endPatience = 15 * time.Second
+
+// ending is the parts that have not ended.
+type ending struct {
+	mu      sync.Mutex
+	working map[string]bool
+}
+
+func (e *ending) begun(name string) { e.set(name, true) }
+func (e *ending) ended(name string) { e.set(name, false) }
+
+func (e *ending) set(name string, works bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if works {
+		e.working[name] = true
+	} else {
+		delete(e.working, name)
+	}
+}
+
+// wait returns what all returns, or, some time after ctx has ended, its cause and the parts that still work.
+func (e *ending) wait(ctx context.Context, all func() error) (hung []string, err error) {
+	done := make(chan error, 1)
+	go func() { done <- all() }()
+	select {
+	case err := <-done:
+		return nil, err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(endPatience)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return nil, err
+	case <-late.C:
+	}
+	if err = context.Cause(ctx); errors.Is(err, context.Canceled) {
+		err = nil // it was told to end; else a part has failed
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Sorted(maps.Keys(e.working)), err
+}
