@@ -59,8 +59,8 @@ func (r *run) makeDirs() error {
 
 // removeDirs removes the directories and logs of a pod that is gone. A directory
 // in which something is still mounted is left alone.
-func (r *run) removeDirs() error {
-	if err := removeTree(r.podDir()); err != nil {
+func (r *run) removeDirs(ctx context.Context) error {
+	if err := removeTree(ctx, r.podDir()); err != nil {
 		return fmt.Errorf("remove pod directory: %w", err)
 	}
 	r.unlinkLogs()

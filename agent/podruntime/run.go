@@ -268,7 +268,7 @@ func (r *run) carryOut(ctx context.Context, s *Step) error {
 	case VerbRemoveCgroup:
 		return r.cfg.Cgroups.DestroyPod(ctx, r.pod.UID)
 	case VerbRemoveDirs:
-		return r.removeDirs()
+		return r.removeDirs(ctx)
 	}
 	return fmt.Errorf("step %s: no such verb", s.ID)
 }

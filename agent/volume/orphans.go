@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -93,7 +94,7 @@ func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(typ
 	if known(uid) {
 		return ErrWanted
 	}
-	return os.RemoveAll(dir)
+	return guestfile.RemoveAll(ctx, dir) // containers wrote what is in it
 }
 
 // unmountOrphan is Unmount, save that it steps back from a pod that is wanted, and does not wait

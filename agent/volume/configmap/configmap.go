@@ -91,4 +91,6 @@ func (p *Plugin) RefreshAt(volume.Spec) time.Time {
 }
 
 // TearDown implements volume.Plugin.
-func (p *Plugin) TearDown(_ context.Context, at volume.Place) error { return p.store.TearDown(at) }
+func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
+	return p.store.TearDown(ctx, at)
+}

@@ -67,7 +67,9 @@ func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, erro
 }
 
 // TearDown implements volume.Plugin.
-func (p *Plugin) TearDown(_ context.Context, at volume.Place) error { return p.store.TearDown(at) }
+func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
+	return p.store.TearDown(ctx, at)
+}
 
 func (p *Plugin) files(s volume.Spec) (files.Set, error) {
 	return p.cfg.Files(s.Pod, s.Volume.DownwardAPI.Items, s.Volume.DownwardAPI.DefaultMode)

@@ -116,9 +116,9 @@ func setReady(meta string) error {
 }
 
 // TearDown implements volume.Plugin.
-func (p *Plugin) TearDown(_ context.Context, at volume.Place) error {
+func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	if err := os.RemoveAll(at.Meta); err != nil {
 		return err
 	}
-	return p.cfg.Memory.Remove(at.Dir)
+	return p.cfg.Memory.Remove(ctx, at.Dir)
 }

@@ -9,6 +9,7 @@
 package files
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -68,7 +69,9 @@ func (st Store) makeDir(dir string) error {
 }
 
 // TearDown removes the volume.
-func (st Store) TearDown(at volume.Place) error { return st.Memory.Remove(at.Dir) }
+func (st Store) TearDown(ctx context.Context, at volume.Place) error {
+	return st.Memory.Remove(ctx, at.Dir)
+}
 
 // Mode is a file's mode as the API has it: the first that is set, or 0644.
 func Mode(modes ...*int32) fs.FileMode {

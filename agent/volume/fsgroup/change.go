@@ -2,7 +2,9 @@ package fsgroup
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -64,7 +66,7 @@ func (c Change) Apply(ctx context.Context) error {
 		defer close(stopped)
 		c.watch(ctx, &files, stop)
 	}()
-	err = c.deep(ctx, root, ".", *group, &files)
+	err = c.deep(ctx, root, ".", 0, *group, &files)
 	close(stop)
 	<-stopped
 	return err
@@ -83,28 +85,59 @@ func (c Change) rootIsRight(group int64) bool {
 	return ok && int64(stat.Gid) == group && info.Mode().Perm()&want == want && info.Mode()&fs.ModeSetgid != 0
 }
 
-// deep changes what is in a directory before the directory.
-func (c Change) deep(ctx context.Context, root *os.Root, name string, group int64, files *atomic.Int64) error {
+// maxDepth is how deep a volume may be nested: each level takes a walk from the top, and maybe an open directory.
+const maxDepth = 1000
+
+// deep changes what is in a directory before the directory. Containers wrote the volume, and may at the same time write to it on
+// another node: directories may have any number of entries, which are read some at a time, and become anything else.
+func (c Change) deep(ctx context.Context, root *os.Root, name string, depth int, group int64, files *atomic.Int64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("directories are nested deeper than %d", maxDepth)
 	}
 	info, err := root.Lstat(name)
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		entries, err := fs.ReadDir(root.FS(), name)
+		err := each(root, name, func(e fs.DirEntry) error {
+			return c.deep(ctx, root, path.Join(name, e.Name()), depth+1, group, files)
+		})
 		if err != nil {
 			return err
-		}
-		for _, e := range entries {
-			if err := c.deep(ctx, root, path.Join(name, e.Name()), group, files); err != nil {
-				return err
-			}
 		}
 	}
 	files.Add(1)
 	return one(root, name, fs.FileInfoToDirEntry(info), int(group), c.ReadOnly)
+}
+
+// each calls do for what is in a directory. A small one is not open meanwhile.
+func each(root *os.Root, name string, do func(fs.DirEntry) error) error {
+	dir, err := root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // it was only read
+	const some = 256
+	for {
+		entries, err := dir.ReadDir(some)
+		if len(entries) < some {
+			_ = dir.Close()
+		}
+		for _, e := range entries {
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(entries) < some {
+			return nil
+		}
+	}
 }
 
 // watch tells how far the change is until stop is closed.

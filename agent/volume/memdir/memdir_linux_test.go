@@ -71,7 +71,7 @@ func TestForeignMountsSurvive(t *testing.T) {
 		if err := unix.Mount(outside, at, "", unix.MS_BIND, ""); err != nil {
 			t.Fatal(err)
 		}
-		err := mk.Remove(dir)
+		err := mk.Remove(t.Context(), dir)
 		var mounted *memdir.MountedError
 		if !errors.As(err, &mounted) || mounted.Path != at {
 			t.Errorf("mount on %q: error %v", at, err)
@@ -120,13 +120,13 @@ func TestStacked(t *testing.T) {
 
 func remove(t *testing.T, mk *memdir.Maker, dir string) {
 	t.Helper()
-	if err := mk.Remove(dir); err != nil {
+	if err := mk.Remove(t.Context(), dir); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
 		t.Errorf("%s: %v", dir, err)
 	}
-	if err := mk.Remove(dir); err != nil {
+	if err := mk.Remove(t.Context(), dir); err != nil {
 		t.Errorf("again: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ func TestPlain(t *testing.T) {
 	if mounts, err := Within(dir); err != nil || len(mounts) != 0 {
 		t.Errorf("mounts %v, %v", mounts, err)
 	}
-	if err := m.Remove(dir); err != nil {
+	if err := m.Remove(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {

@@ -1,12 +1,15 @@
 package memdir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/moby/sys/mountinfo"
+
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 )
 
 // MountedError says that a directory was not removed because of what is mounted there.
@@ -23,7 +26,7 @@ func (e *MountedError) Error() string {
 // Remove unmounts the tmpfs or hugetlbfs on dir, if there is one, and removes dir and what is in
 // it. It removes nothing if anything else is mounted on it or below it: a [*MountedError].
 // That dir is not there is no error.
-func (m *Maker) Remove(dir string) error {
+func (m *Maker) Remove(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -42,7 +45,7 @@ func (m *Maker) Remove(dir string) error {
 			return err
 		}
 	}
-	return os.RemoveAll(dir)
+	return guestfile.RemoveAll(ctx, dir) // a container wrote what is in it
 }
 
 // Within lists what is mounted on dir and below it. The way to dir may lead through links.

@@ -153,8 +153,8 @@ func (p *Plugin) RefreshAt(s volume.Spec) time.Time {
 }
 
 // TearDown implements volume.Plugin.
-func (p *Plugin) TearDown(_ context.Context, at volume.Place) error {
-	if err := p.store.TearDown(at); err != nil {
+func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
+	if err := p.store.TearDown(ctx, at); err != nil {
 		return err
 	}
 	if p.cfg.Tokens != nil {
