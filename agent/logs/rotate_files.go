@@ -39,7 +39,7 @@ func (r *Rotator) rotate(ctx context.Context, c Container) error {
 		if strings.HasSuffix(f, zipped) {
 			continue
 		}
-		if err := compress(f); err != nil {
+		if err := compress(ctx, f); err != nil {
 			return fmt.Errorf("rotate %s: compress: %w", c.Path, err)
 		}
 	}
@@ -70,8 +70,9 @@ func planRotation(files []string, maxFiles int) (keep, remove []string) {
 	return keep[excess:], append(remove, keep[:excess]...)
 }
 
-// compress replaces a file by a compressed one; whoever looks sees one of the two whole.
-func compress(path string) (err error) {
+// compress replaces a file by a compressed one; whoever looks sees one of the two whole. How long the file is, what the
+// container said decides: it is read until ctx ends. Root alone writes in its directory.
+func compress(ctx context.Context, path string) (err error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func compress(path string) (err error) {
 		return err
 	}
 	zip := gzip.NewWriter(out)
-	_, err = io.Copy(zip, in)
+	_, err = io.Copy(zip, until{ctx, in})
 	if err = errors.Join(err, zip.Close(), out.Close()); err != nil {
 		return errors.Join(err, os.Remove(path+halved))
 	}
@@ -94,6 +95,20 @@ func compress(path string) (err error) {
 		return err
 	}
 	return os.Remove(path)
+}
+
+// until reads until ctx ends.
+type until struct {
+	ctx  context.Context //nolint:containedctx // of one copy
+	from io.Reader
+}
+
+// Read implements io.Reader.
+func (u until) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.from.Read(p)
 }
 
 // globEscape makes a path match itself.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -118,7 +119,8 @@ func look(path string, m *manifest, force bool, now time.Time) *version {
 }
 
 func read(path string) ([]byte, error) {
-	file, err := os.Open(path) // the path is the operator's manifest
+	// The path is the operator's manifest, a regular file a moment ago; root alone writes there.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -75,7 +76,8 @@ func missing(path string) bool {
 }
 
 func makeFile(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE, 0o644) // as users of this type are promised
+	// As users of this type are promised. Somebody may have put a pipe there just now: it is not waited for.
+	f, err := os.OpenFile(path, os.O_CREATE|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return err
 	}
