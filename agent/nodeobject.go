@@ -173,7 +173,7 @@ func listImages(ctx context.Context, images runtimeapi.ImageServiceClient) ([]no
 	}
 	var out []node.Image
 	for _, i := range res.GetImages() {
-		out = append(out, node.Image{Digests: i.GetRepoDigests(), Tags: i.GetRepoTags(), Size: int64(i.GetSize())}) //nolint:gosec // no image is that large
+		out = append(out, node.Image{Digests: i.GetRepoDigests(), Tags: i.GetRepoTags(), Size: int64(i.GetSize())})
 	}
 	return out, nil
 }

@@ -50,7 +50,7 @@ func protectOwn(bus *trace.Bus, score *int32) {
 		return
 	}
 	const path = "/proc/self/oom_score_adj"
-	if err := os.WriteFile(path, []byte(strconv.Itoa(int(*score))), 0o644); err != nil { //nolint:gosec // the kernel's file
+	if err := os.WriteFile(path, []byte(strconv.Itoa(int(*score))), 0o644); err != nil {
 		trace.Point(bus, trace.Span{}, trace.Log{
 			Level: "warn", Message: fmt.Sprintf("oomScoreAdj %d is not permitted here; without it the kernel may end the agent when memory runs out", *score), Attrs: errAttr(err),
 		})

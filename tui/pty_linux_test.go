@@ -241,7 +241,7 @@ func TestResizeStormOnARealTerminal(t *testing.T) {
 	x.await("cart-7d4f-x2z")
 	x.send("3jjj")
 	for i := range 300 {
-		size := pty.Winsize{Rows: uint16(1 + i*7%60), Cols: uint16(1 + i*13%220)} //nolint:gosec // small
+		size := pty.Winsize{Rows: uint16(1 + i*7%60), Cols: uint16(1 + i*13%220)}
 		if err := pty.Setsize(x.master, &size); err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func ReadMachine(root, dir string) (Machine, error) {
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return m, fmt.Errorf("size of the file system of %s: %w", dir, err)
 	}
-	m.Disk = int64(fs.Blocks) * int64(fs.Bsize) //nolint:gosec,unconvert // no disk has 2^63 blocks; the type of Bsize differs by system
+	m.Disk = int64(fs.Blocks) * int64(fs.Bsize) //nolint:unconvert // no disk has 2^63 blocks; the type of Bsize differs by system
 	return m, nil
 }
 

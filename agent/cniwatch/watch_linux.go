@@ -67,7 +67,7 @@ func (w *watch) arm() (err error) {
 	return errors.Join(w.raw.Control(func(fd uintptr) {
 		for range tries {
 			had := w.below
-			if err = w.armOnce(int(fd)); err != nil || maps.Equal(w.below, had) { //nolint:gosec // it is a descriptor
+			if err = w.armOnce(int(fd)); err != nil || maps.Equal(w.below, had) {
 				return
 			}
 		}
@@ -81,7 +81,7 @@ func (w *watch) armOnce(fd int) error {
 		wd, err := unix.InotifyAddWatch(fd, dir, mask|self|unix.IN_ONLYDIR)
 		switch {
 		case err == nil:
-			seen[int32(wd)] = name //nolint:gosec // the kernel counts from 1
+			seen[int32(wd)] = name
 		case !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR):
 			return fmt.Errorf("inotify watch on %s: %w", dir, err)
 		}
@@ -95,7 +95,7 @@ func (w *watch) armOnce(fd int) error {
 	}
 	for wd := range w.below {
 		if _, ok := seen[wd]; !ok {
-			_, _ = unix.InotifyRmWatch(fd, uint32(wd)) //nolint:gosec // it is positive; it may be gone already
+			_, _ = unix.InotifyRmWatch(fd, uint32(wd))
 		}
 	}
 	w.below = seen
@@ -128,7 +128,7 @@ func (w *watch) read() {
 // sort reports whether one of the events matters, and whether one is about the directory itself or those above it.
 func (w *watch) sort(buf []byte) (matters, moved bool) {
 	for len(buf) >= unix.SizeofInotifyEvent {
-		wd := int32(binary.NativeEndian.Uint32(buf)) //nolint:gosec // the field is signed
+		wd := int32(binary.NativeEndian.Uint32(buf))
 		bits := binary.NativeEndian.Uint32(buf[4:])
 		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[12:]))
 		if end > len(buf) {

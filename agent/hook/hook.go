@@ -48,7 +48,7 @@ func New(cfg Config) (*Runner, error) {
 	}
 	return &Runner{cfg: cfg, client: &http.Client{
 		Transport: &http.Transport{
-			TLSClientConfig:        &tls.Config{InsecureSkipVerify: true}, // whom the manifest names is called
+			TLSClientConfig:        &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // whom the manifest names is called
 			MaxResponseHeaderBytes: httpget.MaxHeader,
 			// A hook is called once in a container's life.
 			DisableKeepAlives: true,

@@ -141,7 +141,7 @@ func (n *Node) write(ctx context.Context, op, cause string, base, node *v1.Node,
 // reported notes what the API server has now.
 func (n *Node) reported(ctx context.Context, after *v1.Node, events []told, changed bool) {
 	if changed || n.lastReport.IsZero() {
-		n.delay = time.Duration(float64(n.cfg.ReportFrequency) * (rand.Float64() - 0.5)) //nolint:gosec // spreads reports
+		n.delay = time.Duration(float64(n.cfg.ReportFrequency) * (rand.Float64() - 0.5))
 	} else {
 		n.delay = 0
 	}

@@ -62,7 +62,7 @@ func New(cfg Config) (*Watcher, error) {
 
 // Run watches until ctx ends, and returns nil then. Plugins stay registered.
 func (w *Watcher) Run(ctx context.Context) error {
-	if err := os.MkdirAll(w.cfg.Dir, 0o755); err != nil { //nolint:gosec // upstream's mode: drivers of any user put sockets there
+	if err := os.MkdirAll(w.cfg.Dir, 0o755); err != nil {
 		return fmt.Errorf("plugin registry: %w", err)
 	}
 	watch, err := newWatcher()

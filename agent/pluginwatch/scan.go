@@ -34,7 +34,7 @@ func scan(dir string) (sockets map[string]identity, dirs []string) {
 func identify(info fs.FileInfo) identity {
 	id := identity{made: info.ModTime()}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		id.dev, id.ino = uint64(st.Dev), st.Ino //nolint:gosec,unconvert // Dev's type differs by system
+		id.dev, id.ino = uint64(st.Dev), st.Ino //nolint:unconvert // Dev's type differs by system
 	}
 	return id
 }

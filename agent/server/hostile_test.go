@@ -47,7 +47,7 @@ func dial(t *testing.T, name, address string) net.Conn {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	if name == "https" {
-		c = tls.Client(c, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a test
+		c = tls.Client(c, &tls.Config{InsecureSkipVerify: true})
 	}
 	return c
 }
@@ -240,7 +240,7 @@ func TestSlowReader(t *testing.T) {
 					}
 				})
 			})
-			tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: http2} //nolint:gosec // a test
+			tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: http2}
 			defer tr.CloseIdleConnections()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()

@@ -51,7 +51,7 @@ func newStranger(t *testing.T, address string, settings ...http2.Setting) *stran
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) //nolint:gosec // a test
+	c := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	t.Cleanup(func() { _ = raw.Close() })
 	if _, err := c.Write([]byte(http2.ClientPreface)); err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestUnfinishedFrames(t *testing.T) {
 // HTTP/2 has no upgrades: who asks for one is told so, and nothing is left of it.
 func TestUpgradeOverHTTP2(t *testing.T) {
 	w := start(t, nil)
-	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} //nolint:gosec // a test
+	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	defer tr.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -153,8 +153,8 @@ func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
 	for uid, err := range r.spoilt {
 		return nil, fmt.Errorf("which ids pod %s has is not known: %w", uid, err)
 	}
-	length := uint32(r.cfg.PerPod)         //nolint:gosec // New has checked
-	for i := range uint32(r.cfg.MaxPods) { //nolint:gosec // New has checked
+	length := uint32(r.cfg.PerPod)
+	for i := range uint32(r.cfg.MaxPods) {
 		first := length * (i + 1)
 		if _, taken := r.used[first]; taken {
 			continue

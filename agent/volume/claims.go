@@ -167,7 +167,7 @@ func (m *Manager) watchClaims(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		// With jitter, or all nodes would ask at once after a restart of the API server.
-		sleep(ctx, claimPeriod+rand.N(claimPeriod/10)) //nolint:gosec // jitter needs no secrets
+		sleep(ctx, claimPeriod+rand.N(claimPeriod/10))
 		for _, obj := range m.claimants() {
 			if ctx.Err() != nil {
 				return

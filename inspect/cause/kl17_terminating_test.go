@@ -10,7 +10,7 @@ import (
 )
 
 // durationOf is a number as a factor of durations.
-func durationOf(n uint64) time.Duration { return time.Duration(n) } //nolint:gosec // small
+func durationOf(n uint64) time.Duration { return time.Duration(n) }
 
 func TestStuckTerminating(t *testing.T) {
 	kill := func(s *casetest.Script, from, to time.Duration) {

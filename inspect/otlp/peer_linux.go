@@ -43,7 +43,7 @@ func peerUID(c net.Conn) (int, error) {
 	}
 	var info *unix.TCPInfo
 	var bad error
-	err = raw.Control(func(fd uintptr) { info, bad = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }) //nolint:gosec // it is a descriptor
+	err = raw.Control(func(fd uintptr) { info, bad = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) })
 	if err = errors.Join(err, bad); err != nil {
 		return 0, err
 	}
@@ -82,7 +82,7 @@ func ownerOf(from, to netip.AddrPort) (uid int, err error) {
 func diagRequest(from, to netip.AddrPort) []byte {
 	b := make([]byte, unix.NLMSG_HDRLEN+reqSize)
 	ne, be := binary.NativeEndian, binary.BigEndian
-	ne.PutUint32(b, uint32(len(b))) //nolint:gosec // 72
+	ne.PutUint32(b, uint32(len(b)))
 	ne.PutUint16(b[4:], sockDiagByFamily)
 	ne.PutUint16(b[6:], unix.NLM_F_REQUEST)
 	r := b[unix.NLMSG_HDRLEN:]
@@ -107,7 +107,7 @@ func diagAnswer(b []byte) (uid int, err error) {
 	body := b[unix.NLMSG_HDRLEN:]
 	switch typ := ne.Uint16(b[4:]); {
 	case typ == unix.NLMSG_ERROR && len(body) >= 4:
-		errno := unix.Errno(-int32(ne.Uint32(body))) //nolint:gosec // it is negative
+		errno := unix.Errno(-int32(ne.Uint32(body)))
 		if errno == unix.ENOENT {
 			return 0, errPeerGone
 		}

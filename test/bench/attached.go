@@ -57,7 +57,7 @@ func (a *attached) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	cmd := exec.Command(a.args[0], a.args[1:]...) //nolint:gosec // the bench's own
+	cmd := exec.Command(a.args[0], a.args[1:]...)
 	onTerminal(cmd, a.t.tty)
 	if a.client, err = startClient(ctx, cmd); err != nil {
 		return err

@@ -49,7 +49,7 @@ func (r *recorder) set(ctx context.Context, on bool) error {
 }
 
 func (r *recorder) begin(ctx context.Context) (err error) {
-	cmd := exec.Command(r.b.o.bin, "record", r.file, "--socket", r.b.socket()) //nolint:gosec // the bench's own
+	cmd := exec.Command(r.b.o.bin, "record", r.file, "--socket", r.b.socket())
 	if r.client, err = startClient(ctx, cmd); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func quiet(ctx context.Context, pid int) error {
 func cpuTime(pids []int) (sum time.Duration, err error) {
 	for _, pid := range pids {
 		var t unix.Timespec
-		if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil { //nolint:gosec // a process id is small
+		if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
 			return 0, fmt.Errorf("CPU time of process %d: %w", pid, err)
 		}
 		sum += time.Duration(t.Nano())

@@ -122,7 +122,7 @@ func (b *bench) putPlugin(ctx context.Context) error {
 		return err
 	}
 	program := fmt.Sprintf(tardy, b.delayFile(), b.CNIBinDir)
-	if err := os.WriteFile(filepath.Join(b.CNIOwnDir, "tardy"), []byte(program), 0o755); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(b.CNIOwnDir, "tardy"), []byte(program), 0o755); err != nil {
 		return err
 	}
 	conf := filepath.Join(b.CNIConfDir, "10-kubeloupe.conflist")

@@ -202,7 +202,7 @@ func testProxy(t *testing.T, s *space) {
 
 // testAccess asks the agent's server without the rights.
 func testAccess(t *testing.T, s *space) {
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is about the client
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
 	token, err := s.client.CoreV1().ServiceAccounts(s.name).CreateToken(t.Context(), "default", &authentication.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {

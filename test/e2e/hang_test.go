@@ -33,7 +33,7 @@ func (n *node) hangADD() (resume func()) {
 		n.t.Fatal(err)
 	}
 	plugin := filepath.Join(n.CNIOwnDir, "hanging")
-	if err := os.WriteFile(plugin, fmt.Appendf(nil, hanging, file, n.CNIBinDir), 0o755); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(plugin, fmt.Appendf(nil, hanging, file, n.CNIBinDir), 0o755); err != nil {
 		n.t.Fatal(err)
 	}
 	conf := filepath.Join(n.CNIConfDir, "10-kubeloupe.conflist")

@@ -49,7 +49,7 @@ func newNode(t *testing.T, flags ...string) *node {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(n.scratch, 0o777); err != nil { //nolint:gosec // containers of any user write there
+	if err := os.Chmod(n.scratch, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.finish)

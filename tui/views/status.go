@@ -175,7 +175,7 @@ func (p *Status) columns() []table.Column[model.Status] {
 		}),
 		toned(text("API", 11, 0, 0, func(s model.Status) string { return s.State() }), statusTone),
 		duration("late", 0, slowStatus, p.late),
-		number("version", 7, 6, func(s model.Status) int64 { return int64(s.Good.Version) }, count), //nolint:gosec // counts writes
+		number("version", 7, 6, func(s model.Status) int64 { return int64(s.Good.Version) }, count),
 		number("writes", 6, 5, func(s model.Status) int64 { return int64(s.Writes) }, count),
 		oddity("errs", 4, 4, style.Fail, func(s model.Status) int64 { return int64(s.Errors) }),
 		duration("took", 1, slowStatus, func(s model.Status) time.Duration { return s.Good.Age }),

@@ -24,7 +24,7 @@ func freeLoop(path string) error {
 		if err != nil {
 			return err
 		}
-		err = unix.IoctlSetInt(int(dev.Fd()), unix.LOOP_CLR_FD, 0) //nolint:gosec // a descriptor fits
+		err = unix.IoctlSetInt(int(dev.Fd()), unix.LOOP_CLR_FD, 0)
 		return errors.Join(err, dev.Close())
 	}
 	return nil

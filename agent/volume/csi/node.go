@@ -61,7 +61,7 @@ func (p *Plugin) install(ctx context.Context, name string, resp *csipb.NodeGetIn
 	}
 	entry := storagev1.CSINodeDriver{Name: name, NodeID: resp.GetNodeId(), TopologyKeys: slices.Sorted(maps.Keys(topology))}
 	if n := resp.GetMaxVolumesPerNode(); n > 0 {
-		entry.Allocatable = &storagev1.VolumeNodeResources{Count: new(int32(min(n, math.MaxInt32)))} //nolint:gosec // bounded
+		entry.Allocatable = &storagev1.VolumeNodeResources{Count: new(int32(min(n, math.MaxInt32)))}
 	}
 	err = p.again(ctx, func() error {
 		return p.updateCSINode(ctx, func(all []storagev1.CSINodeDriver) []storagev1.CSINodeDriver { return withDriver(all, entry) })

@@ -41,8 +41,8 @@ func parse(b []byte) (out []event) {
 		}
 		out = append(out, event{
 			mask: binary.NativeEndian.Uint64(b[8:]),
-			fd:   int(int32(binary.NativeEndian.Uint32(b[16:]))), //nolint:gosec // -1 for none
-			pid:  int(int32(binary.NativeEndian.Uint32(b[20:]))), //nolint:gosec // as the kernel has it
+			fd:   int(int32(binary.NativeEndian.Uint32(b[16:]))),
+			pid:  int(int32(binary.NativeEndian.Uint32(b[20:]))),
 		})
 		b = b[n:]
 	}

@@ -34,7 +34,7 @@ func copyOf(t *testing.T, program, dir, name string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, b, 0o755); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(path, b, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -45,7 +45,7 @@ func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	sleep := copyOf(t, "sleep", dir, "ipam")
 	script := filepath.Join(dir, "meta")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+sleep+" 0.05\nexit 0\n"), 0o755); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+sleep+" 0.05\nexit 0\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	runs := make(chan Exec, 8)

@@ -76,7 +76,7 @@ func (m *marks) look() error {
 		return fmt.Errorf("watch CNI plugins: %w", err)
 	}
 	var err error
-	return errors.Join(m.raw.Control(func(fd uintptr) { err = m.mark(int(fd)) }), err) //nolint:gosec // it is a descriptor
+	return errors.Join(m.raw.Control(func(fd uintptr) { err = m.mark(int(fd)) }), err)
 }
 
 const markMask = unix.FAN_OPEN_EXEC | unix.FAN_CLOSE_NOWRITE | unix.FAN_EVENT_ON_CHILD

@@ -46,7 +46,7 @@ func newPlaces(dirs []string) (*places, error) {
 
 // on calls f with the inotify's descriptor.
 func (p *places) on(f func(fd int) error) (err error) {
-	return errors.Join(p.raw.Control(func(fd uintptr) { err = f(int(fd)) }), err) //nolint:gosec // it is a descriptor
+	return errors.Join(p.raw.Control(func(fd uintptr) { err = f(int(fd)) }), err)
 }
 
 // arm watches each directory and all above it that exist, and the same of what links lead to.
@@ -77,11 +77,11 @@ func (p *places) armOn(fd int) error {
 				return fmt.Errorf("inotify watch on %s: %w", dir, err)
 			}
 			masks[wd] = mask
-			seen[int32(wd)] = append(seen[int32(wd)], want[dir]...) //nolint:gosec // the kernel counts from 1
+			seen[int32(wd)] = append(seen[int32(wd)], want[dir]...)
 		}
 		for wd := range p.names {
 			if _, ok := seen[wd]; !ok {
-				_, _ = unix.InotifyRmWatch(fd, uint32(wd)) //nolint:gosec // it is positive; it may be gone already
+				_, _ = unix.InotifyRmWatch(fd, uint32(wd))
 			}
 		}
 		p.names = seen
@@ -171,7 +171,7 @@ func (p *places) changed() error {
 // matters reports whether one of the events is about a directory that is watched.
 func (p *places) matters(buf []byte) bool {
 	for len(buf) >= unix.SizeofInotifyEvent {
-		wd := int32(binary.NativeEndian.Uint32(buf)) //nolint:gosec // the field is signed
+		wd := int32(binary.NativeEndian.Uint32(buf))
 		mask := binary.NativeEndian.Uint32(buf[4:])
 		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[12:]))
 		if end > len(buf) {

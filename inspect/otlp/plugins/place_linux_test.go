@@ -61,7 +61,7 @@ func TestNobodyIsWoken(t *testing.T) {
 	defer func() { must(t, p.file.Close()) }()
 	pending := func() (n int) {
 		must(t, p.raw.Read(func(fd uintptr) bool {
-			n, _ = unix.Read(int(fd), make([]byte, 4096)) //nolint:gosec // it is a descriptor
+			n, _ = unix.Read(int(fd), make([]byte, 4096))
 			return true
 		}))
 		return n
@@ -86,7 +86,7 @@ func TestNobodyIsWoken(t *testing.T) {
 // plugin puts a plugin into a directory.
 func (c *comesAndGoes) plugin(dir, name string) string {
 	c.t.Helper()
-	must(c.t, os.MkdirAll(dir, 0o755)) //nolint:gosec // it holds programs
+	must(c.t, os.MkdirAll(dir, 0o755))
 	return copyOf(c.t, "sleep", dir, name)
 }
 
@@ -155,7 +155,7 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 			must(t, os.Rename(filepath.Join(c.base, "new"), c.dir))
 		}},
 		{"a link is put in its place", func(t *testing.T, c *comesAndGoes) {
-			must(t, os.MkdirAll(filepath.Join(c.base, "elsewhere"), 0o755)) //nolint:gosec // it holds programs
+			must(t, os.MkdirAll(filepath.Join(c.base, "elsewhere"), 0o755))
 			must(t, os.RemoveAll(c.dir))
 			must(t, os.Symlink(filepath.Join(c.base, "elsewhere"), c.dir))
 		}},
@@ -163,12 +163,12 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 			elsewhere := filepath.Join(c.base, "elsewhere")
 			must(t, os.RemoveAll(c.dir))
 			must(t, os.Symlink(elsewhere, c.dir))
-			must(t, os.MkdirAll(elsewhere, 0o755)) //nolint:gosec // it holds programs
+			must(t, os.MkdirAll(elsewhere, 0o755))
 			c.sees(c.plugin(elsewhere, "linked"))
 			c.forget()
 			must(t, os.RemoveAll(elsewhere))
 			c.loses()
-			must(t, os.Mkdir(elsewhere, 0o755)) //nolint:gosec // it holds programs
+			must(t, os.Mkdir(elsewhere, 0o755))
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -101,7 +101,7 @@ func listener(socket string) (pid int, err error) {
 	}
 	var cred *unix.Ucred
 	var bad error
-	err = raw.Control(func(fd uintptr) { cred, bad = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) //nolint:gosec // it is a descriptor
+	err = raw.Control(func(fd uintptr) { cred, bad = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
 	if err = errors.Join(err, bad); err != nil {
 		return 0, err
 	}

@@ -27,7 +27,7 @@ func plug(t *testing.T, runtime string) *plugging {
 		t.Skip("needs root, to be another user")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // others run what is in it
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	p := &plugging{t: t, program: copyOf(t, "sleep", dir, "bridge"), runs: make(chan Exec, 1024), strange: make(chan string, 1024)}
