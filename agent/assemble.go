@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
@@ -112,6 +113,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if bus != nil {
 		p.usage = usage.New(usage.Config{Bus: bus})
 		p.add("usage", p.usage.Run)
+		p.add("clock", clock.New(bus).Run)
 	}
 	if p.slots, err = slots.New(slots.Config{Name: "container runtime", Size: runtimeSlots(cfg.RuntimeSlots), Bus: bus}); err != nil {
 		return nil, err

@@ -20,11 +20,13 @@ const (
 // everything, so a component need not ask whether anyone looks.
 type Bus struct {
 	start time.Time // carries the monotonic reading
-	epoch int64     // start in Unix nanoseconds
+	clock func() (wall, elapsed int64)
 
 	scrub atomic.Pointer[Scrubber] // nil: nothing is blanked
 
 	mu      sync.Mutex
+	epoch   int64 // when the bus was born, in Unix nanoseconds, by the wall clock as it is now unless that was set back
+	ahead   int64 // by how much times are ahead of the wall clock, which was set back
 	slots   []Record
 	sizes   []uint32 // what the record in each slot takes
 	next    uint64   // sequence number of the next record; the first is 1
@@ -60,9 +62,41 @@ func NewBusOf(capacity int, budget int64) *Bus {
 // DefaultBytes is what capacity records may take in memory unless told otherwise: 8 KiB for each, and 4 MiB at least.
 func DefaultBytes(capacity int) int64 { return max(int64(capacity)*bytesPerRecord, leastBytes) }
 
-// now is the bus's clock in Unix nanoseconds: wall time at birth plus the
-// monotonic time since.
-func (b *Bus) now() int64 { return b.epoch + int64(time.Since(b.start)) }
+// elapsed is the monotonic time since the bus's birth. With the epoch, it is the bus's clock in Unix nanoseconds.
+func (b *Bus) elapsed() int64 {
+	if b.clock != nil {
+		_, elapsed := b.clock()
+		return elapsed
+	}
+	return int64(time.Since(b.start))
+}
+
+// leastStep is what counts as a step of the wall clock: less is how clocks are read one after the other.
+const leastStep = int64(time.Second)
+
+// Anchor has the times of records follow the wall clock again, which somebody may have set since, and publishes a ClockStepped if so.
+// Call it when the kernel says that the clock was set, or now and then.
+func (b *Bus) Anchor() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	wall, elapsed := now.Round(0).UnixNano(), int64(now.Sub(b.start))
+	if b.clock != nil {
+		wall, elapsed = b.clock()
+	}
+	late := wall - (b.epoch + elapsed) // negative where times are ahead of the wall clock
+	step := late + b.ahead
+	if max(step, -step) < leastStep {
+		return
+	}
+	e := ClockStepped{Step: time.Duration(step), Jump: time.Duration(max(late, 0)), Ahead: time.Duration(max(-late, 0))}
+	b.epoch += int64(e.Jump)
+	b.ahead = int64(e.Ahead)
+	put(b, EdgePoint, child(Span{}), e)
+}
 
 // Seq returns the sequence number of the newest record; 0 before the first.
 func (b *Bus) Seq() uint64 {

@@ -99,3 +99,16 @@ type Certificate struct {
 	// Renew is when the agent will ask for another; left out where it does not.
 	Renew time.Time `json:"renew,omitzero"`
 }
+
+// ClockStepped tells that the machine's wall clock was set, or stood still while the machine was suspended. Times of records follow
+// the monotonic clock from the wall clock as it was at the bus's birth; here they are anchored anew. Durations never count a step.
+type ClockStepped struct {
+	// Step is by how much the wall clock went ahead of the monotonic one; negative where it was set back.
+	Step time.Duration `json:"step_ns"`
+	// Jump is by how much later the times of this record and those after it are than they would have been: what lies between two
+	// records on both sides is less by that.
+	Jump time.Duration `json:"jump_ns,omitempty"`
+	// Ahead is by how much times of records are ahead of the wall clock from here on. They never go back: where the wall clock was
+	// set back, they go on as they were.
+	Ahead time.Duration `json:"ahead_ns,omitempty"`
+}

@@ -91,7 +91,7 @@ func place(b *Bus, s Span, e Event) {
 		kindAPICall: Place[APICall], kindNodeStatus: Place[NodeStatus], kindProbeAttempt: Place[ProbeAttempt], kindCSICall: Place[CSICall],
 		kindVolumeProgress: Place[VolumeProgress], kindStatusPatch: Place[StatusPatch], kindServerRequest: Place[ServerRequest],
 		kindRuntimeSpan: Place[RuntimeSpan], kindUsage: Place[Usage], kindNodeDescribed: Place[NodeDescribed],
-		kindRuntimeDescribed: Place[RuntimeDescribed], kindCertificate: Place[Certificate],
+		kindRuntimeDescribed: Place[RuntimeDescribed], kindCertificate: Place[Certificate], kindClockStepped: Place[ClockStepped],
 	}[e.Kind()]).Call([]reflect.Value{reflect.ValueOf(b), reflect.ValueOf(s), reflect.ValueOf(e).Elem()})
 }
 

@@ -97,6 +97,9 @@ func (e *Certificate) limit(l limiter) int {
 }
 
 // limit implements limited.
+func (*ClockStepped) limit(limiter) int { return 0 }
+
+// limit implements limited.
 func (e *Milestone) limit(l limiter) int {
 	return word(l, &e.Name) + word(l, &e.Source) + part(l, &e.Spec)
 }

@@ -27,7 +27,7 @@ func Begin[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 		return parent
 	}
 	s := child(parent)
-	s.start = publish[E, P](b, EdgeBegin, s, e)
+	s.start = publish[E, P](b, EdgeBegin, s, e) + 1
 	return s
 }
 
@@ -58,12 +58,18 @@ func child(parent Span) Span {
 // publish copies e into the box of the oldest slot, cut to what an event may take. Boxes are recycled per
 // event type, so a warm ring allocates nothing; readers copy out under the lock. The
 // clock is read under it too, so that times are in the order of sequence numbers.
-func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (now int64) {
+func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (elapsed int64) {
 	if blank := b.scrub.Load(); blank != nil && len(textsOf[P(nil).Kind()]) > 0 {
 		e = scrubbed[E, P](*blank, s.Pod, e)
 	}
 	b.mu.Lock()
-	now = b.now()
+	defer b.mu.Unlock()
+	return put[E, P](b, edge, s, e)
+}
+
+// put is publish under the lock. It returns the monotonic time since the bus's birth.
+func put[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (elapsed int64) {
+	elapsed = b.elapsed()
 	at := b.next & uint64(len(b.slots)-1)
 	slot := &b.slots[at]
 	if b.next-b.first == uint64(len(b.slots)) {
@@ -78,11 +84,11 @@ func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (now int64) 
 	}
 	*box = e
 	slot.Seq = b.next
-	slot.Time = now
+	slot.Time = b.epoch + elapsed
 	slot.Edge = edge
 	slot.Dur = 0
 	if edge == EdgeEnd && s.start != 0 { // 0: it was never begun on this bus
-		slot.Dur = durationOf(now - s.start)
+		slot.Dur = durationOf(elapsed + 1 - s.start)
 	}
 	slot.Trace = s.Trace
 	slot.Span = s.ID
@@ -97,8 +103,7 @@ func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (now int64) 
 		b.evict()
 	}
 	b.wake()
-	b.mu.Unlock()
-	return now
+	return elapsed
 }
 
 // evict drops the oldest records until the others are within the budget, but for the newest one.

@@ -39,6 +39,7 @@ const (
 	kindNodeDescribed
 	kindRuntimeDescribed
 	kindCertificate
+	kindClockStepped
 	kindCount
 )
 
@@ -80,6 +81,7 @@ var kinds = [kindCount]kindOf{
 	kindNodeDescribed:    describe[NodeDescribed]("node.described"),
 	kindRuntimeDescribed: describe[RuntimeDescribed]("runtime.described"),
 	kindCertificate:      describe[Certificate]("certificate"),
+	kindClockStepped:     describe[ClockStepped]("clock.stepped"),
 }
 
 // Kind implements Event.
@@ -192,3 +194,6 @@ func (*RuntimeDescribed) Kind() Kind { return kindRuntimeDescribed }
 
 // Kind implements Event.
 func (*Certificate) Kind() Kind { return kindCertificate }
+
+// Kind implements Event.
+func (*ClockStepped) Kind() Kind { return kindClockStepped }

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -84,7 +85,7 @@ func (r *rotator) run(ctx context.Context) error {
 		if reason == "" || template == nil {
 			d := time.Duration(math.MaxInt64)
 			if template != nil {
-				d = when.Sub(now)
+				d = clock.Until(when)
 			}
 			if !r.sleep(ctx, d) {
 				return nil
@@ -152,7 +153,7 @@ func (r *rotator) decide(ctx context.Context, reason string) {
 
 // waitAgain pauses after err; false when ctx ended.
 func (r *rotator) waitAgain(ctx context.Context, d time.Duration, err error) bool {
-	d += mathrand.N(d/10 + 1) //nolint:gosec // spreads tries
+	d += mathrand.N(d/10 + 1)
 	w := trace.Wait{For: trace.WaitBackoff, On: r.what + " certificate", Detail: "again in " + d.Round(time.Millisecond).String() + ": " + err.Error()}
 	span := trace.Begin(r.bus, trace.FromContext(ctx), w)
 	defer trace.End(r.bus, span, w)
@@ -244,7 +245,7 @@ func deadline(c *tls.Certificate, now time.Time) time.Time {
 		return now
 	}
 	life := c.Leaf.NotAfter.Sub(c.Leaf.NotBefore)
-	return c.Leaf.NotBefore.Add(time.Duration(float64(life) * (0.7 + 0.2*mathrand.Float64()))) //nolint:gosec // spreads renewals
+	return c.Leaf.NotBefore.Add(time.Duration(float64(life) * (0.7 + 0.2*mathrand.Float64())))
 }
 
 // covers says whether a certificate is for all that the template asks for.

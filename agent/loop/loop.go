@@ -69,7 +69,8 @@ type Config struct {
 type Loop struct {
 	cfg  Config
 	n    uint64
-	last atomic.Int64 // Unix nanoseconds of the end of the last iteration or look at it
+	born time.Time
+	last atomic.Int64 // when the iteration began that is under way, as time since born; 0: none is. Not by the wall clock, which may be set.
 }
 
 // New returns a loop that has not run.
@@ -80,14 +81,14 @@ func New(cfg Config) (*Loop, error) {
 	if cfg.Period == 0 {
 		cfg.Period = time.Minute
 	}
-	return &Loop{cfg: cfg}, nil
+	return &Loop{cfg: cfg, born: time.Now()}, nil
 }
 
 // Alive returns when the loop last showed that it is not stuck. An idle loop that waits
 // is alive at any time: its time is now.
 func (l *Loop) Alive() time.Time {
-	if ns := l.last.Load(); ns != 0 {
-		return time.Unix(0, ns)
+	if since := l.last.Load(); since != 0 {
+		return l.born.Add(time.Duration(since))
 	}
 	return time.Now()
 }
@@ -135,7 +136,7 @@ func (l *Loop) iterate(ctx context.Context, cause trace.Span, ev trace.Loop, idl
 	l.n++
 	ev.N, ev.Idle = l.n, time.Since(idle)
 	cause.Pod = trace.Pod{} // an iteration is the node's, whatever pod it is about
-	l.last.Store(time.Now().UnixNano())
+	l.last.Store(max(1, int64(time.Since(l.born))))
 	span := trace.Begin(l.cfg.Bus, cause, ev)
 	handle(trace.ContextWith(ctx, span), &ev)
 	trace.End(l.cfg.Bus, span, ev)

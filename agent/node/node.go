@@ -23,6 +23,9 @@ type Node struct {
 	mu     sync.Mutex
 	object *v1.Node // the newest seen; nil before the first. Never changed in place.
 
+	// rival is the lease of another machine of this name: as it was last seen, and since when, on our clock.
+	rival struct{ renewed, seen time.Time }
+
 	// Of the status goroutine.
 	slow       slowFacts
 	where      whereabouts

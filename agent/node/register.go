@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -86,7 +87,10 @@ func (n *Node) taken(ctx context.Context, o *v1.Node) error {
 	decision := trace.Decision{By: "node", Subject: n.cfg.Name, Inputs: []trace.KV{{K: "machine in the API", V: theirs}, {K: "this machine", V: ours}}}
 	lease, err := n.cfg.Heartbeat.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, n.cfg.Name, metav1.GetOptions{})
 	if err == nil && lease.Spec.RenewTime != nil && lease.Spec.LeaseDurationSeconds != nil {
-		age := time.Since(lease.Spec.RenewTime.Time)
+		if renewed := lease.Spec.RenewTime.Time; !renewed.Equal(n.rival.renewed) {
+			n.rival.renewed, n.rival.seen = renewed, clock.Past(time.Now(), renewed)
+		}
+		age := time.Since(n.rival.seen)
 		if age < time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second {
 			decision.Verdict = "wait"
 			decision.Reason = fmt.Sprintf("the name is taken: machine %s renewed its lease %s ago; give this node another with --hostname-override, or stop that one",

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -67,7 +68,9 @@ func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Po
 			m.tell(ctx, pod, done, refused)
 			return
 		}
-		pause(ctx, time.Until(done.Status.BeginRefreshAt.Time)+rand.N(maxJitter))
+		for at := done.Status.BeginRefreshAt.Add(rand.N(maxJitter)); ctx.Err() == nil && time.Now().Before(at); {
+			pause(ctx, clock.Until(at))
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 )
 
 // The crash-loop back-off's constants.
@@ -24,6 +26,18 @@ type crashKey struct {
 type crash struct {
 	delay time.Duration
 	at    time.Time // when the last restart was decided
+	told  time.Time // when the runtime says that the container ended since
+	ended time.Time // the same on our clock: a wall clock that is set neither ends nor stretches a back-off
+}
+
+// seen notes when the container ended, which was after its last restart and is not in the future.
+func (c *crash) seen(finished, now time.Time) {
+	if !c.told.Equal(finished) || c.ended.Before(c.at) {
+		c.told, c.ended = finished, clock.Past(now, finished)
+	}
+	if c.ended.Before(c.at) {
+		c.ended = c.at
+	}
 }
 
 // CrashBackoff delays the restarts of containers that keep ending: none before
@@ -45,14 +59,19 @@ func NewCrashBackoff(maximum time.Duration) *CrashBackoff {
 }
 
 // until says when a container that ended at finished may start again.
-func (b *CrashBackoff) until(k crashKey, finished time.Time) time.Time {
+func (b *CrashBackoff) until(k crashKey, finished, now time.Time) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c, ok := b.m[k]
-	if !ok || finished.Sub(c.at) > 2*b.maximum {
+	if !ok {
 		return time.Time{}
 	}
-	return finished.Add(c.delay)
+	c.seen(finished, now)
+	b.m[k] = c
+	if c.ended.Sub(c.at) > 2*b.maximum {
+		return time.Time{}
+	}
+	return c.ended.Add(c.delay)
 }
 
 // next notes a restart, decided now, of a container that ended at finished.
@@ -60,7 +79,8 @@ func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c, ok := b.m[k]
-	if !ok || finished.Sub(c.at) > 2*b.maximum {
+	c.seen(finished, now)
+	if !ok || c.ended.Sub(c.at) > 2*b.maximum {
 		c.delay = min(crashBase, b.maximum)
 	} else {
 		c.delay = min(2*c.delay, b.maximum)

@@ -215,7 +215,7 @@ func TestCrashBackoff(t *testing.T) {
 	key := crashKey{uid: "u", name: "web", hash: 1}
 	after := func(d time.Duration) time.Time { return noon.Add(d) }
 	b := NewCrashBackoff(time.Minute)
-	if got := b.until(key, noon); !got.IsZero() {
+	if got := b.until(key, noon, noon); !got.IsZero() {
 		t.Errorf("before the first restart: wait until %s, want none", got)
 	}
 	// It ends one second after each restart.
@@ -223,33 +223,33 @@ func TestCrashBackoff(t *testing.T) {
 	for i, want := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute} {
 		b.next(key, now, now)
 		ended := now.Add(time.Second)
-		if got := b.until(key, ended).Sub(ended); got != want {
+		if got := b.until(key, ended, ended).Sub(ended); got != want {
 			t.Errorf("restart %d: back-off %s, want %s", i+1, got, want)
 		}
 		now = ended.Add(want)
 	}
-	if got := b.until(crashKey{uid: "u", name: "web", hash: 2}, noon); !got.IsZero() {
+	if got := b.until(crashKey{uid: "u", name: "web", hash: 2}, noon, noon); !got.IsZero() {
 		t.Error("a changed container must start afresh")
 	}
 	// It ran for more than twice the maximum: forgotten.
 	b = NewCrashBackoff(time.Minute)
 	b.next(key, noon, noon)
-	if got := b.until(key, after(2*time.Minute)); !got.Equal(after(2*time.Minute + 10*time.Second)) {
+	if got := b.until(key, after(2*time.Minute), after(2*time.Minute)); !got.Equal(after(2*time.Minute + 10*time.Second)) {
 		t.Errorf("ran for just twice the maximum: until %s", got)
 	}
-	if got := b.until(key, after(2*time.Minute+1)); !got.IsZero() {
+	if got := b.until(key, after(2*time.Minute+1), after(2*time.Minute+1)); !got.IsZero() {
 		t.Errorf("ran for longer: until %s, want none", got)
 	}
 	b.next(key, after(time.Second), after(11*time.Second))
 	b.next(key, after(time.Hour), after(time.Hour))
-	if got := b.until(key, after(time.Hour)).Sub(after(time.Hour)); got != 10*time.Second {
+	if got := b.until(key, after(time.Hour), after(time.Hour)).Sub(after(time.Hour)); got != 10*time.Second {
 		t.Errorf("after a long run: %s, want the first delay", got)
 	}
 	b.forget("u")
-	if got := b.until(key, after(time.Hour)); !got.IsZero() {
+	if got := b.until(key, after(time.Hour), after(time.Hour)); !got.IsZero() {
 		t.Error("a forgotten pod backs off")
 	}
-	if short := NewCrashBackoff(time.Second); func() time.Time { short.next(key, noon, noon); return short.until(key, noon) }() != noon.Add(time.Second) {
+	if short := NewCrashBackoff(time.Second); func() time.Time { short.next(key, noon, noon); return short.until(key, noon, noon) }() != noon.Add(time.Second) {
 		t.Error("the maximum does not bound the first delay")
 	}
 	if got := NewCrashBackoff(0).maximum; got != 5*time.Minute {

@@ -66,10 +66,11 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 
 // inputs are all that a plan depends on, as it is now.
 func (r *Runtime) inputs(pod *v1.Pod, seen *observe.Pod) Inputs {
+	now := time.Now()
 	in := Inputs{
-		Pod: pod, Seen: seen, Now: time.Now(), There: r.there(pod),
+		Pod: pod, Seen: seen, Now: now, There: r.there(pod),
 		NotBefore: func(c *v1.Container, last *observe.Container) time.Time {
-			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt)
+			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt, now)
 		},
 		Attempt: func(name string) uint32 { return attemptsLogged(r.cfg.Node.LogRoot, pod, name) },
 	}

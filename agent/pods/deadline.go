@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -30,7 +31,11 @@ func (s *Syncer) deadline(ctx context.Context, pod *v1.Pod) (d deadline) {
 		if e.status.StartTime.IsZero() {
 			return // it starts with this sync
 		}
-		d.at = e.status.StartTime.Add(time.Duration(*seconds) * time.Second)
+		if e.active.IsZero() {
+			// From here on by our clock: nobody's pod is to end, or to live on, because the wall clock was set.
+			e.active = clock.Past(time.Now(), e.status.StartTime.Time)
+		}
+		d.at = e.active.Add(time.Duration(*seconds) * time.Second)
 		if d.over = !time.Now().Before(d.at); d.over && e.failed == nil {
 			first = true
 			e.failed = &podstatus.Reason{Reason: "DeadlineExceeded", Message: "Pod was active on the node longer than the specified deadline"}

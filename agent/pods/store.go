@@ -33,6 +33,7 @@ type entry struct {
 	initWait trace.Wait
 	initSpan trace.Span
 	network  string    // why the pod network is not ready, as last published
+	active   time.Time // since when it is active, on our clock; zero until somebody asked
 	ended    time.Time // when it was told to end
 	again    *v1.Pod   // it was added anew since, and starts when it is gone
 	// failed makes the pod Failed whatever its containers do: it gave way, or ran too long.

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 )
 
@@ -125,7 +126,7 @@ func (p *Prober) look(pp *podProbes) {
 		case newest == nil || newest.State != observe.Running:
 			p.lose(c)
 		case newest.ID != c.id || !c.running:
-			p.adopt(c, newest.ID, newest.StartedAt)
+			p.adopt(c, newest.ID, clock.Past(time.Now(), newest.StartedAt))
 		}
 	}
 }

@@ -31,7 +31,8 @@ type Config struct {
 type Sampler struct {
 	bus    *trace.Bus
 	read   func() counters
-	nudged atomic.Int64  // when, in Unix nanoseconds
+	born   time.Time
+	nudged atomic.Int64  // when, as time since born, which no clock that is set changes; 0: never
 	wake   chan struct{} // read while idle
 	last   counters
 }
@@ -42,7 +43,7 @@ func New(c Config) *Sampler {
 		c.Root = "/"
 	}
 	src := source{root: c.Root, cpu: ownCPU, rss: ownRSS}
-	return &Sampler{bus: c.Bus, read: src.read, wake: make(chan struct{}, 1)}
+	return &Sampler{bus: c.Bus, born: time.Now(), read: src.read, wake: make(chan struct{}, 1)}
 }
 
 // Nudge says that a pod is starting. It never blocks and may be called from anywhere, also before Run; a nil Sampler ignores it.
@@ -50,7 +51,7 @@ func (s *Sampler) Nudge() {
 	if s == nil {
 		return
 	}
-	s.nudged.Store(time.Now().UnixNano())
+	s.nudged.Store(max(1, int64(time.Since(s.born))))
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -89,8 +90,8 @@ func (s *Sampler) Run(ctx context.Context) error {
 
 // lately reports whether a nudge was less than Linger ago.
 func (s *Sampler) lately() bool {
-	ns := s.nudged.Load()
-	return ns != 0 && time.Since(time.Unix(0, ns)) < Linger
+	at := s.nudged.Load()
+	return at != 0 && time.Since(s.born)-time.Duration(at) < Linger
 }
 
 // sample publishes what has been taken since the last time.

@@ -21,6 +21,8 @@ type Life struct {
 	after  *Life
 	// from is when the first record was made, last the newest; until is when the next life began, 0 while none did.
 	from, last, until int64
+	// shift is what is taken off the times of its records from here on: by so much the wall clock jumped while it started.
+	shift int64
 	// born and died are how often the agent had stopped when the life began and when it was over; died is -1 before that.
 	session         *Session
 	born, died      int
@@ -85,6 +87,9 @@ func (l *Life) fall(recs []trace.Record, now time.Time) (*waterfall.Waterfall, e
 
 // at bounds a time by the life's end, or the agent's.
 func (l *Life) at(now time.Time) time.Time {
+	if !now.IsZero() {
+		now = now.Add(-time.Duration(l.shift))
+	}
 	for _, end := range []int64{l.until, l.stopped()} {
 		if end != 0 && (now.IsZero() || now.UnixNano() > end) {
 			now = time.Unix(0, end)
@@ -96,6 +101,7 @@ func (l *Life) at(now time.Time) time.Time {
 func (l *Life) over() bool { return !l.gone.IsZero() || l.until != 0 }
 
 func (l *Life) add(r trace.Record) {
+	r.Time -= l.shift
 	l.last = max(l.last, r.Time)
 	if m, ok := r.Event.(*trace.Milestone); ok {
 		if !l.marked && m.Name != "seen" {

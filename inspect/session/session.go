@@ -74,12 +74,27 @@ func (s *Session) Apply(r *trace.Record) {
 	}
 	l := s.lifeOf(&rec)
 	if l == nil {
+		s.stepped(&rec)
 		s.agent(&rec)
 		s.leave(&rec)
 		s.node.add(rec)
 		return
 	}
 	l.add(rec)
+}
+
+// stepped has the lives that have not come to be ready go on as if the wall clock had not been set, or the machine not been suspended:
+// what a start takes, and what waits in it, is not to be longer by that.
+func (s *Session) stepped(r *trace.Record) {
+	e, ok := r.Event.(*trace.ClockStepped)
+	if !ok || e.Jump <= 0 {
+		return
+	}
+	for _, l := range s.lives {
+		if l.ready.IsZero() && !l.over() {
+			l.shift += int64(e.Jump)
+		}
+	}
 }
 
 // agent notes that the agent stops.

@@ -373,3 +373,27 @@ func TestAPodWithoutANameIsNoLife(t *testing.T) {
 		t.Errorf("%d operations are among the node's records, want 2", n)
 	}
 }
+
+// A start in which the wall clock was set forth by an hour, or the machine suspended for it, takes what it takes; a later one too.
+func TestClockSetDuringAStart(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	act := tp.Begin(10*ms, web, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	const hour = time.Hour
+	tp.Point(hour+20*ms, trace.Pod{}, 0, &trace.ClockStepped{Step: hour, Jump: hour})
+	tp.End(hour+300*ms, act, nil)
+	tp.Point(hour+300*ms, web, 0, &trace.Milestone{Name: "started"})
+	tp.Point(hour+310*ms, web, 0, &trace.Milestone{Name: "ready"})
+	live(tp, db, hour+sec)
+	s := fold(tp, session.Options{})
+	want := map[string]time.Duration{"web": 310 * ms, "db": 300 * ms}
+	for _, l := range s.Lives() {
+		fall, err := l.Fall(time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fall.Ready != want[l.Pod.Name] {
+			t.Errorf("%s took %s, want %s", l.Pod.Name, fall.Ready, want[l.Pod.Name])
+		}
+	}
+}

@@ -61,6 +61,8 @@ func Line(r *trace.Record) string {
 		return changes("container runtime", e.Changed)
 	case *trace.Certificate:
 		return certificate(e)
+	case *trace.ClockStepped:
+		return clockStepped(e)
 	case *trace.GC:
 		if over && (e.Removed > 0 || e.Err != "") {
 			return failed(fmt.Sprintf("%s gc removed %d of %d, freed %s", e.What, e.Removed, e.Considered, human.Bytes(e.Freed)), e.Err)
@@ -345,4 +347,16 @@ func gate(e *trace.Gate) string {
 		line += " " + e.Delay.String()
 	}
 	return join(line, e.Code)
+}
+
+func clockStepped(e *trace.ClockStepped) string {
+	way, step := "forth, or the machine was suspended,", e.Step
+	if step < 0 {
+		way, step = "back", -step
+	}
+	s := fmt.Sprintf("the wall clock was set %s by %s", way, step.Round(time.Millisecond))
+	if e.Ahead > 0 {
+		s += fmt.Sprintf("; times here are %s ahead of it", e.Ahead.Round(time.Millisecond))
+	}
+	return s
 }

@@ -116,6 +116,8 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", Cause: "start", Name: "system:node:lab-1", NotAfter: until})
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", Cause: "renewed", Name: "system:node:lab-1", NotAfter: until, Renew: until.Add(-30 * 24 * time.Hour)})
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "serving", Cause: "changed", NotAfter: until})
+	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
+	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs
 }
 

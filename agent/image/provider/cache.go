@@ -56,7 +56,8 @@ func (c *cache) put(scope, account string, entries map[string]image.Login, hold 
 	if len(c.all) >= maxCached {
 		delete(c.all, c.first())
 	}
-	c.all[cacheKey{scope, account}] = cached{entries: entries, until: now.Add(hold)}
+	// By the wall clock: a login runs out while the machine is suspended too.
+	c.all[cacheKey{scope, account}] = cached{entries: entries, until: now.Add(hold).Round(0)}
 }
 
 // first is the answer that stops to hold before all others.

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package clock
+
+import "context"
+
+func await(ctx context.Context) { sleep(ctx) }

@@ -1,0 +1,33 @@
+package clock
+
+import (
+	"context"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Watch has a bus follow the wall clock.
+type Watch struct{ bus *trace.Bus }
+
+// New returns a watch that does not run yet.
+func New(bus *trace.Bus) *Watch { return &Watch{bus: bus} }
+
+// Run anchors the bus whenever the wall clock was set or the machine suspended, until ctx ends. Where the kernel cannot tell, it looks
+// now and then.
+func (w *Watch) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		w.bus.Anchor()
+		await(ctx)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context) {
+	timer := time.NewTimer(Look)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

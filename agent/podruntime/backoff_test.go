@@ -1,0 +1,37 @@
+package podruntime
+
+import (
+	"testing"
+	"time"
+)
+
+// The wall clock is set by an hour, before or after a container's end was seen: its back-off is neither skipped nor stretched. The
+// runtime tells ends by the wall clock; now, as time.Now, has a monotonic reading, which the tables here do without: what is told
+// is shifted instead.
+func TestBackoffWhenTheClockIsSet(t *testing.T) {
+	key := crashKey{uid: "u", name: "web", hash: 1}
+	for name, step := range map[string]time.Duration{"forth": time.Hour, "back": -time.Hour, "not at all": 0} {
+		t.Run(name, func(t *testing.T) {
+			b := NewCrashBackoff(0)
+			b.next(key, noon, noon)
+			b.next(key, noon.Add(time.Second), noon.Add(11*time.Second)) // 20 s from here on
+			ended := noon.Add(12 * time.Second)
+			told := ended.Add(-step) // before the clock was set by step, and seen after
+			now := ended.Add(50 * time.Millisecond)
+			until := b.until(key, told, now)
+			if left := until.Sub(now); left < 18*time.Second || left > 20*time.Second {
+				t.Errorf("%s are left, want about 20s", left)
+			}
+			// Looked at again, it is the same.
+			if again := b.until(key, told, now.Add(5*time.Second)); !again.Equal(until) {
+				t.Errorf("until %s, and then %s", until, again)
+			}
+			// The next one doubles: nothing was forgotten.
+			b.next(key, told, until)
+			end := until.Add(time.Second)
+			if left := b.until(key, end, end).Sub(end); left != 40*time.Second {
+				t.Errorf("the next back-off is %s, want 40s", left)
+			}
+		})
+	}
+}
