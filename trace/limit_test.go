@@ -32,8 +32,8 @@ func fill(v reflect.Value, size, n int) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), size, n)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), size, n)
+		for _, field := range v.Fields() {
+			fill(field, size, n)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
@@ -50,7 +50,7 @@ func weigh(v reflect.Value) (size, bodies int) {
 		s, b := weigh(v)
 		size, bodies = size+s, bodies+b
 	}
-	if b, ok := v.Interface().(Body); ok {
+	if b, ok := reflect.TypeAssert[Body](v); ok {
 		p, _ := b.MarshalJSON()
 		return 0, len(p)
 	}
@@ -63,11 +63,11 @@ func weigh(v reflect.Value) (size, bodies int) {
 			add(v.Elem())
 		}
 	case reflect.Struct:
-		if _, ok := v.Interface().(time.Time); ok {
+		if _, ok := reflect.TypeAssert[time.Time](v); ok {
 			return 0, 0
 		}
-		for i := range v.NumField() {
-			add(v.Field(i))
+		for _, field := range v.Fields() {
+			add(field)
 		}
 	case reflect.Slice:
 		size = v.Cap() * int(v.Type().Elem().Size())

@@ -108,8 +108,7 @@ func TestScrubbedFields(t *testing.T) {
 
 // plainStrings collects the fields that hold plain strings and are not blanked.
 func plainStrings(t reflect.Type, seen map[string]bool) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		inner := f.Type
 		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()

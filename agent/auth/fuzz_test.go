@@ -41,7 +41,7 @@ func FuzzBearer(f *testing.F) {
 		if !websocket {
 			t.Fatalf("token %q comes from nowhere", token)
 		}
-		for _, p := range strings.Split(after, ",") {
+		for p := range strings.SplitSeq(after, ",") {
 			if strings.HasPrefix(strings.TrimSpace(p), prefix) {
 				t.Fatalf("a token stays among the protocols: %q", after)
 			}

@@ -43,7 +43,7 @@ func accept(t *testing.T, limits Limits, addresses string) (*Listener, []*Conn, 
 	fake := &fakeListener{addresses: strings.Fields(addresses)}
 	l := New(fake, limits)
 	var out []*Conn
-	for range strings.Fields(addresses) {
+	for range strings.FieldsSeq(addresses) {
 		c, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)

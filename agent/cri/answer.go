@@ -67,6 +67,8 @@ func (c headCodec) field(r *mem.Reader, to *runtimeapi.ExecSyncResponse) error {
 		if size, err = binary.ReadUvarint(r); err != nil {
 			return err
 		}
+	case protowire.StartGroupType, protowire.EndGroupType: // proto3 has none
+		fallthrough
 	default:
 		return errors.New("a field of a wire type that is not known")
 	}

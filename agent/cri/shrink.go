@@ -58,7 +58,7 @@ func shrinkMap(to, from protoreflect.Map, fd protoreflect.FieldDescriptor, depth
 }
 
 func shrinkValue(v protoreflect.Value, fd protoreflect.FieldDescriptor, depth int) protoreflect.Value {
-	switch fd.Kind() {
+	switch fd.Kind() { //nolint:exhaustive // the others have a size of their own
 	case protoreflect.MessageKind, protoreflect.GroupKind:
 		return protoreflect.ValueOfMessage(shrink(v.Message(), depth-1))
 	case protoreflect.StringKind:

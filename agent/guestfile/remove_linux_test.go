@@ -52,7 +52,7 @@ func TestRemoveDeep(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit) //nolint:errcheck // the test's process ends
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
 	if err := RemoveAll(t.Context(), top); err != nil {
 		t.Fatalf("%.300s", err)
 	}
@@ -113,7 +113,7 @@ func TestRemoveMounted(t *testing.T) {
 	if err := unix.Mount("kl-test", mount, "tmpfs", 0, "size=64k"); err != nil {
 		t.Skip("nothing can be mounted here: ", err)
 	}
-	defer unix.Unmount(mount, unix.MNT_DETACH) //nolint:errcheck // the test's own
+	defer unix.Unmount(mount, unix.MNT_DETACH)
 	kept := filepath.Join(mount, "kept")
 	if err := os.WriteFile(kept, nil, 0o600); err != nil {
 		t.Fatal(err)

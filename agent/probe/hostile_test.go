@@ -52,7 +52,7 @@ func TestHostileAnswers(t *testing.T) {
 		"a status line of 8 MiB":   func(c net.Conn) { _, _ = c.Write(large); _, _ = c.Write([]byte("\r\n\r\n")) },
 		"a status line of 100 KiB": func(c net.Conn) { _, _ = c.Write(large[:100<<10]); _, _ = c.Write([]byte("\r\n\r\n")) },
 		"a status line without end": func(c net.Conn) {
-			for n := 0; n < 64; n++ {
+			for range 64 {
 				if _, err := c.Write(large[:1<<20]); err != nil {
 					return
 				}

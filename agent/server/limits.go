@@ -77,8 +77,8 @@ const (
 
 // Requests of unknown connections are published at this rate. More would push all else out of the ring.
 const (
-	unknownPublished rate.Limit = 10
-	unknownBurst                = 100
+	unknownPublished = rate.Limit(10)
+	unknownBurst     = 100
 )
 
 // What a caller chooses is published up to these lengths.

@@ -211,8 +211,10 @@ func (s *Slots) putOut(p *Place, now time.Time) {
 		By: "slots", Subject: kind, Verdict: "overstays",
 		Reason: "it takes clearly longer than usual while others wait: it goes on outside the " + s.name + "'s slots, and the next has its place",
 		Inputs: []trace.KV{
-			{K: "took", V: took.Round(time.Millisecond).String()}, {K: "patience", V: s.pace.patience(known).String()},
-			{K: "outside", V: fmt.Sprint(len(s.outside))}, {K: "waiting", V: fmt.Sprint(s.waiting)},
+			{K: "took", V: took.Round(time.Millisecond).String()},
+			{K: "patience", V: s.pace.patience(known).String()},
+			{K: "outside", V: fmt.Sprint(len(s.outside))},
+			{K: "waiting", V: fmt.Sprint(s.waiting)},
 		},
 	}
 	if len(known) >= few {

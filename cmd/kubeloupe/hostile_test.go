@@ -131,11 +131,29 @@ func TestHostileText(t *testing.T) {
 	}
 	pod := s.Lives()[0].Pod.String()
 	commands := [][]string{
-		{"trace", "--all"}, {"trace", "--all", "-o", "json"}, {"trace", "--all", "-o", "csv"}, {"trace", "-o", "otlp-json"},
-		{"why", "--all"}, {"why", "--all", "-o", "json"}, {"why", pod}, {"why", pod, "-o", "json"}, {"why", "--all", "--fail-on", "start>1ms"},
-		{"events"}, {"events", "-o", "wide"}, {"events", "-o", "json"}, {"replay", "-o", "json"}, {"replay", "-o", "text"},
-		{"trace", "--diff", pod, s.Lives()[1].Pod.String()}, {"trace", "--diff", pod, pod, "-o", "json"}, {"trace", "--diff", pod, pod, "-o", "markdown"},
-		{"trace", pod + hostileText}, {"why", hostileText}, {"inspect", hostileText}, {hostileText}, {"trace", "--" + hostileText}, {"events", "--kind", hostileText},
+		{"trace", "--all"},
+		{"trace", "--all", "-o", "json"},
+		{"trace", "--all", "-o", "csv"},
+		{"trace", "-o", "otlp-json"},
+		{"why", "--all"},
+		{"why", "--all", "-o", "json"},
+		{"why", pod},
+		{"why", pod, "-o", "json"},
+		{"why", "--all", "--fail-on", "start>1ms"},
+		{"events"},
+		{"events", "-o", "wide"},
+		{"events", "-o", "json"},
+		{"replay", "-o", "json"},
+		{"replay", "-o", "text"},
+		{"trace", "--diff", pod, s.Lives()[1].Pod.String()},
+		{"trace", "--diff", pod, pod, "-o", "json"},
+		{"trace", "--diff", pod, pod, "-o", "markdown"},
+		{"trace", pod + hostileText},
+		{"why", hostileText},
+		{"inspect", hostileText},
+		{hostileText},
+		{"trace", "--" + hostileText},
+		{"events", "--kind", hostileText},
 	}
 	for _, f := range []string{"text", "json", "svg", "html", "markdown"} {
 		commands = append(commands, []string{"trace", pod, "-o", f})

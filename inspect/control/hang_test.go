@@ -235,7 +235,7 @@ func TestStoppedClient(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Process.Kill() //nolint:errcheck // it has ended, or must
+	defer cmd.Process.Kill()
 	select {
 	case <-session.closed:
 	case <-time.After(time.Minute):
@@ -248,7 +248,7 @@ func TestStoppedClient(t *testing.T) {
 	if !lines.Scan() || !strings.Contains(lines.Text(), "the gate is open and the pod goes on") {
 		t.Errorf("the client says %q", lines.Text())
 	}
-	cmd.Wait() //nolint:errcheck // it said how it ended
+	cmd.Wait()
 }
 
 // TestHungStepper: neither a client that sends bytes but no line, nor one that reads nothing, holds its pod.

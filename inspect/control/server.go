@@ -173,7 +173,7 @@ func (s *Server) serveAt(ctx context.Context, l *listener, wg *sync.WaitGroup) e
 
 // accept serves each connection in a goroutine of its own, for as long as ctx is not done; it accepts until here is.
 //
-//nolint:revive // both are contexts
+
 func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGroup) error {
 	for {
 		conn, err := l.AcceptUnix()

@@ -1,8 +1,9 @@
 package export
 
 import (
-	"github.com/kubeloupe/kubeloupe/trace/human"
 	"iter"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"

@@ -290,9 +290,9 @@ func (s *source) fill(v reflect.Value, depth int) {
 			s.fill(v.Elem(), depth+1)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				s.fill(v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				s.fill(field, depth+1)
 			}
 		}
 	default:

@@ -16,9 +16,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
-// clusterInside tells the process in a network namespace of its own from the one that makes it: there is one cluster in each at most.
-const clusterInside = "KUBELOUPE_CAUSES_CLUSTER"
-
 // joined is a node of a cluster: a control plane's processes, containerd, and an agent in this process.
 type joined struct {
 	*node

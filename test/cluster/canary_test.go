@@ -293,8 +293,12 @@ func fromKey(key string) *v1.EnvVarSource {
 // env is an environment with secrets under innocent names.
 func (c *canaries) env() []v1.EnvVar {
 	return []v1.EnvVar{
-		{Name: "KEY", ValueFrom: fromKey("key")}, {Name: "DATABASE_URL", Value: "pg://app:$(KEY)@db"}, {Name: "DIR", ValueFrom: fromKey("dir")},
-		{Name: "PIN", ValueFrom: fromKey("pin")}, {Name: "ODD", ValueFrom: fromKey("odd")}, {Name: "PROG", ValueFrom: fromKey("prog")},
+		{Name: "KEY", ValueFrom: fromKey("key")},
+		{Name: "DATABASE_URL", Value: "pg://app:$(KEY)@db"},
+		{Name: "DIR", ValueFrom: fromKey("dir")},
+		{Name: "PIN", ValueFrom: fromKey("pin")},
+		{Name: "ODD", ValueFrom: fromKey("odd")},
+		{Name: "PROG", ValueFrom: fromKey("prog")},
 		{Name: "PRINT", ValueFrom: fromKey("print")},
 	}
 }

@@ -157,10 +157,18 @@ func streams(add adder) {
 		id, method string
 		headers    []string
 	}{
-		{"plain", "POST", nil}, {"spdy", "POST", spdy}, {"websocket v4", "GET", webSocket("v4.channel.k8s.io")}, {"websocket v5", "GET", webSocket("v5.channel.k8s.io")},
-		{"websocket portforward", "GET", webSocket("SPDY/3.1+portforward.k8s.io")}, {"websocket of no known protocol", "GET", webSocket("chat")}, {"websocket without key", "GET", webSocket("v5.channel.k8s.io")[:3]},
-		{"upgrade to nothing known", "POST", []string{"Connection: Upgrade", "Upgrade: h2c"}}, {"upgrade without connection", "POST", []string{"Upgrade: SPDY/3.1"}}, {"connection without upgrade", "POST", []string{"Connection: Upgrade"}},
-		{"spdy without version", "POST", spdy[:2]}, {"spdy of another version", "POST", []string{spdy[0], spdy[1], "X-Stream-Protocol-Version: v9"}},
+		{"plain", "POST", nil},
+		{"spdy", "POST", spdy},
+		{"websocket v4", "GET", webSocket("v4.channel.k8s.io")},
+		{"websocket v5", "GET", webSocket("v5.channel.k8s.io")},
+		{"websocket portforward", "GET", webSocket("SPDY/3.1+portforward.k8s.io")},
+		{"websocket of no known protocol", "GET", webSocket("chat")},
+		{"websocket without key", "GET", webSocket("v5.channel.k8s.io")[:3]},
+		{"upgrade to nothing known", "POST", []string{"Connection: Upgrade", "Upgrade: h2c"}},
+		{"upgrade without connection", "POST", []string{"Upgrade: SPDY/3.1"}},
+		{"connection without upgrade", "POST", []string{"Connection: Upgrade"}},
+		{"spdy without version", "POST", spdy[:2]},
+		{"spdy of another version", "POST", []string{spdy[0], spdy[1], "X-Stream-Protocol-Version: v9"}},
 	}
 	for _, w := range ways {
 		for _, path := range []string{"/exec/${NS}/${POD}/${C}?command=true&output=1", "/attach/${NS}/${POD}/${C}?output=1", "/portForward/${NS}/${POD}"} {

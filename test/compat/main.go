@@ -61,7 +61,7 @@ func run(ctx context.Context, o options) (unexplained int, err error) {
 		return 0, err
 	}
 	var ours map[string]answer
-	for _, kind := range strings.Split(o.order, ",") {
+	for kind := range strings.SplitSeq(o.order, ",") {
 		got, err := askAgent(ctx, cluster, o, lab.AgentKind(kind), all)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", kind, err)

@@ -126,8 +126,14 @@ func (v victim) serves() {
 	defer func() { _ = conn.Close() }() // it was only to begin
 	fmt.Fprintf(conn, "POST /exec/default/%s/main?command=true&output=1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n", v.pod)
 	_ = conn.SetReadDeadline(time.Now().Add(deadline))
-	if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || res.StatusCode != http.StatusSwitchingProtocols {
-		v.t.Errorf("exec: %v, %v", res, err)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		v.t.Errorf("exec: %v", err)
+		return
+	}
+	_ = res.Body.Close() // a stream would follow
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		v.t.Errorf("exec: %s", res.Status)
 	}
 }
 

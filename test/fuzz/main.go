@@ -56,13 +56,19 @@ func run(ctx context.Context, args []string) error {
 		defer file.Close() //nolint:errcheck // each line was written
 		out = io.MultiWriter(out, file)
 	}
+	var unwritten error
+	line := func(format string, args ...any) {
+		if _, err := fmt.Fprintf(out, format+"\n", args...); err != nil {
+			unwritten = fmt.Errorf("write the table: %w", err)
+		}
+	}
 	if *list {
 		for _, t := range targets {
-			fmt.Fprintln(out, t)
+			line("%s", t)
 		}
-		return nil
+		return unwritten
 	}
-	fmt.Fprintf(out, "%-52s %9s %12s %6s  %s\n", "target", "time", "executions", "new", "result")
+	line("%-52s %9s %12s %6s  %s", "target", "time", "executions", "new", "result")
 	failed := 0
 	for _, t := range targets {
 		r := t.fuzz(ctx, *each, *parallel)
@@ -72,10 +78,10 @@ func run(ctx context.Context, args []string) error {
 		if r.failed {
 			failed++
 		}
-		fmt.Fprintf(out, "%-52s %9s %12d %6d  %s\n", t, r.took.Round(time.Second), r.executions, r.fresh, r.text)
+		line("%-52s %9s %12d %6d  %s", t, r.took.Round(time.Second), r.executions, r.fresh, r.text)
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d targets failed", failed, len(targets))
 	}
-	return nil
+	return unwritten
 }

@@ -73,11 +73,11 @@ func (p *plugging) told(uid uint32, via ...string) (run *Exec, why string) {
 // TestStrangers: only root's runs count, and of those the runtime's and what it began.
 func TestStrangers(t *testing.T) {
 	const nobody = 65534
-	any := plug(t, "")
-	if e, why := any.told(0); e == nil {
+	watched := plug(t, "")
+	if e, why := watched.told(0); e == nil {
 		t.Errorf("root's run does not count: %s", why)
 	}
-	if e, why := any.told(nobody); e != nil || !strings.Contains(why, "uid 65534") {
+	if e, why := watched.told(nobody); e != nil || !strings.Contains(why, "uid 65534") {
 		t.Errorf("another user's run: %+v, %q", e, why)
 	}
 
