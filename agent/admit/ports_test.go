@@ -16,7 +16,7 @@ func TestPortsAsOneByOne(t *testing.T) {
 	some := func(n int) (ports []v1.ContainerPort) {
 		for range rng.IntN(n) {
 			ports = append(ports, v1.ContainerPort{
-				HostPort: int32(rng.IntN(4)), HostIP: ips[rng.IntN(len(ips))], Protocol: []v1.Protocol{"", v1.ProtocolTCP, v1.ProtocolUDP}[rng.IntN(3)], //nolint:gosec // small
+				HostPort: int32(rng.IntN(4)), HostIP: ips[rng.IntN(len(ips))], Protocol: []v1.Protocol{"", v1.ProtocolTCP, v1.ProtocolUDP}[rng.IntN(3)],
 			})
 		}
 		return ports

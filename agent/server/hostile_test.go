@@ -177,7 +177,7 @@ func TestLongCommand(t *testing.T) {
 	w := start(t, nil)
 	command := strings.Repeat("x", 900<<10)
 	run := func(certs ...tls.Certificate) (*http.Response, error) {
-		c := tls.Client(dial(t, "", strings.TrimPrefix(w.url, "https://")), &tls.Config{InsecureSkipVerify: true, Certificates: certs}) //nolint:gosec // a test
+		c := tls.Client(dial(t, "", strings.TrimPrefix(w.url, "https://")), &tls.Config{InsecureSkipVerify: true, Certificates: certs})
 		_, _ = fmt.Fprintf(c, "POST /run/shop/web/web?cmd=%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer root\r\nContent-Length: 0\r\n\r\n", command)
 		return http.ReadResponse(bufio.NewReader(c), nil)
 	}

@@ -13,7 +13,7 @@ import (
 func TestManyAtOnce(t *testing.T) {
 	tp := tape.New()
 	for i := range 30_000 {
-		tp.Begin(time.Duration(i), trace.Pod{}, 0, &trace.Loop{N: uint64(i)}) //nolint:gosec // small
+		tp.Begin(time.Duration(i), trace.Pod{}, 0, &trace.Loop{N: uint64(i)})
 	}
 	if err := Perfetto(io.Discard, tp.Recs, Options{}); err != nil {
 		t.Fatal(err)

@@ -160,8 +160,8 @@ func written(t *testing.T, data []byte) []trace.Record {
 		event := in.event(kinds)
 		at += in.step()
 		r := trace.Record{
-			Seq: n, Time: at, Edge: trace.Edge(in.int() % 3), Trace: trace.TraceID{Lo: uint64(in.int() % 4)}, Span: trace.SpanID(in.int() % 16), //nolint:gosec // small
-			Parent: trace.SpanID(in.int() % 16), Event: event, //nolint:gosec // small
+			Seq: n, Time: at, Edge: trace.Edge(in.int() % 3), Trace: trace.TraceID{Lo: uint64(in.int() % 4)}, Span: trace.SpanID(in.int() % 16),
+			Parent: trace.SpanID(in.int() % 16), Event: event,
 		}
 		if r.Edge == trace.EdgeEnd {
 			r.Dur = time.Duration(in.step())
@@ -275,7 +275,7 @@ func (s *source) fill(v reflect.Value, depth int) {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		v.SetInt(s.step())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(uint64(s.int())) //nolint:gosec // small
+		v.SetUint(uint64(s.int()))
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(float64(s.int()) / 100)
 	case reflect.Slice:

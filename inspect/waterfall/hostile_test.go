@@ -19,12 +19,12 @@ func TestHostileRecords(t *testing.T) {
 	}{
 		{"spans in a circle", func(tp *tape.Tape) {
 			for i := range 100 { // each is part of the next, and the last of the first
-				tp.Begin(0, pod, trace.SpanID((i+1)%100+1), action(i)) //nolint:gosec // small
+				tp.Begin(0, pod, trace.SpanID((i+1)%100+1), action(i))
 			}
 		}},
 		{"spans in each other", func(tp *tape.Tape) {
 			for i := range 8000 {
-				tp.Begin(0, pod, trace.SpanID(i), action(i)) //nolint:gosec // small
+				tp.Begin(0, pod, trace.SpanID(i), action(i))
 			}
 		}},
 		{"waits of an action", func(tp *tape.Tape) {

@@ -95,7 +95,7 @@ var from = &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Time
 // serves asks for what those may have who may ask.
 func (v victim) serves() {
 	v.t.Helper()
-	transport := &http.Transport{DialContext: from.DialContext, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{v.cert}}} //nolint:gosec // a test
+	transport := &http.Transport{DialContext: from.DialContext, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{v.cert}}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: deadline}
 	for _, c := range []struct{ method, url, want string }{
@@ -145,7 +145,7 @@ func (v victim) stranger(address string, protocols ...string) net.Conn {
 	}
 	v.t.Cleanup(func() { _ = c.Close() })
 	if address == v.secure {
-		return tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}) //nolint:gosec // a test
+		return tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols})
 	}
 	return c
 }
