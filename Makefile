@@ -97,6 +97,10 @@ compat: ## the same requests to the servers of upstream's kubelet and of kubelou
 soak: ## pods come and go for MINUTES=30, PODS=2000: nothing may grow
 	go run ./test/soak -minutes $(or $(MINUTES),30) -pods $(or $(PODS),2000)
 
+.PHONY: faults
+faults: ## faults of a node: is the agent up, bounded, and do other pods start (FAULTS=inotify,ulimit for some)
+	go run ./test/faults -only '$(FAULTS)'
+
 ##@ Check
 
 # In order of what they cost, so that a mistake shows soon. The tests come last:

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// all faults, in the order of the table.
+func all() []*fault {
+	return []*fault{
+		manifests(), inotify(), openFiles(), readOnly(), diskFull(), eio(), probe(), suspended(), restarts(), forkBomb(), logs(),
+	}
+}
+
+// manifests has ten thousand static pods that the node has no room for, and a thousand manifests that are none.
+func manifests() *fault {
+	const many, bad = 10_000, 1_000
+	return &fault{
+		name: "manifests", what: "10,000 static manifests without room, 1,000 that are none", samples: 5,
+		begin: func(ctx context.Context, n *node) error {
+			for i := range many {
+				text := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: huge-%d}\nspec:\n  containers: [{name: a, image: $BUSYBOX, resources: {requests: {cpu: 1000}}}]\n", i)
+				if err := n.put(fmt.Sprintf("huge-%d.yaml", i), text); err != nil {
+					return err
+				}
+			}
+			for i := range bad {
+				if err := n.put(fmt.Sprintf("bad-%d.yaml", i), "kind: [Pod\n"); err != nil {
+					return err
+				}
+			}
+			return errors.Join(
+				n.tells(ctx, "the last pod to be refused", func(r *trace.Record) bool {
+					s, ok := r.Event.(*trace.PodStatus)
+					return ok && strings.HasPrefix(r.Pod.Name, fmt.Sprintf("huge-%d-", many-1)) && s.Reason == "OutOfcpu"
+				}),
+				n.tells(ctx, "the last bad manifest to be told of", func(r *trace.Record) bool {
+					e, ok := r.Event.(*trace.SourceError)
+					return ok && strings.HasSuffix(e.Path, fmt.Sprintf("bad-%d.yaml", bad-1))
+				}))
+		},
+	}
+}
+
+// inotify has the kernel refuse watches: manifests are looked for by the clock.
+func inotify() *fault {
+	return &fault{
+		name: "inotify", what: "inotify's limits are reached from the start on", samples: 3, quick: true,
+		config:  "fileCheckFrequency: 1s\n",
+		command: func(cmd *exec.Cmd) *exec.Cmd { return denied(cmd, "inotify") },
+		begin: func(ctx context.Context, n *node) error {
+			return n.tells(ctx, "a word of inotify", func(r *trace.Record) bool {
+				e, ok := r.Event.(*trace.Log)
+				return ok && strings.Contains(e.Message+fmt.Sprint(e.Attrs), "inotify")
+			})
+		},
+	}
+}
+
+// openFiles has the agent at its limit of open files: connections that never send a request hold what there is.
+func openFiles() *fault {
+	const limit = 128
+	var held []net.Conn
+	return &fault{
+		name: "ulimit", what: fmt.Sprintf("%d open files, and as many connections as go", limit), samples: 3, quick: true,
+		flags: []string{"--healthz-port", "10348"},
+		command: func(cmd *exec.Cmd) *exec.Cmd {
+			script := fmt.Sprintf(`ulimit -H -n %d; exec "$@"`, limit)
+			return exec.Command("/bin/sh", append([]string{"-c", script, "sh", cmd.Path}, cmd.Args[1:]...)...)
+		},
+		begin: func(context.Context, *node) error {
+			for range 2 * limit {
+				c, err := net.DialTimeout("tcp", "127.0.0.1:10348", 2*time.Second)
+				if err != nil {
+					break
+				}
+				held = append(held, c)
+			}
+			if len(held) == 0 {
+				return errors.New("no connection was taken")
+			}
+			return nil
+		},
+		end: func(ctx context.Context, n *node) error {
+			for _, c := range held {
+				_ = c.Close()
+			}
+			_, err := n.start(ctx)
+			return err
+		},
+	}
+}
+
+// small makes the root directory a disk of its own.
+func small(options string) func(dir string) (func() error, error) {
+	return func(dir string) (func() error, error) {
+		root := filepath.Join(dir, "root")
+		if err := os.MkdirAll(root, 0o755); err != nil {
+			return nil, err
+		}
+		return func() error { return unmount(root) }, mountTmpfs(root, options)
+	}
+}
+
+// waiting puts a pod that cannot start while the disk is as it is, and sees that its status says why, and that the others go on.
+func waiting(ctx context.Context, n *node, name, why string) error {
+	if err := n.put(name+".yaml", fmt.Sprintf(plain, name)); err != nil {
+		return err
+	}
+	return n.tells(ctx, "the pod to say: "+why, func(r *trace.Record) bool {
+		switch e := r.Event.(type) {
+		case *trace.PodStatus:
+			return strings.HasPrefix(r.Pod.Name, name+"-") && strings.Contains(fmt.Sprintf("%+v", e), why)
+		case *trace.NodeEvent, *trace.Log:
+			return strings.Contains(fmt.Sprintf("%+v", e), why)
+		}
+		return false
+	})
+}
+
+// mended sees that a pod that waited starts.
+func mended(ctx context.Context, n *node, name string, started <-chan struct{}) error {
+	if err := n.await(ctx, name+" to be started after all", started); err != nil {
+		return err
+	}
+	return n.drop(ctx, name)
+}
+
+// stopping is a fault of the root directory: no pod can start meanwhile, what becomes of one is told, and it starts when it is mended.
+func stopping(f *fault, why string, breakIt, mendIt func(n *node) error) *fault {
+	var started <-chan struct{}
+	f.stops, f.samples = true, 2
+	f.begin = func(ctx context.Context, n *node) error {
+		n.mu.Lock()
+		started = n.expect("late started")
+		n.mu.Unlock()
+		if err := breakIt(n); err != nil {
+			return err
+		}
+		return waiting(ctx, n, "late", why)
+	}
+	f.end = func(ctx context.Context, n *node) error {
+		if err := mendIt(n); err != nil {
+			return err
+		}
+		return mended(ctx, n, "late", started)
+	}
+	return f
+}
+
+func readOnly() *fault {
+	f := &fault{name: "read-only", what: "the directory of pods is read-only for a while"}
+	return stopping(f, "read-only file system",
+		func(n *node) error { return makeReadOnly(filepath.Join(n.root, "pods")) },
+		func(n *node) error { return unmount(filepath.Join(n.root, "pods")) })
+}
+
+func diskFull() *fault {
+	f := &fault{name: "disk-full", what: "the root directory's disk is full for a while", prepare: small("size=2m,nr_inodes=4k")}
+	return stopping(f, "no space left on device",
+		func(n *node) error {
+			file, err := os.Create(filepath.Join(n.root, "ballast"))
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(file, io.LimitReader(zeros{}, 64<<20))
+			_ = file.Close()
+			if !errors.Is(err, syscall.ENOSPC) {
+				return fmt.Errorf("filling the disk: %w", err)
+			}
+			// Directories take no room of a tmpfs, and inodes are counted apart.
+			for i := 0; err == nil || errors.Is(err, syscall.ENOSPC) && i < 2; i++ {
+				for k := range 8192 {
+					if err = os.Mkdir(filepath.Join(n.root, fmt.Sprintf("ballast-%d", k)), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+						return nil
+					}
+				}
+			}
+			return errors.New("the disk takes more and more directories")
+		},
+		func(n *node) error {
+			ballast, err := filepath.Glob(filepath.Join(n.root, "ballast*"))
+			for _, b := range ballast {
+				err = errors.Join(err, os.Remove(b))
+			}
+			return err
+		})
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// eio has every fsync fail: no file of the agent's state can be saved, and pods that need none start as ever.
+func eio() *fault {
+	return &fault{
+		name: "eio", what: "every fsync of the agent fails with an I/O error", samples: 3,
+		command: func(cmd *exec.Cmd) *exec.Cmd { return denied(cmd, "eio") },
+	}
+}
+
+// probe has three pods whose HTTP probe gets an answer that never ends.
+func probe() *fault {
+	var server *http.Server
+	names := []string{"endless-0", "endless-1", "endless-2"}
+	return &fault{
+		name: "probe", what: "three probe servers that never end their answer", samples: 3, rounds: 2,
+		begin: func(ctx context.Context, n *node) error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				for err := error(nil); err == nil; {
+					_, err = w.Write(make([]byte, 64<<10))
+				}
+			})}
+			go func() { _ = server.Serve(l) }()
+			_, port, _ := net.SplitHostPort(l.Addr().String())
+			for _, name := range names {
+				probe := fmt.Sprintf(", livenessProbe: {httpGet: {host: 127.0.0.1, port: %s}, periodSeconds: 1, timeoutSeconds: 5}}]", port)
+				if err := n.run(ctx, name, strings.Replace(fmt.Sprintf(plain, name), "}]", probe, 1)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		end: func(ctx context.Context, n *node) error {
+			err := server.Close()
+			for _, name := range names {
+				err = errors.Join(err, n.drop(ctx, name))
+			}
+			return err
+		},
+	}
+}
+
+// suspended stops the agent for a while, as a machine's suspension does but for the clock.
+func suspended() *fault {
+	return &fault{
+		name: "suspend", what: "the agent is stopped for 10 s", samples: 3,
+		begin: func(ctx context.Context, n *node) error {
+			if err := n.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				return err
+			}
+			select {
+			case <-time.After(10 * time.Second):
+			case <-ctx.Done():
+			}
+			return n.cmd.Process.Signal(syscall.SIGCONT)
+		},
+	}
+}
