@@ -384,6 +384,11 @@ func TestManyPodsAtOnce(t *testing.T) {
 		}
 	}
 	slots := max(2, 2*runtime.NumCPU())
+	for _, r := range n.records() { // on a busy machine, calls may have to go on outside
+		if d, ok := r.Event.(*trace.Decision); ok && d.By == "slots" {
+			slots++
+		}
+	}
 	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer"} {
 		got, most := n.calls(method)
 		if got != count || most > slots {

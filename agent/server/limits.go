@@ -17,10 +17,10 @@ import (
 //
 //	128 × (3 × 32 KiB + 100 KiB) + 4 × 3 × 128 KiB = 26 MiB
 //
-// HTTP/2 has many requests on a connection and compresses headers: there a request has up to 16 KiB, and a connection 32, which a client can
-// make wait by not reading the refusals, until those are due:
+// HTTP/2 has many requests on a connection and compresses headers: there a request has up to 16 KiB, and a connection 8, which a client can
+// make wait by not reading the refusals, until those are due. With its headers decoded and joined, and its buffers, one was seen to hold up to 128 KiB:
 //
-//	128 × 32 × 16 KiB = 64 MiB, for 5 s
+//	128 × 8 × 128 KiB = 128 MiB, for 5 s, or for as long as a busy processor takes
 //
 // exec, attach and port-forward do not come over HTTP/2, which has no upgrades. A client with more requests opens more connections.
 //
@@ -69,7 +69,7 @@ const (
 // HTTP/2. Go's server runs no more handlers of a connection than it has streams, those of streams that the client reset
 // included, and ends a connection on which many more are opened.
 const (
-	maxConcurrentStreams = 32
+	maxConcurrentStreams = 8
 	maxFrame             = 16 << 10 // a frame is given its memory when its length is known
 	pingAfter            = 30 * time.Second
 	pingTimeout          = 15 * time.Second

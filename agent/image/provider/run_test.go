@@ -68,8 +68,17 @@ func TestEndlessErrors(t *testing.T) {
 // The time ends for the children too.
 func TestNoAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(300*time.Millisecond, func() { cancel(errors.New("enough")) })
-	_, child, err := script(t, ctx, `sleep 1000 & echo $! > $PID; wait`)
+	started := filepath.Join(t.TempDir(), "started")
+	go func() {
+		for range 6000 { // a minute
+			if _, err := os.Stat(started); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel(errors.New("enough"))
+	}()
+	_, child, err := script(t, ctx, `sleep 1000 & echo $! > $PID; : > `+started+`; wait`)
 	if err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Error(err)
 	}
