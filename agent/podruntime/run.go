@@ -299,10 +299,25 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 		}
 		r.progress(ctx)
 	}
+	if !ours {
+		r.sayGround(ctx, s, err)
+	}
 	if !ours && (s.Verb == VerbResize || s.Verb == VerbResizePod) {
 		r.cfg.Resizes.Failed(ctx, r.pod, message(err))
 	}
 	return fmt.Errorf("%s: %w", s.ID, err)
+}
+
+// sayGround tells of what a pod stands on that could not be made. No container is to blame, so no status says it.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/events, whose reason for the directories is Failed.
+func (r *run) sayGround(ctx context.Context, s *Step, err error) {
+	switch s.Verb { //nolint:exhaustive // the others tell by themselves
+	case VerbCgroup:
+		r.say(ctx, "Warning", "FailedCreatePodContainer", "unable to ensure pod container exists: "+err.Error(), "")
+	case VerbDirs:
+		r.say(ctx, "Warning", "Failed", "error making pod data directories: "+err.Error(), "")
+	}
 }
 
 // blame keeps what users are told of the containers that cannot run because of a failed step.

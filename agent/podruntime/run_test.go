@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -495,6 +497,29 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 			t.Errorf("error %v, want it to name %s", err, name)
 		}
 	}
+}
+
+// What a pod stands on and cannot be made is told in the words that upstream has.
+func TestGroundThatCannotBeMade(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.on("cgroup", func(context.Context) error { return errors.New("no such tier") })
+		if err := os.WriteFile(filepath.Join(w.rt.cfg.RootDir, "pods"), nil, 0o600); err != nil { // in the place of the directory
+			t.Fatal(err)
+		}
+		if _, err := w.rt.Sync(t.Context(), always("web"), 1); err == nil {
+			t.Fatal("no error")
+		}
+		said := map[string]string{}
+		for _, r := range w.rec.Records() {
+			if e, ok := r.Event.(*trace.NodeEvent); ok {
+				said[e.Type+" "+e.Reason], _, _ = strings.Cut(e.Message, ":")
+			}
+		}
+		equal(t, "events", map[string]string{
+			"Warning FailedCreatePodContainer": "unable to ensure pod container exists",
+			"Warning Failed":                   "error making pod data directories",
+		}, said)
+	})
 }
 
 // A cgroup that could not be made is made by the retry before anything is in it, also where the volumes are there by then;

@@ -149,7 +149,10 @@ func stopping(f *fault, why string, breakIt, mendIt func(n *node) error) *fault 
 		if err := breakIt(n); err != nil {
 			return err
 		}
-		return waiting(ctx, n, "late", why)
+		if err := waiting(ctx, n, "late", why); err != nil {
+			return errors.Join(err, mendIt(n))
+		}
+		return nil
 	}
 	f.end = func(ctx context.Context, n *node) error {
 		if err := mendIt(n); err != nil {
