@@ -43,7 +43,7 @@ func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime
 	}
 	k := p.cfg.Kubelet
 	return podruntime.New(podruntime.Config{
-		Sandboxes: prompting{client.Runtime, p.state}, Containers: client.Runtime, Images: images, Volumes: p.volumes, Cgroups: podCgroups{p},
+		Sandboxes: prompting{client.Runtime, p.state}, Containers: client.Runtime, Images: images, Volumes: p.volumes, Cgroups: &podCgroups{p: p},
 		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.MaxRestartBackoff),
 		Node:    p.criNode(), DNS: p.dns, HostIPs: p.hostIPs,

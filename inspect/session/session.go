@@ -57,6 +57,7 @@ type Session struct {
 func New(opt Options) *Session {
 	opt.Lives, opt.PerLife = cmp.Or(opt.Lives, DefaultLives), cmp.Or(opt.PerLife, DefaultPerLife)
 	opt.Node, opt.Others = cmp.Or(opt.Node, DefaultNode), cmp.Or(opt.Others, DefaultOthers)
+	opt.Bytes = cmp.Or(opt.Bytes, DefaultBytes)
 	return &Session{
 		opt: opt, byPod: map[trace.Pod]*Life{}, byTrace: map[trace.TraceID]*Life{}, node: newWindow(0, opt.Node), left: map[string]trace.Record{},
 	}
