@@ -55,7 +55,8 @@ func grouping(t *testing.T, late time.Duration) *node {
 	n := newNode(t, t.TempDir())
 	p, mount := podOf("web"), t.TempDir()
 	top := filepath.Join(mount, "kubepods", "besteffort", "pod"+string(p.UID))
-	for dir := top; ; dir = filepath.Dir(dir) {
+	kubepods := filepath.Join(mount, "kubepods")
+	for _, dir := range []string{mount, kubepods, filepath.Join(kubepods, "burstable"), filepath.Join(kubepods, "besteffort"), top} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -66,9 +67,6 @@ func grouping(t *testing.T, late time.Duration) *node {
 			slowFile(t, weight, late)
 		} else {
 			write(t, weight, 0o600, "100\n")
-		}
-		if dir == mount {
-			break
 		}
 	}
 	m, err := cgroup.New(cgroup.Config{Mount: mount, Bus: n.bus})
