@@ -63,7 +63,7 @@ func TestContainerdOwnLimit(t *testing.T) {
 	p := limitedTo(b.pod("web", lab.ImageBusybox), "20m", "20m")
 	p.Spec.Containers[0].Command = []string{"sh", "-c", "trap 'exit 0' TERM; while ! [ -e /stop ]; do :; done; sleep infinity & wait"}
 	p.Spec.Containers[0].StartupProbe = &v1.Probe{
-		ProbeHandler:  v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do ls /bin >/dev/null; done"}}},
+		ProbeHandler:  v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", "i=0; while [ $i -lt 300 ]; do ls /bin >/dev/null; i=$((i+1)); done"}}},
 		PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 2,
 	}
 	n.set(p)
