@@ -51,7 +51,10 @@ func TestContainerdSlowCgroup(t *testing.T) {
 	n.set(quick, limitedTo(b.pod("web", lab.ImageBusybox), "20m", ""))
 	n.reached("web", "ready")
 	release()
-	if f := n.speaks("web", "KL13", "most of it the update of /"); f.Cost < 200*time.Millisecond {
+	// A pipe does not give back what was written to it, so the agent may find the tier's weight changed and write it once more, with all
+	// tiers; and either pod may be the one that writes the new weight. So the operation that took longest is an update or an ensure.
+	f := n.speaks("web", "KL13", "most of it the ")
+	if f.Cost < 200*time.Millisecond || !named(f, "of cgroup "+filepath.Dir(tier)) {
 		t.Errorf("%+v", f)
 	}
 }

@@ -41,10 +41,17 @@ func slowFile(t *testing.T, path string, late time.Duration) {
 	}()
 	t.Cleanup(func() {
 		close(stop)
-		if f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0); err == nil {
-			_ = f.Close() // for the reader that waits
+		for {
+			// It frees the reader that waits, and a writer that came after the last one.
+			if f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0); err == nil {
+				_ = f.Close()
+			}
+			select {
+			case <-done:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
 		}
-		<-done
 	})
 }
 
