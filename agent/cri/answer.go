@@ -37,6 +37,9 @@ func (c headCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
+// errGroup: a field of a wire type that proto3, which CRI is written in, does not have.
+var errGroup = errors.New("a group, or a field of a wire type that is not known")
+
 // The numbers of ExecSyncResponse's fields.
 const (
 	stdoutField   = 1
@@ -67,10 +70,10 @@ func (c headCodec) field(r *mem.Reader, to *runtimeapi.ExecSyncResponse) error {
 		if size, err = binary.ReadUvarint(r); err != nil {
 			return err
 		}
-	case protowire.StartGroupType, protowire.EndGroupType: // proto3 has none
-		fallthrough
+	case protowire.StartGroupType, protowire.EndGroupType:
+		return errGroup
 	default:
-		return errors.New("a field of a wire type that is not known")
+		return errGroup
 	}
 	if size > uint64(r.Remaining()) {
 		return io.ErrUnexpectedEOF
