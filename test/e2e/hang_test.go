@@ -89,6 +89,7 @@ func TestHangingPodsStopNobody(t *testing.T) {
 	a.ready("old", "crashes")
 	resume := n.hangADD()
 
+	bounded := a.attacked()
 	a.mark()
 	var hung []string
 	for i := range 5 {
@@ -124,6 +125,7 @@ func TestHangingPodsStopNobody(t *testing.T) {
 	if len(named) == 0 {
 		t.Error("the new pod's wait does not name the pods that hang")
 	}
+	bounded("pods whose CNI ADD hangs")
 	a.stop()
 	resume()
 }
