@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // A Problem is one thing that is wrong with the configuration.
@@ -69,9 +71,8 @@ func (p Problem) within(header string) string {
 	case p.Flag != "":
 		parts = append(parts, p.Flag)
 	}
-	// A message on one line stays on one line whatever the input holds.
-	detail := strings.ReplaceAll(p.Detail, "\n", " ")
-	return strings.Join(append(parts, detail), ": ")
+	// A key of a file can hold line breaks, and so can what is said about its value.
+	return human.Line(strings.Join(append(parts, p.Detail), ": "))
 }
 
 // origin is where a field's value was written.
