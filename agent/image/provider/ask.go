@@ -88,7 +88,17 @@ func parseAnswer(answer []byte, version string) (*credentialv1.CredentialProvide
 		return nil, errors.New("its answer on stdout is not the JSON expected")
 	}
 	if resp.Kind != "CredentialProviderResponse" || resp.APIVersion != version {
-		return nil, fmt.Errorf("it answered with a %.64q of %.64q, want a CredentialProviderResponse of %s", resp.Kind, resp.APIVersion, version)
+		return nil, fmt.Errorf("its answer is another object: want a CredentialProviderResponse of %s%s", version, otherVersion(resp.APIVersion))
 	}
 	return &resp, nil
+}
+
+// otherVersion names the version of the answer, if there is such a version. Nothing else of the answer is quoted: all of it counts as secret.
+func otherVersion(got string) string {
+	for _, v := range []string{"v1alpha1", "v1beta1", "v1"} {
+		if got == credentialv1.GroupName+"/"+v {
+			return ", got " + v
+		}
+	}
+	return ""
 }
