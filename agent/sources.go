@@ -11,6 +11,7 @@ func (p *parts) newMux() (*podsource.Mux, error) {
 	if k.StaticPodPath != "" {
 		file, err := podsource.NewFile(podsource.FileConfig{
 			Path: k.StaticPodPath, Node: p.cfg.NodeName, Period: k.FileCheckFrequency, Bus: bus,
+			Most: max(podsource.DefaultMostManifests, 2*int(p.cfg.Kubelet.Pods.Max)), Refused: p.store.Refused,
 		})
 		if err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admit.Verdict) {
 	m.unregister(pod)
 	st := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now())
 	m.cfg.Store.with(pod.UID, func(e *entry) {
-		e.status, e.said = st, statusRecord(st, "")
+		e.status, e.said, e.refused = st, statusRecord(st, ""), true
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e.said)
 	})
 	m.event(ctx, pod, "Warning", v.Reason, v.Message)

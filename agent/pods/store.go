@@ -29,6 +29,7 @@ type entry struct {
 	started bool
 	ready   bool
 	ending  bool
+	refused bool // at admission: nothing of it was ever made
 	// initWait is open while the pod waits for an init container; On is empty when it is not.
 	initWait trace.Wait
 	initSpan trace.Span
@@ -167,6 +168,14 @@ func (s *Store) Known(uid types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pods[uid] != nil
+}
+
+// Refused reports whether the pod was refused at admission. That is for good.
+func (s *Store) Refused(uid types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.pods[uid]
+	return e != nil && e.refused
 }
 
 // Pods returns copies of all pods with their statuses, for /pods.

@@ -1,12 +1,15 @@
 package podsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -19,6 +22,9 @@ const SourceFile = pod.SourceFile
 // Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, FileCheckFrequency.
 const DefaultFilePeriod = 20 * time.Second
 
+// DefaultMostManifests is how many manifests a File holds that is not told otherwise. A node runs far fewer pods.
+const DefaultMostManifests = 500
+
 // pollPeriod is the period where the kernel tells nothing.
 const pollPeriod = time.Second
 
@@ -30,6 +36,10 @@ type FileConfig struct {
 	Node string
 	// Period is fileCheckFrequency; 0 is DefaultFilePeriod.
 	Period time.Duration
+	// Most is how many manifests are held, and how many pods they have together; 0 is DefaultMostManifests.
+	Most int
+	// Refused reports whether the node has refused a pod for good; nil is never. Manifests with no other pods make room for new ones.
+	Refused func(types.UID) bool
 	// Bus may be nil.
 	Bus *trace.Bus
 }
@@ -40,6 +50,9 @@ type FileConfig struct {
 // until it is good again or removed. When two manifests define a pod of the same name, the one that
 // was there first has it.
 //
+// What is held is bounded. More manifests than that are left alone, and told of, until there is room. At the start the oldest are held.
+// A new one takes the place of one whose pods the node has refused, or that has none.
+//
 // Upstream: pkg/kubelet/config/file.go, which lets a manifest that turns bad take its pod with it at
 // the next periodic read.
 type File struct {
@@ -48,10 +61,15 @@ type File struct {
 	period time.Duration
 	bus    *trace.Bus
 	settle time.Duration
+	most   int
+	// refused is never nil.
+	refused func(types.UID) bool
 
 	// What follows belongs to Run's goroutine.
 	manifests map[string]*manifest
 	orders    int
+	// crowded says that there are more manifests than are held.
+	crowded bool
 	// unreadable is the last reported problem with path itself.
 	unreadable string
 	// watchError is why changes are polled for; "" when the kernel tells of them.
@@ -69,14 +87,21 @@ func NewFile(c FileConfig) (*File, error) {
 		return nil, errors.New("file source: the node's name is empty")
 	case c.Period < 0:
 		return nil, fmt.Errorf("file source: fileCheckFrequency is %s: want a positive duration", c.Period)
-	case c.Period == 0:
-		c.Period = DefaultFilePeriod
+	case c.Most < 0:
+		return nil, fmt.Errorf("file source: at most %d manifests: want a positive number", c.Most)
+	}
+	c.Period, c.Most = cmp.Or(c.Period, DefaultFilePeriod), cmp.Or(c.Most, DefaultMostManifests)
+	if c.Refused == nil {
+		c.Refused = func(types.UID) bool { return false }
 	}
 	path := filepath.Clean(strings.TrimSuffix(c.Path, string(filepath.Separator)))
 	if c.Path == string(filepath.Separator) {
 		path = c.Path
 	}
-	return &File{path: path, node: c.Node, period: c.Period, bus: c.Bus, settle: settleTime, manifests: make(map[string]*manifest)}, nil
+	return &File{
+		path: path, node: c.Node, period: c.Period, bus: c.Bus, settle: settleTime, most: c.Most, refused: c.Refused,
+		manifests: make(map[string]*manifest),
+	}, nil
 }
 
 // Name implements Source.
@@ -121,7 +146,9 @@ func (f *File) events(w *watcher, batch []change, set func(Set)) {
 		f.pass(causeInotify, f.list(true), set)
 		return
 	}
-	f.pass(causeInotify, f.changed(files), set)
+	changed := f.changed(files)
+	f.makeRoom(changed)
+	f.pass(causeInotify, changed, set)
 }
 
 func (f *File) arm(w *watcher) {

@@ -51,6 +51,10 @@ func (f *File) list(force bool) map[string]bool {
 	for _, path := range names {
 		files[path] = force
 	}
+	if f.crowded && len(files) <= f.most {
+		f.crowded = false
+		trace.Point(f.bus, trace.Span{}, trace.SourceError{Source: SourceFile, Path: f.path})
+	}
 	return files
 }
 
@@ -146,7 +150,7 @@ func (f *File) pass(why string, files map[string]bool, set func(Set)) {
 	}
 	now := time.Now()
 	var versions []*version
-	for _, path := range slices.Sorted(maps.Keys(files)) {
+	for _, path := range f.choose(files) {
 		m := f.manifests[path]
 		if v := look(path, m, files[path], now); v != nil && !f.wait(why, m, v, now) {
 			versions = append(versions, v)
@@ -190,9 +194,8 @@ func (f *File) wait(why string, m *manifest, v *version, now time.Time) bool {
 func (f *File) apply(v *version, span trace.Span) {
 	m := f.manifests[v.path]
 	if v.gone {
-		delete(f.manifests, v.path)
-		if m != nil && m.told {
-			trace.Point(f.bus, span, trace.SourceError{Source: SourceFile, Path: v.path, Gone: true})
+		if m != nil {
+			f.forget(m, span)
 		}
 		return
 	}
@@ -215,7 +218,7 @@ func (f *File) mended(span trace.Span) {
 }
 
 // pods assembles the set, and whose manifest each pod is. Of pods with the same name the one whose
-// file was first is in it; the others are noted as problems of their files.
+// file was first is in it; the others are noted as problems of their files, and so are those for which there is no room.
 func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 	var pods []*v1.Pod
 	paths := make(map[types.UID]string)
@@ -231,6 +234,10 @@ func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 					Message: fmt.Sprintf("pod %s/%s is already defined in %s; this one is ignored until that is removed", p.Namespace, p.Name, first),
 				})
 				continue
+			}
+			if len(pods) >= f.most {
+				duplicates = append(duplicates, f.noRoom(m.path))
+				break
 			}
 			owner[name] = m.path
 			paths[p.UID] = m.path
