@@ -20,7 +20,7 @@ import (
 // all faults, in the order of the table.
 func all() []*fault {
 	return []*fault{
-		manifests(), inotify(), openFiles(), readOnly(), diskFull(), eio(), probe(), suspended(), restarts(), forkBomb(), logs(),
+		manifests(), inotify(), openFiles(), readOnly(), diskFull(), eio(), probe(), suspended(), restarting(), restartingFast(), forkBomb(), logs(),
 	}
 }
 
@@ -41,15 +41,15 @@ func manifests() *fault {
 					return err
 				}
 			}
-			return errors.Join(
-				n.tells(ctx, "the last pod to be refused", func(r *trace.Record) bool {
-					s, ok := r.Event.(*trace.PodStatus)
-					return ok && strings.HasPrefix(r.Pod.Name, fmt.Sprintf("huge-%d-", many-1)) && s.Reason == "OutOfcpu"
-				}),
-				n.tells(ctx, "the last bad manifest to be told of", func(r *trace.Record) bool {
-					e, ok := r.Event.(*trace.SourceError)
-					return ok && strings.HasSuffix(e.Path, fmt.Sprintf("bad-%d.yaml", bad-1))
-				}))
+			err := n.tells(ctx, "that not all manifests are used", func(r *trace.Record) bool {
+				e, ok := r.Event.(*trace.SourceError)
+				return ok && e.Path == n.manifests && e.Message != ""
+			})
+			if err != nil {
+				return err
+			}
+			_, err = n.start(ctx) // the manifest is the last one: all others have been seen to
+			return err
 		},
 	}
 }
@@ -61,9 +61,9 @@ func inotify() *fault {
 		config:  "fileCheckFrequency: 1s\n",
 		command: func(cmd *exec.Cmd) *exec.Cmd { return denied(cmd, "inotify") },
 		begin: func(ctx context.Context, n *node) error {
-			return n.tells(ctx, "a word of inotify", func(r *trace.Record) bool {
-				e, ok := r.Event.(*trace.Log)
-				return ok && strings.Contains(e.Message+fmt.Sprint(e.Attrs), "inotify")
+			return n.tells(ctx, "manifests to be looked for by the clock", func(r *trace.Record) bool {
+				e, ok := r.Event.(*trace.Source)
+				return ok && e.Source == "file" && e.Op == "SET" && e.Cause == "period"
 			})
 		},
 	}

@@ -8,31 +8,33 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// restarts has as many pods as a node takes, whose container ends after a second, and starts again as soon as it may.
-func restarts() *fault {
-	const pods = 108 // beside one that is measured: a node takes 110
+// restarts has as many pods as a node takes, beside one that is measured (a node takes 110), whose containers end at once and then every
+// second. The node is as full without the fault: what its pods take in memory is no part of it.
+func restarts(name, config, what string) *fault {
+	c := &crowd{pods: 108}
 	return &fault{
-		name: "restarts", what: fmt.Sprintf("%d pods whose container ends every second", pods), samples: 5,
-		config: "crashLoopBackOff: {maxContainerRestartPeriod: 1s}\nfeatureGates: {KubeletCrashLoopBackOffMax: true}\n",
-		begin: func(ctx context.Context, n *node) error {
-			for i := range pods {
-				name := fmt.Sprintf("ends-%d", i)
-				if err := n.run(ctx, name, strings.Replace(fmt.Sprintf(plain, name), "[sleep, infinity]", "[sleep, '1']", 1)); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		name: name, what: fmt.Sprintf("%d pods whose container ends every second, %s", c.pods, what), samples: 10, config: config,
+		usual: c.gather,
+		begin: func(context.Context, *node) error { return c.stir() },
 		end: func(ctx context.Context, n *node) error {
-			var err error
-			for i := range pods {
-				err = errors.Join(err, n.drop(ctx, fmt.Sprintf("ends-%d", i)))
-			}
-			return err
+			return errors.Join(c.calm(), n.tells(ctx, "a pod that waits to start again", func(r *trace.Record) bool {
+				s, ok := r.Event.(*trace.PodStatus)
+				return ok && len(s.Containers) == 1 && s.Containers[0].Reason == "CrashLoopBackOff"
+			}))
 		},
 	}
+}
+
+// restarting is with the back-off that a node has unless it is told otherwise.
+func restarting() *fault { return restarts("restarts", "", "with the usual back-off") }
+
+// restartingFast is with the least that can be configured.
+func restartingFast() *fault {
+	return restarts("restarts-1s", "crashLoopBackOff: {maxContainerRestartPeriod: 1s}\nfeatureGates: {KubeletCrashLoopBackOffMax: true}\n", "with a back-off of 1 s")
 }
 
 // forkBomb has a pod that forks until its limit of processes, for ever.

@@ -98,7 +98,8 @@ func (s *stage) close() error {
 	return os.RemoveAll(s.dir)
 }
 
-// verdict is what is wrong with a result. Ratios of times are judged where nothing else runs on the machine only.
+// verdict is what is wrong with a result. Ratios of times are judged where nothing else runs on the machine only, and without what the
+// runtime's own calls take longer: a container that writes logs as fast as it can has the runtime copy them.
 func (r *result) verdict(times bool) error {
 	switch {
 	case r.err != nil:
@@ -107,15 +108,15 @@ func (r *result) verdict(times bool) error {
 		return fmt.Errorf("%s: the agent is down", r.fault.name)
 	case r.under > mostMemory*r.before:
 		return fmt.Errorf("%s: the agent took %.0f MiB, before %.0f MiB", r.fault.name, r.under, r.before)
-	case times && r.ratio() > mostTime:
-		return fmt.Errorf("%s: another pod takes %.2f times as long to start", r.fault.name, r.ratio())
+	case times && r.own() > mostTime:
+		return fmt.Errorf("%s: another pod takes %.2f times as long to start, and %.2f times where the runtime is not counted", r.fault.name, r.ratio(took.whole), r.own())
 	}
 	return nil
 }
 
 func table(out io.Writer, results []result) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "fault\tagent\tMiB before\tpeak under\tratio\tstart without\tunder\tratio (rounds)\twhat")
+	_, _ = fmt.Fprintln(w, "fault\tagent\tMiB before\tpeak under\tratio\tstart without\tunder\tratio (rounds)\tof which runtime\tunder\twhat")
 	for i := range results {
 		r := &results[i]
 		up := "up"
@@ -124,10 +125,14 @@ func table(out io.Writer, results []result) {
 		}
 		start := "no start"
 		if len(r.with) > 0 {
-			start = fmt.Sprintf("%.2f (%.2f–%.2f)", r.ratio(), slices.Min(r.ratios), slices.Max(r.ratios))
+			start = fmt.Sprintf("%.2f (%.2f–%.2f)", r.ratio(took.whole), slices.Min(r.ratios), slices.Max(r.ratios))
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%.0f\t%.0f\t%.2f\t%s\t%s\t%s\t%s\n", r.fault.name, up, r.before, r.under, r.under/max(r.before, 1),
-			median(r.without).Round(time.Millisecond), median(r.with).Round(time.Millisecond), start, r.fault.what)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%.0f\t%.0f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%s\n", r.fault.name, up, r.before, r.under, r.under/max(r.before, 1),
+			ms(r.without, took.whole), ms(r.with, took.whole), start, ms(r.without, took.calls), ms(r.with, took.calls), r.fault.what)
 	}
 	_ = w.Flush()
+}
+
+func ms(starts []took, part func(took) time.Duration) time.Duration {
+	return medianOf(starts, part).Round(time.Millisecond)
 }

@@ -25,6 +25,8 @@ type fault struct {
 	command func(*exec.Cmd) *exec.Cmd
 	// prepare makes what the agent's start needs; undo takes it back once the agent has ended.
 	prepare func(dir string) (undo func() error, err error)
+	// usual puts there what is there without the fault and under it, once; may be nil.
+	usual func(ctx context.Context, n *node) error
 	// begin brings it about, and checks that it is told of; end takes it back, and checks that all is well again. Either may be nil.
 	begin, end func(ctx context.Context, n *node) error
 	// stops says that no other pod can start meanwhile: begin sees what becomes of one, and end that it starts after all.
@@ -40,7 +42,7 @@ type result struct {
 	fault         *fault
 	up            bool
 	before, under float64 // MiB: resident before, peak under it
-	without, with []time.Duration
+	without, with []took
 	ratios        []float64 // of each round's medians
 	err           error
 }
@@ -53,13 +55,28 @@ func median[T float64 | time.Duration](all []T) T {
 	return sorted[len(sorted)/2]
 }
 
-// ratio is of the medians of all starts.
-func (r *result) ratio() float64 {
-	without, with := median(r.without), median(r.with)
-	if without == 0 {
-		return 0
+func (t took) whole() time.Duration { return t.all }
+
+func (t took) calls() time.Duration { return t.runtime }
+
+// medianOf is the median of a part of starts.
+func medianOf(starts []took, part func(took) time.Duration) time.Duration {
+	var all []time.Duration
+	for _, s := range starts {
+		all = append(all, part(s))
 	}
-	return float64(with) / float64(without)
+	return median(all)
+}
+
+// ratio is of the medians of a part of all starts.
+func (r *result) ratio(part func(took) time.Duration) float64 {
+	return float64(medianOf(r.with, part)) / float64(max(medianOf(r.without, part), 1))
+}
+
+// own is the ratio of starts as it were if the runtime's calls took no longer under the fault than without it.
+func (r *result) own() float64 {
+	slower := max(0, medianOf(r.with, took.calls)-medianOf(r.without, took.calls))
+	return float64(medianOf(r.with, took.whole)-slower) / float64(max(medianOf(r.without, took.whole), 1))
 }
 
 // measure runs an agent, and brings the fault about, round by round.
@@ -89,6 +106,11 @@ func measure(ctx context.Context, l *lab.Lab, binary, dir string, f *fault) (r r
 	if _, r.err = n.start(ctx); r.err != nil { // the first is slower: nothing is warm
 		return r
 	}
+	if f.usual != nil {
+		if r.err = f.usual(ctx, n); r.err != nil {
+			return r
+		}
+	}
 	for range max(1, f.rounds) {
 		if r.err = r.round(ctx, n); r.err != nil {
 			break
@@ -115,7 +137,7 @@ func (r *result) round(ctx context.Context, n *node) error {
 			return fmt.Errorf("begin: %w", err)
 		}
 	}
-	var with []time.Duration
+	var with []took
 	if !f.stops {
 		with, err = starts(ctx, n, f.samples)
 	}
@@ -130,19 +152,19 @@ func (r *result) round(ctx context.Context, n *node) error {
 	}
 	r.without, r.with = append(r.without, without...), append(r.with, with...)
 	if len(with) > 0 {
-		r.ratios = append(r.ratios, float64(median(with))/float64(median(without)))
+		r.ratios = append(r.ratios, float64(medianOf(with, took.whole))/float64(medianOf(without, took.whole)))
 	}
 	return nil
 }
 
-func starts(ctx context.Context, n *node, k int) ([]time.Duration, error) {
-	var all []time.Duration
+func starts(ctx context.Context, n *node, k int) ([]took, error) {
+	var all []took
 	for range k {
-		took, err := n.start(ctx)
+		t, err := n.start(ctx)
 		if err != nil {
 			return all, err
 		}
-		all = append(all, took)
+		all = append(all, t)
 	}
 	return all, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,14 +36,15 @@ type node struct {
 	waits  map[string]chan struct{}
 	more   chan struct{}
 	nth    int
-	failed error // of its output
+	calls  map[string]time.Duration // how long the runtime's calls of a pod's start took, by the pod's name
+	failed error                    // of its output
 }
 
 // newNode starts an agent in dir, with more KubeletConfiguration and flags; prepare, unless nil, changes the command.
 func newNode(ctx context.Context, l *lab.Lab, binary, dir string, f *fault) (*node, error) {
 	n := &node{
 		Lab: l, dir: dir, manifests: filepath.Join(dir, "manifests"), root: filepath.Join(dir, "root"), done: make(chan struct{}),
-		waits: map[string]chan struct{}{}, more: make(chan struct{}),
+		waits: map[string]chan struct{}{}, more: make(chan struct{}), calls: map[string]time.Duration{},
 	}
 	for _, d := range []string{n.manifests, n.root} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
@@ -98,8 +100,12 @@ func (n *node) note(r *trace.Record) {
 	case *trace.Agent:
 		n.signal("agent " + e.State)
 	case *trace.Milestone:
-		n.signal(strings.TrimSuffix(r.Pod.Name, "-f"+strconv.Itoa(os.Getpid())) + " " + e.Name)
-	case *trace.Log, *trace.SourceError, *trace.PodStatus, *trace.NodeEvent, *trace.Decision:
+		n.signal(ofManifest(r.Pod.Name) + " " + e.Name)
+	case *trace.CRICall:
+		if r.Edge == trace.EdgeEnd && slices.Contains([]string{"RunPodSandbox", "CreateContainer", "StartContainer"}, e.Method) {
+			n.calls[ofManifest(r.Pod.Name)] += r.Dur
+		}
+	case *trace.Log, *trace.SourceError, *trace.PodStatus, *trace.NodeEvent, *trace.Decision, *trace.Source:
 		if len(n.told) < 100_000 {
 			n.told = append(n.told, *r)
 			close(n.more)
@@ -108,6 +114,9 @@ func (n *node) note(r *trace.Record) {
 	default:
 	}
 }
+
+// ofManifest is a static pod's name as its manifest has it.
+func ofManifest(pod string) string { return strings.TrimSuffix(pod, "-f"+strconv.Itoa(os.Getpid())) }
 
 // expect returns what is closed when it happens. With mu held, or before the agent runs.
 func (n *node) expect(what string) <-chan struct{} {
@@ -135,7 +144,7 @@ func (n *node) await(ctx context.Context, what string, c <-chan struct{}) error 
 	case <-n.done:
 		return fmt.Errorf("waiting for %s: the agent ended: %s", what, n.stderr.String())
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	case <-limit.C:
 		return fmt.Errorf("waiting for %s: not within %s; told last:\n%s", what, patience, n.last(5))
 	}
@@ -143,6 +152,8 @@ func (n *node) await(ctx context.Context, what string, c <-chan struct{}) error 
 
 // tells waits for a record that tells of something.
 func (n *node) tells(ctx context.Context, what string, match func(*trace.Record) bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, fmt.Errorf("waiting for %s: other things are told all the time", what))
+	defer cancel()
 	for i := 0; ; {
 		n.mu.Lock()
 		recs, more := n.told[i:], n.more
@@ -199,8 +210,11 @@ spec:
   containers: [{name: main, image: $BUSYBOX, command: [sleep, infinity]}]
 `
 
+// took is how long a pod's start takes: all of it, and the part of it that the runtime's calls take.
+type took struct{ all, runtime time.Duration }
+
 // start returns how long a plain pod takes from its manifest to running.
-func (n *node) start(ctx context.Context) (time.Duration, error) {
+func (n *node) start(ctx context.Context) (took, error) {
 	n.nth++
 	name := fmt.Sprintf("plain-%d", n.nth)
 	n.mu.Lock()
@@ -208,13 +222,17 @@ func (n *node) start(ctx context.Context) (time.Duration, error) {
 	n.mu.Unlock()
 	begun := time.Now()
 	if err := n.put(name+".yaml", fmt.Sprintf(plain, name)); err != nil {
-		return 0, err
+		return took{}, err
 	}
 	if err := n.await(ctx, name+" to be started", started); err != nil {
-		return 0, err
+		return took{}, err
 	}
-	took := time.Since(begun)
-	return took, n.drop(ctx, name)
+	t := took{all: time.Since(begun)}
+	n.mu.Lock()
+	t.runtime = n.calls[name]
+	delete(n.calls, name)
+	n.mu.Unlock()
+	return t, n.drop(ctx, name)
 }
 
 // run starts a pod of a manifest and waits until it runs.
