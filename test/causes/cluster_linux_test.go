@@ -84,7 +84,7 @@ func attachment(t *testing.T, n *joined) {
 	if f.Cost < time.Second {
 		t.Errorf("%+v", f)
 	}
-	n.silent("web", "KL11")
+	n.claimsLess("web", "KL11", time.Second)
 	n.reached("plain", "ready")
 	n.silent("plain", "KL10")
 	n.delete("web")

@@ -94,7 +94,7 @@ const tardy = `#!/bin/sh
 read -r delay < '%[1]s'
 if [ "$CNI_COMMAND" = ADD ]; then
 	if [ "$delay" = fail ]; then
-		sleep 0.3 # a run that is over before it is looked at is not seen
+		sleep 1 # a run that is over before it is looked at is not seen
 		echo '{"cniVersion": "1.0.0", "code": 11, "msg": "no address is left"}'
 		exit 1
 	fi
