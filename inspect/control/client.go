@@ -79,6 +79,8 @@ func (l *line) greet(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
+	l.r.max = maxHello // it may be anybody
+	defer func() { l.r.max = maxAnswer }()
 	text, err := l.read(ctx)
 	if err != nil {
 		return fmt.Errorf("greet %w", err)

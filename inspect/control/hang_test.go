@@ -3,6 +3,7 @@ package control_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -212,10 +213,14 @@ func stepAndWait(path string) {
 	fmt.Println(s.Err())
 }
 
+// busy is a silence that a client which runs never reaches, also where other programs have the processors for a second or two.
+const busy = 4 * time.Second
+
 // TestStoppedClient: a client that is stopped, as by Ctrl-Z, does not hold its pod: the gate opens, a record says why, and so does the client
 // when it goes on. As long as it ran, it held.
 func TestStoppedClient(t *testing.T) {
-	a := start(t, func(c *control.Config) { c.Silence = 600 * time.Millisecond })
+	t.Parallel()
+	a := start(t, func(c *control.Config) { c.Silence = busy })
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = []string{"CONTROL_TEST_STEP=" + a.path}
 	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
@@ -230,7 +235,7 @@ func TestStoppedClient(t *testing.T) {
 	select {
 	case <-session.closed:
 		t.Fatal("a client that is there lost its session")
-	case <-time.After(1500 * time.Millisecond): // twice the silence, and more
+	case <-time.After(busy + time.Second):
 	}
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -289,7 +294,8 @@ func TestHungStepper(t *testing.T) {
 
 // TestSilentGiveWay: clients that hang do not lock a new one out; those that are there stay.
 func TestSilentGiveWay(t *testing.T) {
-	a := start(t, func(c *control.Config) { c.MaxConns, c.Silence = 4, 300*time.Millisecond })
+	t.Parallel()
+	a := start(t, func(c *control.Config) { c.MaxConns, c.Silence = 4, busy })
 	c := a.dial()
 	follows := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Follow: true}))
 	defer follows.Close()
@@ -323,29 +329,47 @@ func TestSilentGiveWay(t *testing.T) {
 
 // TestHostileServer: whatever listens at the socket, a client reads a line of so much and no more.
 func TestHostileServer(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	l := must[net.Listener](t)(net.Listen("unix", path))
-	defer l.Close()
-	sent := make(chan int, 1)
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		n, block := 0, []byte(strings.Repeat("x", 1<<20))
-		for n < 64<<20 {
-			if _, err := conn.Write(block); err != nil {
-				break
+	hello := string(must[[]byte](t)(json.Marshal(control.Hello{Control: control.Version}))) + "\n"
+	for name, c := range map[string]struct {
+		says string
+		most int
+	}{
+		"its first line": {"", 4 << 20}, "its answer": {hello, 20 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "s")
+			l := must[net.Listener](t)(net.Listen("unix", path))
+			defer l.Close()
+			sent := make(chan int, 2)
+			go func() {
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					io.WriteString(conn, c.says)
+					n, block := 0, []byte(strings.Repeat("x", 1<<20))
+					for n < 64<<20 {
+						if _, err := conn.Write(block); err != nil {
+							break
+						}
+						n += len(block)
+					}
+					conn.Close()
+					sent <- n
+				}
+			}()
+			client, err := control.Dial(t.Context(), path)
+			if c.says != "" && err == nil {
+				<-sent // to look whether somebody is there
+				_, err = client.Query(t.Context(), "node", nil)
 			}
-			n += len(block)
-		}
-		sent <- n
-	}()
-	if _, err := control.Dial(t.Context(), path); err == nil || !strings.Contains(err.Error(), "line is too long") {
-		t.Errorf("%v", err)
-	}
-	if n := <-sent; n > 20<<20 {
-		t.Errorf("%d bytes were taken", n)
+			if err == nil || !strings.Contains(err.Error(), "line is too long") {
+				t.Errorf("%v", err)
+			}
+			if n := <-sent; n > c.most {
+				t.Errorf("%d bytes were taken", n)
+			}
+		})
 	}
 }

@@ -80,7 +80,7 @@ func (a *agent) raw() (*net.UnixConn, *bufio.Reader) {
 		a.t.Fatal(err)
 	}
 	a.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	br := bufio.NewReader(conn)
 	if _, err := br.ReadString('\n'); err != nil {
 		a.t.Fatal(err)

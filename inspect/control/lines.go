@@ -13,9 +13,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The longest lines that are read, in bytes: from a client, and from a server, whose records have bodies.
+// The longest lines that are read, in bytes: from a client, and from a server, at first and then, when its records have bodies.
 const (
 	maxRequest = 64 << 10
+	maxHello   = 64 << 10
 	maxAnswer  = 16 << 20
 )
 
