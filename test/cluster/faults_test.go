@@ -128,16 +128,23 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%.1f requests a second to an API server that fails", rate)
 	}
 	pauses := map[string][]string{}
-	for _, r := range a.find(func(r *trace.Record) bool { return r.At().After(since) && r.Edge == trace.EdgeBegin }) {
-		if w, ok := r.Event.(*trace.Wait); ok && w.For == trace.WaitBackoff {
-			pauses[w.On] = append(pauses[w.On], w.Detail)
+	watch := "the API server, to watch pods"
+	eventually(t, "the watch to back off three times", func() string {
+		clear(pauses)
+		for _, r := range a.find(func(r *trace.Record) bool { return r.At().After(since) && r.Edge == trace.EdgeBegin }) {
+			if w, ok := r.Event.(*trace.Wait); ok && w.For == trace.WaitBackoff {
+				pauses[w.On] = append(pauses[w.On], w.Detail)
+			}
 		}
-	}
+		if n := len(pauses[watch]); n < 3 {
+			return fmt.Sprintf("%d times", n)
+		}
+		return ""
+	})
 	for on, details := range pauses {
 		t.Logf("back-off %s: %d times", on, len(details))
 	}
-	watch := "the API server, to watch pods"
-	if list := pauses[watch]; len(list) < 3 || strings.Fields(list[0])[3] == strings.Fields(list[1])[3] {
+	if list := pauses[watch]; strings.Fields(list[0])[3] == strings.Fields(list[1])[3] {
 		t.Errorf("back-offs of the watch: %q", list)
 	}
 	// Every other request fails while pods come and go.
