@@ -69,7 +69,7 @@ func (n *node) says(words string, args ...string) {
 // sameFrom asks the running agent and the recording until they answer the same: the latter is a second behind.
 func (n *node) sameFrom(file string, args ...string) string {
 	n.t.Helper()
-	for end := time.Now().Add(deadline / 4); ; n.agent.next() {
+	for end := time.Now().Add(deadline); ; n.agent.next() {
 		live := n.ask(0, append(args, "--socket", n.socket())...)
 		kept, err := n.run(append(args, "--from", file)...) // in the first second, the pod is not in it
 		if live == kept && err == nil {
