@@ -42,8 +42,12 @@ const Clipped = "clipped"
 
 // limit replaces a body that is too large. It is not part of MaxEvent.
 func (b *Body) limit(l limiter) int {
-	if b.size > MaxBody && l != look {
-		*b = BodyOf(json.RawMessage(fmt.Appendf(nil, `{%q:"%d bytes"}`, Clipped, b.size)), maxMark)
+	switch {
+	case b.size <= MaxBody || l == look:
+		return b.size
+	case l == guess:
+		return maxMark
 	}
+	*b = BodyOf(json.RawMessage(fmt.Appendf(nil, `{%q:"%d bytes"}`, Clipped, b.size)), maxMark)
 	return b.size
 }
