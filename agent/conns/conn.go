@@ -70,13 +70,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		_ = c.Close() // the error says why
 		return 0, ErrTooMuch
 	case total > c.l.limits.Small:
-		c.l.mu.Lock()
-		first := !c.big
-		c.big = true
-		c.l.mu.Unlock()
-		if first {
-			c.l.grow(c)
-		}
+		c.l.grow(c)
 	}
 	return n, err
 }

@@ -144,6 +144,22 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// A connection that was closed, or that somebody vouched for, while it was found to be large takes no large one's place.
+func TestLargeTooLate(t *testing.T) {
+	l, list, _ := accept(t, Limits{Known: 1, Small: 10, Large: 1}, "1.1.1.1:1 1.1.1.1:2 1.1.1.1:3")
+	if err := list[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	list[1].Vouch()
+	for _, c := range list {
+		l.grow(c)
+		l.grow(c)
+	}
+	if open(list) != "-oo" || len(l.large) != 1 {
+		t.Errorf("%s, %d large", open(list), len(l.large))
+	}
+}
+
 func TestSource(t *testing.T) {
 	for from, want := range map[string]string{
 		"10.0.0.1:99": "10.0.0.1", "[::ffff:10.0.0.1]:99": "10.0.0.1", "[2001:db8:1:2:3::4]:99": "2001:db8:1:2::/64",

@@ -77,9 +77,15 @@ func victim(conns []*Conn, limit int) *Conn {
 	return nil
 }
 
-// grow makes c one of the large connections; another one may have to go for it.
+// grow makes c one of the large connections, unless it is one, was closed, or somebody vouches for it by now; another one may have to go
+// for it.
 func (l *Listener) grow(c *Conn) {
 	l.mu.Lock()
+	if c.big || c.closed || c.known.Load() {
+		l.mu.Unlock()
+		return
+	}
+	c.big = true
 	l.large = append(l.large, c)
 	out := victim(l.large, l.limits.Large)
 	l.mu.Unlock()
