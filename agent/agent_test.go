@@ -129,6 +129,38 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
+// The agent starts although the runtime tells nothing of a pod: others are taken over and start, and that pod goes on as it is.
+func TestHungPodAtStart(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	hung, other, late := podOf("hung"), podOf("other"), podOf("late")
+	first := run(t, h.config())
+	first.source.Set(hung, other)
+	first.untilAll("ready", 2, milestone("ready", nil))
+	first.end()
+
+	release, err := h.srv.Inject(sim.Fault{Method: "PodSandboxStatus", Pod: "hung", Hang: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := run(t, h.config())
+	second.source.Set(hung, other, late)
+	second.until("adoption of the other", milestone("ready", other))
+	second.until("start of a new one", milestone("ready", late))
+	release()
+	second.until("adoption of the one that hung", milestone("ready", hung))
+	second.end()
+	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer"} {
+		if count, _ := second.calls(method); count != 1 {
+			t.Errorf("the second agent called %s %d times, want once", method, count)
+		}
+	}
+	for _, method := range []string{"StopContainer", "StopPodSandbox"} {
+		if count, _ := second.calls(method); count > 0 {
+			t.Errorf("the second agent called %s %d times", method, count)
+		}
+	}
+}
+
 // What went away while no agent ran is ended by the next one, once all sources have reported.
 func TestOrphanOfAnEarlierAgent(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})

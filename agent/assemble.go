@@ -181,7 +181,11 @@ func (p *parts) prepare(ctx context.Context) error {
 	if err := p.cgroups.EnsureTiers(ctx); err != nil {
 		return err
 	}
-	if err := p.pleg.Relist(ctx, "start"); err != nil {
+	err := p.pleg.Relist(ctx, "start")
+	if _, some := errors.AsType[*pleg.UnseenError](err); some {
+		return nil // its record tells; their workers ask about those pods before they do anything
+	}
+	if err != nil {
 		return fmt.Errorf("first look at what runs: %w", err)
 	}
 	return nil

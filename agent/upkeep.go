@@ -27,6 +27,9 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 	return func(in pods.StatusInput) (v1.PodStatus, trace.PodStatus) {
 		pod := p.resizes.Pod(in.Pod)
 		seen := p.pleg.Cache().Get(pod.UID)
+		if seen != nil && seen.Unseen && in.Previous.Phase != "" && in.Failed == nil {
+			return in.Previous, podstatus.Trace(pod, in.Previous, seen) // an outline says less
+		}
 		why := make(map[string]podstatus.Reason, len(in.Reasons))
 		for name, r := range in.Reasons {
 			why[name] = podstatus.Reason(r)

@@ -44,6 +44,9 @@ type Pod struct {
 	Containers []Container
 	// At is when the runtime was asked (or the event was made).
 	At time.Time
+	// Unseen says that the runtime listed the pod and told no more of it so far: of its sandboxes and containers only
+	// ids, names, attempts, states and times of creation are known. Nothing is to be decided by that but that they are there.
+	Unseen bool
 }
 
 // Sandbox is one pod sandbox.

@@ -57,6 +57,15 @@ func (c *Cache) put(next *observe.Pod) (old *observe.Pod, taken bool) {
 	return old, true
 }
 
+// outline stores what is known of a pod that could not be seen, unless something was seen before.
+func (c *Cache) outline(p *observe.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.pods[p.UID]; (old == nil || old.Unseen) && !p.At.Before(c.floor) && len(p.Sandboxes)+len(p.Containers) > 0 {
+		c.pods[p.UID] = p
+	}
+}
+
 // complete notes that everything the runtime had at that time has been put.
 func (c *Cache) complete(at time.Time) {
 	c.mu.Lock()

@@ -2,6 +2,7 @@ package pleg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -364,6 +365,46 @@ func TestHungStatus(t *testing.T) {
 			if got := n.state(name); got != "running" {
 				t.Errorf("%s is %s", name, got)
 			}
+		}
+	})
+}
+
+// A pod of which the runtime never told more than that it is there is known to be there, and is asked about until it can be seen.
+func TestUnseen(t *testing.T) {
+	inBubble(t, func(t *testing.T, n *node, run func()) {
+		undo := n.fault(sim.Fault{Method: "ContainerStatus", Pod: "hung", Hang: true})
+		n.start("hung")
+		n.start("a")
+		var unseen *UnseenError
+		if err := n.pleg.Relist(t.Context(), "start"); !errors.As(err, &unseen) {
+			t.Fatalf("%v, want an UnseenError", err)
+		}
+		hung := n.pleg.Cache().Get("hung")
+		if hung == nil || !hung.Unseen || !hung.Active() || hung.Sandbox() == nil || n.state("hung") != "running" {
+			t.Errorf("%+v", hung)
+		}
+		if a := n.pleg.Cache().Get("a"); a == nil || a.Unseen {
+			t.Errorf("the other: %+v", a)
+		}
+		run()
+		n.got()
+		undo()
+		pass(statusLimit) // what hangs is given up
+		n.check(n.pleg.Relist(t.Context(), "test"))
+		if got := n.got(); !slices.Contains(got, "ContainerStarted hung") {
+			t.Errorf("when it is seen at last: %q", got)
+		}
+		if hung := n.pleg.Cache().Get("hung"); hung.Unseen || hung.Newest("main").StartedAt.IsZero() {
+			t.Errorf("%+v", hung)
+		}
+		// What was seen once is better than an outline.
+		undo = n.fault(sim.Fault{Method: "PodSandboxStatus", Pod: "a", Hang: true})
+		defer undo()
+		_, err := n.srv.StopPodSandbox(t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: n.pleg.Cache().Get("a").Sandbox().ID})
+		n.check(err)
+		_ = n.pleg.Relist(t.Context(), "test")
+		if a := n.pleg.Cache().Get("a"); a == nil || a.Unseen {
+			t.Errorf("the other, once it hangs too: %+v", a)
 		}
 	})
 }

@@ -39,8 +39,18 @@ func (p *PLEG) relistLoop(ctx context.Context) {
 	}
 }
 
+// UnseenError says that the runtime listed everything and did not tell the rest of some pods. A relist asks about them again.
+type UnseenError struct{ Err error }
+
+// Error implements error.
+func (e *UnseenError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what went wrong with each pod.
+func (e *UnseenError) Unwrap() error { return e.Err }
+
 // Relist lists everything the runtime has, refreshes the pods that changed and
-// emits their events.
+// emits their events. The error is an [*UnseenError] if some pods could not be seen while the others were; what is
+// cached of one that was never seen is its [observe.Pod.Unseen] outline.
 func (p *PLEG) Relist(ctx context.Context, cause string) error {
 	rl := trace.PLEGRelist{Cause: cause}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), rl)
@@ -91,10 +101,11 @@ func (p *PLEG) relistAll(ctx context.Context, span trace.Span, rl *trace.PLEGRel
 		})
 	}
 	_ = group.Wait() // none returns an error
-	if len(errs) == 0 {
-		p.cache.complete(asked)
+	if len(errs) > 0 {
+		return &UnseenError{Err: errors.Join(errs...)}
 	}
-	return errors.Join(errs...)
+	p.cache.complete(asked)
+	return nil
 }
 
 // A relist asks about so many pods at once, and each for so long at most: one of which the runtime does not tell (a
@@ -110,12 +121,16 @@ func (p *PLEG) refreshListed(ctx context.Context, uid types.UID, l *listing, ask
 	defer cancel()
 	next, err := p.statuses(limited, l, asked)
 	if err != nil {
+		p.cache.outline(l.outline(asked))
 		return 0, err
 	}
 	old, taken := p.cache.put(next)
 	if !taken {
 		p.Demand("overtaken by an event") // which told of one sandbox only
 		return 0, nil
+	}
+	if old != nil && old.Unseen {
+		old = nil // nobody was told of what it has
 	}
 	changes := diff(old, next)
 	p.emit(ctx, uid, podOf(next), "relist", 0, span, changes)
@@ -187,13 +202,31 @@ func (p *PLEG) list(ctx context.Context, labels map[string]string) (map[types.UI
 	return out, nil
 }
 
+// outline is the pod as far as the list calls show it.
+func (l *listing) outline(asked time.Time) *observe.Pod {
+	out := &observe.Pod{UID: l.ref.UID, Name: l.ref.Name, Namespace: l.ref.Namespace, At: asked, Unseen: true}
+	for _, s := range l.sandboxes {
+		out.Sandboxes = append(out.Sandboxes, observe.Sandbox{
+			ID: s.GetId(), Attempt: s.GetMetadata().GetAttempt(), Ready: s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY, CreatedAt: at(s.GetCreatedAt()),
+		})
+	}
+	for _, c := range l.containers {
+		out.Containers = append(out.Containers, observe.Container{
+			ID: c.GetId(), Name: c.GetMetadata().GetName(), SandboxID: c.GetPodSandboxId(), State: stateOf(c.GetState()),
+			Attempt: c.GetMetadata().GetAttempt(), CreatedAt: at(c.GetCreatedAt()),
+		})
+	}
+	newestFirst(out)
+	return out
+}
+
 // matches reports whether the cached pod has the same ids in the same states, so
 // that nothing needs to be asked again.
 func (l *listing) matches(old *observe.Pod) bool {
 	if old == nil {
 		return len(l.sandboxes) == 0 && len(l.containers) == 0
 	}
-	if len(old.Sandboxes) != len(l.sandboxes) || len(old.Containers) != len(l.containers) {
+	if old.Unseen || len(old.Sandboxes) != len(l.sandboxes) || len(old.Containers) != len(l.containers) {
 		return false
 	}
 	ready := map[string]bool{}

@@ -112,6 +112,7 @@ func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *obs
 	}
 	next := &observe.Pod{UID: ref.UID, Name: ref.Name, Namespace: ref.Namespace, At: made}
 	if old := p.cache.Get(ref.UID); old != nil {
+		next.Unseen = old.Unseen
 		for _, o := range old.Sandboxes {
 			if o.ID != s.GetId() {
 				next.Sandboxes = append(next.Sandboxes, o)

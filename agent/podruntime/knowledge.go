@@ -159,7 +159,7 @@ func (r *Runtime) tells(uid types.UID) (at time.Time, init string) {
 func (r *Runtime) observe(ctx context.Context, uid types.UID) (*observe.Pod, error) {
 	seen := r.cfg.Observer.Get(uid)
 	r.mu.Lock()
-	enough := r.knowledgeOf(uid).covers(seen)
+	enough := r.knowledgeOf(uid).covers(seen) && (seen == nil || !seen.Unseen)
 	r.mu.Unlock()
 	if enough {
 		return seen, nil
