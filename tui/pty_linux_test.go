@@ -16,6 +16,9 @@ import (
 )
 
 // terminal is a child on a pseudo-terminal.
+// patience is how long a test waits for what should happen.
+const patience = time.Minute
+
 type terminal struct {
 	t      *testing.T
 	master *os.File
@@ -100,13 +103,18 @@ func (x *terminal) written() int {
 // awaitFrom is await for output past the first from bytes.
 func (x *terminal) awaitFrom(from int, s string) string {
 	x.t.Helper()
-	giveUp := time.AfterFunc(20*time.Second, x.cond.Broadcast)
-	defer giveUp.Stop()
-	deadline := time.Now().Add(20 * time.Second)
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	late := false // under the lock
+	giveUp := time.AfterFunc(patience, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		late = true
+		x.cond.Broadcast()
+	})
+	defer giveUp.Stop()
 	for !strings.Contains(x.out.String()[from:], s) {
-		if time.Now().After(deadline) {
+		if late {
 			x.t.Fatalf("no %q in the output:\n%q", s, x.out.String())
 		}
 		x.cond.Wait()
@@ -194,7 +202,7 @@ func TestLostTerminalEndsTheUI(t *testing.T) {
 	go func() { done <- x.cmd.Wait() }()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Error("the UI goes on without a terminal")
 	}
 }
