@@ -99,7 +99,7 @@ func (b *bench) call(parent trace.Span, pod trace.Pod) trace.Span {
 // next returns the next n spans published.
 func (b *bench) next(n int) []trace.Record {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cancel()
 	for len(b.read) < n {
 		recs, _, err := b.cursor.Next(ctx, nil)

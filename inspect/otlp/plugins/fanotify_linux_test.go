@@ -45,7 +45,7 @@ func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	sleep := copyOf(t, "sleep", dir, "ipam")
 	script := filepath.Join(dir, "meta")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+sleep+" 0.05\nexit 0\n"), 0o755); err != nil {
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+sleep+" 0.5\nexit 0\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	runs := make(chan Exec, 8)
@@ -53,7 +53,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	start(t, w)
 
@@ -79,7 +79,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%+v within %+v", inner, outer)
 	}
 	for _, e := range []Exec{inner, outer} {
-		if e.Command != "ADD" || e.IfName != "eth0" || e.Sandbox != "abc" || e.Pod != (trace.Pod{Namespace: "shop", Name: "web", UID: "1"}) || e.Dur < 40*time.Millisecond {
+		if e.Command != "ADD" || e.IfName != "eth0" || e.Sandbox != "abc" || e.Pod != (trace.Pod{Namespace: "shop", Name: "web", UID: "1"}) || e.Dur < 100*time.Millisecond {
 			t.Errorf("%+v", e)
 		}
 	}

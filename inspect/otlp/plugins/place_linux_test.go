@@ -101,7 +101,7 @@ func (c *comesAndGoes) run(ctx context.Context, path string) {
 // sees runs a plugin until that is seen.
 func (c *comesAndGoes) sees(path string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 	for {
 		c.run(ctx, path)
