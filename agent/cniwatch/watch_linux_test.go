@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen at once.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // place is a directory DIR/cni/net.d, which may be there.
 type place struct {

@@ -231,7 +231,7 @@ func TestSlowReader(t *testing.T) {
 			done := make(chan error, 1)
 			w := start(t, func(c *Config) {
 				c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					w.(*recorder).timeout = 100 * time.Millisecond //nolint:forcetypeassert // it is one
+					w.(*recorder).timeout = 2 * time.Second //nolint:forcetypeassert // it is one; the client has read the header by then
 					for {
 						if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 							done <- err

@@ -82,7 +82,7 @@ func (x *terminal) read() {
 // sees waits until the terminal has been sent the text.
 func (x *terminal) sees(text string) {
 	x.t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		x.mu.Lock()
 		all := x.out.String()
@@ -95,7 +95,7 @@ func (x *terminal) sees(text string) {
 		case <-x.end:
 			x.t.Fatalf("it ended without %q:\n%q", text, all)
 		case <-limit:
-			x.t.Fatalf("no %q within 30 s:\n%q", text, all)
+			x.t.Fatalf("no %q within a minute:\n%q", text, all)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func startLines(t *testing.T, args ...string) *inLines {
 // sees reads until a line has the text.
 func (p *inLines) sees(text string) {
 	p.t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		select {
 		case l, ok := <-p.lines:
@@ -71,7 +71,7 @@ func (p *inLines) sees(text string) {
 				return
 			}
 		case <-limit:
-			p.t.Fatalf("no %q within 30 s:\n%s", text, &p.all)
+			p.t.Fatalf("no %q within a minute:\n%s", text, &p.all)
 		}
 	}
 }
