@@ -288,7 +288,8 @@ func TestRelistGoesOnAfterAnError(t *testing.T) {
 		if err := n.pleg.Relist(t.Context(), "period"); err == nil {
 			t.Error("no error")
 		}
-		equal(t, "a, b", []string{"none", "running"}, []string{n.state("a"), n.state("b")})
+		equal(t, "a, b", []string{"running", "running"}, []string{n.state("a"), n.state("b")})
+		equal(t, "is an outline", true, n.pleg.Cache().Get("a").Unseen)
 		if at, _ := n.pleg.LastRelist(); !at.IsZero() {
 			t.Error("a relist with errors counts as good")
 		}
