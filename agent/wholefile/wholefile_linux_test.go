@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -79,6 +81,44 @@ func TestNoRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(unix.EROFS)
+}
+
+// Nothing counts as saved that may not be on the disk: where syncing fails, so does Write, and the old file stays. A version that only
+// renames does not notice.
+func TestNotSavedUnlessSynced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	if err := Write(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the thread is without fsync for good, and ends with this goroutine
+		if err := denyFsync(); err != nil {
+			t.Error(err)
+		}
+		done <- Write(path, []byte("new"), 0o600)
+	}()
+	if err := <-done; !errors.Is(err, unix.EIO) {
+		t.Errorf("%v, want %v", err, unix.EIO)
+	}
+	if got := content(t, path); got != "old" {
+		t.Errorf("%q, want the old content", got)
+	}
+}
+
+// denyFsync has fsync fail in this thread.
+func denyFsync() error {
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // seccomp_data.nr
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: unix.SYS_FSYNC},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EIO)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }
 
 func TestAside(t *testing.T) {
