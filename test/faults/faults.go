@@ -21,6 +21,7 @@ import (
 func all() []*fault {
 	return []*fault{
 		manifests(), inotify(), openFiles(), readOnly(), diskFull(), eio(), probe(), suspended(), restarting(), restartingFast(), forkBomb(), logs(),
+		millionFiles(), removal(), hungVolumes(),
 	}
 }
 

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package hungfs
+
+import "errors"
+
+// FS is one that is mounted.
+type FS struct{}
+
+// Mount fails: this needs Linux.
+func Mount(string) (*FS, error) { return nil, errors.New("hungfs: FUSE is Linux's") }
+
+// Hang does nothing.
+func (*FS) Hang() {}
+
+// Close does nothing.
+func (*FS) Close() error { return nil }
