@@ -131,9 +131,39 @@ func (m *Manager) kill(uid types.UID, pids []int) error {
 			return nil
 		}
 	}
+	for some := range slices.Chunk(pids, held) {
+		if err := m.killHeld(uid, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held is how many processes are held on to at once, by a file each.
+const held = 64
+
+// killHeld kills those of the processes that are still the pod's. A number that was read may be somebody else's by now: it is
+// held on to (a pidfd, since Linux 5.3), and only then looked whether it is the pod's, so that what is killed is what was found there.
+func (m *Manager) killHeld(uid types.UID, pids []int) error {
+	var all []*os.Process
 	for _, pid := range pids {
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("kill process %d: %w", pid, err)
+		p, err := os.FindProcess(pid)
+		if err != nil {
+			return fmt.Errorf("hold process %d: %w", pid, err)
+		}
+		defer func() { _ = p.Release() }()
+		all = append(all, p)
+	}
+	still, err := m.Pids(uid)
+	if err != nil {
+		return err
+	}
+	for i, p := range all {
+		if _, ours := slices.BinarySearch(still, pids[i]); !ours {
+			continue
+		}
+		if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("kill process %d: %w", pids[i], err)
 		}
 	}
 	return nil

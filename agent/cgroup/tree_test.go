@@ -5,12 +5,15 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -290,6 +293,46 @@ func TestDestroyDoesNotKillItself(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(mount, "kubepods/podg-1")); err != nil {
 		t.Errorf("the cgroup was removed: %v", err)
+	}
+}
+
+// The pod's process ends after its number was read, and the number is given to a process that is nobody's: that one lives on. The
+// number is read from a pipe in place of the kernel's file, which has it once.
+func TestDestroyKillsNoReusedPid(t *testing.T) {
+	m, mount := v2Tree(t, cgroup.Config{Root: "/"})
+	pod := bestEffort("e")
+	do(t, m.EnsureTiers(t.Context()))
+	do(t, m.EnsurePod(t.Context(), pod))
+	innocent := exec.Command("sleep", "600")
+	do(t, innocent.Start())
+	procs := filepath.Join(mount, m.PodParent(pod), "cgroup.procs")
+	do(t, os.Remove(procs))
+	do(t, unix.Mkfifo(procs, 0o600))
+	aside := filepath.Join(mount, "aside")
+	do(t, os.Link(procs, aside))
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		for text := strconv.Itoa(innocent.Process.Pid); ; text = "" {
+			f, err := os.OpenFile(procs, os.O_WRONLY, 0) // waits for who reads
+			if err != nil {
+				return // the cgroup was removed
+			}
+			if text != "" {
+				_, _ = f.WriteString(text)
+			}
+			_ = f.Close()
+		}
+	}()
+	do(t, m.DestroyPod(t.Context(), pod.UID))
+	last, err := os.OpenFile(aside, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	do(t, err)
+	<-told
+	do(t, last.Close())
+	do(t, innocent.Process.Signal(unix.SIGTERM))
+	var ended *exec.ExitError
+	if err := innocent.Wait(); !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != unix.SIGTERM {
+		t.Errorf("a process that was not the pod's: %v", err)
 	}
 }
 
