@@ -194,3 +194,19 @@ func TestUsages(t *testing.T) {
 		t.Errorf("kept are %+v, want that of the start and the latest", b.Records)
 	}
 }
+
+// TestStepsOfTheClock: who attaches after the wall clock was set learns of it, and so that a start is not longer by it.
+func TestStepsOfTheClock(t *testing.T) {
+	k := keeper.New(keeper.Options{})
+	k.Apply([]trace.Record{
+		{Seq: 1, Time: 1, Event: &trace.ClockStepped{Step: time.Hour, Jump: time.Hour}},
+		{Seq: 2, Time: 2, Event: &trace.ClockStepped{Step: -time.Hour, Ahead: time.Hour}},
+	}, 0)
+	b, err := k.Backlog(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Records) != 2 {
+		t.Errorf("kept are %+v, want both", b.Records)
+	}
+}

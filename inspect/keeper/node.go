@@ -18,6 +18,7 @@ const (
 	maxSignals      = 64
 	maxFigures      = 60  // of a signal: ten minutes, at one every 10 s
 	maxUsages       = 128 // of times in which pods started, at one a second
+	maxSteps        = 64  // of the wall clock
 )
 
 // soon is the longest interval of a Usage that was told because a pod started: the others come every 10 s.
@@ -33,6 +34,7 @@ type node struct {
 	loop     *item // the last iteration that ended
 	usage    *item
 	usages   ring.Ring[*item]             // while pods started: a start is explained by them
+	steps    ring.Ring[*item]             // of the wall clock: a start in which one falls is not longer by it
 	pressure map[string]*ring.Ring[*item] // by signal
 	short    map[string]*item             // the last verdict on each signal
 	sources  map[[2]string][]*item        // errors of manifests that are not known to be mended
@@ -55,7 +57,7 @@ type origin struct{ source, sort string }
 
 func newNode() node {
 	return node{
-		first: map[string]*item{}, latest: map[string]*item{}, usages: ring.New[*item](maxUsages),
+		first: map[string]*item{}, latest: map[string]*item{}, usages: ring.New[*item](maxUsages), steps: ring.New[*item](maxSteps),
 		pressure: map[string]*ring.Ring[*item]{}, short: map[string]*item{}, sources: map[[2]string][]*item{},
 		origins: map[origin]*item{}, conditions: map[string]*item{}, certificates: map[string]*item{},
 	}
@@ -67,6 +69,7 @@ func (n *node) collect(c *collector) {
 	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered, n.unlike, n.described, n.handlers)
 	c.add(slices.Collect(maps.Values(n.certificates))...)
 	c.add(n.usages.List()...)
+	c.add(n.steps.List()...)
 	for _, r := range n.pressure {
 		c.add(r.List()...)
 	}
@@ -115,6 +118,8 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 		n.handlers = it
 	case *trace.Certificate:
 		keepLatest(n.certificates, e.Use, it)
+	case *trace.ClockStepped:
+		n.steps.Push(it)
 	case *trace.PLEGMode:
 		n.pleg = it
 		k.lines.Push(it)
