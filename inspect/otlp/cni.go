@@ -54,11 +54,12 @@ func (t *tree) place(s span) (ready []span, v verdict) {
 	}
 	v = foreign
 	for _, undo := range []bool{true, false} {
+		s := s
 		c, ok := t.sandboxes.get(sandboxCall{s.pod, undo})
 		switch {
 		case !ok || undo && s.cni == "ADD":
 			continue
-		case !c.covers(&s.event, t.now()) || c.end != 0 && s.event.Start > c.end:
+		case !t.within(c, &s.event) || c.end != 0 && s.event.Start > c.end:
 			v = outside
 			continue
 		case c.spans >= maxCallSpans:

@@ -37,6 +37,9 @@ type tree struct {
 	sandboxes *recent[sandboxCall, *call]
 	waiting   waiting
 	now       func() time.Time
+	// ahead is by how much times of records are ahead of the wall clock, by which spans are told, since that was set back; before is by how
+	// much they were until it was set last.
+	ahead, before int64
 }
 
 type call struct {
@@ -69,6 +72,9 @@ func newTree() *tree {
 func (t *tree) follow(recs []trace.Record) {
 	for i := range recs {
 		r := &recs[i]
+		if e, ok := r.Event.(*trace.ClockStepped); ok {
+			t.before, t.ahead = t.ahead, int64(e.Ahead)
+		}
 		e, ok := r.Event.(*trace.CRICall)
 		if !ok || r.Trace.IsZero() {
 			continue
@@ -98,9 +104,24 @@ func (t *tree) forget(id trace.TraceID) {
 	}
 }
 
+// within reports whether a span lies within the call's time, and puts it there by the clock of records: one that began before the wall
+// clock was set is told by the time that it had then.
+func (t *tree) within(c *call, s *trace.RuntimeSpan) bool {
+	now := t.now().UnixNano() + t.ahead
+	for _, ahead := range []int64{t.ahead, t.before} {
+		moved := *s
+		moved.Start += ahead
+		if c.covers(&moved, now) {
+			*s = moved
+			return true
+		}
+	}
+	return false
+}
+
 // covers reports whether a span lies within the call's time.
-func (c *call) covers(s *trace.RuntimeSpan, now time.Time) bool {
-	until := now.Add(slack).UnixNano()
+func (c *call) covers(s *trace.RuntimeSpan, now int64) bool {
+	until := now + int64(slack)
 	if c.end != 0 {
 		until = c.end + int64(c.grace)
 	}
@@ -144,7 +165,7 @@ func (t *tree) add(s span) (ready []span, v verdict, refused []verdict) {
 // put gives a span to the call that it is below.
 func (t *tree) put(s *span, c *call) verdict {
 	switch {
-	case !c.covers(&s.event, t.now()):
+	case !t.within(c, &s.event):
 		return outside
 	case c.spans >= maxCallSpans:
 		return tooMany

@@ -216,6 +216,43 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: times of records go on when the wall clock is set back, and the runtime tells its spans by the wall clock.
+func TestClockSetBack(t *testing.T) {
+	const hour, s = time.Hour, time.Second
+	id, began := trace.TraceID{Lo: 1}, time.Unix(10_000, 0)
+	wall := began
+	tr := newTree()
+	tr.now = func() time.Time { return wall }
+	at := func(d time.Duration) int64 { return began.Add(d).UnixNano() }
+	call := trace.Record{Trace: id, Span: 1, Pod: web, Edge: trace.EdgeBegin, Time: at(0), Event: &trace.CRICall{Method: "RunPodSandbox"}}
+	later := call
+	later.Span, later.Time = 2, at(10*s)
+	stepped := trace.Record{Time: at(3 * s), Event: &trace.ClockStepped{Step: -hour, Ahead: hour}}
+	tr.follow([]trace.Record{call, stepped, later})
+	wall = began.Add(12*s - hour)
+	for _, c := range []struct {
+		name        string
+		parent      trace.SpanID
+		start, want time.Duration // want 0: outside
+	}{
+		{"before it was set", 1, 2 * s, 2 * s},
+		{"after it was set", 1, 4*s - hour, 4 * s},
+		{"of a later call", 2, 11*s - hour, 11 * s},
+		{"of an hour before", 2, 11*s - 2*hour, 0},
+		{"of the future", 2, 20*s - hour, 0},
+	} {
+		tell := trace.RuntimeSpan{Start: at(c.start), Dur: 100 * time.Millisecond}
+		ready, v, _ := tr.add(span{trace: id, id: trace.SpanID(c.start), parent: c.parent, event: tell})
+		if c.want == 0 && v != outside || c.want != 0 && (v != placed || ready[0].event.Start != at(c.want)) {
+			t.Errorf("a span %s: verdict %v, %+v, want it at %s", c.name, v, ready, c.want)
+		}
+	}
+	plugin := trace.RuntimeSpan{Start: at(11*s - hour), Dur: 100 * time.Millisecond}
+	if ready, v := tr.place(span{cni: "ADD", pod: web, event: plugin}); v != placed || ready[0].event.Start != at(11*s) {
+		t.Errorf("a plugin's run: verdict %v, %+v", v, ready)
+	}
+}
+
 // TestUndoneWithinTheCall: the plugins that undo what RunPodSandbox could not finish are part of it.
 func TestUndoneWithinTheCall(t *testing.T) {
 	tr := newTree()
