@@ -21,8 +21,10 @@ type Life struct {
 	after  *Life
 	// from is when the first record was made, last the newest; until is when the next life began, 0 while none did.
 	from, last, until int64
-	// shift is what is taken off the times of its records from here on: by so much the wall clock jumped while it started.
+	// shift is what is taken off the times of its records from here on: by so much the wall clock jumped while it started. jumps are those
+	// steps, the newest first: the runtime's spans are told late.
 	shift int64
+	jumps []jump
 	// born and died are how often the agent had stopped when the life began and when it was over; died is -1 before that.
 	session         *Session
 	born, died      int
@@ -100,8 +102,36 @@ func (l *Life) at(now time.Time) time.Time {
 
 func (l *Life) over() bool { return !l.gone.IsZero() || l.until != 0 }
 
+// jump is a step of the wall clock: from its time on, so much is taken off in all.
+type jump struct{ at, shift int64 }
+
+// maxJumps bounds the steps that are remembered; more in one start are nobody's work.
+const maxJumps = 16
+
+// jumped notes that times of records went ahead by so much at a time.
+func (l *Life) jumped(at, by int64) {
+	l.shift += by
+	// Nothing was between the two times on both sides of a step: the middle leaves room for clocks that are read one after the other.
+	l.jumps = append([]jump{{at: at - by/2, shift: l.shift}}, l.jumps[:min(len(l.jumps), maxJumps)]...)
+}
+
+// straight has a span's time go on like those of the life's records.
+func (l *Life) straight(e *trace.RuntimeSpan) *trace.RuntimeSpan {
+	for _, j := range l.jumps {
+		if e.Start >= j.at {
+			moved := *e
+			moved.Start -= j.shift
+			return &moved
+		}
+	}
+	return e
+}
+
 func (l *Life) add(r trace.Record) {
 	r.Time -= l.shift
+	if e, ok := r.Event.(*trace.RuntimeSpan); ok {
+		r.Event = l.straight(e)
+	}
 	l.last = max(l.last, r.Time)
 	if m, ok := r.Event.(*trace.Milestone); ok {
 		if !l.marked && m.Name != "seen" {

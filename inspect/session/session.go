@@ -93,7 +93,7 @@ func (s *Session) stepped(r *trace.Record) {
 	}
 	for _, l := range s.lives {
 		if l.ready.IsZero() && !l.over() {
-			l.shift += int64(e.Jump)
+			l.jumped(r.Time, int64(e.Jump))
 		}
 	}
 }

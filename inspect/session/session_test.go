@@ -13,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -395,5 +396,35 @@ func TestClockSetDuringAStart(t *testing.T) {
 		if fall.Ready != want[l.Pod.Name] {
 			t.Errorf("%s took %s, want %s", l.Pod.Name, fall.Ready, want[l.Pod.Name])
 		}
+	}
+}
+
+// What the runtime tells of a call in which the wall clock was set forth lies where it was, before and after.
+func TestSpansAroundAStepOfTheClock(t *testing.T) {
+	const hour = time.Hour
+	tp := tape.New()
+	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
+	act := tp.Begin(10*ms, web, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	call := tp.Begin(10*ms, web, act, &trace.CRICall{Method: "RunPodSandbox"})
+	tp.Point(hour+200*ms, trace.Pod{}, 0, &trace.ClockStepped{Step: hour, Jump: hour})
+	tp.End(hour+400*ms, call, nil)
+	tp.End(hour+400*ms, act, nil)
+	tp.Point(hour+410*ms, web, 0, &trace.Milestone{Name: "started"})
+	tp.Point(hour+410*ms, web, 0, &trace.Milestone{Name: "ready"})
+	for name, at := range map[string]time.Duration{"before": 50 * ms, "after": hour + 300*ms} {
+		tp.Point(hour+sec, web, call, &trace.RuntimeSpan{Name: name, Start: tape.Epoch.Add(at).UnixNano(), Dur: 80 * ms})
+	}
+	fall, err := fold(tp, session.Options{}).Lives()[0].Fall(time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]time.Duration{}
+	for _, r := range fall.Rows() {
+		if r.Kind == waterfall.RowSpan {
+			got[r.Label] = r.Start
+		}
+	}
+	if diff := cmp.Diff(map[string]time.Duration{"before": 50 * ms, "after": 300 * ms}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
