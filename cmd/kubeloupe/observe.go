@@ -132,6 +132,14 @@ type folder interface {
 	Lost(n uint64)
 }
 
+// latest is the later of a running agent's last record and now: where the wall clock was set back, times of records are ahead of it.
+func latest(last, now time.Time) time.Time {
+	if last.After(now) {
+		return last
+	}
+	return now
+}
+
 // fold reads all there is now into each of into and returns the time of the question: that of the last record of a recording, now of
 // a running agent.
 func (o *observed) fold(ctx context.Context, in io.Reader, into ...folder) (now time.Time, err error) {
@@ -156,7 +164,7 @@ func (o *observed) fold(ctx context.Context, in io.Reader, into ...folder) (now 
 		switch {
 		case errors.Is(err, io.EOF):
 			if o.from == "" {
-				return time.Now(), nil
+				return latest(now, time.Now()), nil
 			}
 			if !some {
 				return now, userError{fmt.Errorf("%s has no records", o.from)}
