@@ -88,9 +88,15 @@ func (f *finder) blank(text string) string {
 		text, rest = text[:maxText], len(text)-maxText
 	}
 	var out strings.Builder
+	cuts := []int{strings.LastIndex(text, "…"), strings.LastIndex(text, "...")}
 	done := 0
 	for i := 0; i+MinText <= len(text); {
 		n := f.at(text, i)
+		for _, cut := range cuts {
+			if n == 0 && cut-i >= MinText && cut-i < minInside && f.begins(text[i:cut]) {
+				n = cut - i
+			}
+		}
 		if n == 0 {
 			i++
 			continue
@@ -134,6 +140,21 @@ func (f *finder) at(text string, i int) (n int) {
 	return 0
 }
 
+// begins reports whether a secret begins so: the text was cut there.
+func (f *finder) begins(text string) bool {
+	for s := range f.short {
+		if strings.HasPrefix(s, text) {
+			return true
+		}
+	}
+	for _, alike := range f.long {
+		if slices.ContainsFunc(alike, func(s string) bool { return strings.HasPrefix(s, text) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // reach is how much of the secret s the text begins with, if that is enough to blank it.
 func (f *finder) reach(text, s string) int {
 	n := minInside // which is what led here
@@ -146,7 +167,7 @@ func (f *finder) reach(text, s string) int {
 			n++
 		}
 		return n
-	case n == len(s), n == len(text), n >= certain:
+	case n == len(s), n == len(text), n >= certain, strings.HasPrefix(text[n:], "…"), strings.HasPrefix(text[n:], "..."):
 		return n
 	}
 	return 0

@@ -1,9 +1,12 @@
 package redact
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -133,5 +136,79 @@ func TestURL(t *testing.T) {
 	err := URLError(fmt.Errorf("read: %w", &url.Error{Op: "Get", URL: "http://u:p@h/x?t=1", Err: &url.Error{Op: "proxyconnect", URL: "http://q:r@s", Err: cause}}))
 	if err.Error() != `Get "http://h/x": proxyconnect "http://s": refused` || !errors.Is(err, cause) {
 		t.Error(err)
+	}
+}
+
+func TestArgs(t *testing.T) {
+	in := []string{
+		"kubeloupe", "run", "--manifest-url=http://u:p@h/x?t=1", "--manifest-url", "http://u:p@h/y?t=1", "--manifest-url-header=A:b,C:d", "-manifest-url-header", "E:f",
+		"--node-labels=a=b", "--v", "2",
+	}
+	want := []string{
+		"kubeloupe", "run", "--manifest-url=http://h/x", "--manifest-url", "http://h/y", "--manifest-url-header=[redacted]", "-manifest-url-header", "[redacted]",
+		"--node-labels=a=b", "--v", "2",
+	}
+	if d := cmp.Diff(want, Args(in)); d != "" {
+		t.Error(d)
+	}
+}
+
+// What an encoder or a quoting of somebody's own makes of a secret leaves nothing of it to read.
+func TestSpellings(t *testing.T) {
+	const head, tail = "cAnArYhead7f3a9b", "cAnArYtail00c4d2"
+	value := head + "\"q'\\&<>/+= %é$" + tail
+	v := NewVault()
+	v.Learn("p", "secret", value, "hunter2!")
+	twice, err := json.Marshal(fmt.Sprintf("%q", value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := json.Marshal(map[string]string{"password": value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{
+		value, fmt.Sprintf("%q", value), fmt.Sprintf("%+q", value), string(twice), fmt.Sprintf("%q", twice), string(object),
+		"'" + strings.ReplaceAll(value, "'", `'\''`) + "'", url.QueryEscape(value), url.PathEscape(value), fmt.Sprintf("%x %X", value, value),
+		"said " + head + "…", "said " + head[:9] + "...", "said " + head[:5] + "…[clipped: 900 bytes]", "said hunter2…",
+	}
+	for shift := range 3 {
+		before := strings.Repeat("-", shift)
+		texts = append(texts, base64.StdEncoding.EncodeToString([]byte(before+value+"after")), base64.URLEncoding.EncodeToString([]byte(before+string(object))))
+	}
+	for _, text := range texts {
+		got := v.Text("p", text)
+		for _, part := range []string{head, tail, "hunter2", "cAnA", fmt.Sprintf("%x", head), fmt.Sprintf("%X", tail)} {
+			if strings.Contains(got, part) {
+				t.Errorf("%s: %s", text, got)
+			}
+		}
+		for _, word := range regexp.MustCompile(`[A-Za-z0-9+/_-]{8,}`).FindAllString(got, -1) {
+			for shift := range min(4, len(word)) { // wherever its groups of four begin
+				plain, _ := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(word[shift : shift+(len(word)-shift)/4*4]))
+				if strings.Contains(string(plain), "nAr") || strings.Contains(string(plain), "tail") {
+					t.Errorf("%s: %s, which is %q", text, got, plain)
+				}
+			}
+		}
+	}
+}
+
+// What the runtime says of a container that an earlier agent made may quote what this one does not know yet.
+func TestSaid(t *testing.T) {
+	v := NewVault()
+	if got := v.Said("p", "web", `exec: "hunter2222"`); got != "[redacted] (18 bytes of an earlier agent's container)" {
+		t.Error(got)
+	}
+	v.Learn("p", Environment("web"))
+	if got := v.Said("p", "web", "plain"); got != "plain" {
+		t.Error(got)
+	}
+	v.Learn("p", Environment("web"), "hunter2222")
+	if got := v.Said("p", "web", `exec: "hunter2222"`); got != `exec: "[redacted]"` {
+		t.Error(got)
+	}
+	if got := v.Said("p", "other", ""); got != "" {
+		t.Error(got)
 	}
 }

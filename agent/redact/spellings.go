@@ -16,19 +16,23 @@ const (
 	minInside = 8
 	// maxValue is how much of a value is looked for; what follows it is taken to be more of the same.
 	maxValue = 4 << 10
-	// maxShort is the length up to which rarer spellings are looked for.
+	// maxShort is the length up to which rarer spellings are looked for; of one line, as a token, maxToken.
 	maxShort = 512
+	maxToken = 2 << 10
 	// maxLines is how many lines of a value are looked for one by one.
 	maxLines = 256
 )
 
 // spellings are a value as texts may have it: as it is, without the space around it, its lines, quoted as Go and as
-// JSON do it, as parts of URLs have it, in base64 and in hexadecimal.
+// JSON do it, as parts of URLs have it, and in base64. Of short ones also what is rarer: quoted twice or by a shell, as a
+// part of what is in base64, and in hexadecimal.
 func spellings(value string) []string {
 	out := []string{head(value)}
-	add := func(s string) {
-		if s != "" && s != value {
-			out = append(out, s)
+	add := func(list ...string) {
+		for _, s := range list {
+			if s != "" && s != value {
+				out = append(out, s)
+			}
 		}
 	}
 	text := strings.TrimSpace(value)
@@ -46,20 +50,63 @@ func spellings(value string) []string {
 	for _, s := range []string{value, text} {
 		s = head(s)
 		// Without padding: with it, the text begins the same way.
-		add(base64.RawStdEncoding.EncodeToString([]byte(s)))
-		add(base64.RawURLEncoding.EncodeToString([]byte(s)))
-		if quoted, err := json.Marshal(s); err == nil {
-			add(strings.Trim(string(quoted), `"`))
-		}
-		quoted := strconv.Quote(s)
-		add(quoted[1 : len(quoted)-1])
+		add(base64.RawStdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))
 		add(strings.NewReplacer("\n", " ", "\r", "").Replace(s))
-		if len(s) <= maxShort {
-			add(url.QueryEscape(s))
-			add(url.PathEscape(s))
-			add(url.UserPassword("", s).String()[1:])
-			add(hex.EncodeToString([]byte(s)))
-			add(strings.ToUpper(hex.EncodeToString([]byte(s))))
+		add(quoted(s)...)
+		if short(s) {
+			add(withinBase64(s)...)
+			for _, once := range quoted(s) {
+				add(quoted(once)...) // an error that quotes one that quotes it
+			}
+			add(url.QueryEscape(s), url.PathEscape(s), url.UserPassword("", s).String()[1:], strings.ReplaceAll(s, "'", `'\''`))
+			add(hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))))
+		}
+	}
+	if short(text) {
+		for _, s := range segments(text) {
+			add(s)
+			add(withinBase64(s)...)
+		}
+	}
+	return out
+}
+
+// quoted is a text within quotes, as Go and as JSON have it.
+func quoted(s string) []string {
+	out := []string{inner(strconv.Quote(s))}
+	if p, err := json.Marshal(s); err == nil {
+		out = append(out, inner(string(p)))
+	}
+	return out
+}
+
+func short(s string) bool {
+	return len(s) <= maxShort || len(s) <= maxToken && !strings.Contains(s, "\n")
+}
+
+func inner(s string) string { return s[1 : len(s)-1] }
+
+// withinBase64 is a text as a part of what was encoded, as of user:password. It may begin at any of three places of what
+// four characters stand for; its first and last characters, which are shared with what is beside it, are left out.
+func withinBase64(s string) (out []string) {
+	if len(s) < minInside {
+		return nil
+	}
+	for from := range 3 {
+		whole := []byte(s[from : from+(len(s)-from)/3*3])
+		out = append(out, base64.StdEncoding.EncodeToString(whole), base64.URLEncoding.EncodeToString(whole))
+	}
+	return out
+}
+
+// segments are the parts of a line that no quoting changes: who quotes in a way of its own changes what is between them.
+func segments(line string) (out []string) {
+	if strings.Contains(line, "\n") { // a file: its words are no secrets
+		return nil
+	}
+	for _, s := range strings.FieldsFunc(line, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\'`<>&$%", r) }) {
+		if len(s) >= distinct {
+			out = append(out, s)
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -55,12 +56,34 @@ func (v *Vault) Learn(uid, source string, values ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	o := v.owner(uid)
-	had := o.sources[source]
-	if slices.Equal(had[0], values) {
+	had, known := o.sources[source]
+	if known && slices.Equal(had[0], values) {
 		return
 	}
 	o.sources[source] = [2][]string{values, had[0]}
 	o.found = nil
+}
+
+// Environment is the source of what a container's variables have that is secret.
+func Environment(container string) string { return "environment of " + container }
+
+// Said is what the runtime says of a container as people may see it. It may quote arguments. Of a container that an
+// earlier agent made, nobody knows what went into them until it is made again: then only the length is said.
+func (v *Vault) Said(uid, container, message string) string {
+	if v == nil || message == "" {
+		return message
+	}
+	v.mu.Lock()
+	o := v.owners[uid]
+	known := false
+	if o != nil {
+		_, known = o.sources[Environment(container)]
+	}
+	v.mu.Unlock()
+	if !known {
+		return fmt.Sprintf("%s (%d bytes of an earlier agent's container)", Mark, len(message))
+	}
+	return v.Text(uid, message)
 }
 
 // Public takes in what a pod's manifest says. A value that is written there is nothing to hide: a user that is called

@@ -1,0 +1,37 @@
+package redact
+
+import "strings"
+
+// Args is a command line as people may see it. What lets the agent in at the manifests' web server is blanked; no other
+// flag takes anything that is secret. The slice is not changed.
+func Args(args []string) []string {
+	out := make([]string, len(args))
+	flag := ""
+	for i, arg := range args {
+		name, value, together := strings.Cut(arg, "=")
+		switch {
+		case together && shownValue(name, value) != value:
+			out[i] = name + "=" + shownValue(name, value)
+		case flag != "":
+			out[i] = shownValue(flag, arg)
+		default:
+			out[i] = arg
+		}
+		flag = ""
+		if !together {
+			flag = arg
+		}
+	}
+	return out
+}
+
+// shownValue is a flag's value as people may see it.
+func shownValue(flag, value string) string {
+	switch "--" + strings.TrimLeft(flag, "-") {
+	case "--manifest-url":
+		return URL(value)
+	case "--manifest-url-header":
+		return Mark
+	}
+	return value
+}
