@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
 // FileName is the lock that every agent takes in its root directory.
@@ -107,7 +109,7 @@ func flock(file *os.File) error {
 
 // self is this process in words, on one line.
 func self() string {
-	command := strings.Join(strings.Fields(strings.Join(os.Args, " ")), " ")
+	command := strings.Join(strings.Fields(strings.Join(redact.Args(os.Args), " ")), " ")
 	if len(command) > 200 {
 		command = command[:200] + "..."
 	}

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"os"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/kubeloupe/kubeloupe/agent/conns"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
 // installProfiling serves Go's profiles.
@@ -23,10 +26,15 @@ func (s *Server) installProfiling(mux *http.ServeMux) {
 	}
 	share := conns.NewShare(profiles, profiles)
 	for path, h := range map[string]http.HandlerFunc{
-		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+		"": pprof.Index, "cmdline": cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
 	} {
 		mux.Handle("/debug/pprof/"+path, only(profile(share, h), http.MethodGet))
 	}
+}
+
+// cmdline is pprof.Cmdline without what is secret.
+func cmdline(w http.ResponseWriter, _ *http.Request) {
+	text(w, strings.Join(redact.Args(os.Args), "\x00"))
 }
 
 // profile refuses profiles that take too long, and more than a few at once: each keeps what it has seen in memory.
