@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
@@ -50,7 +51,7 @@ func (p *parts) statusFunc(runtimeName string) pods.StatusFunc {
 func (p *parts) lastWords(in pods.StatusInput) func(*observe.Container) string {
 	return func(c *observe.Container) string {
 		own := *c
-		own.Message = p.cfg.secrets.Text(string(in.Pod.UID), c.Message)
+		own.Message = podruntime.Said(p.cfg.secrets, in.Pod, c.Name, c.Message)
 		if in.LastWords == nil {
 			return own.Message
 		}

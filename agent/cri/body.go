@@ -153,8 +153,11 @@ func redactMessage(m protoreflect.Message, blank func(string) string) {
 		if kv.Username != "" {
 			kv.Username = redact.Mark
 		}
-	case *runtimeapi.ContainerMetadata, *runtimeapi.PodSandboxMetadata, *runtimeapi.ImageSpec:
-		return // names, which may happen to be the same as a user's
+	case *runtimeapi.ImageSpec: // besides names, which may happen to be the same as a user's, it has the pod's annotations
+		redactStrings(kv.GetAnnotations(), blank)
+		return
+	case *runtimeapi.ContainerMetadata, *runtimeapi.PodSandboxMetadata:
+		return // names, as above
 	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
@@ -192,14 +195,26 @@ func redactField(m protoreflect.Message, fd protoreflect.FieldDescriptor) {
 
 func redactMap(m protoreflect.Map, blank func(string) string) {
 	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
-		switch key := k.String(); {
-		case strings.HasSuffix(key, "last-applied-configuration") || secretName(key):
-			m.Set(k, protoreflect.ValueOfString(redact.Mark))
-		case blank != nil:
-			m.Set(k, protoreflect.ValueOfString(blank(v.String())))
-		}
+		m.Set(k, protoreflect.ValueOfString(shownEntry(k.String(), v.String(), blank)))
 		return true
 	})
+}
+
+func redactStrings(m map[string]string, blank func(string) string) {
+	for k, v := range m {
+		m[k] = shownEntry(k, v, blank)
+	}
+}
+
+// shownEntry is a value of a map, as of annotations, as people may see it.
+func shownEntry(key, value string, blank func(string) string) string {
+	switch {
+	case strings.HasSuffix(key, "last-applied-configuration") || secretName(key):
+		return redact.Mark
+	case blank != nil:
+		return blank(value)
+	}
+	return value
 }
 
 func isSecret(fd protoreflect.FieldDescriptor) bool {
@@ -207,11 +222,11 @@ func isSecret(fd protoreflect.FieldDescriptor) bool {
 	return ok && o.GetDebugRedact()
 }
 
-// secretName reports whether an environment variable's name says that its value
+// secretName reports whether the name of an environment variable, an annotation or a header says that its value
 // should not be shown.
 func secretName(name string) bool {
-	n := strings.ToUpper(name)
-	for _, s := range []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "CREDENTIAL", "PRIVATE_KEY", "API_KEY", "APIKEY", "ACCESS_KEY"} {
+	n := strings.ReplaceAll(strings.ToUpper(name), "-", "_")
+	for _, s := range []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "CREDENTIAL", "AUTHORIZATION", "COOKIE", "PRIVATE_KEY", "API_KEY", "APIKEY", "ACCESS_KEY"} {
 		if strings.Contains(n, s) {
 			return true
 		}

@@ -28,6 +28,9 @@ func TestRedactByKindAndValue(t *testing.T) {
 		{"an environment", &runtimeapi.CreateContainerRequest{Config: &runtimeapi.ContainerConfig{
 			Envs: []*runtimeapi.KeyValue{{Key: "URL", Value: []byte("pg://c4nary@db")}}, Args: []string{"-p=c4nary"}, Annotations: map[string]string{"a": "c4nary"},
 		}}, `{"config":{"annotations":{"a":"***"},"args":["-p=***"],"envs":[{"key":"URL","value":"pg://***@db"}]}}`},
+		{"an image's annotations, which are the pod's", &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: "c4nary", Annotations: map[string]string{
+			"kubectl.kubernetes.io/last-applied-configuration": "{}", "api-token": "x", "a": "c4nary",
+		}}}, `{"image":{"annotations":{"a":"***","api-token":"[redacted]","kubectl.kubernetes.io/last-applied-configuration":"[redacted]"},"image":"c4nary"}}`},
 		{"a login", &runtimeapi.PullImageRequest{Auth: &runtimeapi.AuthConfig{Username: "u", Password: "c4nary"}}, `{"auth":{"password":"[redacted]","username":"[redacted]"}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -25,7 +26,7 @@ func traceUnary(bus *trace.Bus, secrets *redact.Vault) grpc.UnaryClientIntercept
 		call := describeRequest(ctx, path.Base(method), req, blank)
 		span := trace.Begin(bus, parent, call)
 		err := invoke(withTraceparent(ctx, span), method, req, reply, cc, opts...)
-		describeReply(&call, reply, err, blank)
+		describeReply(&call, reply, err, blank, func(container, message string) string { return secrets.Said(parent.Pod.UID, container, message) })
 		trace.End(bus, span, call)
 		return err
 	}
@@ -40,7 +41,7 @@ func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
 		call := trace.CRICall{Method: path.Base(method)}
 		span := trace.Begin(bus, trace.FromContext(ctx), call)
 		stream, err := open(withTraceparent(ctx, span), desc, cc, method, opts...)
-		describeReply(&call, nil, err, nil)
+		describeReply(&call, nil, err, nil, nil)
 		trace.End(bus, span, call)
 		return stream, err
 	}
@@ -71,7 +72,8 @@ func describeRequest(ctx context.Context, method string, req any, blank func(str
 	return call
 }
 
-func describeReply(call *trace.CRICall, reply any, err error, blank func(string) string) {
+// describeReply tells of an answer; said is what people see of what the runtime says of a container, by its name.
+func describeReply(call *trace.CRICall, reply any, err error, blank func(string) string, said func(container, message string) string) {
 	call.Code = status.Code(err).String()
 	if err != nil {
 		call.Err = status.Convert(err).Message()
@@ -88,6 +90,17 @@ func describeReply(call *trace.CRICall, reply any, err error, blank func(string)
 		return // a list may be large and is asked for again and again
 	}
 	if m, ok := reply.(proto.Message); ok {
-		call.Response = bodyOf(m, blank)
+		call.Response = bodyOf(shownReply(m, said), blank)
 	}
+}
+
+// shownReply is a reply as people may see it, where that depends on whether the container is this agent's.
+func shownReply(m proto.Message, said func(container, message string) string) proto.Message {
+	r, ok := m.(*runtimeapi.ContainerStatusResponse)
+	if !ok || r.GetStatus().GetMessage() == "" || said == nil {
+		return m
+	}
+	r = proto.CloneOf(r)
+	r.Status.Message = said(r.GetStatus().GetMetadata().GetName(), r.GetStatus().GetMessage())
+	return r
 }

@@ -43,6 +43,14 @@ func Secrets(env []Var) []string {
 	return out
 }
 
+// UsesSecrets reports whether secrets may be in a container's environment, and so in its arguments.
+func UsesSecrets(c *v1.Container) bool {
+	return slices.ContainsFunc(c.EnvFrom, func(f v1.EnvFromSource) bool { return f.SecretRef != nil }) ||
+		slices.ContainsFunc(c.Env, func(e v1.EnvVar) bool {
+			return e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef != nil || e.ValueFrom.FileKeyRef != nil)
+		})
+}
+
 // Objects fetches what an environment refers to. A missing object is an error for which
 // apierrors.IsNotFound is true. The returned objects are not changed.
 type Objects interface {

@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/fieldpath"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
 // create makes a container in the sandbox.
@@ -102,7 +103,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if err != nil {
 		return nil, err
 	}
-	r.cfg.Secrets.Learn(r.ref.UID, "environment of "+c.Name, criconfig.Secrets(env)...)
+	r.cfg.Secrets.Learn(r.ref.UID, redact.Environment(c.Name), criconfig.Secrets(env)...)
 	in := criconfig.ContainerInput{RestartCount: int(s.Attempt), Env: env, Volumes: r.mounted()}
 	r.mu.Lock()
 	img := r.images[imageID(r.pod, c)]

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -184,6 +185,9 @@ func TestObjectHasNoSecrets(t *testing.T) {
 		pod := always("web")
 		pod.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "a": "b"}
 		pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "DB_PASSWORD", Value: "hunter2"}, {Name: "HOME", Value: "/root"}}
+		get := v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(1), HTTPHeaders: []v1.HTTPHeader{{Name: "Authorization", Value: "Bearer hunter2"}}}}
+		pod.Spec.Containers[0].LivenessProbe = &v1.Probe{ProbeHandler: get}
+		pod.Spec.Containers[0].Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{HTTPGet: get.HTTPGet}}
 		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
 			t.Error(err)
 		}

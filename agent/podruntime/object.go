@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
@@ -21,22 +22,56 @@ func withoutSecrets(pod *v1.Pod) *v1.Pod {
 			pod.Annotations[k] = redact.Mark
 		}
 	}
-	hide := func(env []v1.EnvVar) {
-		for i := range env {
-			if env[i].Value != "" && cri.IsSecret(env[i].Name) {
-				env[i].Value = redact.Mark
-			}
-		}
-	}
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
-			hide(list[i].Env)
+			hideIn(&list[i])
 		}
 	}
 	for i := range pod.Spec.EphemeralContainers {
-		hide(pod.Spec.EphemeralContainers[i].Env)
+		c := v1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
+		hideIn(&c) // what it changes is shared
 	}
 	return pod
+}
+
+// hideIn blanks values of a container whose names sound secret: variables, and headers that it is to be shown.
+func hideIn(c *v1.Container) {
+	for i := range c.Env {
+		if v := &c.Env[i]; v.Value != "" && cri.IsSecret(v.Name) {
+			v.Value = redact.Mark
+		}
+	}
+	for _, p := range []*v1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+		if p != nil {
+			hideHeaders(p.HTTPGet)
+		}
+	}
+	if c.Lifecycle != nil {
+		for _, h := range []*v1.LifecycleHandler{c.Lifecycle.PostStart, c.Lifecycle.PreStop} {
+			if h != nil {
+				hideHeaders(h.HTTPGet)
+			}
+		}
+	}
+}
+
+func hideHeaders(get *v1.HTTPGetAction) {
+	if get == nil {
+		return
+	}
+	for i := range get.HTTPHeaders {
+		if cri.IsSecret(get.HTTPHeaders[i].Name) {
+			get.HTTPHeaders[i].Value = redact.Mark
+		}
+	}
+}
+
+// shownHook is a handler as people may see it; nil for nil.
+func shownHook(h *v1.LifecycleHandler) *v1.LifecycleHandler {
+	if h = h.DeepCopy(); h != nil {
+		hideHeaders(h.HTTPGet)
+	}
+	return h
 }
 
 // seenStatus is what the runtime has of a pod, for people.
@@ -111,10 +146,18 @@ func (r *run) status() seenStatus {
 	}
 	for i := range seen.Containers {
 		c := seenOf(&seen.Containers[i])
-		c.Message = r.cfg.Secrets.Text(r.ref.UID, c.Message)
+		c.Message = Said(r.cfg.Secrets, r.pod, c.Name, c.Message)
 		out.Containers = append(out.Containers, c)
 	}
 	return out
+}
+
+// Said is what the runtime says of a pod's container as people may see it.
+func Said(secrets *redact.Vault, pod *v1.Pod, name, message string) string {
+	if c := container(pod, name); c != nil && criconfig.UsesSecrets(c) {
+		return secrets.Said(string(pod.UID), name, message)
+	}
+	return secrets.Text(string(pod.UID), message)
 }
 
 func seenOf(c *observe.Container) seenContainer {

@@ -40,9 +40,9 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 	case VerbResizePod:
 		return "limits of the pod cgroup", note{"path": r.cfg.Cgroups.PodParent(r.pod), "limits": r.podLimits()}
 	case VerbPostStart:
-		return "postStart hook", note{"container": r.targetOf(s), "hook": container(r.pod, s.Container).Lifecycle.PostStart}
+		return "postStart hook", note{"container": r.targetOf(s), "hook": shownHook(container(r.pod, s.Container).Lifecycle.PostStart)}
 	case VerbPreStop:
-		return "preStop hook", note{"container": s.Target, "hook": preStop(r.pod, r.seen.Container(s.Target)), "seconds": s.Grace}
+		return "preStop hook", note{"container": s.Target, "hook": shownHook(preStop(r.pod, r.seen.Container(s.Target))), "seconds": s.Grace}
 	case VerbStopSandbox:
 		return "runtime.v1.StopPodSandboxRequest", r.readable(&runtimeapi.StopPodSandboxRequest{PodSandboxId: s.Target})
 	case VerbRemove:
