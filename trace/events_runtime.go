@@ -100,15 +100,15 @@ type CgroupOp struct {
 // The record's Span and Parent are the span's own: the one at the top of a tree has the CRI call as its parent.
 type RuntimeSpan struct {
 	// Name is what the runtime calls it.
-	Name string `json:"name"`
+	Name string `json:"name" scrub:"text"`
 	// Service is who told it, as containerd.
-	Service string `json:"service,omitempty"`
+	Service string `json:"service,omitempty" scrub:"text"`
 	// Start is in Unix nanoseconds, by the runtime's clock, which is the node's.
 	Start int64 `json:"start_ns"`
 	// Dur is how long it took.
 	Dur   time.Duration `json:"dur_ns"`
 	Err   string        `json:"err,omitempty" scrub:"text"`
-	Attrs []KV          `json:"attrs,omitempty" scrub:"text"`
+	Attrs []KV          `json:"attrs,omitempty" scrub:"names and text"`
 	// Clipped is how many attributes were left out because they were too many.
 	Clipped int `json:"clipped,omitempty"`
 }

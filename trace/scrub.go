@@ -17,6 +17,22 @@ func (b *Bus) Scrub(s Scrubber) {
 	}
 }
 
+// Scrubbed returns lines about a pod as they would be published. The slice is not changed.
+func (b *Bus) Scrubbed(pod Pod, lines []string) []string {
+	if b == nil || b.scrub.Load() == nil {
+		return lines
+	}
+	blank := (*b.scrub.Load())(pod)
+	if blank == nil {
+		return lines
+	}
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = blank(line)
+	}
+	return out
+}
+
 // scrubbed returns e with its texts blanked. What e points to is not changed.
 func scrubbed[E any, P pointerTo[E]](s Scrubber, pod Pod, e E) E {
 	asked := false
@@ -57,6 +73,8 @@ func findTexts(t reflect.Type) (out []texts) {
 		switch {
 		case f.Tag.Get("scrub") == "text" && inner == reflect.TypeFor[KV]():
 			out = append(out, texts{index: i, below: []texts{{index: 1}}}) // the values
+		case f.Tag.Get("scrub") == "names and text":
+			out = append(out, texts{index: i, below: []texts{{index: 0}, {index: 1}}})
 		case f.Tag.Get("scrub") == "text":
 			out = append(out, texts{index: i})
 		case inner.Kind() == reflect.Struct:

@@ -46,6 +46,37 @@ func TestScrub(t *testing.T) {
 	}
 }
 
+func TestScrubbedLines(t *testing.T) {
+	b := NewBus(8)
+	lines := []string{"dir /x/c4nary", "dir /y"}
+	if d := cmp.Diff(lines, b.Scrubbed(Pod{}, lines)); d != "" {
+		t.Error(d)
+	}
+	b.Scrub(func(p Pod) func(string) string {
+		if p.UID != "u" {
+			return nil
+		}
+		return func(s string) string { return strings.ReplaceAll(s, "c4nary", "***") }
+	})
+	if d := cmp.Diff([]string{"dir /x/***", "dir /y"}, b.Scrubbed(Pod{UID: "u"}, lines)); d != "" || lines[0] != "dir /x/c4nary" {
+		t.Error(d, lines)
+	}
+	if d := cmp.Diff(lines, b.Scrubbed(Pod{UID: "other"}, lines)); d != "" {
+		t.Error(d)
+	}
+	cur := b.Subscribe(FromOldest)
+	defer cur.Close()
+	Point(b, Span{Pod: Pod{UID: "u"}}, RuntimeSpan{Name: "exec c4nary", Service: "c4nary", Attrs: []KV{{K: "event.c4nary", V: "c4nary"}}})
+	recs, _, err := cur.Next(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &RuntimeSpan{Name: "exec ***", Service: "***", Attrs: []KV{{K: "event.***", V: "***"}}}
+	if d := cmp.Diff(want, recs[0].Event); d != "" {
+		t.Error(d)
+	}
+}
+
 // names are the fields of events that are blanked for nobody: names, ids, figures as words, words of closed
 // vocabularies, and what the agent says in its own words. A new field is put here, or gets the tag scrub:"text" when it
 // may hold what somebody else wrote.
@@ -79,7 +110,7 @@ var names = []string{
 	"PodStatus.IP", "PodStatus.Phase", "PodStatus.Reason", "PodStatus.SandboxID",
 	"Pressure.Rule", "Pressure.Signal",
 	"ProbeAttempt.Container", "ProbeAttempt.ContainerID", "ProbeAttempt.How", "ProbeAttempt.Probe", "ProbeAttempt.Result", "ProbeAttempt.State",
-	"RuntimeHandler.Name", "RuntimeSpan.Name", "RuntimeSpan.Service",
+	"RuntimeHandler.Name",
 	"ServerRequest.From", "ServerRequest.How", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.Server", "ServerRequest.User", "ServerRequest.Verdict",
 	"Source.Cause", "Source.Op", "Source.Path", "Source.Source",
 	"SourceError.Field", "SourceError.Path", "SourceError.Source",

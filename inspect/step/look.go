@@ -18,7 +18,7 @@ func (s *Session) changes(ctx context.Context, pod trace.Pod, stop *Stop) (now [
 	if s.cfg.Snapshot == nil {
 		return nil
 	}
-	now = s.cfg.Snapshot.Snapshot(ctx, pod)
+	now = s.cfg.Bus.Scrubbed(pod, s.cfg.Snapshot.Snapshot(ctx, pod))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
@@ -47,7 +47,7 @@ func (s *Session) lookNow(ctx context.Context) (now, last, first []string, err e
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
-	now = s.cfg.Snapshot.Snapshot(ctx, pod)
+	now = s.cfg.Bus.Scrubbed(pod, s.cfg.Snapshot.Snapshot(ctx, pod))
 	if err := ctx.Err(); err != nil {
 		return nil, nil, nil, fmt.Errorf("look at the node: %w", err)
 	}
