@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -18,8 +21,11 @@ const (
 
 var errTooLong = fmt.Errorf("its answer on stdout is longer than %d bytes", maxAnswer)
 
+// leave is how long a process that a provider leaves behind may keep its stdout or stderr open.
+const leave = time.Second
+
 // run runs cmd to its end and returns its stdout. When the time is over, or the answer is too long, the whole process group of
-// cmd is killed: a shell script's children too.
+// cmd is killed: a shell script's children too. That is done only while cmd has not been waited for: until then nobody else has its number.
 func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
@@ -28,15 +34,33 @@ func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, 
 	c := cmd(ctx)
 	stdout := &capped{max: maxAnswer, over: func() { stop(errTooLong) }}
 	stderr := &capped{}
-	c.Stdout, c.Stderr = stdout, stderr
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	c.WaitDelay = time.Second // for a child of its own that holds stdout
-	err := c.Run()
-	if errors.Is(err, exec.ErrWaitDelay) {
-		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // the child keeps the group's number from being given away
-		err = fmt.Errorf("it ended, and a process that it started keeps its stdout or stderr open: %w", err)
+	out, err := collect(&c.Stdout, stdout)
+	if err != nil {
+		return nil, err
 	}
+	defer out.close()
+	errs, err := collect(&c.Stderr, stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer errs.close()
+	g := &group{c: c}
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = g.kill
+	c.WaitDelay = leave // for its stdin
+	err = c.Start()
+	out.started()
+	errs.started()
+	if err == nil {
+		left := g.ended(ctx, out, errs)
+		g.release()
+		err = c.Wait()
+		if left {
+			err = errors.Join(errors.New("it ended, and a process that it started keeps its stdout or stderr open"), err)
+		}
+	}
+	out.close()
+	errs.close()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -45,6 +69,89 @@ func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, 
 		return nil, fmt.Errorf("%w (%d bytes on stderr)", err, stderr.seen)
 	}
 	return stdout.kept.Bytes(), nil
+}
+
+// group are the processes of a command that runs.
+type group struct {
+	c *exec.Cmd
+
+	mu       sync.Mutex
+	released bool
+}
+
+// kill kills all of it, as long as its number is its own.
+func (g *group) kill() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.released {
+		return os.ErrProcessDone
+	}
+	return errors.Join(syscall.Kill(-g.c.Process.Pid, syscall.SIGKILL), g.c.Process.Kill())
+}
+
+// release says that the command is waited for: from then on its number may be another's.
+func (g *group) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.released = true
+}
+
+// ended returns when the command has ended and its output too, or when the output does not end a while after it: what is left of its
+// group is killed then.
+func (g *group) ended(ctx context.Context, outputs ...*output) (left bool) {
+	exited := exits(g.c.Process.Pid)
+	var late <-chan time.Time
+	done := ctx.Done()
+	for _, o := range outputs {
+		for open := true; open; {
+			select {
+			case <-o.done:
+				open = false
+			case <-exited:
+				exited, late = nil, time.After(leave)
+			case <-done:
+				done, late = nil, time.After(leave)
+			case <-late:
+				_ = g.kill()
+				return true
+			}
+		}
+	}
+	if exited != nil {
+		<-exited // it has closed its output before; it is killed when its time is over
+	}
+	return false
+}
+
+// output copies what a command writes.
+type output struct {
+	r, w *os.File
+	done chan struct{}
+}
+
+// collect has what is written to a command's stdout or stderr copied to w.
+func collect(to *io.Writer, w io.Writer) (*output, error) {
+	o := &output{done: make(chan struct{})}
+	var err error
+	if o.r, o.w, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	*to = o.w
+	go func() {
+		defer close(o.done)
+		_, _ = io.Copy(w, o.r)
+	}()
+	return o, nil
+}
+
+// started closes the end that is the command's.
+func (o *output) started() { _ = o.w.Close() }
+
+// close ends the copying, whoever has the other end. It may be called again.
+func (o *output) close() {
+	_ = o.w.Close()
+	_ = o.r.Close()
+	<-o.done
 }
 
 // capped keeps the first bytes of what is written, and takes the rest. It is written by one goroutine.

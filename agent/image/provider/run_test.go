@@ -67,6 +67,12 @@ func TestEndlessErrors(t *testing.T) {
 
 // The time ends for the children too.
 func TestNoAnswer(t *testing.T) {
+	for name, before := range map[string]string{"says nothing": "", "closes its output": "exec >&- 2>&-; "} {
+		t.Run(name, func(t *testing.T) { noAnswer(t, before) })
+	}
+}
+
+func noAnswer(t *testing.T, before string) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	started := filepath.Join(t.TempDir(), "started")
 	go func() {
@@ -78,7 +84,7 @@ func TestNoAnswer(t *testing.T) {
 		}
 		cancel(errors.New("enough"))
 	}()
-	_, child, err := script(t, ctx, `sleep 1000 & echo $! > $PID; : > `+started+`; wait`)
+	_, child, err := script(t, ctx, before+`sleep 1000 & echo $! > $PID; : > `+started+`; wait`)
 	if err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Error(err)
 	}
@@ -92,6 +98,43 @@ func TestLeftBehind(t *testing.T) {
 		t.Error(err)
 	}
 	gone(t, child)
+}
+
+// A daemon that has left the provider's group with its stdout is left alone: once the provider was waited for, the group's number may be
+// another's.
+func TestLeftTheGroup(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("needs setsid")
+	}
+	_, child, err := script(t, t.Context(), `setsid sleep 1000 & echo $! > $PID; while [ "$(cut -d' ' -f5 /proc/$!/stat)" = $$ ]; do :; done; echo {}`)
+	if err == nil || !strings.Contains(err.Error(), "keeps its stdout") {
+		t.Error(err)
+	}
+	if err := syscall.Kill(child, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	gone(t, child)
+}
+
+// What was waited for is not killed by its number: here that of a group which goes on.
+func TestNumberOfAnother(t *testing.T) {
+	c := exec.Command("sleep", "1000")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	g := &group{c: c}
+	g.release()
+	if err := g.kill(); !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var ended *exec.ExitError
+	if err := c.Wait(); !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Errorf("another's process: %v", err)
+	}
 }
 
 // TestHostileAnswers are those of a program that something else feeds.
