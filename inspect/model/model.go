@@ -91,6 +91,8 @@ func (m *Model) Apply(r *trace.Record) {
 		m.judged(r, e)
 	case *trace.Pressure:
 		m.applyPressure(r, e)
+	case *trace.ClockStepped:
+		m.clockStepped(r, e)
 	case *trace.Usage:
 		m.node.Usage = Usage{At: r.At(), Usage: *e}
 	case *trace.NodeDescribed:

@@ -161,7 +161,8 @@ type pod struct {
 	probes    map[probeKey]*Probe
 	syncs     map[trace.SpanID]*Sync
 	recs      []trace.Record
-	recSize   int // bytes of recs, and of what gave way in them
+	jumps     []jump // of the wall clock while it started, the oldest first
+	recSize   int    // bytes of recs, and of what gave way in them
 	retryAt   time.Time
 	recording bool
 	spans     int  // how many of recs are the runtime's spans, which have a cap of their own

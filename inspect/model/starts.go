@@ -272,7 +272,9 @@ func (m *Model) keepSpan(p *pod, r *trace.Record, e *trace.RuntimeSpan) {
 		return
 	}
 	p.spans++
-	p.recs = append(p.recs, *r)
+	kept := *r
+	kept.Event = p.straight(e)
+	p.recs = append(p.recs, kept)
 	p.recSize += r.Size()
 }
 
