@@ -19,6 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/image/pulled"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
@@ -115,7 +116,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 		p.add("usage", p.usage.Run)
 		p.add("clock", clock.New(bus).Run)
 	}
-	if p.slots, err = slots.New(slots.Config{Name: "container runtime", Size: runtimeSlots(cfg.RuntimeSlots), Bus: bus}); err != nil {
+	if p.slots, err = slots.New(slots.Config{Name: "container runtime", Size: runtimeSlots(cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain}); err != nil {
 		return nil, err
 	}
 	if err := p.newCluster(id.clients); err != nil {

@@ -14,9 +14,10 @@ const (
 	// classStart is a pod's way to its first start, in the order in which pods came: one that has begun is
 	// finished before the next begins.
 	classStart = "start"
-	// classAgain is what comes after that (a container that ended is started anew, a sandbox is replaced, a
+	// ClassAgain is what comes after that (a container that ended is started anew, a sandbox is replaced, a
 	// resize), and any attempt after one that failed. In order of arrival: pods that fail again and again take turns.
-	classAgain = "again"
+	// It is the modest class of the slots: however many containers crash, a new pod finds a place free.
+	ClassAgain = "again"
 	// classEnd is a pod's end, in order of arrival.
 	classEnd = "end"
 )
@@ -28,7 +29,7 @@ func turnOf(pod *v1.Pod, seen *observe.Pod, plan *Plan, k *knowledge, order uint
 	case plan.Ending:
 		t.Class, t.Slow = classEnd, k.slowEnd
 	case k.failed || hasStarted(pod, seen):
-		t.Class = classAgain
+		t.Class = ClassAgain
 	}
 	if t.Slow || t.Class != classStart {
 		t.Order = 0

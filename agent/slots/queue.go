@@ -75,7 +75,7 @@ func (s *Slots) leave(w *waiter) {
 func (s *Slots) first() *waiter {
 	var all []standing
 	for name, c := range s.classes {
-		if len(c.queue) > 0 {
+		if len(c.queue) > 0 && !s.modestly(name) {
 			all = append(all, standing{name: name, held: c.held, last: c.last, seq: c.queue[0].seq})
 		}
 	}

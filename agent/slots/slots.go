@@ -16,6 +16,8 @@ type Slots struct {
 	pace Pace
 	wait trace.WaitKind
 	bus  *trace.Bus
+	// modest is the class that leaves one place to the others.
+	modest string
 
 	mu      sync.Mutex
 	seq     uint64 // of arrivals
@@ -39,6 +41,9 @@ type Config struct {
 	// Wait is the kind of the waits that are published; empty means queue.
 	Wait trace.WaitKind
 	Bus  *trace.Bus
+	// Modest is a class that leaves one of the places to the others, where there are several: they find it free however much that class
+	// has to do. Empty for none.
+	Modest string
 }
 
 // New returns slots, all of them free.
@@ -50,7 +55,7 @@ func New(c Config) (*Slots, error) {
 		c.Wait = trace.WaitQueue
 	}
 	return &Slots{
-		name: c.Name, size: c.Size, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus,
+		name: c.Name, size: c.Size, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
 		classes: map[string]*class{}, places: map[*Place]struct{}{}, outside: map[*Place]struct{}{},
 	}, nil
 }
@@ -60,19 +65,19 @@ func New(c Config) (*Slots, error) {
 func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	s.mu.Lock()
 	now := time.Now()
-	if len(s.places) < s.size && s.waiting == 0 {
+	if len(s.places) < s.size && s.waiting == 0 && !s.modestly(t.class()) {
 		defer s.mu.Unlock()
 		return s.grant(t, now), nil
 	}
 	s.seq++
 	w := &waiter{turn: t, seq: s.seq, ready: make(chan struct{})}
 	s.join(w)
-	ahead, behind := s.waiting-1, s.holders()
+	busy, ahead, behind := len(s.places), s.waiting-1, s.holders()
 	s.fill(now) // some may be overdue, as nobody waited
 	s.mu.Unlock()
 
 	wait := trace.Wait{
-		For: s.wait, On: s.name, Detail: fmt.Sprintf("%d of %d slots busy, %d in the queue", s.size, s.size, ahead), Behind: told(behind, now),
+		For: s.wait, On: s.name, Detail: fmt.Sprintf("%d of %d slots busy, %d in the queue", busy, s.size, ahead), Behind: told(behind, now),
 	}
 	span := trace.Begin(s.bus, trace.FromContext(ctx), wait)
 	defer func() {
@@ -115,6 +120,12 @@ func (s *Slots) Hangs(class string) bool {
 	return false
 }
 
+// modestly reports whether a class has all the places that it may have while others are free. Called with the lock held.
+func (s *Slots) modestly(class string) bool {
+	c := s.classes[class]
+	return class == s.modest && class != "" && s.size > 1 && c != nil && c.held >= s.size-1
+}
+
 // grant gives a free place away. Called with the lock held.
 func (s *Slots) grant(t Turn, now time.Time) *Place {
 	p := &Place{slots: s, turn: t, since: now, idle: now}
@@ -141,19 +152,18 @@ func (s *Slots) free(p *Place) {
 // again in time. Called with the lock held, after anything changed.
 func (s *Slots) fill(now time.Time) {
 	for s.waiting > 0 {
-		if len(s.places) >= s.size {
-			p, at := s.overdue()
-			if p == nil || now.Before(at) {
-				break
+		if len(s.places) < s.size {
+			if w := s.first(); w != nil {
+				w.place = s.grant(w.turn, now)
+				close(w.ready)
+				continue
 			}
-			s.putOut(p, now)
 		}
-		w := s.first()
-		if w == nil {
+		p, at := s.overdue()
+		if p == nil || now.Before(at) {
 			break
 		}
-		w.place = s.grant(w.turn, now)
-		close(w.ready)
+		s.putOut(p, now)
 	}
 	if s.waiting == 0 {
 		if s.timer != nil {
