@@ -25,14 +25,15 @@ func all() []*fault {
 	}
 }
 
-// manifests has ten thousand static pods that the node has no room for, and a thousand manifests that are none.
+// manifests has ten thousand static pods that the node refuses (there is room on any node that stands alone), and a thousand manifests
+// that are none.
 func manifests() *fault {
 	const many, bad = 10_000, 1_000
 	return &fault{
-		name: "manifests", what: "10,000 static manifests without room, 1,000 that are none", samples: 5,
+		name: "manifests", what: "10,000 static manifests that are refused, 1,000 that are none", samples: 5,
 		begin: func(ctx context.Context, n *node) error {
 			for i := range many {
-				text := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: huge-%d}\nspec:\n  containers: [{name: a, image: $BUSYBOX, resources: {requests: {cpu: 1000}}}]\n", i)
+				text := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: huge-%d}\nspec:\n  os: {name: windows}\n  containers: [{name: a, image: $BUSYBOX}]\n", i)
 				if err := n.put(fmt.Sprintf("huge-%d.yaml", i), text); err != nil {
 					return err
 				}

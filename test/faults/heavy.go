@@ -14,10 +14,10 @@ import (
 
 // restarts has as many pods as a node takes, beside one that is measured (a node takes 110), whose containers end at once and then every
 // second. The node is as full without the fault: what its pods take in memory is no part of it.
-func restarts(name, config, what string) *fault {
+func restarts(name, config, what string, samples int) *fault {
 	c := &crowd{pods: 108}
 	return &fault{
-		name: name, what: fmt.Sprintf("%d pods whose container ends every second, %s", c.pods, what), samples: 10, config: config,
+		name: name, what: fmt.Sprintf("%d pods whose container ends every second, %s", c.pods, what), samples: samples, config: config,
 		usual: c.gather,
 		begin: func(context.Context, *node) error { return c.stir() },
 		end: func(ctx context.Context, n *node) error {
@@ -30,11 +30,11 @@ func restarts(name, config, what string) *fault {
 }
 
 // restarting is with the back-off that a node has unless it is told otherwise.
-func restarting() *fault { return restarts("restarts", "", "with the usual back-off") }
+func restarting() *fault { return restarts("restarts", "", "with the usual back-off", 20) }
 
 // restartingFast is with the least that can be configured.
 func restartingFast() *fault {
-	return restarts("restarts-1s", "crashLoopBackOff: {maxContainerRestartPeriod: 1s}\nfeatureGates: {KubeletCrashLoopBackOffMax: true}\n", "with a back-off of 1 s")
+	return restarts("restarts-1s", "crashLoopBackOff: {maxContainerRestartPeriod: 1s}\nfeatureGates: {KubeletCrashLoopBackOffMax: true}\n", "with a back-off of 1 s", 10)
 }
 
 // forkBomb has a pod that forks until its limit of processes, for ever.
@@ -54,7 +54,7 @@ func forkBomb() *fault {
 func logs() *fault {
 	const most = 512 << 20
 	return &fault{
-		name: "logs", what: "a container that writes logs as fast as it can, and a line of 100 MB", samples: 3,
+		name: "logs", what: "a container that writes logs as fast as it can, and a line of 100 MB", samples: 5, rounds: 2,
 		config: "containerLogMaxSize: 10Mi\ncontainerLogMaxFiles: 2\ncontainerLogMonitorInterval: 3s\n",
 		begin: func(ctx context.Context, n *node) error {
 			line := `[sh, -c, 'head -c 100000000 /dev/zero | tr "\0" x; echo; end=$(($(date +%s) + 60)); while [ $(date +%s) -lt $end ]; do head -c 20000000 /dev/zero | tr "\0" "\n"; done; sleep infinity']`
