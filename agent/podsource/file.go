@@ -23,7 +23,7 @@ const SourceFile = pod.SourceFile
 const DefaultFilePeriod = 20 * time.Second
 
 // DefaultMostManifests is how many manifests a File holds that is not told otherwise. A node runs far fewer pods.
-const DefaultMostManifests = 500
+const DefaultMostManifests = 250
 
 // pollPeriod is the period where the kernel tells nothing.
 const pollPeriod = time.Second
