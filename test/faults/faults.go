@@ -116,19 +116,14 @@ func small(options string) func(dir string) (func() error, error) {
 	}
 }
 
-// waiting puts a pod that cannot start while the disk is as it is, and sees that its status says why, and that the others go on.
-func waiting(ctx context.Context, n *node, name, why string) error {
+// waiting puts a pod that cannot start while the disk is as it is, and sees that it says so.
+func waiting(ctx context.Context, n *node, name string) error {
 	if err := n.put(name+".yaml", fmt.Sprintf(plain, name)); err != nil {
 		return err
 	}
-	return n.tells(ctx, "the pod to say: "+why, func(r *trace.Record) bool {
-		switch e := r.Event.(type) {
-		case *trace.PodStatus:
-			return strings.HasPrefix(r.Pod.Name, name+"-") && strings.Contains(fmt.Sprintf("%+v", e), why)
-		case *trace.NodeEvent, *trace.Log:
-			return strings.Contains(fmt.Sprintf("%+v", e), why)
-		}
-		return false
+	return n.tells(ctx, "the pod to say that its directories cannot be made", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.NodeEvent)
+		return ok && ofManifest(r.Pod.Name) == name && e.Type == "Warning" && e.Reason == "Failed"
 	})
 }
 
@@ -141,7 +136,7 @@ func mended(ctx context.Context, n *node, name string, started <-chan struct{}) 
 }
 
 // stopping is a fault of the root directory: no pod can start meanwhile, what becomes of one is told, and it starts when it is mended.
-func stopping(f *fault, why string, breakIt, mendIt func(n *node) error) *fault {
+func stopping(f *fault, breakIt, mendIt func(n *node) error) *fault {
 	var started <-chan struct{}
 	f.stops, f.samples = true, 2
 	f.begin = func(ctx context.Context, n *node) error {
@@ -151,7 +146,7 @@ func stopping(f *fault, why string, breakIt, mendIt func(n *node) error) *fault 
 		if err := breakIt(n); err != nil {
 			return err
 		}
-		if err := waiting(ctx, n, "late", why); err != nil {
+		if err := waiting(ctx, n, "late"); err != nil {
 			return errors.Join(err, mendIt(n))
 		}
 		return nil
@@ -167,14 +162,14 @@ func stopping(f *fault, why string, breakIt, mendIt func(n *node) error) *fault 
 
 func readOnly() *fault {
 	f := &fault{name: "read-only", what: "the directory of pods is read-only for a while"}
-	return stopping(f, "read-only file system",
+	return stopping(f,
 		func(n *node) error { return makeReadOnly(filepath.Join(n.root, "pods")) },
 		func(n *node) error { return unmount(filepath.Join(n.root, "pods")) })
 }
 
 func diskFull() *fault {
 	f := &fault{name: "disk-full", what: "the root directory's disk is full for a while", prepare: small("size=2m,nr_inodes=4k")}
-	return stopping(f, "no space left on device",
+	return stopping(f,
 		func(n *node) error {
 			file, err := os.Create(filepath.Join(n.root, "ballast"))
 			if err != nil {
