@@ -24,6 +24,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/tools/remotecommand"
@@ -239,6 +240,7 @@ func (w *world) ask(t *testing.T, method, path, token, body string) (int, string
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(rt) }) // which the server's end would wait for
 	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
