@@ -17,7 +17,8 @@ type Record struct {
 	// Seq numbers the records of one bus from 1, without gaps.
 	Seq uint64
 	// Time is in Unix nanoseconds. It follows the monotonic clock from the
-	// bus's birth, or from the last ClockStepped: only there does it jump.
+	// bus's birth, and may jump ahead at a ClockStepped. It never runs
+	// backwards.
 	Time int64
 	// Edge says whether the event begins, ends or just is.
 	Edge Edge
