@@ -91,5 +91,8 @@ func parsePressure(raw []byte) (p stall, ok bool) {
 // number reads a count. Negative ones are no counts, and none is so large that nanoseconds could not hold it.
 func number(b []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(b), 10, 64)
-	return n, err == nil && n >= 0 && n < 1<<53
+	if err != nil || n < 0 || n >= 1<<53 {
+		return 0, false
+	}
+	return n, true
 }
