@@ -115,11 +115,15 @@ func TestAnswerWithoutEnd(t *testing.T) {
 	defer srv.Close()
 	_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
 	p := newProber(t, noExec{})
-	for path, ok := range map[string]bool{"/fast": true, "/slow": false} {
-		h := v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path, Port: intstr.Parse(port)}}
-		o := p.do(t.Context(), &attempt{pod: &v1.Pod{}, container: &v1.Container{Name: "web"}, probe: &v1.Probe{ProbeHandler: h}, timeout: time.Second})
-		if o.ok != ok || len(o.output) > maxOutput {
-			t.Errorf("%s: ok %v, %d bytes, %v", path, o.ok, len(o.output), o.err)
+	for _, c := range []struct {
+		path    string
+		timeout time.Duration
+		ok      bool
+	}{{"/fast", time.Minute, true}, {"/slow", time.Second, false}} {
+		h := v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: c.path, Port: intstr.Parse(port)}}
+		o := p.do(t.Context(), &attempt{pod: &v1.Pod{}, container: &v1.Container{Name: "web"}, probe: &v1.Probe{ProbeHandler: h}, timeout: c.timeout})
+		if o.ok != c.ok || len(o.output) > maxOutput {
+			t.Errorf("%s: ok %v, %d bytes, %v", c.path, o.ok, len(o.output), o.err)
 		}
 	}
 }

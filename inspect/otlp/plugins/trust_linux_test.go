@@ -46,7 +46,7 @@ func plug(t *testing.T, runtime string) *plugging {
 
 func (p *plugging) run(uid uint32, via ...string) {
 	p.t.Helper()
-	args := append(via, p.program, "0.03")
+	args := append(via, p.program, "0.5") // on a busy machine, one that ends sooner is gone before it is looked at
 	cmd := exec.CommandContext(p.t.Context(), args[0], args[1:]...)
 	cmd.Env = []string{"CNI_COMMAND=ADD", "CNI_CONTAINERID=abc", "CNI_ARGS=K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web;K8S_POD_UID=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
