@@ -21,7 +21,7 @@ type Life struct {
 	after  *Life
 	// from is when the first record was made, last the newest; until is when the next life began, 0 while none did.
 	from, last, until int64
-	// shift is what is taken off the times of its records from here on: by so much the wall clock jumped while it started. jumps are those
+	// shift is what is taken off the times of its records from here on: by so much the wall clock jumped while it started or ended. jumps are those
 	// steps, the newest first: the runtime's spans are told late.
 	shift int64
 	jumps []jump
@@ -31,6 +31,7 @@ type Life struct {
 	forgotten       bool
 	marked          bool // it has had a milestone
 	found, started  bool // found running; seen to start
+	ending          bool
 	ready, gone     time.Time
 	incomplete      bool
 	startIncomplete bool
@@ -144,6 +145,8 @@ func (l *Life) add(r trace.Record) {
 			l.started = true
 		case "ready":
 			l.ready = r.At()
+		case "terminating":
+			l.ending = true
 		case "gone":
 			l.gone = r.At()
 			l.ended()

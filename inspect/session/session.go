@@ -84,15 +84,15 @@ func (s *Session) Apply(r *trace.Record) {
 	l.add(rec)
 }
 
-// stepped has the lives that have not come to be ready go on as if the wall clock had not been set, or the machine not been suspended:
-// what a start takes, and what waits in it, is not to be longer by that.
+// stepped has the lives that have not come to be ready, or are ending, go on as if the wall clock had not been set, or the machine not
+// been suspended: what a start or an end takes, and what waits in it, is not to be longer by that.
 func (s *Session) stepped(r *trace.Record) {
 	e, ok := r.Event.(*trace.ClockStepped)
 	if !ok || e.Jump <= 0 {
 		return
 	}
 	for _, l := range s.lives {
-		if l.ready.IsZero() && !l.over() {
+		if (l.ready.IsZero() || l.ending) && !l.over() {
 			l.jumped(r.Time, int64(e.Jump))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -426,5 +427,25 @@ func TestSpansAroundAStepOfTheClock(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]time.Duration{"before": 50 * ms, "after": 300 * ms}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// An end in which the wall clock was set forth takes what it takes; a pod that is merely up is where the clock says.
+func TestClockSetDuringAnEnd(t *testing.T) {
+	const hour = time.Hour
+	tp := tape.New()
+	live(tp, web, 0)
+	live(tp, db, 0)
+	tp.Point(10*sec, web, 0, &trace.Milestone{Name: "terminating"})
+	tp.Point(hour+12*sec, trace.Pod{}, 0, &trace.ClockStepped{Step: hour, Jump: hour})
+	tp.Point(hour+30*sec, web, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(hour+30*sec, db, 0, &trace.Milestone{Name: "terminating"})
+	tp.Point(hour+32*sec, db, 0, &trace.Milestone{Name: "gone"})
+	s := fold(tp, session.Options{})
+	want := map[string]time.Duration{"web": 20 * sec, "db": 2 * sec}
+	for l, c := range s.Cases(time.Time{}) {
+		if got := why.Explain(c).End; got != want[l.Pod.Name] {
+			t.Errorf("the end of %s took %s, want %s", l.Pod.Name, got, want[l.Pod.Name])
+		}
 	}
 }
