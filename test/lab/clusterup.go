@@ -37,7 +37,7 @@ func UpCluster(ctx context.Context, c ClusterConfig) (*Cluster, error) {
 	if _, err := Open(c.Dir); errors.Is(err, ErrNoLab) {
 		existed = false
 	}
-	l, err := up(ctx, Config(c), want)
+	l, err := up(ctx, Config{Dir: c.Dir, Preload: c.Preload, Log: c.Log}, want)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,8 @@ type Config struct {
 	// Preload lists images to pull into containerd; nil means pause, busybox
 	// and http. ImagePause is always pulled.
 	Preload []Image
+	// Patience is how many times as long as usual the lab's servers may take to answer, where the machine is emulated; 0 is once.
+	Patience int
 	// Log receives a line for each step that takes time; nil discards them.
 	Log io.Writer
 }
@@ -57,7 +59,8 @@ type Lab struct {
 	// Existing says that Up found the lab running.
 	Existing bool
 
-	state *state
+	state    *state
+	patience int
 }
 
 // Image returns the full reference of an image in the lab's registry.

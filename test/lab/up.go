@@ -64,6 +64,7 @@ func up(ctx context.Context, c Config, cluster *clusterState) (*Lab, error) {
 		return nil, err
 	}
 	l := newLab(dir, s)
+	l.patience = c.Patience
 	if !fresh && s.Containerd.alive() && s.Registry.alive() && l.Ready(ctx) == nil {
 		l.Existing = true
 		return l, errors.Join(l.Pull(ctx, c.preload()...), l.writeEnv())
@@ -72,6 +73,7 @@ func up(ctx context.Context, c Config, cluster *clusterState) (*Lab, error) {
 		b.logf("repairing the lab in %s", dir)
 		s.Tools, s.ImageLayout = tools, layout
 		l = newLab(dir, s)
+		l.patience = c.Patience
 	}
 	if err := l.start(ctx, b.log, c.preload()); err != nil {
 		if said, readErr := os.ReadFile(l.ContainerdLog); readErr == nil {
@@ -258,7 +260,7 @@ func (l *Lab) startRegistry(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start registry: %w", err)
 	}
-	ok := poll(ctx, 10*time.Second, 5*time.Millisecond, func() bool {
+	ok := poll(ctx, l.atMost(10*time.Second), 5*time.Millisecond, func() bool {
 		return registryReady(ctx, l.Registry) || !s.Registry.alive()
 	})
 	if !ok || !s.Registry.alive() {
@@ -276,6 +278,11 @@ func (s *state) layouts() string {
 	return s.ImageLayout + "," + s.Cluster.Layout
 }
 
+// atMost is how long something may take that takes no longer than usual.
+func (l *Lab) atMost(usual time.Duration) time.Duration {
+	return usual * time.Duration(max(1, l.patience))
+}
+
 func (l *Lab) startContainerd(ctx context.Context) error {
 	s := l.state
 	err := s.Containerd.stop(ctx, 5*time.Second)
@@ -288,12 +295,12 @@ func (l *Lab) startContainerd(ctx context.Context) error {
 		return fmt.Errorf("start containerd: %w", err)
 	}
 	var last error
-	ok := poll(ctx, 30*time.Second, 20*time.Millisecond, func() bool {
+	ok := poll(ctx, l.atMost(30*time.Second), 20*time.Millisecond, func() bool {
 		if !exists(filepath.Join(l.Dir, containerdSocket)) {
 			last = errors.New("no socket")
 			return !s.Containerd.alive()
 		}
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, l.atMost(2*time.Second))
 		defer cancel()
 		last = l.Ready(ctx)
 		return last == nil || !s.Containerd.alive()
