@@ -101,6 +101,10 @@ soak: ## pods come and go for MINUTES=30, PODS=2000: nothing may grow
 faults: ## faults of a node: is the agent up, bounded, and do other pods start (FAULTS=inotify,ulimit for some)
 	go run ./test/faults -only '$(FAULTS)'
 
+.PHONY: clockvm
+clockvm: ## set the clock and use process numbers again, in a virtual machine (ONLY=clock,clock-sim,kill,pids,pids-v2; KEEP=directory)
+	go run ./test/clockvm -only '$(ONLY)' -keep '$(KEEP)'
+
 ##@ Check
 
 # In order of what they cost, so that a mistake shows soon. The tests come last:
