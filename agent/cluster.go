@@ -138,7 +138,7 @@ type podObjects struct{ c *cluster }
 
 // Register implements pods.Objects.
 func (o podObjects) Register(pod *v1.Pod) {
-	o.c.secrets.Public(string(pod.UID), manifestOf(pod))
+	o.c.secrets.Public(string(pod.UID), func() string { return manifestOf(pod) })
 	o.c.objects.Register(pod)
 }
 

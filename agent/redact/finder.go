@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -24,7 +25,8 @@ type finder struct {
 	long  map[uint64][]string // by their first 8 bytes
 	crowd map[uint64]bool     // beginnings that too many share: the rest of the line goes with them
 	full  bool                // there are more than can be looked for
-	far   *finder             // of those that are distinct; nil until asked for
+	asked sync.Once
+	far   *finder // of those that are distinct, when it was asked for
 }
 
 func newFinder(values []string) *finder {
@@ -58,22 +60,27 @@ func (f *finder) has(s string) bool {
 	return f.short[s] || len(s) >= minInside && slices.Contains(f.long[key(s)], s)
 }
 
+// orNil is nil when there is nothing to find.
+func (f *finder) orNil() *finder {
+	if f.empty() {
+		return nil
+	}
+	return f
+}
+
 func (f *finder) empty() bool { return !f.full && len(f.short)+len(f.long)+len(f.crowd) == 0 }
 
 // distinct finds what nobody would say by chance; nil when there is nothing of that kind.
 func (f *finder) distinct() *finder {
-	if f.far == nil {
+	f.asked.Do(func() {
 		f.far = &finder{long: map[uint64][]string{}}
 		for k, alike := range f.long {
 			if alike = slices.DeleteFunc(slices.Clone(alike), func(s string) bool { return len(s) < distinct }); len(alike) > 0 {
 				f.far.long[k] = alike
 			}
 		}
-	}
-	if f.far.empty() {
-		return nil
-	}
-	return f.far
+	})
+	return f.far.orNil()
 }
 
 func key(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s[:minInside])) }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,7 +23,7 @@ func TestBlank(t *testing.T) {
 	v.Learn("p", "secret a/b", canary, "hunter2", "Z9x!", "abc", "postgres", long, "trailing-newline\n")
 	v.Learn(Node, "bootstrap", "abcdef.0123456789abcdef")
 	v.Learn("q", "secret", "another-pods-value", "short one")
-	v.Public("p", `{"containers":[{"name":"postgres","image":"postgres:16"}]}`)
+	v.Public("p", func() string { return `{"containers":[{"name":"postgres","image":"postgres:16"}]}` })
 	for _, c := range []struct{ name, uid, text, want string }{
 		{"nothing", "p", "exec: not found", "exec: not found"},
 		{"as it is", "p", "exec: " + canary + ": not found", "exec: [redacted]: not found"},
@@ -112,7 +114,7 @@ func TestHostileText(t *testing.T) {
 func TestNil(t *testing.T) {
 	var v *Vault
 	v.Learn("p", "s", "value")
-	v.Public("p", "m")
+	v.Public("p", func() string { return "m" })
 	v.Forget("p")
 	if v.For("p") != nil || v.Text("p", "value") != "value" {
 		t.Error("a nil vault knows something")
@@ -210,5 +212,72 @@ func TestSaid(t *testing.T) {
 	}
 	if got := v.Said("p", "other", ""); got != "" {
 		t.Error(got)
+	}
+}
+
+// What is learned of a pod that is gone leaves when somebody tells who is known.
+func TestKeep(t *testing.T) {
+	v := NewVault()
+	v.Learn(Node, "proxy", "node-password")
+	for i := range 1000 {
+		uid := strconv.Itoa(i)
+		v.Learn(uid, "token", "value-of-"+uid)
+		v.Forget(uid)
+		v.Learn(uid, "token", "late-value-of-"+uid) // a call that had hung
+	}
+	v.Keep(func(uid string) bool { return uid == "7" })
+	if n := len(v.owners); n > maxGone+2 {
+		t.Errorf("%d owners are kept, want the node, the one that is known and %d that are gone", n, maxGone)
+	}
+	for uid, text := range map[string]string{"7": "late-value-of-7", "1": "node-password"} {
+		if got := v.Text(uid, text); strings.Contains(got, text) {
+			t.Errorf("pod %s: %q is shown", uid, got)
+		}
+	}
+}
+
+// A pod with a large manifest and many secrets takes a time that is linear in both, and holds up nobody else meanwhile.
+func TestLargeManifestHoldsNobodyUp(t *testing.T) {
+	v := NewVault()
+	var manifest strings.Builder
+	values := make([]string, 0, 4000)
+	for i := range 4000 {
+		values = append(values, fmt.Sprintf("aaaaaaaa%04d", i))
+	}
+	for manifest.Len() < 1<<20 {
+		manifest.WriteString("aaaaaaaa-")
+	}
+	called, give := make(chan struct{}), make(chan struct{})
+	v.Public("large", func() string {
+		close(called)
+		<-give
+		return manifest.String()
+	})
+	v.Learn("large", "secret ns/large", values...)
+	v.Learn("other", "secret ns/other", "hunter2hunter2")
+	done := make(chan string)
+	go func() { done <- v.Text("large", "it is aaaaaaaa0007 and more") }()
+	<-called
+	// Its secrets are being sorted: others publish, and learn, and so does who tells of its own.
+	if got := v.Text("other", "it is hunter2hunter2"); strings.Contains(got, "hunter2") {
+		t.Errorf("shown: %q", got)
+	}
+	v.Learn("large", "secret ns/more", "hunter3hunter3")
+	v.Public("large", manifest.String)
+	close(give)
+	if got := <-done; strings.Contains(got, "0007") {
+		t.Errorf("shown: %q", got)
+	}
+	if got := v.Text("large", "it is hunter3hunter3"); strings.Contains(got, "hunter3") {
+		t.Errorf("shown: %q", got)
+	}
+}
+
+func TestWordsIn(t *testing.T) {
+	values := []string{"postgres", "abc", "5432", " trimmed-value\n", "not here at all", "a b", "x", "ostgre"}
+	got := wordsIn(`{"user":"postgres","port":5432,"v":"xtrimmed-valuex","s":"a b","t":"abcd"}`, values)
+	want := map[string]bool{"postgres": true, "5432": true, "trimmed-value": true, "a b": true}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -114,19 +114,37 @@ func segments(line string) (out []string) {
 
 func head(s string) string { return s[:min(len(s), maxValue)] }
 
-// hasWord reports whether text has s; when s is short, as a word of its own.
-func hasWord(text, s string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], s)
-		if i < 0 {
-			return false
+// wordsIn tells which of the values text has, less the space around them; short ones as words of their own. It takes a time that is
+// linear in the text: of values that begin alike no more than maxAlike are looked for.
+func wordsIn(text string, values []string) map[string]bool {
+	short, long := map[string]bool{}, map[uint64][]string{}
+	for _, v := range values {
+		switch v = strings.TrimSpace(v); {
+		case len(v) < minInside:
+			short[v] = true
+		case len(long[key(v)]) < maxAlike:
+			long[key(v)] = append(long[key(v)], v)
 		}
-		at := from + i
-		if len(s) >= minInside || alone(text, at, at+len(s)) {
-			return true
-		}
-		from = at + 1
 	}
+	said := map[string]bool{}
+	for i := range len(text) {
+		if i+minInside <= len(text) && len(long) > 0 {
+			for _, v := range long[key(text[i:])] {
+				if !said[v] && strings.HasPrefix(text[i:], v) {
+					said[v] = true
+				}
+			}
+		}
+		if len(short) == 0 || i > 0 && wordByte(text[i-1]) {
+			continue
+		}
+		for l := 1; l < minInside && i+l <= len(text); l++ {
+			if short[text[i:i+l]] && alone(text, i, i+l) {
+				said[text[i:i+l]] = true
+			}
+		}
+	}
+	return said
 }
 
 // alone reports whether text[from:to] has no letter or digit beside it.

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,13 +38,29 @@ type Vault struct {
 func NewVault() *Vault { return &Vault{owners: map[string]*owner{}} }
 
 type owner struct {
-	// public is what the owner's manifest says.
-	public string
+	gone bool // guarded by the vault's lock
+
+	// making is held while found is made, which takes long where there is much: who publishes about this owner waits for it, and
+	// nobody else.
+	making sync.Mutex
+
+	mu sync.Mutex // the innermost
+	// public gives what the owner's manifest says; nil is nothing.
+	public func() string
 	// sources are the values by where they came from: the latest, then those before.
 	sources map[string][2][]string
-	gone    bool
-	// found is made of the above when it is needed.
-	found *finder
+	// found is made of the above when it is needed; of the generation it is.
+	found      *finder
+	generation uint64
+}
+
+// change has f change what the owner knows.
+func (o *owner) change(f func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f()
+	o.found = nil
+	o.generation++
 }
 
 // Learn takes in the values that came from a source, as "secret ns/name" or "env of web". They take the place of what
@@ -53,15 +70,14 @@ func (v *Vault) Learn(uid, source string, values ...string) {
 		return
 	}
 	values = slices.DeleteFunc(slices.Clone(values), func(s string) bool { return len(s) < MinText })
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	o := v.owner(uid)
+	o.mu.Lock()
 	had, known := o.sources[source]
+	o.mu.Unlock()
 	if known && slices.Equal(had[0], values) {
 		return
 	}
-	o.sources[source] = [2][]string{values, had[0]}
-	o.found = nil
+	o.change(func() { o.sources[source] = [2][]string{values, o.sources[source][0]} })
 }
 
 // Environment is the source of what a container's variables have that is secret.
@@ -76,27 +92,26 @@ func (v *Vault) Said(uid, container, message string) string {
 	v.mu.Lock()
 	o := v.owners[uid]
 	known := false
-	if o != nil {
-		_, known = o.sources[Environment(container)]
-	}
 	v.mu.Unlock()
+	if o != nil {
+		o.mu.Lock()
+		_, known = o.sources[Environment(container)]
+		o.mu.Unlock()
+	}
 	if !known {
 		return fmt.Sprintf("%s (%d bytes of an earlier agent's container)", Mark, len(message))
 	}
 	return v.Text(uid, message)
 }
 
-// Public takes in what a pod's manifest says. A value that is written there is nothing to hide: a user that is called
-// postgres, in a container of that name.
-func (v *Vault) Public(uid, manifest string) {
+// Public takes in what a pod's manifest says; manifest is called when that matters, by anyone, and its text is not kept. A value
+// that is written there is nothing to hide: a user that is called postgres, in a container of that name.
+func (v *Vault) Public(uid string, manifest func() string) {
 	if v == nil {
 		return
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if o := v.owner(uid); o.public != manifest {
-		o.public, o.found = manifest, nil
-	}
+	o := v.owner(uid)
+	o.change(func() { o.public = manifest })
 }
 
 // Forget says that a pod is gone. Its values are kept until some more are, for what is told of it late.
@@ -106,6 +121,27 @@ func (v *Vault) Forget(uid string) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.forget(uid)
+}
+
+// Keep forgets the owners that are not known: what was learned of a pod when it was gone already. known is called without a lock
+// held.
+func (v *Vault) Keep(known func(uid string) bool) {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	all := slices.Collect(maps.Keys(v.owners))
+	v.mu.Unlock()
+	for _, uid := range all {
+		if uid != Node && !known(uid) {
+			v.Forget(uid)
+		}
+	}
+}
+
+// forget is Forget. Called with mu.
+func (v *Vault) forget(uid string) {
 	o := v.owners[uid]
 	if o == nil || o.gone {
 		return
@@ -121,6 +157,8 @@ func (v *Vault) Forget(uid string) {
 }
 
 func (v *Vault) owner(uid string) *owner {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	o := v.owners[uid]
 	if o == nil {
 		o = &owner{sources: map[string][2][]string{}}
@@ -139,29 +177,44 @@ func (v *Vault) For(uid string) func(text string) string {
 	if v == nil {
 		return nil
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	var of []*finder
-	if f := v.owners[Node].finder(); f != nil {
-		of = append(of, f)
-	}
-	if uid == Node {
-		return v.anyones(of)
-	}
-	if f := v.owners[uid].finder(); f != nil {
-		of = append(of, f)
+	for _, o := range v.of(uid) {
+		f := o.owner.finder()
+		if f != nil && !o.own {
+			f = f.distinct()
+		}
+		if f != nil {
+			of = append(of, f)
+		}
 	}
 	return blanking(of)
 }
 
-// anyones blanks what is distinct of anyone's, besides the node's own. Called with the lock held.
-func (v *Vault) anyones(of []*finder) func(string) string {
-	for uid, o := range v.owners {
-		if f := o.finder(); uid != Node && f != nil && f.distinct() != nil {
-			of = append(of, f.distinct())
+// asked is an owner whose values are looked for. Not own are those of others, of which only what is distinct counts.
+type asked struct {
+	owner *owner
+	own   bool
+}
+
+// of are the owners whose values a text may have: the node and the pod itself, or, for texts that are no pod's, everybody.
+func (v *Vault) of(uid string) (all []asked) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if o := v.owners[Node]; o != nil {
+		all = append(all, asked{o, true})
+	}
+	if uid != Node {
+		if o := v.owners[uid]; o != nil {
+			all = append(all, asked{o, true})
+		}
+		return all
+	}
+	for other, o := range v.owners {
+		if other != Node {
+			all = append(all, asked{o, false})
 		}
 	}
-	return blanking(of)
+	return all
 }
 
 func blanking(of []*finder) func(string) string {
@@ -186,30 +239,57 @@ func (v *Vault) Text(uid, text string) string {
 
 // finder is what finds the owner's values; nil when it has none.
 func (o *owner) finder() *finder {
-	if o == nil {
-		return nil
+	if f := o.ready(); f != nil {
+		return f.orNil()
 	}
-	if o.found == nil {
-		o.found = newFinder(o.values())
+	o.making.Lock()
+	defer o.making.Unlock()
+	for {
+		if f := o.ready(); f != nil {
+			return f.orNil()
+		}
+		o.mu.Lock()
+		generation, public, values := o.generation, o.public, o.values()
+		o.mu.Unlock()
+		f := newFinder(secrets(values, public))
+		o.mu.Lock()
+		same := o.generation == generation
+		if same {
+			o.found = f
+		}
+		o.mu.Unlock()
+		if same {
+			return f.orNil()
+		}
 	}
-	if o.found.empty() {
-		return nil
-	}
+}
+
+// ready is the finder that is made already; nil when there is none.
+func (o *owner) ready() *finder {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.found
 }
 
-// values are the owner's, without what its manifest says.
+// values are all of the owner's. Called with mu.
 func (o *owner) values() []string {
 	var out []string
 	for _, generations := range o.sources {
 		for _, values := range generations {
-			for _, s := range values {
-				if t := strings.TrimSpace(s); t != "" && !hasWord(o.public, t) {
-					out = append(out, s)
-				}
-			}
+			out = append(out, values...)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
+}
+
+// secrets are the values without what the manifest says. Of very many none is looked up in it.
+func secrets(values []string, manifest func() string) []string {
+	values = slices.DeleteFunc(values, func(s string) bool { return strings.TrimSpace(s) == "" })
+	slices.Sort(values)
+	values = slices.Compact(values)
+	if len(values) == 0 || len(values) > maxPatterns || manifest == nil {
+		return values
+	}
+	said := wordsIn(manifest(), values)
+	return slices.DeleteFunc(values, func(s string) bool { return said[strings.TrimSpace(s)] })
 }
