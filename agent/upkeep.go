@@ -143,7 +143,7 @@ func (p *parts) addPressure(client *cri.Client, images *gc.Collector) error {
 
 // orphans are those that clean up after pods that nobody knows.
 func (p *parts) orphans() []pods.Orphans {
-	out := []pods.Orphans{cleaner(p.volumes.CleanOrphans)}
+	out := []pods.Orphans{cleaner(p.volumes.CleanOrphans), cleaner(p.forgetUnknown)}
 	if p.userns != nil {
 		out = append(out, p.userns)
 	}
@@ -159,6 +159,12 @@ type cleaner func(ctx context.Context, known func(types.UID) bool) ([]string, er
 // Clean implements pods.Orphans.
 func (c cleaner) Clean(ctx context.Context, known func(types.UID) bool) ([]string, error) {
 	return c(ctx, known)
+}
+
+// forgetUnknown drops what was learned of a pod when it was gone already, as from a call that had hung.
+func (p *parts) forgetUnknown(_ context.Context, known func(types.UID) bool) ([]string, error) {
+	p.cfg.secrets.Keep(func(uid string) bool { return known(types.UID(uid)) })
+	return nil, nil
 }
 
 // orphanCgroups removes pod cgroups of pods that nobody knows, with what runs in them.

@@ -37,7 +37,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, runtimeN
 	}
 	manager := pods.Config{
 		Workers: p.workers, Seen: p.pleg.Cache(), Store: p.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
-		Orphans: p.orphans(), Node: p.admission, Probes: p.prober, PublishStatus: p.syncer.PublishStatus, Resizes: p.resizes, Starting: p.usage.Nudge,
+		Orphans: p.orphans(), Node: p.admission, Probes: p.prober, PublishStatus: p.syncer.PublishStatus, Resizes: p.resizes, Starting: p.usage.Nudge, Forget: p.forget,
 		Tidy: func() {
 			select {
 			case p.tidy <- struct{}{}:

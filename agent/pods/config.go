@@ -177,6 +177,12 @@ func (m *Manager) end(span trace.Span, pod *v1.Pod, why string, grace *int64, re
 			if m.cfg.Statuses != nil {
 				m.cfg.Statuses.Forget(pod.UID)
 			}
+			if m.cfg.Mirrors != nil {
+				m.cfg.Mirrors.Remove(pod.UID)
+			}
+			if m.cfg.Forget != nil {
+				m.cfg.Forget(pod.UID)
+			}
 			delete(m.rejected, pod.UID)
 			m.cfg.Store.drop(pod.UID)
 			trace.Point(m.cfg.Bus, trace.ForPod(span, podid.Ref(pod)), trace.Milestone{Name: "gone"})

@@ -78,6 +78,8 @@ type Config struct {
 	Resizes Resizes
 	// Statuses may be nil: nobody but this agent sees them.
 	Statuses Statuses
+	// Forget is called when a pod that was rejected is gone, with what SyncerConfig.Forget does for others; may be nil.
+	Forget func(uid types.UID)
 	// Events may be nil: they are only published.
 	Events Events
 	// Starting is told of each pod that is about to start, and does not wait; may be nil.

@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -446,3 +448,33 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 		t.Error("no error for an empty SyncerConfig")
 	}
 }
+
+// Of a pod that was rejected nothing is kept when its source drops it: no mirror, which would stand in the way of the next static pod of
+// its name, and nothing that was learned of it.
+func TestRejectedPodIsForgotten(t *testing.T) {
+	d := newDesk(t, 0)
+	m := &mirrorsNoted{}
+	var forgotten []types.UID
+	d.cfg.Mirrors, d.cfg.Forget = m, func(uid types.UID) { forgotten = append(forgotten, uid) }
+	bad := podOf("web", "u1", func(p *v1.Pod) {
+		p.Spec.OS = &v1.PodOS{Name: "plan9"}
+		p.Annotations = map[string]string{podid.AnnotationSource: podid.SourceFile}
+	})
+	d.send(podsource.OpAdd, bad)
+	if len(m.have) != 1 || len(forgotten) > 0 {
+		t.Fatalf("mirrors of %v, forgotten %v, while the source has it", m.have, forgotten)
+	}
+	d.send(podsource.OpRemove, bad)
+	if len(m.have) > 0 || len(forgotten) != 1 || forgotten[0] != "u1" {
+		t.Errorf("mirrors of %v, forgotten %v, want none, and u1", m.have, forgotten)
+	}
+}
+
+// mirrorsNoted are the static pods that are to be shown.
+type mirrorsNoted struct{ have []types.UID }
+
+func (m *mirrorsNoted) Add(p *v1.Pod) { m.have = append(m.have, p.UID) }
+func (m *mirrorsNoted) Remove(uid types.UID) {
+	m.have = slices.DeleteFunc(m.have, func(u types.UID) bool { return u == uid })
+}
+func (m *mirrorsNoted) Complete() {}
