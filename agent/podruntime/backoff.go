@@ -1,6 +1,7 @@
 package podruntime
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -87,6 +88,10 @@ func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	}
 	c.at = now
 	b.m[k] = c
+	// Earlier versions of the container whose restarts count no more: a pod may live for years and be changed again and again.
+	maps.DeleteFunc(b.m, func(o crashKey, c crash) bool {
+		return o.uid == k.uid && o.name == k.name && o.hash != k.hash && now.Sub(c.at) > 4*b.maximum
+	})
 }
 
 // forget drops a pod.

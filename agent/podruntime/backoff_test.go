@@ -35,3 +35,19 @@ func TestBackoffWhenTheClockIsSet(t *testing.T) {
 		})
 	}
 }
+
+// Versions of a container that are long gone are forgotten: a pod may be changed again and again.
+func TestBackoffOfEarlierVersions(t *testing.T) {
+	b, now := NewCrashBackoff(time.Minute), time.Unix(1e9, 0)
+	b.next(crashKey{"u", "other", 1}, now, now)
+	for i := range 1000 {
+		now = now.Add(time.Minute)
+		b.next(crashKey{"u", "c", uint64(i)}, now, now)
+	}
+	if n := len(b.m); n > 6 {
+		t.Errorf("%d are remembered, want those of the last four minutes and the other container's", n)
+	}
+	if _, ok := b.m[crashKey{"u", "other", 1}]; !ok {
+		t.Error("another container is forgotten")
+	}
+}

@@ -3,6 +3,7 @@ package podruntime
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -99,7 +100,10 @@ func (r *run) preStop(ctx context.Context, s *Step) error {
 
 // firstStop reports whether the container is told to stop for the first time.
 func (r *run) firstStop(id string) (first bool) {
+	seen := r.cfg.Observer.Get(r.pod.UID)
 	r.learn(r.pod.UID, func(k *knowledge) {
+		// Those that the runtime has removed since: a pod may live for years and its containers be replaced again and again.
+		maps.DeleteFunc(k.hooked, func(old string, _ bool) bool { return old != id && seen.Container(old) == nil })
 		first = !k.hooked[id]
 		k.hooked[id] = true
 	})

@@ -211,3 +211,25 @@ func TestAllContainersRestart(t *testing.T) {
 		}
 	})
 }
+
+// Of containers that the runtime has removed it is not remembered that they were told to stop: a pod whose container fails its probe
+// every few minutes lives for years.
+func TestStopsAreForgotten(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		withHooks(w)
+		pod := podOf(v1.RestartPolicyAlways, hooked(containerNamed("web")))
+		w.show(seen("sandbox:0", "web=running"))
+		r := &run{Runtime: w.rt, pod: pod}
+		for i := range 1000 {
+			if !r.firstStop(fmt.Sprint("old-", i)) {
+				t.Fatal("not the first time")
+			}
+		}
+		if !r.firstStop("web-0") || r.firstStop("web-0") {
+			t.Error("web-0 is told to stop twice, or not at all")
+		}
+		if n := len(w.rt.knowledgeOf(pod.UID).hooked); n != 1 {
+			t.Errorf("%d containers are remembered, want the one that is there", n)
+		}
+	})
+}
