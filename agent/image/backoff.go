@@ -3,12 +3,16 @@ package image
 import (
 	"sync"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Upstream: pkg/kubelet/kubelet.go, imageBackOffPeriod and MaxImageBackOff.
 const (
 	backoffFirst = 10 * time.Second
 	backoffMax   = 5 * time.Minute
+	// maxError is how much is kept of what a registry said, in bytes.
+	maxError = 4 << 10
 )
 
 // target is what a back-off is kept for.
@@ -56,12 +60,13 @@ func (b *backoff) fail(t target, began, now time.Time, err string) attempt {
 	if ok && !a.at.Before(began) {
 		return a
 	}
+	b.drop(now)
 	if !ok || a.expired(now) {
 		a = attempt{delay: backoffFirst / 2}
 	}
 	a.failures++
 	a.delay = min(2*a.delay, backoffMax)
-	a.at, a.err = now, err
+	a.at, a.err = now, trace.Clip(err, maxError)
 	b.all[t] = a
 	return a
 }
@@ -70,6 +75,11 @@ func (b *backoff) fail(t target, began, now time.Time, err string) attempt {
 func (b *backoff) sweep(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.drop(now)
+}
+
+// drop is sweep. Called with mu.
+func (b *backoff) drop(now time.Time) {
 	for t, a := range b.all {
 		if a.expired(now) {
 			delete(b.all, t)

@@ -11,8 +11,12 @@ import (
 // everywhere is the scope of answers that are for all images. No image has that name.
 const everywhere = "<global>"
 
-// maxCached is how many answers of a provider are kept. Some providers answer for each image anew.
-const maxCached = 256
+// maxCached is how many answers of a provider are kept, and maxCachedBytes about how much they take. Some providers answer for each
+// image anew, and an answer may have a megabyte.
+const (
+	maxCached      = 256
+	maxCachedBytes = 8 << 20
+)
 
 // cache is what a provider answered, while it holds.
 type cache struct {
@@ -53,8 +57,14 @@ func (c *cache) put(scope, account string, entries map[string]image.Login, hold 
 	if c.all == nil {
 		c.all = map[cacheKey]cached{}
 	}
-	if len(c.all) >= maxCached {
-		delete(c.all, c.first())
+	size := sizeOf(entries)
+	for _, e := range c.all {
+		size += sizeOf(e.entries)
+	}
+	for len(c.all) > 0 && (len(c.all) >= maxCached || size > maxCachedBytes) {
+		first := c.first()
+		size -= sizeOf(c.all[first].entries)
+		delete(c.all, first)
 	}
 	// By the wall clock: a login runs out while the machine is suspended too.
 	c.all[cacheKey{scope, account}] = cached{entries: entries, until: now.Add(hold).Round(0)}
@@ -69,6 +79,14 @@ func (c *cache) first() (key cacheKey) {
 		}
 	}
 	return key
+}
+
+// sizeOf is about how many bytes an answer takes.
+func sizeOf(entries map[string]image.Login) (n int) {
+	for name, l := range entries {
+		n += 64 + len(name) + len(l.Username) + len(l.Password)
+	}
+	return n
 }
 
 // registry is the host of a repository, with its port.

@@ -3,6 +3,7 @@ package pulled
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -174,7 +175,15 @@ func TestSettleAndPrune(t *testing.T) {
 	if left, err := list(s.pulled); err != nil || len(left) != 1 {
 		t.Errorf("%d records, %v", len(left), err)
 	}
+	for i := range 1000 { // images that others put there
+		if _, err := s.MustPull(app, fmt.Sprint("sha256:other-", i), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.Prune(nil, now)
+	if n := len(s.records); n > 0 {
+		t.Errorf("%d images are remembered, none is there", n)
+	}
 	must(t, s, "its record is gone", app, false)
 	if err := os.WriteFile(filepath.Join(s.pulled, filename(id)), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package pulled
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,6 +147,7 @@ func (s *Store) Prune(ids []string, before time.Time) {
 		s.complain(remove(path))
 		delete(s.records, r.ImageRef)
 	}
+	maps.DeleteFunc(s.records, func(id string, r *record) bool { return r == nil && !there[id] }) // that there is none
 }
 
 // get returns the record of an image, nil for none. The caller does not change it.
