@@ -3,10 +3,12 @@ package csi
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +19,10 @@ import (
 const (
 	infoGood    = time.Minute
 	missingGood = 5 * time.Second
+	// askTime is how long the API server has to answer.
+	askTime = 10 * time.Second
+	// maxInfos is of how many drivers an answer is kept: who makes a pod can name any.
+	maxInfos = 256
 )
 
 // csiDriver is a CSIDriver object; nil when there is none.
@@ -25,6 +31,8 @@ type csiDriver struct{ *storagev1.CSIDriver }
 
 // infos remembers CSIDriver objects.
 type infos struct {
+	asking singleflight.Group // by driver: nobody waits with the lock held
+
 	mu    sync.Mutex
 	known map[string]known
 }
@@ -37,32 +45,67 @@ type known struct {
 // info returns what the API says of a driver, nil if there is no object. While the API server does not
 // answer, an earlier answer is good.
 func (p *Plugin) info(ctx context.Context, driver string) (*csiDriver, error) {
-	p.infos.mu.Lock()
-	defer p.infos.mu.Unlock()
-	had, ok := p.infos.known[driver]
-	good := infoGood
-	if had.info == nil {
-		good = missingGood
-	}
-	if ok && time.Since(had.at) < good {
+	had, ok := p.infos.get(driver)
+	if ok && had.good(time.Now()) {
 		return had.info, nil
 	}
-	got, err := p.cfg.API.StorageV1().CSIDrivers().Get(ctx, driver, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		had = known{at: time.Now()}
-	case err == nil:
-		had = known{info: &csiDriver{got}, at: time.Now()}
-	case ok:
-		return had.info, nil
-	default:
+	answer := p.infos.asking.DoChan(driver, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+		defer cancel()
+		got, err := p.cfg.API.StorageV1().CSIDrivers().Get(ctx, driver, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return p.infos.put(driver, nil), nil
+		case err == nil:
+			return p.infos.put(driver, &csiDriver{got}), nil
+		case ok:
+			return had.info, nil
+		}
 		return nil, fmt.Errorf("get CSIDriver %s: %w", driver, err)
+	})
+	select {
+	case r := <-answer:
+		info, _ := r.Val.(*csiDriver)
+		return info, r.Err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("get CSIDriver %s: %w", driver, context.Cause(ctx))
 	}
-	if p.infos.known == nil {
-		p.infos.known = map[string]known{}
+}
+
+func (i *infos) get(driver string) (known, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	k, ok := i.known[driver]
+	return k, ok
+}
+
+// put keeps an answer. Others make room for it: that there is no such driver first, then the oldest.
+func (i *infos) put(driver string, info *csiDriver) *csiDriver {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(i.known, func(_ string, k known) bool { return k.info == nil && !k.good(now) })
+	if i.known == nil {
+		i.known = map[string]known{}
 	}
-	p.infos.known[driver] = had
-	return had.info, nil
+	if _, ok := i.known[driver]; !ok && len(i.known) >= maxInfos {
+		oldest := driver
+		for name, k := range i.known {
+			if oldest == driver || k.at.Before(i.known[oldest].at) {
+				oldest = name
+			}
+		}
+		delete(i.known, oldest)
+	}
+	i.known[driver] = known{info: info, at: now}
+	return info
+}
+
+func (k known) good(now time.Time) bool {
+	if k.info == nil {
+		return now.Sub(k.at) < missingGood
+	}
+	return now.Sub(k.at) < infoGood
 }
 
 // attached reports whether a controller attaches the driver's volumes: yes, unless it says otherwise.

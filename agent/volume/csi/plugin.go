@@ -147,9 +147,9 @@ func (p *Plugin) RefreshAt(s volume.Spec) time.Time {
 	if err != nil || s.Block {
 		return time.Time{}
 	}
-	// From the cache: SetUp has asked just now.
-	info, err := p.info(context.Background(), v.driver)
-	if err != nil || info == nil || info.Spec.RequiresRepublish == nil || !*info.Spec.RequiresRepublish {
+	had, _ := p.infos.get(v.driver) // SetUp has asked just now; here nobody may wait
+	info := had.info
+	if info == nil || info.Spec.RequiresRepublish == nil || !*info.Spec.RequiresRepublish {
 		return time.Time{}
 	}
 	return time.Now().Add(time.Minute)
