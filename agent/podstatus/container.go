@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -204,7 +205,13 @@ func (g *generator) message(c *observe.Container) string {
 	}
 	spec := &g.pod.Spec
 	share := maxMessages / max(1, len(spec.Containers)+len(spec.InitContainers)+len(spec.EphemeralContainers))
-	return text[:min(len(text), share)]
+	if len(text) <= share {
+		return text
+	}
+	for share > 0 && !utf8.RuneStart(text[share]) { // no character is cut in two
+		share--
+	}
+	return text[:share]
 }
 
 // explain makes a container that should run and does not Waiting, where it is known why, and infers

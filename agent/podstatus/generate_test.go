@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -260,6 +261,16 @@ func TestMessageIsCut(t *testing.T) {
 	got := Generate(aPod(v1.RestartPolicyNever, "a", "b", "c"), seen(c), Inputs{}).ContainerStatuses[0]
 	if n := len(got.State.Terminated.Message); n != 4<<10 {
 		t.Errorf("message of %d bytes, want 4096", n)
+	}
+}
+
+// A container may end its message in the middle of a character of ours.
+func TestMessageIsCutBetweenCharacters(t *testing.T) {
+	c := exited("a", 1)
+	c.Message = "x" + strings.Repeat("\u00e9", 20<<10)
+	got := Generate(aPod(v1.RestartPolicyNever, "a", "b", "c"), seen(c), Inputs{}).ContainerStatuses[0].State.Terminated.Message
+	if len(got) != 4<<10-1 || !utf8.ValidString(got) {
+		t.Errorf("message of %d bytes, valid %t, want 4095, and valid", len(got), utf8.ValidString(got))
 	}
 }
 
