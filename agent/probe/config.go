@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -118,6 +119,10 @@ func (p *Prober) close() {
 
 // push queues an update. The caller holds mu.
 func (p *Prober) push(u Update) {
+	same := func(w Update) bool { w.Result = u.Result; return w == u }
+	if i := slices.IndexFunc(p.pending, same); i > 0 { // the first may be handed out just now
+		p.pending = slices.Delete(p.pending, i, i+1) // nobody took it yet: what is true is the later one
+	}
 	p.pending = append(p.pending, u)
 	select {
 	case p.news <- struct{}{}:

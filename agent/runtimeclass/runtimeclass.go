@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -68,7 +69,9 @@ func (c *Classes) Handler(ctx context.Context, pod *v1.Pod) (string, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.known[name] = answer{class.Handler, time.Now().Add(keep)}
+	now := time.Now()
+	maps.DeleteFunc(c.known, func(_ string, a answer) bool { return now.After(a.until) })
+	c.known[name] = answer{class.Handler, now.Add(keep)}
 	return class.Handler, nil
 }
 
