@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // exposition is metrics in Prometheus' text format.
@@ -14,12 +16,13 @@ func (e *exposition) family(name, kind, help string) {
 	e.WriteString("# HELP " + name + " " + help + "\n# TYPE " + name + " " + kind + "\n")
 }
 
-// sample writes one value; labels are names and values by turns. A zero time is left out.
+// sample writes one value; labels are names and values by turns. A zero time is left out. Values may come from images and runtimes: the
+// text is for machines, but people read it on terminals, so that hidden characters are escaped, as \u202e.
 func (e *exposition) sample(name string, v float64, at time.Time, labels ...string) {
 	e.WriteString(name)
 	for i := 0; i+1 < len(labels); i += 2 {
 		e.WriteByte("{,"[min(i, 1)])
-		e.WriteString(labels[i] + `="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(labels[i+1]) + `"`)
+		e.WriteString(labels[i] + `="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(human.Visible(labels[i+1])) + `"`)
 	}
 	if len(labels) > 0 {
 		e.WriteByte('}')

@@ -36,9 +36,9 @@ func (s *Sink) cluster(r *trace.Record) {
 		if e.Err != "" {
 			status = "fail-unknown"
 		}
-		s.storage.WithLabelValues(e.Plugin, op, status, "false").Observe(sec)
+		s.storage.WithLabelValues(s.plugins.label(e.Plugin), op, status, "false").Observe(sec)
 	case *trace.CSICall:
-		s.csi.WithLabelValues(e.Driver, csiMethod(e.Method), e.Code, "false").Observe(sec)
+		s.csi.WithLabelValues(s.drivers.label(e.Driver), csiMethod(e.Method), s.codes.label(e.Code), "false").Observe(sec)
 	case *trace.ServerRequest:
 		path, long := serverPath(e.Path)
 		kind := "readwrite"

@@ -18,12 +18,16 @@ type Sink struct {
 	pods       map[trace.Pod]*pod
 	desired    map[string]int // pods by source
 	lastRelist int64
+	// Values that others choose: exit codes are the containers', reasons the runtime's, drivers' names those of pods, codes the drivers'.
+	exits, reasons, plugins, drivers, codes values
 }
 
 // New returns a sink whose metrics, and those of the Go runtime and the process,
 // are registered with reg. It fails when one of those names is taken.
 func New(reg prometheus.Registerer) (*Sink, error) {
-	s := &Sink{set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[string]int{}}
+	s := &Sink{set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[string]int{},
+		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{},
+	}
 	all := append(s.collectors(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {

@@ -276,3 +276,36 @@ func TestSizeBuckets(t *testing.T) {
 		}
 	}
 }
+
+// What containers, runtimes and drivers say does not make series without end, nor reach a terminal raw.
+func TestValuesOfOthers(t *testing.T) {
+	s, reg := newSink(t)
+	for i := range 2000 {
+		pod := trace.Pod{Namespace: "n", Name: "p", UID: "u"}
+		reason := fmt.Sprintf("reason %d \u202e\u009b31m", i)
+		for _, state := range []string{"running", "terminated"} {
+			c := trace.ContainerStatus{Name: "c", State: state, ExitCode: int32(i), Reason: reason}
+			s.Apply(&trace.Record{Seq: 1, Pod: pod, Event: &trace.PodStatus{Containers: []trace.ContainerStatus{c}}})
+		}
+		s.Apply(&trace.Record{Seq: 1, Edge: trace.EdgeEnd, Event: &trace.CSICall{Driver: "driver" + reason, Method: "NodePublishVolume", Code: fmt.Sprintf("Code(%d)", i)}})
+		s.Apply(&trace.Record{Seq: 1, Edge: trace.EdgeEnd, Event: &trace.Volume{Plugin: strings.Repeat("x", 1000) + reason, Op: "setup"}})
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := 0
+	for _, f := range families {
+		series += len(f.GetMetric())
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if strings.ContainsAny(l.GetValue(), "\u202e\u009b") || len(l.GetValue()) > maxValue+64 {
+					t.Fatalf("%s has %s=%q", f.GetName(), l.GetName(), l.GetValue())
+				}
+			}
+		}
+	}
+	if want := 5 * maxValues; series > want+100 {
+		t.Errorf("%d series, want about %d at most", series, want)
+	}
+}

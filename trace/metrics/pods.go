@@ -73,7 +73,7 @@ func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 			p.states[c.Name] = "exited"
 			// Upstream: pkg/kubelet/status/status_manager.go, updateStatusInternal.
 			if known && was[c.Name] != "exited" {
-				s.terminatedContainers.WithLabelValues(p.kind(c.Name), strconv.Itoa(int(c.ExitCode)), c.Reason).Inc()
+				s.terminatedContainers.WithLabelValues(p.kind(c.Name), s.exits.label(strconv.Itoa(int(c.ExitCode))), s.reasons.label(c.Reason)).Inc()
 			}
 		}
 	}
