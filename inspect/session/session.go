@@ -100,7 +100,12 @@ func (s *Session) stepped(r *trace.Record) {
 
 // agent notes that the agent stops.
 func (s *Session) agent(r *trace.Record) {
-	if a, ok := r.Event.(*trace.Agent); ok && a.State == "stopping" {
+	a, ok := r.Event.(*trace.Agent)
+	switch {
+	case !ok || a.State != "stopping":
+	case len(s.stops) == maxStops: // the newest counts
+		s.stops[maxStops-1] = r.Time
+	default:
 		s.stops = append(s.stops, r.Time)
 	}
 }
@@ -141,7 +146,7 @@ func (s *Session) lifeOf(r *trace.Record) *Life {
 	if m, ok := r.Event.(*trace.Milestone); l == nil || ok && m.Name == "seen" && l.marked {
 		l = s.begin(r, l)
 	}
-	if _, ok := r.Event.(*trace.CRICall); ok && !r.Trace.IsZero() && s.byTrace[r.Trace] != l && len(l.traces) < maxTraces {
+	if _, ok := r.Event.(*trace.CRICall); ok && !r.Trace.IsZero() && s.byTrace[r.Trace] != l && len(l.traces) < maxTraces && len(s.byTrace) < maxAllTraces {
 		s.byTrace[r.Trace] = l
 		l.traces = append(l.traces, r.Trace)
 	}
@@ -184,8 +189,13 @@ func (s *Session) begin(r *trace.Record, before *Life) *Life {
 // maxBack is how many lives back a span of the runtime may be told late.
 const maxBack = 64
 
-// maxTraces bounds the traces that lead to a life: it mostly has one.
-const maxTraces = 256
+// maxTraces bounds the traces that lead to a life: it mostly has one; maxAllTraces those of all. maxStops bounds how often the agent
+// stopped. Anybody may have written a recording.
+const (
+	maxTraces    = 256
+	maxAllTraces = 1 << 18
+	maxStops     = 1 << 16
+)
 
 // forget drops the oldest life that is over; if none is, the oldest. Room is made for some at once.
 func (s *Session) forget() {
