@@ -30,8 +30,11 @@ func bodyOf(m proto.Message, blank func(string) string) trace.Body {
 		return execBody(r)
 	}
 	size := proto.Size(m)
-	m = Redact(m, blank)
 	b := body{kind: m.ProtoReflect().Type()}
+	if size > muchBody { // to copy and search all of 70,000 variables would take a good part of the call's time
+		m, b.whole = shorten(m.ProtoReflect()).Interface(), size
+	}
+	m = Redact(m, blank)
 	if proto.Size(m) > maxBody {
 		m, b.whole = shrink(m.ProtoReflect(), shrunkDepth).Interface(), size
 	}
@@ -45,6 +48,8 @@ func bodyOf(m proto.Message, blank func(string) string) trace.Body {
 const (
 	bodyOverhead = 64
 	maxBody      = trace.MaxBody - bodyOverhead
+	// muchBody is how large a message is of which no more than the beginnings of lists is looked at.
+	muchBody = 8 * maxBody
 )
 
 // execBody says how much a command printed, never what: it may be secret, and of any size.

@@ -1,6 +1,8 @@
 package criconfig
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -10,14 +12,12 @@ import (
 // environment, and wherever $(NAME) carried it. cfg is what [Container] made of c and env; it is not changed, and is
 // returned itself where nothing is secret.
 func Shown(cfg *runtimeapi.ContainerConfig, c *v1.Container, env []Var) *runtimeapi.ContainerConfig {
+	if !slices.ContainsFunc(env, func(v Var) bool { return v.Shown != "" }) {
+		return cfg
+	}
 	values := make(map[string]Var, len(env))
-	secret := false
 	for _, v := range env {
 		values[v.Name] = v
-		secret = secret || v.Shown != ""
-	}
-	if !secret {
-		return cfg
 	}
 	out := proto.CloneOf(cfg)
 	for _, kv := range out.GetEnvs() {
