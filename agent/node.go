@@ -16,7 +16,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
+
+// maxResolvConf is how much of resolvConf is read, in bytes. Root writes it, or a program of the node's network.
+// Upstream: pkg/kubelet/network/dns/dns.go, maxResolvConfLength.
+const maxResolvConf = 10 << 20
 
 // observer joins the PLEG's cache with its way to look again.
 type observer struct{ p *pleg.PLEG }
@@ -59,7 +64,7 @@ func (p *parts) dns(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) {
 	in := criconfig.DNSInput{ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: p.hostIPs}
 	var warnings []criconfig.Warning
 	if k.ResolvConf != "" {
-		text, err := os.ReadFile(k.ResolvConf)
+		text, err := wholefile.Read(k.ResolvConf, maxResolvConf)
 		if err == nil {
 			in.Host, err = criconfig.ParseResolvConf(text)
 		}

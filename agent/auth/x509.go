@@ -12,6 +12,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 // credentialID is the key in a user's extra that names the certificate.
@@ -101,7 +103,7 @@ func (f *caFile) get() (*x509.CertPool, error) {
 }
 
 func (f *caFile) read() error {
-	pem, err := os.ReadFile(f.path)
+	pem, err := wholefile.Read(f.path, wholefile.Large)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -53,7 +54,7 @@ func tellFixed(cfg *ClientConfig, restCfg *rest.Config) {
 	text, path := restCfg.CertData, cfg.Kubeconfig
 	if len(text) == 0 && restCfg.CertFile != "" {
 		path = restCfg.CertFile
-		text, _ = os.ReadFile(path) // who connects with it says what is wrong
+		text, _ = wholefile.Read(path, wholefile.Large) // who connects with it says what is wrong
 	}
 	list, err := cert.ParseCertsPEM(text)
 	if err != nil || len(list) == 0 {

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
 
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 // endpointVariable names the runtime's socket when neither flag nor file does; the lab's env file sets it.
@@ -45,7 +46,7 @@ func Load(flags *Flags) (*Config, error) {
 }
 
 func read(name string, r *report) *source {
-	data, err := os.ReadFile(name)
+	data, err := wholefile.Read(name, wholefile.Large)
 	if err != nil {
 		r.problems = append(r.problems, Problem{File: name, Detail: plain(err)})
 		return nil

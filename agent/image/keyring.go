@@ -12,6 +12,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -67,7 +68,7 @@ func readDockerConfig(name string) (map[string]Login, error) {
 	if info.Size() > maxConfig {
 		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxConfig)
 	}
-	raw, err := os.ReadFile(name)
+	raw, err := wholefile.Read(name, maxConfig)
 	if err != nil {
 		return nil, err
 	}

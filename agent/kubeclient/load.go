@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 // Load reads a kubeconfig. Errors name the file and what would be right.
@@ -37,7 +39,7 @@ func Expired(cfg *rest.Config, now time.Time) error {
 			return nil
 		}
 		var err error
-		if pem, err = os.ReadFile(cfg.CertFile); err != nil {
+		if pem, err = wholefile.Read(cfg.CertFile, wholefile.Large); err != nil {
 			return fmt.Errorf("client certificate: %w", err)
 		}
 	}

@@ -1,13 +1,14 @@
 package node
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 // kubernetesVersion is the release whose behaviour this is.
@@ -56,7 +57,7 @@ func ReadInfo(root, version string, swap int64) v1.NodeSystemInfo {
 // first is the text of the first file that has any.
 func first(root string, paths ...string) string {
 	for _, path := range paths {
-		text, err := os.ReadFile(filepath.Join(root, path))
+		text, err := wholefile.Read(filepath.Join(root, path), wholefile.Small) // the kernel's, or root's
 		if s := strings.Trim(string(text), " \n\x00"); err == nil && s != "" {
 			return s
 		}
@@ -75,7 +76,7 @@ func release() string {
 // osImage is the distribution's name for people.
 func osImage(root string) string {
 	for _, path := range []string{"etc/os-release", "usr/lib/os-release"} {
-		text, err := os.ReadFile(filepath.Join(root, path))
+		text, err := wholefile.Read(filepath.Join(root, path), wholefile.Small)
 		if err != nil {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
-	"os"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -44,10 +43,13 @@ type errUnreadable struct {
 func (e errUnreadable) Error() string { return e.path + ": " + e.err.Error() }
 func (e errUnreadable) Unwrap() error { return e.err }
 
+// maxCheckpoint is how long a checkpoint may be, in bytes: 500 pods of 20 containers have some 4 MiB.
+const maxCheckpoint = 64 << 20
+
 // load reads a checkpoint; a file that is missing is empty. One that is there and has nothing in it is not: a crash of an agent
 // that did not write files as a whole can leave that. Only root writes there.
 func load(path string) (map[types.UID]info, error) {
-	text, err := os.ReadFile(path)
+	text, err := wholefile.Read(path, maxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[types.UID]info{}, nil
 	}

@@ -7,6 +7,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/cri"
+)
+
+// What run keeps until its caller has read it. Containers write it: without limits they take 40 MiB a call, which is what the runtime
+// sends at most, in the encoding of the answer.
+const (
+	maxRunOutput = 1 << 20 // bytes of standard output, and of standard error
+	maxRuns      = 16      // commands at once
 )
 
 // run runs a command in a container and answers with what it wrote.
@@ -27,7 +36,17 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	answer, err := s.cfg.Runtime.ExecSync(r.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: strings.Split(r.URL.Query().Get("cmd"), " ")})
+	select {
+	case s.runs <- struct{}{}:
+		defer func() { <-s.runs }()
+	default:
+		fail(w, http.StatusTooManyRequests, fmt.Sprintf("%d commands are being run for other callers: try again, or use exec", maxRuns))
+		return
+	}
+	answer, err := s.cfg.Runtime.ExecSync(cri.LimitOutput(r.Context(), maxRunOutput+1), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: strings.Split(r.URL.Query().Get("cmd"), " ")})
+	if err == nil && max(len(answer.Stdout), len(answer.Stderr)) > maxRunOutput {
+		err = fmt.Errorf("command '%s' exited with %d and printed more than %d bytes, which is the most that is answered: use exec", r.URL.Query().Get("cmd"), answer.ExitCode, maxRunOutput)
+	}
 	if err == nil && answer.ExitCode != 0 {
 		err = fmt.Errorf("command '%s' exited with %d: %s", r.URL.Query().Get("cmd"), answer.ExitCode, answer.Stderr)
 	}

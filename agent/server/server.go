@@ -28,6 +28,8 @@ type Server struct {
 
 	// unknown are the requests of connections on which nothing was allowed yet, streams and answers those that were let in.
 	unknown, streams, answers *conns.Share
+	// runs has one for each command that is being run for /run.
+	runs chan struct{}
 }
 
 type serve struct {
@@ -58,7 +60,8 @@ func New(cfg Config) (*Server, error) {
 		cfg.Files = guestfile.New(guestfile.Config{})
 	}
 	s := &Server{
-		cfg: cfg, began: time.Now(), unknown: conns.NewShare(unknownRequests, unknownRequestsEach),
+		runs: make(chan struct{}, maxRuns),
+		cfg:  cfg, began: time.Now(), unknown: conns.NewShare(unknownRequests, unknownRequestsEach),
 		streams: conns.NewShare(streams, streamsEach), answers: conns.NewShare(answers, answersEach),
 	}
 	if cfg.Port == 0 {

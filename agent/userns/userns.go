@@ -102,7 +102,7 @@ func (r *Ranges) file(uid types.UID) string {
 }
 
 func (r *Ranges) read(uid types.UID) (*mappings, error) {
-	text, err := os.ReadFile(r.file(uid))
+	text, err := wholefile.Read(r.file(uid), wholefile.Small)
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
+
+// maxInput is how long a manifest may be, in bytes: as long as the agent reads of one.
+const maxInput = 10 << 20
 
 // readManifest reads the pods of a file, - for standard input. All that is wrong
 // with it is in the error.
@@ -20,9 +23,11 @@ func readManifest(file string, in io.Reader, node string) ([]*v1.Pod, error) {
 	var data []byte
 	var err error
 	if file == "-" {
-		data, err = io.ReadAll(in)
+		if data, err = io.ReadAll(io.LimitReader(in, maxInput+1)); len(data) > maxInput {
+			err = fmt.Errorf("standard input is longer than %d bytes", maxInput)
+		}
 	} else {
-		data, err = os.ReadFile(file)
+		data, err = wholefile.Read(file, maxInput)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)

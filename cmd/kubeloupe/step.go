@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/inspect/snapshot"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
@@ -124,7 +124,7 @@ func (st *stepping) open(file, script string) error {
 		}
 		return nil
 	}
-	p, err := os.ReadFile(script)
+	p, err := wholefile.Read(script, wholefile.Large)
 	if err != nil {
 		return userError{fmt.Errorf("--script: %w", err)}
 	}

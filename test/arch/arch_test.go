@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,12 +18,18 @@ func TestHouse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	seen, reads := map[string]bool{}, []string(nil)
 	for _, p := range pkgs {
 		if r, ok := ruleOf(p.path); ok {
 			seen[r.part] = true
 		}
 		for _, f := range p.files {
+			if !f.isTest && !within(p.path, module+"/test") {
+				reads = append(reads, f.name)
+				for _, why := range checkReads(f.name, f.ast) {
+					t.Error(why)
+				}
+			}
 			for _, to := range f.imports() {
 				if why := checkImport(p.path, to, f.isTest); why != "" {
 					t.Errorf("%s imports %s: %s", f.name, to, why)
@@ -36,6 +43,11 @@ func TestHouse(t *testing.T) {
 			for _, why := range checkGlobals(p) {
 				t.Error(why)
 			}
+		}
+	}
+	for name := range wholeReads {
+		if !slices.Contains(reads, name) {
+			t.Errorf("test/arch/reads.go names %s, which is no file", name)
 		}
 	}
 	for _, r := range rules { // else the walk missed something
@@ -116,6 +128,26 @@ func TestCheckComment(t *testing.T) {
 	} {
 		if got := checkComment(parse(t, c.path, c.name, c.src)); got != c.want {
 			t.Errorf("%s\n%q, want %q", c.src, got, c.want)
+		}
+	}
+}
+
+func TestCheckReads(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		wrong      bool
+	}{
+		{"agent/a/a.go", `os.ReadFile("x")`, true},
+		{"agent/process.go", `os.ReadFile("/proc/swaps")`, false},
+		{"agent/a/a.go", `wholefile.Read("x", 1)`, false},
+		{"cmd/a/a.go", `io.ReadAll(os.Stdin)`, true},
+		{"agent/process.go", `io.ReadAll(r)`, true},
+		{"inspect/a/a.go", `io.ReadAll(io.LimitReader(r, 1))`, false},
+		{"inspect/a/a.go", `io.ReadAll(bufio.NewReader(io.LimitReader(r, 1)))`, true},
+	} {
+		p := parse(t, "a", "a.go", "package a\nfunc f() { "+c.body+" }")
+		if got := checkReads(c.name, p.files[0].ast); (len(got) > 0) != c.wrong {
+			t.Errorf("%s: %s: %q", c.name, c.body, got)
 		}
 	}
 }

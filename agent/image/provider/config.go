@@ -12,6 +12,8 @@ import (
 	kubeletv1 "k8s.io/kubelet/config/v1"
 	credentialv1 "k8s.io/kubelet/pkg/apis/credentialprovider/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 // credentialVersions are the versions a provider may speak: the same, but for service
@@ -46,7 +48,7 @@ func readConfig(path string) ([]kubeletv1.CredentialProvider, error) {
 	}
 	var all []kubeletv1.CredentialProvider
 	for _, f := range files {
-		raw, err := os.ReadFile(f)
+		raw, err := wholefile.Read(f, wholefile.Large)
 		if err != nil {
 			return nil, fmt.Errorf("credential provider config: %w", err)
 		}

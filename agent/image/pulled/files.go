@@ -34,7 +34,7 @@ func typeMeta(kind string) metav1.TypeMeta {
 
 // read reads a file into v, which meta is the type of. False means that there is none.
 func read(path, kind string, v any, meta *metav1.TypeMeta) (bool, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := wholefile.Read(path, wholefile.Large)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil

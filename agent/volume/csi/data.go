@@ -59,7 +59,7 @@ func (e errSpoilt) Unwrap() error { return e.err }
 
 func loadData(dir string) (volData, error) {
 	var data volData
-	text, err := os.ReadFile(filepath.Join(dir, dataFile))
+	text, err := wholefile.Read(filepath.Join(dir, dataFile), wholefile.Large)
 	if err != nil {
 		return data, err
 	}

@@ -1,0 +1,39 @@
+package wholefile
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Limits of files, in bytes, for [Read]: of what a program wrote that keeps a few lines there, and of what people or programs write that
+// list things.
+const (
+	Small = 64 << 10
+	Large = 4 << 20
+)
+
+// Read returns a regular file that root or the agent's own user writes: configuration, certificates, state. Links are followed. It does
+// not wait for a writer, as opening a named pipe would. What is longer than limit is an error that says so, and what is longer is not
+// in memory. For files that a container can write there is guestfile.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file (%v)", path, info.Mode().Type())
+	}
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d bytes, the most that is read of such a file", path, limit)
+	}
+	return text, err
+}
