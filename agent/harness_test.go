@@ -30,7 +30,7 @@ const patience = time.Minute
 // host is a machine: a directory for the agent's state and a simulated runtime that
 // can be stopped and started. Its pods outlive agents and restarts of the runtime.
 type host struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	socket string
 	srv    *sim.Server
@@ -38,7 +38,7 @@ type host struct {
 }
 
 // newHost has a runtime that runs. No latencies means that calls take no time.
-func newHost(t *testing.T, latency map[string]sim.Latency) *host {
+func newHost(t testing.TB, latency map[string]sim.Latency) *host {
 	t.Helper()
 	srv, err := sim.New(sim.Config{
 		Seed: 1, Latency: latency, Images: []sim.Image{{Name: "app:1", Present: true, Cmd: []string{"server"}}},
@@ -103,7 +103,7 @@ func (h *host) config(flags ...string) agent.Config {
 // node is an agent that runs on a host, with what it published so far.
 type node struct {
 	*agent.Agent
-	t      *testing.T
+	t      testing.TB
 	source *podsource.Memory
 	bus    *trace.Bus
 	cursor *trace.Cursor
@@ -113,7 +113,7 @@ type node struct {
 }
 
 // prepare makes an agent that does not run.
-func prepare(t *testing.T, cfg agent.Config) *node {
+func prepare(t testing.TB, cfg agent.Config) *node {
 	t.Helper()
 	bus := trace.NewBus(1 << 16)
 	n := &node{t: t, bus: bus, cursor: bus.Subscribe(trace.FromOldest), source: podsource.NewMemory("memory", bus), done: make(chan error, 1)}
@@ -128,7 +128,7 @@ func prepare(t *testing.T, cfg agent.Config) *node {
 }
 
 // run runs an agent until the test ends or end is called.
-func run(t *testing.T, cfg agent.Config) *node {
+func run(t testing.TB, cfg agent.Config) *node {
 	t.Helper()
 	n := prepare(t, cfg)
 	ctx, cancel := context.WithCancel(context.Background())
