@@ -147,6 +147,11 @@ func (v *Vault) forget(uid string) {
 		return
 	}
 	o.gone = true
+	o.mu.Lock()
+	if o.found != nil || len(o.sources) == 0 { // else it is needed once more
+		o.public = nil // it holds the pod's object, which may be large
+	}
+	o.mu.Unlock()
 	v.gone = append(v.gone, uid)
 	for len(v.gone) > maxGone {
 		if old := v.owners[v.gone[0]]; old != nil && old.gone {
