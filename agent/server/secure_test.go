@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,9 +43,10 @@ import (
 
 // streamed is a runtime with a streaming server, which echoes.
 type streamed struct {
-	Runtime // what is not used
-	server  streaming.Server
-	err     error
+	hanging, release chan struct{} // the command hang sends to one when it runs, and ends when the other is closed
+	Runtime                        // what is not used
+	server           streaming.Server
+	err              error
 }
 
 type exitError struct{ code int }
@@ -98,8 +100,14 @@ func (s *streamed) PortForward(_ context.Context, r *runtimeapi.PortForwardReque
 }
 
 func (s *streamed) ExecSync(_ context.Context, r *runtimeapi.ExecSyncRequest, _ ...grpc.CallOption) (*runtimeapi.ExecSyncResponse, error) {
-	if r.Cmd[0] == "false" {
+	switch r.Cmd[0] {
+	case "false":
 		return &runtimeapi.ExecSyncResponse{ExitCode: 1}, nil
+	case "loud":
+		return &runtimeapi.ExecSyncResponse{Stdout: bytes.Repeat([]byte("x"), maxRunOutput+1)}, nil
+	case "hang":
+		s.hanging <- struct{}{}
+		<-s.release
 	}
 	return &runtimeapi.ExecSyncResponse{Stdout: []byte(strings.Join(r.Cmd, "+"))}, nil
 }
@@ -381,6 +389,29 @@ func TestExecAndAttach(t *testing.T) {
 				t.Errorf("error %v, stderr %q", err, stderr.String())
 			}
 		})
+	}
+}
+
+// A command that prints without end, or does not end, takes no more than its share of those who are allowed to run it.
+func TestRunIsBounded(t *testing.T) {
+	w := start(t, nil)
+	w.runtime.hanging, w.runtime.release = make(chan struct{}), make(chan struct{})
+	code, body := w.ask(t, "POST", "/run/shop/web/web?cmd=loud", "root", "")
+	if code != http.StatusInternalServerError || !strings.Contains(body, "printed more than 1048576 bytes") || len(body) > 4096 {
+		t.Errorf("%d, %d bytes: %.200q", code, len(body), body)
+	}
+	var asked sync.WaitGroup
+	for range maxRuns {
+		asked.Go(func() { w.ask(t, "POST", "/run/shop/web/web?cmd=hang", "root", "") })
+		<-w.runtime.hanging
+	}
+	if code, body := w.ask(t, "POST", "/run/shop/web/web?cmd=ls", "root", ""); code != http.StatusTooManyRequests {
+		t.Errorf("%d %q while %d commands hang", code, body, maxRuns)
+	}
+	close(w.runtime.release)
+	asked.Wait()
+	if code, body := w.ask(t, "POST", "/run/shop/web/web?cmd=ls", "root", ""); code != http.StatusOK {
+		t.Errorf("%d %q when they have ended", code, body)
 	}
 }
 
