@@ -58,6 +58,13 @@ func ask(ctx context.Context) *asker {
 	return a
 }
 
+// anew forgets what was until now.
+func (a *asker) anew() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.n, a.worst = 0, 0
+}
+
 // end says whether all were answered.
 func (a *asker) end() error {
 	a.stop()
@@ -157,11 +164,12 @@ func millionFiles() *fault {
 	return &fault{
 		name: "files", what: fmt.Sprintf("an emptyDir of %d files, and %d who ask for /stats/summary", files, askers), samples: 3, rounds: 1,
 		prepare: small("size=64m,nr_inodes=1100k"), flags: []string{"--read-only-port", "10355"},
+		usual: func(ctx context.Context, _ *node) error { asking = ask(ctx); return nil },
 		begin: func(ctx context.Context, n *node) error {
 			if err := fill(ctx, n, "full"); err != nil {
-				return err
+				return errors.Join(err, asking.end())
 			}
-			asking = ask(ctx)
+			asking.anew()
 			return nil
 		},
 		end: func(ctx context.Context, n *node) error {
@@ -249,6 +257,7 @@ func hungVolumes() *fault {
 			}
 			return release, err
 		},
+		usual: func(ctx context.Context, _ *node) error { asking = ask(ctx); return nil },
 		begin: func(ctx context.Context, n *node) error {
 			if err := errors.Join(n.run(ctx, "reads", fmt.Sprintf(onHung, "reads", dir, "")), n.run(ctx, "mounts", fmt.Sprintf(full, "mounts"))); err != nil {
 				return err
@@ -263,7 +272,7 @@ func hungVolumes() *fault {
 			for _, f := range fs {
 				f.Hang()
 			}
-			asking = ask(ctx)
+			asking.anew()
 			for i, typ := range []string{"", ", type: Directory", "", ", type: DirectoryOrCreate"} {
 				name := fmt.Sprintf("hung-%d", i)
 				if err := n.put(name+".yaml", fmt.Sprintf(onHung, name, dir, typ)); err != nil {
