@@ -57,10 +57,18 @@ func (c *canaries) everything(s *space, pods []string, recording string, readOnl
 	more := filepath.Join(dir, "live.klr")
 	c.ask(s, "record", more, socket, "--for", "2s")
 	for _, args := range [][]string{
-		{"events", socket, "-o", "wide"}, {"events", socket, "-o", "json"}, {"events", "--from=" + more, "-o", "json"},
-		{"events", "--from=" + recording, "-o", "text"}, {"events", "--from=" + recording, "-o", "json"}, {"replay", recording, "-o", "wide"},
-		{"why", "--all", socket}, {"trace", "--all", socket, "-o", "text"}, {"trace", "--all", socket, "-o", "json"}, {"trace", "--all", socket, "-o", "csv"},
-		{"inspect", "cgroup", s.name + "/ways", socket, "-o", "json"}, {"inspect", "node", socket, "-o", "yaml"},
+		{"events", socket, "-o", "wide"},
+		{"events", socket, "-o", "json"},
+		{"events", "--from=" + more, "-o", "json"},
+		{"events", "--from=" + recording, "-o", "text"},
+		{"events", "--from=" + recording, "-o", "json"},
+		{"replay", recording, "-o", "wide"},
+		{"why", "--all", socket},
+		{"trace", "--all", socket, "-o", "text"},
+		{"trace", "--all", socket, "-o", "json"},
+		{"trace", "--all", socket, "-o", "csv"},
+		{"inspect", "cgroup", s.name + "/ways", socket, "-o", "json"},
+		{"inspect", "node", socket, "-o", "yaml"},
 		{"trace", "--diff", s.name + "/ways", s.name + "/last", "--from=" + recording, "-o", "markdown"},
 	} {
 		c.ask(s, args...)
