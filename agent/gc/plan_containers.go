@@ -74,7 +74,8 @@ func planDead(in *ContainerInputs) []Verdict {
 	for _, u := range units {
 		all := byUnit[u]
 		slices.SortStableFunc(all, func(a, b *runtimeapi.Container) int {
-			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.Id, b.Id))
+			// By attempts first: times of a wall clock that was set back lie.
+			return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.Id, b.Id))
 		})
 		rank := 0
 		for i, c := range all {
@@ -83,7 +84,7 @@ func planDead(in *ContainerInputs) []Verdict {
 			}
 			v := describeContainer(c, in.Now)
 			switch age := in.Now.Sub(time.Unix(0, c.CreatedAt)); {
-			case age < in.Policy.MinAge:
+			case age >= 0 && age < in.Policy.MinAge: // one of the future was made before the wall clock was set back
 				v.Reason = fmt.Sprintf("it is younger than %v", in.Policy.MinAge)
 			case in.Deleted(u.uid):
 				v.Remove, v.Reason = true, "its pod is gone"

@@ -185,6 +185,29 @@ func TestPlanContainers(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: what was made after the wall clock was set back is the newest all the same, what was made before is of the future and
+// no younger than anything.
+func TestClockSetBack(t *testing.T) {
+	in := ContainerInputs{Now: time.Unix(100, 0), Policy: ContainerPolicy{MaxPerContainer: 1, MaxTotal: -1}, Deleted: func(string) bool { return false }}
+	for i, line := range []string{"a exited live/web 3600 x", "b exited live/web 3610 x", "c created live/web 90 x"} {
+		c := container(t, line)
+		c.Metadata.Attempt = uint32(i)
+		in.Containers = append(in.Containers, c)
+	}
+	for i, line := range []string{"r notready live2 3600", "s notready live2 90"} {
+		s := sandbox(t, line)
+		s.Metadata.Attempt = uint32(i)
+		in.Sandboxes = append(in.Sandboxes, s)
+	}
+	want := []string{
+		"keep c: it is about to start", "keep b: it is among the newest 1 of its name", "remove a: the pod keeps the newest 1 of its name",
+		"keep s: it is the newest sandbox of its pod", "remove r: its pod has a newer sandbox",
+	}
+	if d := cmp.Diff(want, render(PlanContainers(in))); d != "" {
+		t.Error(d)
+	}
+}
+
 func render(verdicts []Verdict) []string {
 	var out []string
 	for _, v := range verdicts {

@@ -29,7 +29,7 @@ func planSandboxes(in *ContainerInputs, containers []Verdict) []Verdict {
 	})
 	slices.SortStableFunc(all, func(a, b *runtimeapi.PodSandbox) int {
 		return cmp.Or(cmp.Compare(types.GetPodUID(a.Labels), types.GetPodUID(b.Labels)),
-			cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.Id, b.Id))
+			cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.Id, b.Id))
 	})
 	var verdicts []Verdict
 	for i, s := range all {
