@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// TestStartBesideLargeEnvironments starts a plain pod again and again, by turns alone and together with two whose environments are almost
+// as large as they may be: 7 MiB in 70,000 variables. No kernel runs a program with so much, so that they are created, started, end at once
+// and are started again. It asserts that the plain pods start, and tells how long they took either way.
+func TestStartBesideLargeEnvironments(t *testing.T) {
+	const rounds = 5
+	n := newNode(t)
+	a := n.start()
+	var env strings.Builder
+	for i := range 70_000 {
+		fmt.Fprintf(&env, `%s{"name":"VARIABLE_%06d","value":"%s"}`, ","[:min(i, 1)], i, strings.Repeat("x", 80))
+	}
+	manifest := func(name, env string) string {
+		return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `"},"spec":{"terminationGracePeriodSeconds":0,` +
+			`"containers":[{"name":"main","image":"$BUSYBOX","command":["sleep","3600"],"env":[` + env + `]}]}}`
+	}
+	remove := func(name string) {
+		if err := os.Remove(filepath.Join(n.manifests, name+".yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tried := func(name string) {
+		a.wait("a start of "+name, func(r *trace.Record) bool {
+			e, ok := r.Event.(*trace.Action)
+			return ok && r.Edge == trace.EdgeEnd && e.Verb == "start" && strings.HasPrefix(r.Pod.Name, name)
+		})
+	}
+	var alone, beside []time.Duration
+	for i := range rounds {
+		plain := fmt.Sprint("alone-", i)
+		n.put(plain+".yaml", manifest(plain, ""))
+		alone = append(alone, a.milestone(plain, "started").Since)
+		remove(plain)
+		a.gone(plain)
+
+		large := []string{fmt.Sprint("large-a-", i), fmt.Sprint("large-b-", i)}
+		for _, name := range large {
+			n.put(name+".yaml", manifest(name, env.String()))
+		}
+		for _, name := range large { // they have been read: what follows competes with their starts
+			a.milestone(name, "seen")
+		}
+		plain = fmt.Sprint("beside-", i)
+		n.put(plain+".yaml", manifest(plain, ""))
+		beside = append(beside, a.milestone(plain, "started").Since)
+		for _, name := range large {
+			tried(name)
+			remove(name)
+		}
+		remove(plain)
+		a.gone(append(large, plain)...)
+	}
+	figures := func(all []time.Duration) string {
+		all = slices.Sorted(slices.Values(all))
+		return fmt.Sprintf("median %v, %v to %v", all[len(all)/2], all[0], all[len(all)-1])
+	}
+	ratios := make([]float64, 0, rounds)
+	for i := range rounds {
+		ratios = append(ratios, float64(beside[i])/float64(alone[i]))
+	}
+	slices.Sort(ratios)
+	t.Logf("alone: %s; beside two pods with 7 MiB each: %s; ratio: median %.2f, %.2f to %.2f; peak RSS %d MiB",
+		figures(alone), figures(beside), ratios[rounds/2], ratios[0], ratios[rounds-1], a.memory("VmHWM")>>20)
+}
