@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,7 +14,6 @@ import (
 type FS struct {
 	dir    string
 	device *os.File
-	hangs  atomic.Bool
 	served chan struct{}
 }
 
@@ -33,8 +32,11 @@ func Mount(dir string) (*FS, error) {
 	return f, nil
 }
 
-// Hang has it answer nobody any more, from the next question on.
-func (f *FS) Hang() { f.hangs.Store(true) }
+// Hang has it answer nobody any more. What was read is answered yet: who waits for that could not be killed.
+func (f *FS) Hang() {
+	_ = f.device.SetReadDeadline(time.Unix(1, 0)) // it has one: it does not block
+	<-f.served
+}
 
 // Close fails all who wait, and takes the mount away.
 func (f *FS) Close() error {
@@ -64,12 +66,12 @@ var le = binary.LittleEndian // the kernel's own order, which is little-endian w
 func (f *FS) serve() {
 	defer close(f.served)
 	in := make([]byte, 1<<17)
-	for !f.hangs.Load() {
+	for {
 		n, err := f.device.Read(in)
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) { // who asked was killed
 			continue
 		}
-		if err != nil || n < 40 || f.hangs.Load() {
+		if err != nil || n < 40 {
 			return
 		}
 		if out := answer(in[:n]); out != nil {
