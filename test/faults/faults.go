@@ -25,32 +25,48 @@ func all() []*fault {
 	}
 }
 
-// manifests has ten thousand static pods that the node refuses (there is room on any node that stands alone), and a thousand manifests
-// that are none.
+// manifests has ten thousand static pods that any node refuses, and a thousand manifests that are none. The agent is one that has been up
+// for a while: its ring of records is full without the fault too.
 func manifests() *fault {
-	const many, bad = 10_000, 1_000
-	return &fault{
-		name: "manifests", what: "10,000 static manifests that are refused, 1,000 that are none", samples: 5,
-		begin: func(ctx context.Context, n *node) error {
-			for i := range many {
-				text := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: huge-%d}\nspec:\n  os: {name: windows}\n  containers: [{name: a, image: $BUSYBOX}]\n", i)
-				if err := n.put(fmt.Sprintf("huge-%d.yaml", i), text); err != nil {
-					return err
-				}
-			}
-			for i := range bad {
-				if err := n.put(fmt.Sprintf("bad-%d.yaml", i), "kind: [Pod\n"); err != nil {
-					return err
-				}
-			}
-			err := n.tells(ctx, "that not all manifests are used", func(r *trace.Record) bool {
-				e, ok := r.Event.(*trace.SourceError)
-				return ok && e.Path == n.manifests && e.Message != ""
-			})
-			if err != nil {
+	const many, bad, before = 10_000, 1_000, 1_500
+	const refused = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {kubernetes.io/os: none}}\nspec:\n  containers: [{name: a, image: $BUSYBOX}]\n"
+	crowded := func(ctx context.Context, n *node, yes bool) error {
+		return n.tells(ctx, "whether all manifests are used", func(r *trace.Record) bool {
+			e, ok := r.Event.(*trace.SourceError)
+			return ok && e.Path == n.manifests && (e.Message != "") == yes
+		})
+	}
+	put := func(n *node, name, text string, count int) error {
+		for i := range count {
+			name := fmt.Sprintf("%s-%d", name, i)
+			if err := n.put(name+".yaml", strings.Replace(text, "%s", name, 1)); err != nil {
 				return err
 			}
-			_, err = n.start(ctx) // the manifest is the last one: all others have been seen to
+		}
+		return nil
+	}
+	return &fault{
+		name: "manifests", what: "10,000 static manifests that are refused, 1,000 that are none", samples: 5,
+		usual: func(ctx context.Context, n *node) error {
+			if err := errors.Join(put(n, "early", refused, before), crowded(ctx, n, true)); err != nil {
+				return err
+			}
+			for i := range before {
+				if err := os.Remove(filepath.Join(n.manifests, fmt.Sprintf("early-%d.yaml", i))); err != nil {
+					return err
+				}
+			}
+			err := crowded(ctx, n, false)
+			n.mu.Lock()
+			n.told = nil
+			n.mu.Unlock()
+			return err
+		},
+		begin: func(ctx context.Context, n *node) error {
+			if err := errors.Join(put(n, "huge", refused, many), put(n, "bad", "kind: [Pod\n", bad), crowded(ctx, n, true)); err != nil {
+				return err
+			}
+			_, err := n.start(ctx) // the manifest is the last one: all others have been seen to
 			return err
 		},
 	}
