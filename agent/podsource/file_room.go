@@ -96,7 +96,7 @@ func (f *File) useless(m *manifest) bool {
 			return false
 		}
 	}
-	return m.due.IsZero() // its problems have been told
+	return true
 }
 
 // forget drops a manifest, and what was told of it.
