@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 )
 
@@ -12,6 +14,7 @@ func (p *parts) newMux() (*podsource.Mux, error) {
 		file, err := podsource.NewFile(podsource.FileConfig{
 			Path: k.StaticPodPath, Node: p.cfg.NodeName, Period: k.FileCheckFrequency, Bus: bus,
 			Most: max(podsource.DefaultMostManifests, 2*int(p.cfg.Kubelet.Pods.Max)), Refused: p.store.Refused,
+			Runs: func(uid types.UID) bool { return p.pleg.Cache().Get(uid) != nil },
 		})
 		if err != nil {
 			return nil, err

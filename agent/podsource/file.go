@@ -40,6 +40,8 @@ type FileConfig struct {
 	Most int
 	// Refused reports whether the node has refused a pod for good; nil is never. Manifests with no other pods make room for new ones.
 	Refused func(types.UID) bool
+	// Runs reports whether the runtime has a pod already; nil is never. At the start, manifests with such pods are held first.
+	Runs func(types.UID) bool
 	// Bus may be nil.
 	Bus *trace.Bus
 }
@@ -50,8 +52,8 @@ type FileConfig struct {
 // until it is good again or removed. When two manifests define a pod of the same name, the one that
 // was there first has it.
 //
-// What is held is bounded. More manifests than that are left alone, and told of, until there is room. At the start the oldest are held.
-// A new one takes the place of one whose pods the node has refused, or that has none.
+// What is held is bounded. More manifests than that are left alone, and told of, until there is room. At the start those are held whose
+// pods run, then the oldest. A new one takes the place of one whose pods the node has refused, or that has none.
 //
 // Upstream: pkg/kubelet/config/file.go, which lets a manifest that turns bad take its pod with it at
 // the next periodic read.
@@ -62,14 +64,16 @@ type File struct {
 	bus    *trace.Bus
 	settle time.Duration
 	most   int
-	// refused is never nil.
-	refused func(types.UID) bool
+	// refused and runs are never nil.
+	refused, runs func(types.UID) bool
 
 	// What follows belongs to Run's goroutine.
 	manifests map[string]*manifest
 	orders    int
 	// crowded says that there are more manifests than are held.
 	crowded bool
+	// unnamed says that the kernel could not name the manifests that are new, and that there was no room for all.
+	unnamed bool
 	// unreadable is the last reported problem with path itself.
 	unreadable string
 	// watchError is why changes are polled for; "" when the kernel tells of them.
@@ -91,15 +95,19 @@ func NewFile(c FileConfig) (*File, error) {
 		return nil, fmt.Errorf("file source: at most %d manifests: want a positive number", c.Most)
 	}
 	c.Period, c.Most = cmp.Or(c.Period, DefaultFilePeriod), cmp.Or(c.Most, DefaultMostManifests)
+	never := func(types.UID) bool { return false }
 	if c.Refused == nil {
-		c.Refused = func(types.UID) bool { return false }
+		c.Refused = never
+	}
+	if c.Runs == nil {
+		c.Runs = never
 	}
 	path := filepath.Clean(strings.TrimSuffix(c.Path, string(filepath.Separator)))
 	if c.Path == string(filepath.Separator) {
 		path = c.Path
 	}
 	return &File{
-		path: path, node: c.Node, period: c.Period, bus: c.Bus, settle: settleTime, most: c.Most, refused: c.Refused,
+		path: path, node: c.Node, period: c.Period, bus: c.Bus, settle: settleTime, most: c.Most, refused: c.Refused, runs: c.Runs,
 		manifests: make(map[string]*manifest),
 	}, nil
 }
@@ -133,9 +141,18 @@ func (f *File) Run(ctx context.Context, set func(Set)) error {
 		case <-ticker.C:
 			f.arm(w)
 			ticker.Reset(f.interval())
-			f.pass(causePeriod, f.list(false), set)
+			f.look(causePeriod, false, set)
 		}
 	}
+}
+
+// look reads the directory, and which of its manifests have changed.
+func (f *File) look(why string, force bool, set func(Set)) {
+	files := f.list(force)
+	if f.unnamed {
+		f.makeRoom(files, false)
+	}
+	f.pass(why, files, set)
 }
 
 // events reads what a batch of inotify events says has changed.
@@ -143,11 +160,12 @@ func (f *File) events(w *watcher, batch []change, set func(Set)) {
 	files, all := w.interpret(f.path, batch)
 	if all {
 		f.arm(w)
-		f.pass(causeInotify, f.list(true), set)
+		f.unnamed = true
+		f.look(causeInotify, true, set)
 		return
 	}
 	changed := f.changed(files)
-	f.makeRoom(changed)
+	f.makeRoom(changed, true)
 	f.pass(causeInotify, changed, set)
 }
 

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// choose returns the files to look at: those that are held, and of the others as many as there is room for, the oldest first.
+// choose returns the files to look at: those that are held, and of the others as many as there is room for, the oldest first. At the start
+// those come before whose pods run; and where the kernel could not say which are new, the newest are taken.
 func (f *File) choose(files map[string]bool) []string {
 	var held, others []string
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -23,27 +26,60 @@ func (f *File) choose(files map[string]bool) []string {
 			others = append(others, path)
 		}
 	}
-	if room := f.most - len(f.manifests); len(others) > room {
+	room := f.most - len(f.manifests)
+	if len(others) <= room {
+		f.unnamed = false
+	} else {
 		f.tellCrowded()
 		if room > 0 {
-			others = oldest(others)
+			others = f.ranked(others)
+			f.unnamed = false
 		}
 		others = others[:max(room, 0)]
 	}
 	return slices.Sorted(slices.Values(slices.Concat(held, others)))
 }
 
-// oldest sorts files by when they were last written. Who is gone is last.
-func oldest(paths []string) []string {
-	written := make(map[string]int64, len(paths))
-	for _, path := range paths {
-		written[path] = math.MaxInt64
-		if info, err := os.Stat(path); err == nil {
-			written[path] = info.ModTime().UnixNano()
-		}
+// ranked sorts files by which is to be held first. Who is gone is last.
+func (f *File) ranked(paths []string) []string {
+	const inUse, idle, gone = 0, 1, 2
+	type place struct {
+		class   int
+		written int64
 	}
-	slices.SortStableFunc(paths, func(a, b string) int { return cmp.Compare(written[a], written[b]) })
+	now, places, running := time.Now(), make(map[string]place, len(paths)), 0
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			places[path] = place{class: gone}
+			continue
+		}
+		p := place{class: idle, written: info.ModTime().UnixNano()}
+		if f.unnamed {
+			p.written = -p.written
+		}
+		if !f.delivered && running < f.most && f.inUse(path, now) {
+			p.class = inUse
+			running++
+		}
+		places[path] = p
+	}
+	slices.SortStableFunc(paths, func(a, b string) int {
+		x, y := places[a], places[b]
+		return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.written, y.written))
+	})
 	return paths
+}
+
+// inUse reports whether a pod of a manifest that is not held runs.
+func (f *File) inUse(path string, now time.Time) bool {
+	v := look(path, nil, true, now)
+	if v == nil {
+		return false
+	}
+	m := manifest{path: path}
+	m.apply(v, f.node, trace.Span{})
+	return slices.ContainsFunc(m.pods, func(p *v1.Pod) bool { return f.runs(p.UID) })
 }
 
 // tellCrowded tells, once, that some manifests are left alone.
@@ -61,8 +97,8 @@ func (f *File) noRoom(path string) Problem {
 }
 
 // makeRoom forgets as many manifests as files has new ones for which there is no room, if there are as many that are of no use. New ones
-// that have gone meanwhile are taken out of files.
-func (f *File) makeRoom(files map[string]bool) {
+// that have gone meanwhile are taken out of files. Those that are named as changed are not forgotten.
+func (f *File) makeRoom(files map[string]bool, named bool) {
 	need := len(f.manifests) - f.most
 	for path := range files {
 		if f.manifests[path] != nil {
@@ -78,7 +114,7 @@ func (f *File) makeRoom(files map[string]bool) {
 		return
 	}
 	for _, m := range f.sorted() {
-		if _, changes := files[m.path]; changes || !f.useless(m) {
+		if _, looked := files[m.path]; looked && named || !f.useless(m) {
 			continue
 		}
 		f.tellCrowded()

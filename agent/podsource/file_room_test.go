@@ -52,7 +52,13 @@ func (b *passes) take(s Set) {
 	slices.Sort(b.set)
 }
 
-func (b *passes) list() { b.f.pass(causePeriod, b.f.list(false), b.take) }
+func (b *passes) list() { b.f.look(causePeriod, false, b.take) }
+
+// overflow has the kernel tell that something changed, and not what.
+func (b *passes) overflow() {
+	b.f.unnamed = true
+	b.f.look(causeInotify, true, b.take)
+}
 
 // written has the kernel tell of manifests.
 func (b *passes) written(names ...string) {
@@ -61,7 +67,7 @@ func (b *passes) written(names ...string) {
 		events = append(events, change{kind: written, name: filepath.Join(b.dir, name+".yaml")})
 	}
 	changed := b.f.changed(events)
-	b.f.makeRoom(changed)
+	b.f.makeRoom(changed, true)
 	b.f.pass(causeInotify, changed, b.take)
 }
 
@@ -135,6 +141,43 @@ func TestFileRefusedMakeRoom(t *testing.T) {
 	b.written("newer", "newest")
 	b.has("a", "new", "newer")
 	b.told(true)
+}
+
+// Where the kernel could not say which manifests are new, the newest take the places of those that are refused, if need be when those are.
+func TestFileNewestAfterOverflow(t *testing.T) {
+	refused := map[types.UID]bool{}
+	b := newPasses(t, 2, func(uid types.UID) bool { return refused[uid] })
+	for i, name := range []string{"a", "b", "c", "d", "e"} {
+		b.put(name, i)
+	}
+	b.list()
+	b.has("a", "b")
+	b.put("new", 9)
+	b.overflow()
+	b.has("a", "b")
+	refused[b.f.manifests[filepath.Join(b.dir, "b.yaml")].pods[0].UID] = true
+	b.list()
+	b.has("a", "new")
+	refused[b.f.manifests[filepath.Join(b.dir, "new.yaml")].pods[0].UID] = true
+	b.list()
+	b.has("a", "new")
+	b.told(true)
+}
+
+// An agent that starts keeps the pods that run, however new their manifests are.
+func TestFileRunningFirst(t *testing.T) {
+	b := newPasses(t, 3, nil)
+	b.put("d", 9)
+	b.list()
+	running := b.f.manifests[filepath.Join(b.dir, "d.yaml")].pods[0].UID
+	for i, name := range []string{"a", "b", "c"} {
+		b.put(name, i)
+	}
+	next, err := NewFile(FileConfig{Path: b.dir, Node: "n1", Most: 3, Runs: func(uid types.UID) bool { return uid == running }, Bus: b.rec.Bus()})
+	must(t, err)
+	b.f = next
+	b.list()
+	b.has("a", "b", "d")
 }
 
 // The items of lists count as pods.
