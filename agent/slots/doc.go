@@ -29,7 +29,8 @@
 // work, and none can starve another, however much it has and however long each piece takes. Within a class
 // the order is that of arrival: the caller's order number, and among equal ones who came first.
 //
-// One class may be modest ([Config.Modest]): it leaves one place to the others, who need not wait for its work to end.
+// One class may be modest ([Config.Modest]): it leaves one place to the others, who need not wait for its work to end,
+// and half of the places while they work.
 //
 // The class of what is [Turn.Slow] is apart: while others wait it has no more than one place at a time, and
 // one turn in nine. The caller says so of who overstayed before and tries again.

@@ -42,7 +42,8 @@ type Config struct {
 	Wait trace.WaitKind
 	Bus  *trace.Bus
 	// Modest is a class that leaves one of the places to the others, where there are several: they find it free however much that class
-	// has to do. Empty for none.
+	// has to do. While others work or wait it has no more than half of the places, so that it takes no more of the machine either. Empty
+	// for none.
 	Modest string
 }
 
@@ -120,10 +121,17 @@ func (s *Slots) Hangs(class string) bool {
 	return false
 }
 
-// modestly reports whether a class has all the places that it may have while others are free. Called with the lock held.
+// modestly reports whether a class has all the places that it may have while others are free: all but one, or half of them while others
+// work or wait. Called with the lock held.
 func (s *Slots) modestly(class string) bool {
 	c := s.classes[class]
-	return class == s.modest && class != "" && s.size > 1 && c != nil && c.held >= s.size-1
+	if class != s.modest || class == "" || s.size == 1 || c == nil {
+		return false
+	}
+	if len(s.places) > c.held || s.waiting > len(c.queue) {
+		return c.held >= s.size/2
+	}
+	return c.held >= s.size-1
 }
 
 // grant gives a free place away. Called with the lock held.
