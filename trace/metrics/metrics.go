@@ -25,7 +25,8 @@ type Sink struct {
 // New returns a sink whose metrics, and those of the Go runtime and the process,
 // are registered with reg. It fails when one of those names is taken.
 func New(reg prometheus.Registerer) (*Sink, error) {
-	s := &Sink{set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[string]int{},
+	s := &Sink{
+		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[string]int{},
 		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{},
 	}
 	all := append(s.collectors(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
