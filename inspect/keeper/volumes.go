@@ -19,6 +19,7 @@ type volume struct {
 	ops                       []*operation // oldest first
 	ended, mounted, unmounted *operation
 	progressed                *operation // whose progress is still shown: none has begun since
+	outdated                  *operation // the last that began after a progress, which is shown no more: a start may have kept that
 }
 
 // operation is one on a volume, with what it needs to be understood.
@@ -55,6 +56,9 @@ func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *item) {
 			clear(p.within)
 		}
 		p.within[r.Span] = v
+		if v.progressed != nil || v.outdated != nil {
+			v.outdated = op
+		}
 		v.progressed = nil
 		v.trim()
 		return
@@ -102,7 +106,7 @@ func (v *volume) trim() {
 	}
 	newest := v.ops[len(v.ops)-1]
 	v.ops = slices.DeleteFunc(v.ops, func(o *operation) bool {
-		needed := o == newest || o == v.ended || o == v.mounted || o == v.unmounted || o == v.progressed || len(o.calls) > 0
+		needed := o == newest || o == v.ended || o == v.mounted || o == v.unmounted || o == v.progressed || o == v.outdated || len(o.calls) > 0
 		return !needed && o.it.over()
 	})
 }
