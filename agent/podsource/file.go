@@ -53,7 +53,7 @@ type FileConfig struct {
 // was there first has it.
 //
 // What is held is bounded. More manifests than that are left alone, and told of, until there is room. At the start those are held whose
-// pods run, then the oldest. A new one takes the place of one whose pods the node has refused, or that has none.
+// pods run, then the oldest. A new one takes the place of one whose pods the node has refused, or that has none; of several, the newest do.
 //
 // Upstream: pkg/kubelet/config/file.go, which lets a manifest that turns bad take its pod with it at
 // the next periodic read.
@@ -72,8 +72,8 @@ type File struct {
 	orders    int
 	// crowded says that there are more manifests than are held.
 	crowded bool
-	// unnamed says that the kernel could not name the manifests that are new, and that there was no room for all.
-	unnamed bool
+	// overlooked says that new manifests came for which there was no room: the next look tries the newest.
+	overlooked bool
 	// unreadable is the last reported problem with path itself.
 	unreadable string
 	// watchError is why changes are polled for; "" when the kernel tells of them.
@@ -149,7 +149,7 @@ func (f *File) Run(ctx context.Context, set func(Set)) error {
 // look reads the directory, and which of its manifests have changed.
 func (f *File) look(why string, force bool, set func(Set)) {
 	files := f.list(force)
-	if f.unnamed {
+	if f.overlooked || why == causeInotify {
 		f.makeRoom(files, false)
 	}
 	f.pass(why, files, set)
@@ -160,7 +160,6 @@ func (f *File) events(w *watcher, batch []change, set func(Set)) {
 	files, all := w.interpret(f.path, batch)
 	if all {
 		f.arm(w)
-		f.unnamed = true
 		f.look(causeInotify, true, set)
 		return
 	}

@@ -150,7 +150,7 @@ func (f *File) pass(why string, files map[string]bool, set func(Set)) {
 	}
 	now := time.Now()
 	var versions []*version
-	for _, path := range f.choose(files) {
+	for _, path := range f.choose(why, files) {
 		m := f.manifests[path]
 		if v := look(path, m, files[path], now); v != nil && !f.wait(why, m, v, now) {
 			versions = append(versions, v)

@@ -15,9 +15,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// choose returns the files to look at: those that are held, and of the others as many as there is room for, the oldest first. At the start
-// those come before whose pods run; and where the kernel could not say which are new, the newest are taken.
-func (f *File) choose(files map[string]bool) []string {
+// choose returns the files to look at: those that are held, and of the others as many as there is room for. At the start those come first
+// whose pods run. Then it is the oldest, but the newest where some are new.
+func (f *File) choose(why string, files map[string]bool) []string {
 	var held, others []string
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if f.manifests[path] != nil {
@@ -26,22 +26,21 @@ func (f *File) choose(files map[string]bool) []string {
 			others = append(others, path)
 		}
 	}
-	room := f.most - len(f.manifests)
-	if len(others) <= room {
-		f.unnamed = false
-	} else {
+	if room := max(f.most-len(f.manifests), 0); len(others) > room {
 		f.tellCrowded()
 		if room > 0 {
-			others = f.ranked(others)
-			f.unnamed = false
+			others = f.ranked(others, f.overlooked || why == causeInotify)[:room]
+			f.overlooked = false
+		} else {
+			others = nil
 		}
-		others = others[:max(room, 0)]
+		f.overlooked = f.overlooked || why == causeInotify
 	}
 	return slices.Sorted(slices.Values(slices.Concat(held, others)))
 }
 
 // ranked sorts files by which is to be held first. Who is gone is last.
-func (f *File) ranked(paths []string) []string {
+func (f *File) ranked(paths []string, newest bool) []string {
 	const inUse, idle, gone = 0, 1, 2
 	type place struct {
 		class   int
@@ -55,7 +54,7 @@ func (f *File) ranked(paths []string) []string {
 			continue
 		}
 		p := place{class: idle, written: info.ModTime().UnixNano()}
-		if f.unnamed {
+		if newest {
 			p.written = -p.written
 		}
 		if !f.delivered && running < f.most && f.inUse(path, now) {
