@@ -47,7 +47,7 @@ func parseStat(raw []byte) (busy time.Duration, cpus int) {
 }
 
 // busyTicks adds user, nice, system, irq, softirq and steal; idle (3) and iowait (4) are left out, and guests (8, 9), which user and
-// nice have in them already.
+// nice have in them already. After some 300 years of a processor the sum wraps round; differences of two sums stay right.
 func busyTicks(fields [][]byte) time.Duration {
 	var sum int64
 	for i, f := range fields {
