@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Fields is what rows can be asked for.
@@ -55,8 +56,9 @@ func (p *parser) next() (t term, ok bool, err error) {
 	if rest, found := strings.CutPrefix(p.rest, "-"); found {
 		t.not, p.rest = true, rest
 	}
+	first, _ := utf8.DecodeRuneInString(p.rest)
 	switch {
-	case p.rest == "" || unicode.IsSpace(rune(p.rest[0])):
+	case p.rest == "" || unicode.IsSpace(first):
 		return t, false, nil
 	case p.rest[0] == '"':
 		t.text = p.quoted()
