@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -316,14 +317,33 @@ func TestSilentGiveWay(t *testing.T) {
 		t.Errorf("who steps: %q, %v", got, err)
 	}
 	a.say("still there")
-	for {
-		recs, _, err := follows.Next(t.Context(), nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for came := false; !came; {
+		recs, _, err := follows.Next(ctx, nil)
 		if err != nil {
 			t.Fatalf("who follows: %v", err)
 		}
-		if message(recs[len(recs)-1]) == "still there" {
-			break
-		}
+		came = slices.ContainsFunc(recs, func(r trace.Record) bool { return message(r) == "still there" })
+	}
+}
+
+// TestGoneGiveWay: a client that has closed its end takes no place, also before the one that serves it knows; one that only writes no more is there.
+func TestGoneGiveWay(t *testing.T) {
+	a := start(t, func(c *control.Config) { c.MaxConns = 2 })
+	stays, read := a.raw()
+	io.WriteString(stays, `{"query":{"what":"slow"}}`+"\n")
+	if err := stays.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		conn, _ := a.raw()
+		io.WriteString(conn, `{"query":{"what":"slow"}}`+"\n")
+		conn.Close()
+	}
+	stays.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+	if _, err := read.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("one that waits for its answer: %v", err)
 	}
 }
 

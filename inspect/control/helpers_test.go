@@ -82,8 +82,8 @@ func (a *agent) raw() (*net.UnixConn, *bufio.Reader) {
 	a.t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	br := bufio.NewReader(conn)
-	if _, err := br.ReadString('\n'); err != nil {
-		a.t.Fatal(err)
+	if text, err := br.ReadString('\n'); err != nil || !strings.Contains(text, `"control":`) {
+		a.t.Fatalf("no hello: %s %v", text, err)
 	}
 	return conn, br
 }

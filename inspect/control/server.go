@@ -172,8 +172,6 @@ func (s *Server) serveAt(ctx context.Context, l *listener, wg *sync.WaitGroup) e
 }
 
 // accept serves each connection in a goroutine of its own, for as long as ctx is not done; it accepts until here is.
-//
-
 func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGroup) error {
 	for {
 		conn, err := l.AcceptUnix()
@@ -211,25 +209,47 @@ func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGro
 	}
 }
 
-// place gives a client a place, if need be that of the one that has been silent for longest, and for too long.
+// place gives a client a place, if need be that of one that has gone, or of the one that has been silent for longest, and for too long.
 func (s *Server) place(c *client) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.clients) >= s.cfg.MaxConns {
-		var silent *client
-		for other := range s.clients {
-			if silent == nil || other.heard.Load() < silent.heard.Load() {
-				silent = other
-			}
+		out := s.gone()
+		if out == nil {
+			out = s.silent()
 		}
-		if time.Since(time.Unix(0, silent.heard.Load())) < s.cfg.Silence {
+		if out == nil {
 			return false
 		}
-		delete(s.clients, silent)
-		silent.conn.Close() //nolint:errcheck // whatever it was doing ends with it
+		delete(s.clients, out)
+		out.conn.Close() //nolint:errcheck // whatever it was doing ends with it
 	}
 	s.clients[c] = true
 	return true
+}
+
+// gone returns a client that has closed its end, which the goroutine that serves it does not know yet.
+func (s *Server) gone() *client {
+	for c := range s.clients {
+		if hungUp(c.conn) {
+			return c
+		}
+	}
+	return nil
+}
+
+// silent returns the client that has not been heard of for longest, if that is too long.
+func (s *Server) silent() *client {
+	var out *client
+	for c := range s.clients {
+		if out == nil || c.heard.Load() < out.heard.Load() {
+			out = c
+		}
+	}
+	if time.Since(time.Unix(0, out.heard.Load())) < s.cfg.Silence {
+		return nil
+	}
+	return out
 }
 
 func (s *Server) leave(c *client) {

@@ -125,12 +125,14 @@ func TestStuckClient(t *testing.T) {
 // subscribed waits until n clients follow: each of them was noted before.
 func subscribed(t *testing.T, a *agent, n int) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	cursor := a.bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
 	for n > 0 {
-		recs, _, err := cursor.Next(t.Context(), nil)
+		recs, _, err := cursor.Next(ctx, nil)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%d more do not follow: %v", n, err)
 		}
 		for _, r := range recs {
 			if e, ok := r.Event.(*trace.Log); ok && strings.HasPrefix(e.Message, "events are read") {
