@@ -89,6 +89,7 @@ func newNode(t *testing.T, dir string) *node {
 	n := &node{t: t, bus: bus, root: filepath.Join(dir, "root"), fold: session.New(session.Options{})}
 	n.cursor, n.source = bus.Subscribe(trace.FromOldest), podsource.NewMemory("memory", bus)
 	t.Cleanup(n.cursor.Close)
+	recorded(t, bus)
 	return n
 }
 
