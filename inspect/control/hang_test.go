@@ -26,8 +26,7 @@ import (
 // told waits for a log record with a text.
 func (a *agent) told(text string) {
 	a.t.Helper()
-	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
-	defer cancel()
+	ctx := soon(a.t)
 	cursor := a.bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
 	for {
@@ -53,7 +52,7 @@ func begin(t *testing.T, cfg control.Config) *agent {
 	go func() { a.done <- control.New(cfg).Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-a.done; err != nil {
+		if err := await(t, a.done, "the server's end"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -222,7 +221,9 @@ const busy = 4 * time.Second
 func TestStoppedClient(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(c *control.Config) { c.Silence = busy })
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // what it does not say ends with it
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Env = []string{"CONTROL_TEST_STEP=" + a.path}
 	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
@@ -280,8 +281,10 @@ func TestHungStepper(t *testing.T) {
 			a := start(t, func(c *control.Config) { c.Silence = 300 * time.Millisecond })
 			conn, _ := a.raw()
 			io.WriteString(conn, `{"step":{"pod":"shop/web"}}`+"\n")
-			for a.steps.session() == nil {
-				time.Sleep(time.Millisecond)
+			for ctx := soon(t); a.steps.session() == nil; time.Sleep(time.Millisecond) {
+				if ctx.Err() != nil {
+					t.Fatal("no session within a minute")
+				}
 			}
 			go hang(a, conn)
 			select {
@@ -293,9 +296,9 @@ func TestHungStepper(t *testing.T) {
 	}
 }
 
-// TestSilentGiveWay: clients that hang do not lock a new one out; those that are there stay.
+// TestSilentGiveWay: clients that hang do not lock a new one out; those that are there stay. Not in parallel: a test that starts a program
+// meanwhile would keep the end of a client open that has closed it, until the program runs.
 func TestSilentGiveWay(t *testing.T) {
-	t.Parallel()
 	a := start(t, func(c *control.Config) { c.MaxConns, c.Silence = 4, busy })
 	c := a.dial()
 	follows := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Follow: true}))
@@ -317,8 +320,7 @@ func TestSilentGiveWay(t *testing.T) {
 		t.Errorf("who steps: %q, %v", got, err)
 	}
 	a.say("still there")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := soon(t)
 	for came := false; !came; {
 		recs, _, err := follows.Next(ctx, nil)
 		if err != nil {
@@ -381,13 +383,13 @@ func TestHostileServer(t *testing.T) {
 			}()
 			client, err := control.Dial(t.Context(), path)
 			if c.says != "" && err == nil {
-				<-sent // to look whether somebody is there
+				await(t, sent, "the end of the first connection") // to look whether somebody is there
 				_, err = client.Query(t.Context(), "node", nil)
 			}
 			if err == nil || !strings.Contains(err.Error(), "line is too long") {
 				t.Errorf("%v", err)
 			}
-			if n := <-sent; n > c.most {
+			if n := await(t, sent, "the end of the connection"); n > c.most {
 				t.Errorf("%d bytes were taken", n)
 			}
 		})

@@ -59,6 +59,24 @@ func start(t *testing.T, change func(*control.Config)) *agent {
 	return a
 }
 
+// soon is the test's time for what should come at once: a minute.
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// await receives from a channel, or waits until it is closed.
+func await[T any](t *testing.T, c <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(time.Minute):
+		t.Fatalf("%s did not come within a minute", what)
+	}
+	return v
+}
+
 func (a *agent) dial() *control.Client {
 	a.t.Helper()
 	c, err := control.Dial(a.t.Context(), a.path)
@@ -155,8 +173,9 @@ func (s *session) Do(ctx context.Context, line string) (string, error) {
 // all reads a stream to its end.
 func all(t *testing.T, s *control.Stream) (recs []trace.Record, lost uint64) {
 	t.Helper()
+	ctx := soon(t)
 	for {
-		some, l, err := s.Next(t.Context(), make([]trace.Record, 0, 16))
+		some, l, err := s.Next(ctx, make([]trace.Record, 0, 16))
 		recs, lost = append(recs, some...), lost+l
 		if errors.Is(err, io.EOF) {
 			return recs, lost

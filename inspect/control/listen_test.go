@@ -28,7 +28,7 @@ func TestSocketFile(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	a.cancel()
-	if err := <-a.done; err != nil {
+	if err := await(t, a.done, "the server's end"); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(a.path); !errors.Is(err, os.ErrNotExist) {
@@ -88,7 +88,7 @@ func TestReplacedSocketStays(t *testing.T) {
 	}
 	defer l.Close()
 	a.cancel()
-	if err := <-a.done; err != nil {
+	if err := await(t, a.done, "the server's end"); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(a.path); err != nil {
@@ -170,7 +170,7 @@ func TestOtherUser(t *testing.T) {
 	}
 	cursor := a.bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
-	recs, _, err := cursor.Next(t.Context(), nil)
+	recs, _, err := cursor.Next(soon(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,15 @@ type client struct {
 	w    *lineWriter
 	peer peer
 
-	heard atomic.Int64 // when, in Unix nanoseconds
+	since time.Time    // when it connected
+	heard atomic.Int64 // how long after that it last said something, in nanoseconds
 }
 
 // hears notes that the client said something.
-func (c *client) hears() { c.heard.Store(time.Now().UnixNano()) }
+func (c *client) hears() { c.heard.Store(int64(time.Since(c.since))) }
+
+// silence is how long the client has said nothing, whatever the wall clock was set to meanwhile.
+func (c *client) silence() time.Duration { return time.Since(c.since) - time.Duration(c.heard.Load()) }
 
 // errGone is the end of a client, which cannot be told.
 var errGone = errors.New("the client is gone")

@@ -196,8 +196,7 @@ func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGro
 			s.refuse(conn, p, err)
 			continue
 		}
-		c := &client{Server: s, conn: conn, r: newLineReader(conn, maxRequest), w: newLineWriter(conn, s.cfg.Patience), peer: p}
-		c.hears()
+		c := &client{Server: s, conn: conn, r: newLineReader(conn, maxRequest), w: newLineWriter(conn, s.cfg.Patience), peer: p, since: time.Now()}
 		if !s.place(c) {
 			s.turnAway(conn, fmt.Sprintf("too many clients: %d are served already", s.cfg.MaxConns))
 			continue
@@ -241,13 +240,11 @@ func (s *Server) gone() *client {
 // silent returns the client that has not been heard of for longest, if that is too long.
 func (s *Server) silent() *client {
 	var out *client
+	longest := s.cfg.Silence
 	for c := range s.clients {
-		if out == nil || c.heard.Load() < out.heard.Load() {
-			out = c
+		if d := c.silence(); d >= longest {
+			out, longest = c, d
 		}
-	}
-	if time.Since(time.Unix(0, out.heard.Load())) < s.cfg.Silence {
-		return nil
 	}
 	return out
 }

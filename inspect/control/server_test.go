@@ -61,10 +61,11 @@ func TestNothingTwiceNothingMissing(t *testing.T) {
 	defer s.Close()
 	var seq, lost uint64
 	live := false
+	ctx := soon(t)
 	for {
-		recs, l, err := s.Next(t.Context(), nil)
+		recs, l, err := s.Next(ctx, nil)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("after record %d: %v", seq, err)
 		}
 		for i := range recs {
 			if live && recs[i].Seq != seq+1 && (i > 0 || recs[i].Seq != seq+1+l) {
@@ -75,7 +76,7 @@ func TestNothingTwiceNothingMissing(t *testing.T) {
 			}
 			seq = recs[i].Seq
 			if message(recs[i]) == "line 1999" {
-				<-stop
+				await(t, stop, "the end of who publishes")
 				return
 			}
 		}
@@ -103,21 +104,24 @@ func TestStuckClient(t *testing.T) {
 		count(t, reader, a.bus.Seq())
 	}
 	a.say("end")
-	got, lost := uint64(0), uint64(0)
-	for {
-		recs, l, err := stuck.Next(t.Context(), nil)
+	got, lost, end := uint64(0), uint64(0), uint64(0)
+	ctx := soon(t)
+	for end == 0 {
+		recs, l, err := stuck.Next(ctx, nil)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("the end does not come after %d records and %d that were lost: %v", got, lost, err)
 		}
 		lost += l
-		got += uint64(len(recs))
-		if last := recs[len(recs)-1]; message(last) == "end" {
-			got -= recs[len(recs)-1].Seq - a.bus.Seq()
-			break
+		for _, r := range recs {
+			got++
+			if message(r) == "end" {
+				end = r.Seq
+				break
+			}
 		}
 	}
 	// What came before first may be among it: the notes of who attached.
-	if all := a.bus.Seq() - first; lost == 0 || got+lost < all || got+lost > all+2 {
+	if all := end - first; lost == 0 || got+lost < all || got+lost > all+2 {
 		t.Errorf("%d records came and %d were lost of %d", got, lost, all)
 	}
 }
@@ -125,8 +129,7 @@ func TestStuckClient(t *testing.T) {
 // subscribed waits until n clients follow: each of them was noted before.
 func subscribed(t *testing.T, a *agent, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := soon(t)
 	cursor := a.bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
 	for n > 0 {
@@ -145,10 +148,11 @@ func subscribed(t *testing.T, a *agent, n int) {
 // count reads until a record came.
 func count(t *testing.T, s *control.Stream, seq uint64) {
 	t.Helper()
+	ctx := soon(t)
 	for {
-		recs, lost, err := s.Next(t.Context(), nil)
+		recs, lost, err := s.Next(ctx, nil)
 		if err != nil || lost > 0 {
-			t.Fatalf("%d lost: %v", lost, err)
+			t.Fatalf("record %d does not come, %d lost: %v", seq, lost, err)
 		}
 		if recs[len(recs)-1].Seq >= seq {
 			return
@@ -163,7 +167,7 @@ func TestCutOff(t *testing.T) {
 	io.WriteString(conn, `{"events":{"follow":true}}`+"\n")
 	subscribed(t, a, 1)
 	filler := strings.Repeat("x", 10000)
-	for {
+	for ctx := soon(t); ctx.Err() == nil; {
 		for range 100 {
 			a.say("%s", filler)
 		}
@@ -171,6 +175,7 @@ func TestCutOff(t *testing.T) {
 			return
 		}
 	}
+	t.Error("its place is not free within a minute")
 }
 
 func TestQuery(t *testing.T) {
@@ -213,14 +218,19 @@ func TestStep(t *testing.T) {
 	if _, err := s.Do(t.Context(), "n"); err != nil {
 		t.Error(err)
 	}
-	stop := <-s.Stops()
+	stop := await(t, s.Stops(), "a stop")
 	if stop.Next != "sandbox" || stop.Total != 5 || len(stop.Actions) != 1 || stop.Actions[0].State != step.Done || stop.Actions[0].Dur != time.Millisecond {
 		t.Errorf("stop %+v", stop)
 	}
 	s.Close()
-	<-mine.closed
-	if stop, ok := <-s.Stops(); ok {
-		t.Errorf("a stop at the end: %+v", stop)
+	await(t, mine.closed, "the session's end")
+	select {
+	case stop, ok := <-s.Stops():
+		if ok {
+			t.Errorf("a stop at the end: %+v", stop)
+		}
+	case <-time.After(time.Minute):
+		t.Error("stops have no end")
 	}
 	if _, err := s.Do(t.Context(), "p"); !errors.Is(err, control.ErrEnded) {
 		t.Errorf("after the end: %v", err)
@@ -260,8 +270,8 @@ func TestGateOpens(t *testing.T) {
 			if strings.HasPrefix(name, "the client") {
 				s.Close()
 			}
-			<-ended
-			<-a.steps.session().closed
+			await(t, ended, "what ends the session")
+			await(t, a.steps.session().closed, "the session's end")
 		})
 	}
 }
@@ -272,8 +282,8 @@ func TestServerStops(t *testing.T) {
 	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true, Follow: true}))
 	a.raw() // says nothing
 	a.cancel()
-	for {
-		_, _, err := s.Next(t.Context(), nil)
+	for ctx := soon(t); ; {
+		_, _, err := s.Next(ctx, nil)
 		if err == nil {
 			continue
 		}
@@ -282,7 +292,7 @@ func TestServerStops(t *testing.T) {
 		}
 		break
 	}
-	if err := <-a.done; err != nil {
+	if err := await(t, a.done, "the server's end"); err != nil {
 		t.Error(err)
 	}
 	if _, err := control.Dial(t.Context(), a.path); !errors.Is(err, control.ErrNoAgent) {
@@ -295,9 +305,10 @@ func TestLastRecords(t *testing.T) {
 	for range 20 {
 		a := start(t, nil)
 		s := must[*control.Stream](t)(a.dial().Events(t.Context(), control.EventsOptions{Follow: true, Backlog: true}))
+		ctx := soon(t)
 		for !s.Live() {
 			a.say("hello")
-			if _, _, err := s.Next(t.Context(), nil); err != nil {
+			if _, _, err := s.Next(ctx, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -307,12 +318,14 @@ func TestLastRecords(t *testing.T) {
 		a.cancel()
 		var last string
 		for {
-			recs, _, err := s.Next(t.Context(), nil)
+			recs, _, err := s.Next(ctx, nil)
 			if err != nil {
 				break
 			}
-			if e, ok := recs[len(recs)-1].Event.(*trace.Log); ok {
-				last = e.Message
+			for _, r := range recs {
+				if text := message(r); text != "" {
+					last = text
+				}
 			}
 		}
 		if last != "599" {
@@ -332,7 +345,7 @@ func TestNextCanBeCancelled(t *testing.T) {
 	}
 	subscribed(t, a, 1)
 	trace.Point(a.bus, trace.Span{}, trace.GC{What: "image"})
-	if recs, _, err := s.Next(t.Context(), nil); err != nil || len(recs) != 1 {
+	if recs, _, err := s.Next(soon(t), nil); err != nil || len(recs) != 1 {
 		t.Errorf("afterwards: %v, %v", recs, err)
 	}
 }
@@ -369,7 +382,7 @@ func TestNotThere(t *testing.T) {
 	a := start(t, func(c *control.Config) { c.Keeper, c.Node, c.Steppers = nil, nil, nil })
 	c := a.dial()
 	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true}))
-	_, _, err := s.Next(t.Context(), nil)
+	_, _, err := s.Next(soon(t), nil)
 	_, err2 := c.Query(t.Context(), "config", nil)
 	_, err3 := c.Step(t.Context(), control.StepRequest{Pod: "a/b"})
 	for _, err := range []error{err, err2, err3} {
