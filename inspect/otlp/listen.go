@@ -57,13 +57,12 @@ func (l *limited) Accept() (net.Conn, error) {
 }
 
 func (l *limited) keep(c net.Conn) net.Conn {
-	h := &heard{Conn: c, of: l}
-	h.last.Store(time.Now().UnixNano())
+	h := &heard{Conn: c, of: l, since: time.Now()}
 	l.mu.Lock()
 	var silent *heard
 	if len(l.conns) >= maxConns {
 		for other := range l.conns {
-			if silent == nil || other.last.Load() < silent.last.Load() {
+			if silent == nil || other.silence() > silent.silence() {
 				silent = other
 			}
 		}
@@ -80,15 +79,19 @@ func (l *limited) keep(c net.Conn) net.Conn {
 // heard is a connection, and when something was heard of it last.
 type heard struct {
 	net.Conn
-	of   *limited
-	last atomic.Int64
+	of    *limited
+	since time.Time    // when it was made
+	last  atomic.Int64 // how long after that, in nanoseconds
 }
+
+// silence is how long nothing was heard, whatever the wall clock was set to meanwhile.
+func (c *heard) silence() time.Duration { return time.Since(c.since) - time.Duration(c.last.Load()) }
 
 // Read implements net.Conn.
 func (c *heard) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.last.Store(time.Now().UnixNano())
+		c.last.Store(int64(time.Since(c.since)))
 	}
 	return n, err
 }

@@ -143,9 +143,11 @@ func TestNoPlugins(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
-	recs, _, err := cursor.Next(ctx, nil)
+	soon, end := context.WithTimeout(ctx, time.Minute)
+	defer end()
+	recs, _, err := cursor.Next(soon, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("nothing is told: %v", err)
 	}
 	if e, ok := recs[0].Event.(*trace.Log); !ok || !strings.HasPrefix(e.Message, "runs of CNI plugins are not told: ") {
 		t.Errorf("%+v", recs[0].Event)

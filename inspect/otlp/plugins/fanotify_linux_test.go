@@ -48,7 +48,7 @@ func TestWatch(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+sleep+" 0.5\nexit 0\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	runs := make(chan Exec, 8)
+	runs := make(chan Exec, 1024)
 	w, err := New(Config{Dirs: []string{dir}, Done: func(e Exec) { runs <- e }})
 	if err != nil {
 		t.Fatal(err)
@@ -61,17 +61,24 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	var inner, outer Exec
-	for inner.Parent == 0 || inner.Parent != outer.ID {
+	told := map[trace.SpanID]Exec{}
+	for outer.ID == 0 { // none is told where the watch has not begun, or late
 		cmd := exec.CommandContext(ctx, script)
 		cmd.Env = []string{"CNI_COMMAND=ADD", "CNI_IFNAME=eth0", "CNI_CONTAINERID=abc", "CNI_ARGS=K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web;K8S_POD_UID=1"}
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // none, where the watch has not begun
+		for open := true; open; {
 			select {
-			case inner = <-runs:
-				inner, outer = outer, inner
+			case e := <-runs:
+				told[e.ID] = e
 			case <-time.After(200 * time.Millisecond):
+				open = false
+			}
+		}
+		for _, e := range told {
+			if by, ok := told[e.Parent]; ok {
+				inner, outer = e, by
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ type plugging struct {
 	program string
 	runs    chan Exec
 	strange chan string
+	asked   int // how often told was
 }
 
 func plug(t *testing.T, runtime string) *plugging {
@@ -44,11 +46,11 @@ func plug(t *testing.T, runtime string) *plugging {
 	return p
 }
 
-func (p *plugging) run(uid uint32, via ...string) {
+func (p *plugging) run(sandbox string, uid uint32, via ...string) {
 	p.t.Helper()
 	args := append(via, p.program, "0.5") // on a busy machine, one that ends sooner is gone before it is looked at
 	cmd := exec.CommandContext(p.t.Context(), args[0], args[1:]...)
-	cmd.Env = []string{"CNI_COMMAND=ADD", "CNI_CONTAINERID=abc", "CNI_ARGS=K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web;K8S_POD_UID=1"}
+	cmd.Env = []string{"CNI_COMMAND=ADD", "CNI_CONTAINERID=" + sandbox, "CNI_ARGS=K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web;K8S_POD_UID=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	must(p.t, cmd.Run())
 }
@@ -56,14 +58,21 @@ func (p *plugging) run(uid uint32, via ...string) {
 // told runs until the watcher said something, since it takes a moment to begin.
 func (p *plugging) told(uid uint32, via ...string) (run *Exec, why string) {
 	p.t.Helper()
+	p.asked++
+	sandbox := fmt.Sprint("abc", p.asked)
 	for range 200 {
-		p.run(uid, via...)
-		select {
-		case e := <-p.runs:
-			return &e, ""
-		case why := <-p.strange:
-			return nil, why
-		case <-time.After(50 * time.Millisecond):
+		p.run(sandbox, uid, via...)
+		for late := time.After(50 * time.Millisecond); late != nil; {
+			select {
+			case e := <-p.runs:
+				if e.Sandbox == sandbox { // not one that is told late
+					return &e, ""
+				}
+			case why := <-p.strange:
+				return nil, why
+			case <-late:
+				late = nil
+			}
 		}
 	}
 	p.t.Fatal("nothing is told")
