@@ -354,14 +354,22 @@ func TestExitOnLockContention(t *testing.T) {
 	n := run(t, h.config("--lock-file", path, "--exit-on-lock-contention"))
 	var other *nodelock.Lock
 	var err error
-	for other == nil { // it may not watch the file yet
+	for late := time.Now().Add(patience); other == nil; time.Sleep(time.Millisecond) { // it may not watch the file yet
+		if time.Now().After(late) {
+			t.Fatalf("the lock is not given up within %s: %v", patience, err)
+		}
 		if _, held := errors.AsType[*nodelock.HeldError](err); err != nil && !held {
 			t.Fatal(err)
 		}
 		other, err = nodelock.Acquire(path)
 	}
-	if err := <-n.done; err != nil {
-		t.Errorf("Run: %v", err)
+	select {
+	case err := <-n.done:
+		if err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatalf("the agent goes on for %s after it gave up the lock", patience)
 	}
 	n.until("the reason", func(r *trace.Record) bool {
 		a, ok := r.Event.(*trace.Agent)

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a child on a pseudo-terminal.
 // patience is how long a test waits for what should happen.
 const patience = time.Minute
 
+// terminal is a child on a pseudo-terminal.
 type terminal struct {
 	t      *testing.T
 	master *os.File

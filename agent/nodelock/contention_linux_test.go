@@ -25,11 +25,13 @@ func TestContended(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- lock.Contended(t.Context()) }()
 	// The watch may not stand yet, so keep asking for the lock, as a process in Wait does.
-	for {
+	for late := time.After(time.Minute); ; {
 		if _, err := Acquire(lock.file.Name()); err == nil {
 			t.Fatal("got a held lock")
 		}
 		select {
+		case <-late:
+			t.Fatal("that somebody asks for the lock is not told within a minute")
 		case err := <-done:
 			if err != nil {
 				t.Errorf("Contended: %v", err)

@@ -403,7 +403,11 @@ func TestRunIsBounded(t *testing.T) {
 	var asked sync.WaitGroup
 	for range maxRuns {
 		asked.Go(func() { w.ask(t, "POST", "/run/shop/web/web?cmd=hang", "root", "") })
-		<-w.runtime.hanging
+		select {
+		case <-w.runtime.hanging:
+		case <-time.After(time.Minute):
+			t.Fatal("a command is not run within a minute")
+		}
 	}
 	if code, body := w.ask(t, "POST", "/run/shop/web/web?cmd=ls", "root", ""); code != http.StatusTooManyRequests {
 		t.Errorf("%d %q while %d commands hang", code, body, maxRuns)
@@ -513,11 +517,13 @@ func TestRequestsArePublished(t *testing.T) {
 	cur := w.bus.Subscribe(trace.FromNow)
 	w.ask(t, "GET", "/containerLogs/shop/web/web", "root", "")
 	w.ask(t, "GET", "/configz", "reader", "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	var got []string
 	for len(got) < 4 {
-		recs, _, err := cur.Next(t.Context(), make([]trace.Record, 0, 8))
+		recs, _, err := cur.Next(ctx, make([]trace.Record, 0, 8))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v, after\n%s", err, strings.Join(got, "\n"))
 		}
 		for _, r := range recs {
 			if e, ok := r.Event.(*trace.ServerRequest); ok {

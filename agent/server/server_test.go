@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -148,7 +149,11 @@ func TestSlowClientAtTheEnd(t *testing.T) {
 			_ = res.Body.Close()
 		}
 	}()
-	<-asked
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Fatal("the request does not come within a minute")
+	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -202,7 +202,7 @@ func TestHostileTextInTerminal(t *testing.T) {
 	from := hostileSession(t)
 	for _, args := range [][]string{{"events"}, {"why", "--all"}, {"inspect", "node"}, {"inspect", "pods"}, {"trace", "--all"}} {
 		x := inTerminal(t, append(args, "--from", from)...)
-		<-x.end
+		x.over()
 		if err := x.cmd.Wait(); err != nil {
 			t.Errorf("%s: %v", args[0], err)
 		}

@@ -100,6 +100,16 @@ func (x *terminal) sees(text string) {
 	}
 }
 
+// over waits until nobody writes to the terminal any more.
+func (x *terminal) over() {
+	x.t.Helper()
+	select {
+	case <-x.end:
+	case <-time.After(time.Minute):
+		x.t.Fatalf("it goes on after a minute:\n%q", x.said())
+	}
+}
+
 func (x *terminal) types(keys string) {
 	x.t.Helper()
 	if _, err := x.tty.WriteString(keys); err != nil {
@@ -110,6 +120,8 @@ func (x *terminal) types(keys string) {
 // ends waits for the command and checks that the terminal was given back.
 func (x *terminal) ends(code int) {
 	x.t.Helper()
+	limit := time.AfterFunc(time.Minute, func() { _ = x.cmd.Process.Kill() })
+	defer limit.Stop()
 	err := x.cmd.Wait()
 	got := 0
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
