@@ -48,6 +48,8 @@ type Volumes interface {
 	// Check returns why the pod's volumes can never be made, nil when they may be. It only
 	// looks at the pod.
 	Check(pod *v1.Pod) error
+	// Ready looks whether those that the pod asked for are mounted, and still there.
+	Ready(pod *v1.Pod) bool
 	// Mount returns when all are mounted, by name.
 	Mount(ctx context.Context, pod *v1.Pod) (map[string]criconfig.Volume, error)
 	// Unmount returns when none is mounted.

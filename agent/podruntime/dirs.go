@@ -20,7 +20,7 @@ func (r *run) logDir() string {
 
 // there looks what the pod has of its own.
 func (r *Runtime) there(pod *v1.Pod) There {
-	return There{Cgroup: r.cfg.Cgroups.Ready(pod), Dirs: r.hasDirs(pod), Volumes: r.hasMounted(pod.UID)}
+	return There{Cgroup: r.cfg.Cgroups.Ready(pod), Dirs: r.hasDirs(pod), Volumes: r.hasMounted(pod.UID) && r.cfg.Volumes.Ready(pod)}
 }
 
 // hasDirs looks at directories in which root alone writes.

@@ -17,7 +17,7 @@ import (
 // Upstream waits for the cache to be newer than the last sync
 // (pkg/kubelet/container/cache.go, GetNewerThan); knowing what must be in it needs no waiting.
 type knowledge struct {
-	mounted    bool            // the volumes, by this agent: it keeps them fresh
+	mounted    bool            // the volumes were asked for by this agent, which keeps them fresh; whether they are there is looked at
 	sandboxes  map[string]bool // id → ready
 	containers map[string]observe.State
 	// removed are containers that are gone.

@@ -39,7 +39,7 @@ type There struct {
 	Cgroup bool
 	// Dirs says that the pod's directories are there.
 	Dirs bool
-	// Volumes says that this agent has mounted the volumes.
+	// Volumes says that this agent has asked for the volumes, and that they are there.
 	Volumes bool
 }
 

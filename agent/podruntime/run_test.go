@@ -556,3 +556,29 @@ func TestNothingWithoutCgroup(t *testing.T) {
 		}
 	})
 }
+
+// TestLostVolumes: volumes that others removed are mounted again before a container is made, and nothing else is done for them.
+func TestLostVolumes(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("web")
+		sync := func() []string {
+			t.Helper()
+			if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+				t.Fatal(err)
+			}
+			return w.did()
+		}
+		sync()
+		w.show(seen("sandbox:0", "web=exited/1"))
+		time.Sleep(time.Hour)
+		w.lost = true
+		if did := sync(); slices.Index(did, "mount") < 0 || slices.Index(did, "mount") > slices.Index(did, "create web") || slices.Contains(did, "run sandbox") {
+			t.Errorf("for a restart: did %v", did)
+		}
+		w.show(seen("sandbox:0", "web=running"))
+		time.Sleep(time.Hour)
+		if did := sync(); !slices.Equal(did, []string{"mount"}) {
+			t.Errorf("while it runs: did %v", did)
+		}
+	})
+}

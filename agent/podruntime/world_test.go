@@ -41,6 +41,7 @@ type world struct {
 	refreshes int
 	never     error // why the pod's volumes can never be made
 	cgroup    bool  // the pod has one
+	lost      bool  // the pod's volumes were removed by others
 	dead      bool  // the runtime says that the sandbox is not ready
 }
 
@@ -154,6 +155,12 @@ func (w fakeVolumes) Check(*v1.Pod) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.never
+}
+
+func (w fakeVolumes) Ready(*v1.Pod) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.lost
 }
 
 func (w fakeVolumes) Mount(ctx context.Context, _ *v1.Pod) (map[string]criconfig.Volume, error) {

@@ -32,5 +32,8 @@
 //	    └─────────────────────────────▶ teardown ◀──────────┘
 //	                                       │ done: (absent)
 //
+// Before it says of a mounted volume that it is mounted, it looks (Ready, Mount): one whose directory, mount or files
+// others have removed is set up again.
+//
 // Upstream: pkg/kubelet/volumemanager.
 package volume

@@ -14,7 +14,7 @@ import (
 )
 
 // Mount returns when all volumes that the pod's containers use are mounted, by volume
-// name. Called again it is cheap, and brings up to date what a change of the pod changes.
+// name. Called again it is cheap, and brings up to date what a change of the pod changes, or what was removed since.
 //
 // It fails as soon as all of them are either mounted or were tried and failed; the reconciler
 // goes on trying, and a further Mount waits for the next attempt. When ctx ends first, what was
@@ -42,6 +42,7 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 	if err != nil {
 		return nil, err
 	}
+	m.look(obj.UID)
 	m.mu.Lock()
 	p := m.know(ref, found)
 	p.want(ref, trace.ForPod(trace.FromContext(ctx), ref), want, m.states)

@@ -29,6 +29,7 @@ type done struct {
 	result    criconfig.Volume
 	refreshAt time.Time
 	size      string
+	seen      sight
 }
 
 // operate carries one operation out and tells the result.
@@ -87,6 +88,7 @@ func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
 			return out, err
 		}
 		out.result.ReadOnly = out.result.ReadOnly || spec.ReadOnly
+		out.seen = m.see(j.key, out.result.HostPath, sight{})
 		if r, ok := w.plugin.(Refresher); ok {
 			out.refreshAt = r.RefreshAt(spec)
 		}
@@ -150,7 +152,7 @@ func (m *Manager) finish(j job, out done, err error) {
 		s.fail(j.verb, m.attempts, err, time.Now())
 	case j.verb == setUp:
 		if !j.skip {
-			s.version, s.result, s.refreshAt = j.want.version, out.result, out.refreshAt
+			s.version, s.result, s.refreshAt, s.seen = j.want.version, out.result, out.refreshAt, out.seen
 		}
 		s.found, s.mounted, s.size, s.err = false, true, out.size, nil
 		s.fresh()

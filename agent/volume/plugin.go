@@ -55,6 +55,9 @@ type Attachable interface {
 	FoundName(p Place) v1.UniqueVolumeName
 }
 
+// Holder is a Plugin whose volumes have a name in them for as long as they are as they were set up.
+type Holder interface{ Holds() string }
+
 // Expander is a Plugin that can grow the file system of a mounted volume.
 type Expander interface {
 	// Expand makes the volume at least as large as size. done false without an error says that

@@ -3,6 +3,7 @@ package volume_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,63 @@ func TestMountedOrphanIsKept(t *testing.T) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 	read(t, outside+"/precious")
+}
+
+// TestLost: what others removed of a pod's volumes is set up again, and what they mounted over one is left alone.
+func TestLost(t *testing.T) {
+	needRoot(t)
+	root := t.TempDir()
+	n := start(t, root)
+	p := pod("u1", emptyVol("disk", ""), emptyVol("memory", v1.StorageMediumMemory), labelsVol("labels"), hostVol("host", t.TempDir()))
+	dirs := n.mount(p)
+	defer n.unmount("u1")
+	at := func(name string) string { return dirs[name].HostPath }
+	unmount := func(name string) { must(t, unix.Unmount(at(name), 0)) }
+	over := func(name string) { must(t, unix.Mount("kl-over", at(name), "tmpfs", 0, "size=64k")) }
+	for _, tc := range []struct {
+		what string
+		lose func()
+		want string // set up
+	}{
+		{"nothing", func() {}, ""},
+		{"a directory", func() { must(t, os.Remove(at("disk"))) }, "disk"},
+		{"a tmpfs", func() { unmount("memory") }, "memory"},
+		{"files", func() { must(t, os.Remove(at("labels")+"/..data")) }, "labels"},
+		{"the pod's directory", func() {
+			unmount("memory")
+			unmount("labels")
+			must(t, os.RemoveAll(filepath.Join(root, "pods")))
+		}, "disk labels memory"},
+		{"what hides behind other mounts", func() { over("disk"); over("memory"); over("labels") }, ""},
+	} {
+		ops, told := len(n.ops()), len(tracetest.Events[trace.Decision](n.rec))
+		tc.lose()
+		if ready := n.Ready(p); ready != (tc.want == "") {
+			t.Errorf("%s lost: ready %v", tc.what, ready)
+		}
+		n.mount(p)
+		if !n.Ready(p) {
+			t.Errorf("%s lost: not ready when mounted again", tc.what)
+		}
+		var did []string
+		for _, e := range tracetest.Events[trace.Decision](n.rec)[told:] {
+			did = append(did, strings.TrimPrefix(e.Subject, "volume "))
+		}
+		slices.Sort(did)
+		if got := strings.Join(did, " "); got != tc.want || len(n.ops()) != ops+len(did) {
+			t.Errorf("%s lost: set up %q with %d operations, want %q", tc.what, got, len(n.ops())-ops, tc.want)
+		}
+	}
+	for _, name := range []string{"disk", "memory", "labels"} {
+		unmount(name)
+	}
+	read(t, at("labels")+"/labels")
+	// A Mount that nobody asked before finds out too.
+	must(t, os.Remove(at("disk")))
+	n.mount(p)
+	if _, err := os.Stat(at("disk")); err != nil {
+		t.Error(err)
+	}
 }
 
 func nobodyKnown(types.UID) bool { return false }

@@ -15,8 +15,11 @@ import (
 	"time"
 )
 
+// Current is the link that a directory has once it was written.
+const Current = "..data"
+
 const (
-	current = "..data"
+	current = Current
 	next    = "..data_tmp"
 )
 

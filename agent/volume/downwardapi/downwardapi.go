@@ -48,6 +48,9 @@ func New(cfg Config) (*Plugin, error) {
 // Name implements volume.Plugin.
 func (p *Plugin) Name() string { return Name }
 
+// Holds implements volume.Holder.
+func (*Plugin) Holds() string { return files.Holds }
+
 // CanSupport implements volume.Plugin.
 func (p *Plugin) CanSupport(v *v1.Volume) bool { return v.DownwardAPI != nil }
 

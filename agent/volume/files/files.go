@@ -29,6 +29,9 @@ import (
 // Set is what a volume shall hold, by path.
 type Set map[string]atomicdir.File
 
+// Holds is a name that each volume has in it once it was set up, for volume.Holder.
+const Holds = atomicdir.Current
+
 // Store keeps volumes.
 type Store struct {
 	Memory *memdir.Maker

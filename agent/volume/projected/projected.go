@@ -77,6 +77,9 @@ func New(cfg Config) (*Plugin, error) {
 // Name implements volume.Plugin.
 func (*Plugin) Name() string { return Name }
 
+// Holds implements volume.Holder.
+func (*Plugin) Holds() string { return files.Holds }
+
 // CanSupport implements volume.Plugin.
 func (p *Plugin) CanSupport(v *v1.Volume) bool {
 	if v.Projected == nil {

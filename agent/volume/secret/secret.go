@@ -53,6 +53,9 @@ func New(cfg Config) (*Plugin, error) {
 // Name implements volume.Plugin.
 func (*Plugin) Name() string { return Name }
 
+// Holds implements volume.Holder.
+func (*Plugin) Holds() string { return files.Holds }
+
 // CanSupport implements volume.Plugin.
 func (*Plugin) CanSupport(v *v1.Volume) bool { return v.Secret != nil }
 

@@ -1,0 +1,117 @@
+package volume
+
+import (
+	"path/filepath"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// kind is what is at a volume's path.
+type kind int
+
+const (
+	unknown kind = iota // it was not looked at, or cannot be
+	absent
+	plain   // a directory, or what else a file system has
+	mounted // something is mounted there
+)
+
+// sight is what was seen of a volume, without touching what is mounted there: that may not answer.
+type sight struct {
+	kind kind
+	id   uint64 // of the mount
+	// holds says that the name was there which a Holder's volume holds.
+	holds bool
+}
+
+// lost says what of what was there is gone now; "" for nothing.
+func (was sight) lost(now sight) string {
+	switch {
+	case was.kind != plain && was.kind != mounted || now.kind == unknown:
+		return ""
+	case now.kind == absent:
+		return "its directory is gone"
+	case was.kind == mounted && now.kind == plain:
+		return "it is not mounted any more"
+	case was.holds && !now.holds && was.kind == now.kind && was.id == now.id: // else something is mounted over it
+		return "its files are gone"
+	}
+	return ""
+}
+
+// see looks at a volume; was is how it was seen before. One that is elsewhere, as a hostPath, is not this package's.
+func (m *Manager) see(k key, path string, was sight) sight {
+	if dir := m.place(k).Dir; path != dir && !strings.HasPrefix(path, dir+string(filepath.Separator)) {
+		return sight{}
+	}
+	name := ""
+	if h, ok := m.plugins[k.plugin].(Holder); ok && !k.block {
+		name = h.Holds()
+	}
+	return seeAt(path, name, was.id)
+}
+
+// Ready looks whether all volumes that the pod wants are mounted by this agent, and still there: others may have
+// removed or unmounted them. What is lost is set up again, and Mount waits for it. It does not wait for a file system
+// that does not answer. A pod that wants none is ready.
+func (m *Manager) Ready(obj *v1.Pod) bool { return m.look(obj.UID) }
+
+// look marks what is lost, and reports whether all is there.
+func (m *Manager) look(uid types.UID) bool {
+	all, had := m.had(uid)
+	lost := had[:0]
+	for _, h := range had { // not under the lock
+		if h.why = h.was.lost(m.see(h.key, h.path, h.was)); h.why != "" {
+			lost = append(lost, h)
+		}
+	}
+	if len(lost) == 0 {
+		return all
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, h := range lost {
+		if h.s.busy || !h.s.mounted || h.s.seen != h.was {
+			continue // it was worked on meanwhile
+		}
+		h.s.mounted = false
+		h.s.fresh()
+		trace.Point(m.cfg.Bus, h.span, trace.Decision{By: "volumes", Subject: "volume " + h.key.name, Verdict: "set up again", Reason: h.why})
+	}
+	m.kick()
+	return false
+}
+
+// having is a volume that is mounted as far as is known.
+type having struct {
+	key  key
+	s    *state
+	was  sight
+	path string
+	span trace.Span
+	why  string // it is lost
+}
+
+// had are the pod's volumes that nothing works on, and whether all are mounted as far as is known.
+func (m *Manager) had(uid types.UID) (all bool, had []having) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.pods[uid]
+	if p == nil {
+		return true, nil
+	}
+	all = true
+	for k := range p.wanted {
+		switch s := m.states[k]; {
+		case s == nil || !s.mounted:
+			all = false
+		case !s.busy:
+			had = append(had, having{key: k, s: s, was: s.seen, path: s.result.HostPath, span: p.span})
+		}
+	}
+	return all, had
+}

@@ -1,0 +1,50 @@
+package volume
+
+import (
+	"errors"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// seeAt looks at a path, and for a name in it unless that is "". The kernel says that something is mounted there
+// without asking its file system; was is the mount that may be looked into, 0 for any. Root alone writes the parent.
+// What is in the volume is the agent's too if there is a name to look for.
+func seeAt(at, name string, was uint64) sight {
+	parent, err := unix.Open(filepath.Dir(at), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return unseen(err)
+	}
+	defer unix.Close(parent) //nolint:errcheck // nothing was written
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV}
+	out := sight{kind: plain}
+	fd, err := unix.Openat2(parent, filepath.Base(at), &how)
+	if errors.Is(err, unix.EXDEV) {
+		if out.kind = mounted; name == "" {
+			return out
+		}
+		fd, err = unix.Open(at, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return unseen(err)
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	if name == "" {
+		return out
+	}
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st); err != nil {
+		return unseen(err)
+	}
+	if out.id = st.Mnt_id; was == 0 || was == out.id {
+		out.holds = unix.Fstatat(fd, name, new(unix.Stat_t), unix.AT_SYMLINK_NOFOLLOW) == nil
+	}
+	return out
+}
+
+func unseen(err error) sight {
+	if errors.Is(err, unix.ENOENT) {
+		return sight{kind: absent}
+	}
+	return sight{}
+}
