@@ -153,24 +153,36 @@ func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
 	for uid, err := range r.spoilt {
 		return nil, fmt.Errorf("which ids pod %s has is not known: %w", uid, err)
 	}
-	length := uint32(r.cfg.PerPod)
-	for i := range uint32(r.cfg.MaxPods) {
-		first := length * (i + 1)
-		if _, taken := r.used[first]; taken {
-			continue
-		}
-		one := mapping{Host: first, Length: length}
-		m := &mappings{UIDs: []mapping{one}, GIDs: []mapping{one}}
-		if err := write(r.file(pod.UID), m); err != nil {
-			return nil, err
-		}
-		r.used[first] = pod.UID
-		trace.Point(r.cfg.Bus, trace.ForPod(trace.Span{}, podid.Ref(pod)), trace.Decision{
-			By: "userns", Subject: podid.Ref(pod).String(), Verdict: "map", Reason: fmt.Sprintf("its ids are %d to %d of the host", first, first+length-1),
-		})
-		return m, nil
+	first := r.free(pod.UID)
+	if first == 0 {
+		return nil, fmt.Errorf("all %d ranges of ids are in use", r.cfg.MaxPods)
 	}
-	return nil, fmt.Errorf("all %d ranges of ids are in use", r.cfg.MaxPods)
+	one := mapping{Host: first, Length: uint32(r.cfg.PerPod)}
+	m := &mappings{UIDs: []mapping{one}, GIDs: []mapping{one}}
+	if err := write(r.file(pod.UID), m); err != nil {
+		return nil, err
+	}
+	r.used[first] = pod.UID
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.Span{}, podid.Ref(pod)), trace.Decision{
+		By: "userns", Subject: podid.Ref(pod).String(), Verdict: "map", Reason: fmt.Sprintf("its ids are %d to %d of the host", first, first+one.Length-1),
+	})
+	return m, nil
+}
+
+// free is where the pod's range begins: the one that it has, if only its file was removed, for its sandbox has it too. 0 is none.
+func (r *Ranges) free(uid types.UID) uint32 {
+	for first, owner := range r.used {
+		if owner == uid {
+			return first
+		}
+	}
+	for i := range uint32(r.cfg.MaxPods) {
+		first := uint32(r.cfg.PerPod) * (i + 1)
+		if _, taken := r.used[first]; !taken {
+			return first
+		}
+	}
+	return 0
 }
 
 // write is durable: a range that is used must survive a crash.

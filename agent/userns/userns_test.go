@@ -49,6 +49,12 @@ func TestRanges(t *testing.T) {
 	if _, err := r.Of(wants("c")); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a third of two: %v", err)
 	}
+	if err := os.Remove(filepath.Join(root, "pods", "b", fileName)); err != nil {
+		t.Fatal(err)
+	}
+	if got := first(r, "b"); got != b {
+		t.Errorf("after its file was removed b begins at %d, before %d", got, b)
+	}
 	r = open() // a restart
 	if got := first(r, "a"); got != a {
 		t.Errorf("after a restart a begins at %d, before %d", got, a)
