@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -31,11 +30,11 @@ func newAPI(calls int) api {
 	return api{calls: ring.New[*item](calls), watches: map[trace.SpanID]*item{}}
 }
 
-func (a *api) collect(c *collector) {
-	c.add(a.calls.List()...)
-	c.add(slices.Collect(maps.Values(a.watches))...)
-	c.add(a.failures...)
-	c.add(a.ok, a.failed, a.lease, a.noLease)
+func (a *api) walk(v visit) {
+	history(v, &a.calls)
+	table(v, needParts, a.watches)
+	many(v, needParts, &a.failures)
+	one(v, needNode, &a.ok, &a.failed, &a.lease, &a.noLease)
 }
 
 func (a *api) fold(r *trace.Record, e *trace.APICall, it *item) {

@@ -14,7 +14,7 @@ import (
 // Backlog is what was kept: a part of the stream, in its order.
 type Backlog struct {
 	Records []trace.Record
-	// Holes are where records were lost on the way to the keeper, in order.
+	// Holes are where records were lost on the way to the keeper, or for want of room, in order.
 	Holes []Hole
 	// Seq is the last record that was folded, whether kept or not: what comes after it is news.
 	Seq uint64
@@ -75,62 +75,27 @@ func (k *Keeper) take(seq uint64) (b Backlog, moved <-chan struct{}, ok bool) {
 		}
 		return Backlog{}, k.moved, false
 	}
-	return Backlog{Records: k.records(), Holes: slices.Clone(k.holes), Seq: k.seq}, nil, true
+	return Backlog{Records: k.records(), Holes: k.told(), Seq: k.seq}, nil, true
 }
 
 // records returns copies of all records kept, in order. What is about pods that were dropped is left out: it
 // would make them appear again.
 func (k *Keeper) records() []trace.Record {
-	c := collector{}
-	k.collect(&c)
-	slices.SortFunc(c.recs, func(a, b *trace.Record) int { return cmp.Compare(a.Seq, b.Seq) })
-	out := make([]trace.Record, 0, len(c.recs))
-	for _, r := range c.recs {
+	var recs []*trace.Record
+	k.walk(func(it *item, _ need) bool {
+		recs = append(recs, it.first)
+		if it.end != nil {
+			recs = append(recs, it.end)
+		}
+		return true
+	})
+	slices.SortFunc(recs, func(a, b *trace.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	out := make([]trace.Record, 0, len(recs))
+	for _, r := range recs {
 		again := len(out) > 0 && out[len(out)-1].Seq == r.Seq
 		if !again && (r.Pod.IsZero() || k.pods[r.Pod] != nil) {
 			out = append(out, *r)
 		}
 	}
 	return out
-}
-
-// collector gathers what is to be in a backlog, in any order and more than once.
-type collector struct{ recs []*trace.Record }
-
-func (c *collector) add(items ...*item) {
-	for _, it := range items {
-		if it == nil {
-			continue
-		}
-		c.recs = append(c.recs, it.first)
-		if it.end != nil {
-			c.recs = append(c.recs, it.end)
-		}
-	}
-}
-
-func (c *collector) groups(g *groups) {
-	for _, one := range g.List() {
-		c.add(one.it)
-		c.add(one.children...)
-	}
-}
-
-func (k *Keeper) collect(c *collector) {
-	if k.seq > 0 {
-		c.recs = append(c.recs, &k.last)
-	}
-	for _, it := range k.open {
-		c.add(it)
-	}
-	c.add(k.calls.List()...)
-	c.add(k.decisions.List()...)
-	c.add(k.lines.List()...)
-	c.groups(&k.loops)
-	c.groups(&k.passes)
-	k.node.collect(c)
-	k.api.collect(c)
-	for _, p := range k.pods {
-		p.collect(c)
-	}
 }

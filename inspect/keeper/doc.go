@@ -8,6 +8,8 @@
 //
 // It may lag behind the stream until somebody asks, so that an idle agent does not wake it (see trace.Cursor.Lazy).
 //
-// It never waits for who asks, and its memory is bounded by Options; bodies of CRI calls are
-// left out. Run is its only goroutine. It publishes nothing.
+// It never waits for who asks, and its memory is bounded by Options, in counts and in bytes; bodies of CRI calls are
+// left out. Where bytes are short, what a late reader needs least goes first: what is over, then histories, then parts of
+// pods, the older before the newer, and what one pod has more than others before what those have. Readers are told, as
+// of a loss, how many records had to go. Run is its only goroutine. It publishes nothing.
 package keeper

@@ -7,7 +7,15 @@ import (
 
 // item is one thing that happened: a point, or a begin with its end as soon as that is known.
 // Whoever holds one has both, so nothing that is over is ever told as going on.
-type item struct{ first, end *trace.Record }
+type item struct {
+	first, end *trace.Record
+
+	size  int    // bytes that both take, with the item itself
+	round uint64 // of the last count that came across it
+	need  need   // the greatest of any holder, as of that count
+	level int    // its place among what the pod has that is needed alike, in steps of levelBytes
+	out   bool   // it has to go: there is no room
+}
 
 // over reports whether the item is no begin that waits for its end.
 func (it *item) over() bool { return it.end != nil || it.first.Edge != trace.EdgeBegin }
@@ -71,5 +79,19 @@ func (g *groups) add(it *item) {
 func (g *groups) child(it *item) {
 	if p := g.by[it.first.Parent]; p != nil && len(p.children) < g.maxChildren {
 		p.children = append(p.children, it)
+	}
+}
+
+func (g *groups) walk(v visit) {
+	some := false
+	g.Each(func(n *group) {
+		many(v, needPast, &n.children)
+		if !v(n.it, needHistory) {
+			delete(g.by, n.it.first.Span)
+			n.it, some = nil, true
+		}
+	})
+	if some {
+		g.Drop(func(n *group) bool { return n.it == nil })
 	}
 }

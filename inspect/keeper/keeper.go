@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"container/list"
 	"context"
 	"sync"
 
@@ -25,14 +26,21 @@ type Keeper struct {
 	from  Source        // while Run reads it
 	ended bool          // Run has returned
 
-	last   trace.Record
+	last   *item
+	bytes  int    // what is kept takes about that: what was counted last, and all that came since
+	round  uint64 // of counts
+	lost   uint64 // records for which there was no room, but for those of starts
 	holes  []Hole
 	doubts bool // something open may be doubtful
 	open   map[trace.SpanID]*item
+	begun  []begun                         // what is open, oldest first, and some that is not
+	below  map[trace.SpanID][]trace.SpanID // those, by their parents
+	came   int                             // how many have come to both since what has ended was taken out
 	pods   map[trace.Pod]*pod
-	starts []*pod // with the records of their start, oldest first
-	gone   []*pod // in the order in which they went
-	swept  int64  // when sweep looked last
+	heard  *list.List // the pods, the least recently heard of first
+	starts []*pod     // with the records of their start, oldest first
+	gone   []*pod     // in the order in which they went
+	swept  int64      // when sweep looked last
 
 	node      node
 	api       api
@@ -54,7 +62,7 @@ func New(opt Options) *Keeper {
 	opt = opt.withDefaults()
 	return &Keeper{
 		opt:  opt,
-		open: map[trace.SpanID]*item{}, pods: map[trace.Pod]*pod{},
+		open: map[trace.SpanID]*item{}, pods: map[trace.Pod]*pod{}, below: map[trace.SpanID][]trace.SpanID{}, heard: list.New(),
 		node: newNode(), api: newAPI(opt.Calls),
 		calls: ring.New[*item](opt.Calls), decisions: ring.New[*item](opt.Decisions), lines: ring.New[*item](opt.Lines),
 		loops: newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
@@ -109,13 +117,12 @@ func (k *Keeper) Apply(recs []trace.Record, lost uint64) {
 }
 
 func (k *Keeper) fold(r *trace.Record) {
-	k.seq, k.last = r.Seq, *r
-	k.last.Event = bare(r.Event)
+	it := k.itemOf(r)
+	k.seq, k.last = r.Seq, it
 	var p *pod
 	if !r.Pod.IsZero() {
 		p = k.podFor(r)
 	}
-	it := k.itemOf(r)
 	if r.Edge != trace.EdgeEnd && r.Parent != 0 {
 		k.loops.child(it)
 	}
@@ -124,6 +131,9 @@ func (k *Keeper) fold(r *trace.Record) {
 		k.foldPod(p, r, it)
 	}
 	k.sweep(r.Time)
+	if k.bytes > k.opt.Bytes {
+		k.makeBytes()
+	}
 }
 
 // itemOf returns what a record belongs to; what has begun stays open until its end.
@@ -131,16 +141,15 @@ func (k *Keeper) itemOf(r *trace.Record) *item {
 	if r.Edge == trace.EdgeEnd {
 		if it := k.open[r.Span]; it != nil {
 			it.end = slim(r)
+			k.weigh(it, it.end)
 			k.close(r.Span)
 			return it
 		}
 	}
 	it := &item{first: slim(r)}
+	k.weigh(it, it.first)
 	if r.Edge == trace.EdgeBegin && r.Span != 0 {
-		if len(k.open) >= k.opt.Open {
-			k.closeOldest()
-		}
-		k.open[r.Span] = it
+		k.begin(it)
 	}
 	return it
 }

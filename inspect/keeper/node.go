@@ -63,22 +63,24 @@ func newNode() node {
 	}
 }
 
-func (n *node) collect(c *collector) {
-	c.add(slices.Collect(maps.Values(n.first))...)
-	c.add(slices.Collect(maps.Values(n.latest))...)
-	c.add(n.pleg, n.relist, n.loop, n.usage, n.written, n.good, n.registered, n.unlike, n.described, n.handlers)
-	c.add(slices.Collect(maps.Values(n.certificates))...)
-	c.add(n.usages.List()...)
-	c.add(n.steps.List()...)
+func (n *node) walk(v visit) {
+	table(v, needNode, n.first)
+	table(v, needNode, n.latest)
+	one(v, needNode, &n.pleg, &n.relist, &n.loop, &n.usage, &n.written, &n.good, &n.registered, &n.unlike, &n.described, &n.handlers)
+	table(v, needNode, n.conditions)
+	table(v, needParts, n.certificates)
+	table(v, needParts, n.short)
+	table(v, needParts, n.origins)
+	history(v, &n.usages)
+	history(v, &n.steps)
 	for _, r := range n.pressure {
-		c.add(r.List()...)
+		history(v, r)
 	}
-	c.add(slices.Collect(maps.Values(n.short))...)
-	c.add(slices.Collect(maps.Values(n.origins))...)
-	c.add(slices.Collect(maps.Values(n.conditions))...)
-	for _, errs := range n.sources {
-		c.add(errs...)
+	for key, errs := range n.sources {
+		many(v, needParts, &errs)
+		n.sources[key] = errs
 	}
+	maps.DeleteFunc(n.sources, func(_ [2]string, errs []*item) bool { return len(errs) == 0 })
 }
 
 // foldNode keeps what a record says of the node as a whole.
@@ -150,6 +152,8 @@ func (k *Keeper) foldAgent(e *trace.Agent, it *item) {
 		clear(n.first)
 		clear(n.latest)
 		clear(k.open)
+		clear(k.below)
+		k.begun = nil
 		clear(k.api.watches)
 		n.pleg, n.loop, n.relist = nil, nil, nil
 		n.described, n.handlers = nil, nil

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -36,24 +37,58 @@ func (k *Keeper) doubtful(it *item) bool {
 // close forgets that a span is open, and what below it has ended unseen.
 func (k *Keeper) close(id trace.SpanID) {
 	delete(k.open, id)
+	below := k.below[id]
+	delete(k.below, id)
 	if !k.doubts {
 		return
 	}
-	for child, it := range k.open {
-		if it.first.Parent == id && k.doubtful(it) {
+	for _, child := range below {
+		if it := k.open[child]; it != nil && it.first.Parent == id && k.doubtful(it) {
 			k.close(child)
 		}
 	}
 }
 
-func (k *Keeper) closeOldest() {
-	var oldest *item
-	for _, it := range k.open {
-		if oldest == nil || it.first.Seq < oldest.first.Seq {
-			oldest = it
+// begun is a span that was open at least for a while.
+type begun struct {
+	span, parent trace.SpanID
+	seq          uint64
+}
+
+// begin notes that an item is open. Where there are too many, the oldest makes room.
+func (k *Keeper) begin(it *item) {
+	r := it.first
+	for len(k.open) >= k.opt.Open {
+		k.closeOldest()
+	}
+	k.open[r.Span] = it
+	if k.came++; k.came > 2*k.opt.Open { // half of them have ended
+		k.begun = slices.DeleteFunc(k.begun, func(b begun) bool { return !k.isOpen(b) })
+		k.came = len(k.begun)
+		clear(k.below)
+		for _, b := range k.begun {
+			k.below[b.parent] = append(k.below[b.parent], b.span)
 		}
 	}
-	delete(k.open, oldest.first.Span)
+	k.begun = append(k.begun, begun{r.Span, r.Parent, r.Seq})
+	k.below[r.Parent] = append(k.below[r.Parent], r.Span)
+}
+
+func (k *Keeper) isOpen(b begun) bool {
+	it := k.open[b.span]
+	return it != nil && it.first.Seq == b.seq
+}
+
+func (k *Keeper) closeOldest() {
+	for len(k.begun) > 0 {
+		oldest := k.begun[0]
+		k.begun = k.begun[1:]
+		if k.isOpen(oldest) {
+			delete(k.open, oldest.span)
+			return
+		}
+	}
+	clear(k.open) // all that is open has begun: it is empty by now
 }
 
 // sweep drops, once a minute of the stream's time, what has been gone or in doubt for too long.
@@ -77,7 +112,7 @@ func (k *Keeper) sweep(now int64) {
 		k.drop(k.gone[0])
 	}
 	for _, p := range k.pods {
-		if p.inPassing() && now-p.last.Time > int64(k.opt.GoneFor) {
+		if p.inPassing() && now-p.last.last().Time > int64(k.opt.GoneFor) {
 			k.drop(p)
 		}
 	}

@@ -17,6 +17,7 @@ type Options struct {
 	Passes    int           // garbage collection passes; 16
 	Lines     int           // what makes log lines; 200
 	Open      int           // things begun and not ended; 8192
+	Bytes     int           // of all records; 64 MiB. What late readers need least makes room, and they are told
 }
 
 func (o Options) withDefaults() Options {
@@ -36,6 +37,7 @@ func (o Options) withDefaults() Options {
 	set(&o.Passes, 16)
 	set(&o.Lines, 200)
 	set(&o.Open, 8192)
+	set(&o.Bytes, 64<<20)
 	if o.GoneFor <= 0 {
 		o.GoneFor = 15 * time.Minute
 	}

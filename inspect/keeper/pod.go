@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"cmp"
+	"container/list"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ const maxPulls = 64
 type pod struct {
 	key   trace.Pod
 	first *item
-	last  trace.Record
+	last  *item
+	heard *list.Element // of Keeper.heard
 	// prior are two records of an earlier pod of the same identity: it terminated, it is gone.
 	prior []*item
 	start start
@@ -61,22 +63,24 @@ func (p *pod) inPassing() bool {
 	return p.seen == nil && p.started == nil && p.ready == nil && p.ending == nil && p.status == nil && p.worker == nil
 }
 
-func (p *pod) collect(c *collector) {
-	c.add(p.prior...)
-	c.add(p.start.items...)
-	c.add(p.ends...)
-	c.add(p.first, p.seen, p.started, p.ready, p.ending, p.gone, p.next)
-	c.add(p.status, p.closing, p.worker, p.moved, p.left, p.sync, p.plan, p.retry)
-	c.recs = append(c.recs, &p.last)
-	c.add(slices.Collect(maps.Values(p.progress))...)
-	c.add(slices.Collect(maps.Values(p.pulls))...)
-	for _, v := range p.volumes {
-		v.collect(c)
+func (p *pod) walk(v visit) {
+	words, parts, history := needPod, needParts, needHistory
+	if p.gone != nil {
+		words, parts, history = needHistory, needPast, needPast
 	}
-	for _, pr := range p.probes {
-		c.add(pr.any, pr.counted, pr.changed, pr.before, pr.next)
+	one(v, words, &p.last, &p.first, &p.seen, &p.started, &p.ready, &p.ending, &p.gone, &p.next)
+	one(v, words, &p.status, &p.closing, &p.worker, &p.moved, &p.left, &p.sync, &p.plan, &p.retry)
+	many(v, parts, &p.prior)
+	table(v, parts, p.progress)
+	table(v, parts, p.pulls)
+	maps.DeleteFunc(p.volumes, func(_ string, vol *volume) bool { return !vol.walk(v, parts) })
+	maps.DeleteFunc(p.probes, func(_ [2]string, pr *probe) bool { return !pr.walk(v, parts) })
+	p.writes.walk(v, parts)
+	many(v, history, &p.ends)
+	if !p.start.recording {
+		history = needPast
 	}
-	p.writes.collect(c)
+	many(v, history, &p.start.items)
 }
 
 // podFor returns the pod that a record is about.
@@ -87,26 +91,25 @@ func (k *Keeper) podFor(r *trace.Record) *pod {
 			k.dropQuietest()
 		}
 		p = newPod(r.Pod, nil)
-		k.pods[r.Pod] = p
+		k.pods[r.Pod], p.heard = p, k.heard.PushBack(p)
 	}
+	k.heard.MoveToBack(p.heard)
 	p.last = k.last
 	return p
 }
 
 func (k *Keeper) dropQuietest() {
-	var quiet *pod
-	for _, p := range k.pods {
-		if quiet == nil || p.last.Seq < quiet.last.Seq {
-			quiet = p
-		}
+	if quiet, ok := k.heard.Front().Value.(*pod); ok {
+		k.drop(quiet)
 	}
-	k.drop(quiet)
 }
 
 // drop forgets a pod.
 func (k *Keeper) drop(p *pod) {
 	k.forgetStart(p)
 	delete(k.pods, p.key)
+	k.heard.Remove(p.heard)
+	k.lost += p.start.lost
 	k.gone = slices.DeleteFunc(k.gone, func(o *pod) bool { return o == p })
 }
 

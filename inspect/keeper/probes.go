@@ -15,6 +15,12 @@ type probe struct {
 	state   string
 }
 
+// walk reports whether anything is left of it.
+func (pr *probe) walk(v visit, n need) bool {
+	one(v, n, &pr.any, &pr.counted, &pr.changed, &pr.before, &pr.next)
+	return pr.any != nil || pr.counted != nil
+}
+
 func (p *pod) foldAttempt(r *trace.Record, e *trace.ProbeAttempt, it *item) {
 	key := [2]string{e.Probe, e.Container}
 	pr := p.probes[key]

@@ -27,6 +27,7 @@ type start struct {
 	took      time.Duration // to started; 0 unknown
 	readyAt   int64         // 0 not yet
 	seenKnown bool
+	lost      uint64 // records for which there was no room
 }
 
 // keepStart keeps a record as part of a start.
@@ -70,7 +71,7 @@ func (k *Keeper) keepSpan(p *pod, e *trace.RuntimeSpan, it *item) {
 		return
 	}
 	s.spans++
-	s.size += p.last.Size()
+	s.size += it.first.Size()
 	s.items = append(s.items, it)
 }
 
@@ -208,7 +209,7 @@ func (k *Keeper) revive(old *pod, seen *item) {
 	k.drop(old)
 	p := newPod(old.key, seen)
 	p.last, p.prior = last, []*item{old.ending, old.gone}
-	k.pods[p.key] = p
+	k.pods[p.key], p.heard = p, k.heard.PushBack(p)
 	k.foldPod(p, seen.first, seen)
 }
 

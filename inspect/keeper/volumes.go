@@ -10,6 +10,7 @@ import (
 const (
 	maxVolumes     = 128 // per pod
 	maxVolumeCalls = 16  // per volume
+	maxOperations  = 64  // per volume, where the ends of many were lost
 	maxWithin      = 512 // open operations and calls, per pod
 )
 
@@ -29,11 +30,19 @@ type operation struct {
 	calls    []*item
 }
 
-func (v *volume) collect(c *collector) {
+// walk reports whether anything is left of it.
+func (v *volume) walk(see visit, n need) bool {
 	for _, o := range v.ops {
-		c.add(o.it, o.progress)
-		c.add(o.calls...)
+		one(see, n, &o.it, &o.progress)
+		many(see, n, &o.calls)
 	}
+	v.ops = slices.DeleteFunc(v.ops, func(o *operation) bool { return o.it == nil })
+	for _, o := range []**operation{&v.ended, &v.mounted, &v.unmounted, &v.progressed, &v.outdated} {
+		if *o != nil && (*o).it == nil {
+			*o = nil
+		}
+	}
+	return len(v.ops) > 0
 }
 
 func (p *pod) volume(name string) *volume {
@@ -104,10 +113,10 @@ func (v *volume) trim() {
 		o.calls = o.calls[max(0, len(o.calls)-max(maxVolumeCalls-calls, 0)):]
 		calls += len(o.calls)
 	}
-	newest := v.ops[len(v.ops)-1]
+	newest, crowded := v.ops[len(v.ops)-1], len(v.ops) > maxOperations
 	v.ops = slices.DeleteFunc(v.ops, func(o *operation) bool {
 		needed := o == newest || o == v.ended || o == v.mounted || o == v.unmounted || o == v.progressed || o == v.outdated || len(o.calls) > 0
-		return !needed && o.it.over()
+		return !needed && (o.it.over() || crowded)
 	})
 }
 

@@ -12,7 +12,9 @@ type writes struct {
 	known                                 bool // something was said of a write, or of a wait for one
 }
 
-func (w *writes) collect(c *collector) { c.add(w.last, w.settled, w.good, w.deleted, w.pending) }
+func (w *writes) walk(v visit, n need) {
+	one(v, n, &w.last, &w.settled, &w.good, &w.deleted, &w.pending)
+}
 
 func (p *pod) foldWrite(r *trace.Record, e *trace.StatusPatch, it *item) {
 	w := &p.writes
