@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/test/hungfs"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -121,6 +123,34 @@ func TestLost(t *testing.T) {
 	n.mount(p)
 	if _, err := os.Stat(at("disk")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLookWhileHung: that a volume is there is seen without asking what is mounted on it, or over it.
+func TestLookWhileHung(t *testing.T) {
+	needRoot(t)
+	n := start(t, t.TempDir())
+	p := pod("u1", emptyVol("disk", ""), labelsVol("labels"))
+	dirs := n.mount(p)
+	defer n.unmount("u1")
+	for _, name := range []string{"disk", "labels"} {
+		hung, err := hungfs.Mount(dirs[name].HostPath)
+		must(t, err)
+		defer func() { must(t, hung.Close()) }()
+		hung.Hang()
+	}
+	done := make(chan bool)
+	go func() {
+		_, err := n.Mount(t.Context(), p)
+		done <- n.Ready(p) && err == nil
+	}()
+	select {
+	case ok := <-done:
+		if !ok {
+			t.Error("not ready")
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it hangs")
 	}
 }
 

@@ -11,11 +11,13 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -54,9 +56,13 @@ func (t *Taker) Snapshot(ctx context.Context, pod trace.Pod) []string {
 	if pod.UID == "" {
 		return nil
 	}
+	all, err := mountinfo.GetMounts(nil)
+	if err != nil {
+		return []string{"mounts are not known: " + err.Error()}
+	}
 	var out, ids []string
-	out = append(out, files("", filepath.Join(t.cfg.RootDir, "pods", pod.UID))...)
-	out = append(out, files("log ", filepath.Join(t.cfg.LogsDir, pod.Namespace+"_"+pod.Name+"_"+pod.UID))...)
+	out = append(out, files("", filepath.Join(t.cfg.RootDir, "pods", pod.UID), foreign(all))...)
+	out = append(out, files("log ", filepath.Join(t.cfg.LogsDir, pod.Namespace+"_"+pod.Name+"_"+pod.UID), foreign(all))...)
 	groups := t.find(pod.UID)
 	out = append(out, groups.lines()...)
 	pids := groups.pids()
@@ -67,34 +73,60 @@ func (t *Taker) Snapshot(ctx context.Context, pod trace.Pod) []string {
 		out = append(out, lines...)
 	}
 	out = append(out, t.network(pids)...)
-	all, err := mountinfo.GetMounts(nil)
-	if err != nil {
-		return append(out, "mounts are not known: "+err.Error())
-	}
 	return append(out, mounts(all, append(ids, pod.UID))...)
 }
 
-// files lists a directory and what is below it, four levels deep.
-func files(what, root string) []string {
+// files lists a directory and what is below it, four levels deep. Containers write what is in volumes: of each directory
+// only so much is read as is shown, no link is followed, and foreign file systems, which may not answer, are not entered.
+func files(what, root string, foreign map[string]bool) []string {
 	var out []string
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // what cannot be read is not shown
-		}
-		if len(out) >= maxEntries {
+	real, _ := filepath.EvalSymlinks(root) // as the kernel names mount points
+	var add func(path string, dir bool, depth int)
+	add = func(path string, dir bool, depth int) {
+		switch {
+		case len(out) > maxEntries:
+		case len(out) == maxEntries:
 			out = append(out, more(what+"files"))
-			return filepath.SkipAll
-		}
-		if d.IsDir() {
-			out = append(out, what+"dir "+path+"/")
-		} else {
+		case !dir:
 			out = append(out, what+"file "+path)
+		default:
+			out = append(out, what+"dir "+path+"/")
+			if depth == maxDepth || foreign[real+strings.TrimPrefix(path, root)] {
+				return
+			}
+			for _, e := range entries(path) {
+				add(filepath.Join(path, e.Name()), e.IsDir(), depth+1)
+			}
 		}
-		if rel, _ := filepath.Rel(root, path); d.IsDir() && strings.Count(rel, string(filepath.Separator)) >= 3 {
-			return filepath.SkipDir
-		}
+	}
+	if info, err := os.Lstat(root); err == nil {
+		add(root, info.IsDir(), 0)
+	}
+	return out
+}
+
+const maxDepth = 4
+
+// entries are some of a directory's, in order; none of what cannot be read.
+func entries(dir string) []fs.DirEntry {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
 		return nil
-	})
+	}
+	defer func() { _ = f.Close() }()     // it was only read
+	list, _ := f.ReadDir(maxEntries + 1) // a best effort
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list
+}
+
+// foreign are the mount points of all but memory.
+func foreign(all []*mountinfo.Info) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range all {
+		if m.FSType != "tmpfs" {
+			out[m.Mountpoint] = true
+		}
+	}
 	return out
 }
 

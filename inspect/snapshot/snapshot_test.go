@@ -100,6 +100,29 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 }
 
+// TestForeignFilesAreLeftAlone: what hangs when it is opened is not opened, and links are not followed.
+func TestForeignFilesAreLeftAlone(t *testing.T) {
+	base := t.TempDir()
+	tree(t, base, "pod/volumes/nfs/data/hangs", "pod/volumes/plain/file", "outside/secret")
+	root := filepath.Join(base, "link")
+	for from, to := range map[string]string{root: "pod", filepath.Join(base, "pod/volumes/plain/way"): "../../../outside"} {
+		if err := os.Symlink(to, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := files("", filepath.Join(root, "volumes"), map[string]bool{filepath.Join(base, "pod/volumes/nfs/data"): true})
+	want := []string{"dir /", "dir /nfs/", "dir /nfs/data/", "dir /plain/", "file /plain/file", "file /plain/way"}
+	for i := range got {
+		got[i] = strings.ReplaceAll(got[i], root+"/volumes", "")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := foreign([]*mountinfo.Info{{Mountpoint: "/a", FSType: "tmpfs"}, {Mountpoint: "/b", FSType: "fuse.sshfs"}}); len(got) != 1 || !got["/b"] {
+		t.Errorf("foreign: %v", got)
+	}
+}
+
 func TestCgroups(t *testing.T) {
 	pod := "pod" + uid
 	slice := "kubepods-burstable-pod0f3a2b_11.slice"

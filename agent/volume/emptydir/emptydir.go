@@ -85,13 +85,14 @@ func (p *Plugin) makeDir(s volume.Spec, med medium) error {
 	return memdir.Make(s.Dir)
 }
 
+// own gives the directory to the pod's group. What is in it, if anything, containers made: it has the group from the directory.
 func (p *Plugin) own(s volume.Spec) error {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // nothing is written through it
-	return fsgroup.Apply(root, ".", fsgroup.Of(s.Pod), false)
+	return fsgroup.One(root, ".", fsgroup.Of(s.Pod), false)
 }
 
 // ready reports whether the volume was finished before, by either agent, and is there.
