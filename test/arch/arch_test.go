@@ -18,7 +18,7 @@ func TestHouse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, reads := map[string]bool{}, []string(nil)
+	seen, reads, opened := map[string]bool{}, []string(nil), map[string]bool{}
 	for _, p := range pkgs {
 		if r, ok := ruleOf(p.path); ok {
 			seen[r.part] = true
@@ -26,7 +26,9 @@ func TestHouse(t *testing.T) {
 		for _, f := range p.files {
 			if !f.isTest && !within(p.path, module+"/test") {
 				reads = append(reads, f.name)
-				for _, why := range checkReads(f.name, f.ast) {
+				wrong, any := checkOpens(f.name, f.ast)
+				opened[f.name] = any
+				for _, why := range append(wrong, checkReads(f.name, f.ast)...) {
 					t.Error(why)
 				}
 			}
@@ -48,6 +50,11 @@ func TestHouse(t *testing.T) {
 	for name := range wholeReads {
 		if !slices.Contains(reads, name) {
 			t.Errorf("test/arch/reads.go names %s, which is no file", name)
+		}
+	}
+	for name := range opens {
+		if !opened[name] {
+			t.Errorf("test/arch/opens.go names %s, which opens nothing", name)
 		}
 	}
 	for _, r := range rules { // else the walk missed something
@@ -147,6 +154,26 @@ func TestCheckReads(t *testing.T) {
 	} {
 		p := parse(t, "a", "a.go", "package a\nfunc f() { "+c.body+" }")
 		if got := checkReads(c.name, p.files[0].ast); (len(got) > 0) != c.wrong {
+			t.Errorf("%s: %s: %q", c.name, c.body, got)
+		}
+	}
+}
+
+func TestCheckOpens(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		wrong      bool
+	}{
+		{"agent/a/a.go", `os.Open("x")`, true},
+		{"agent/a/a.go", `filepath.WalkDir("x", nil)`, true},
+		{"inspect/a/a.go", `f := os.ReadDir; f("x")`, true},
+		{"agent/nodelock/nodelock.go", `os.OpenFile("x", 0, 0)`, false},
+		{"agent/a/a.go", `os.Stat("x"); files.Open(ctx, "x")`, false},
+		{"agent/cri/sim/a.go", `os.Open("x")`, false},
+		{"cmd/a/a.go", `os.Open("x")`, false},
+	} {
+		p := parse(t, "a", "a.go", "package a\nfunc f() { "+c.body+" }")
+		if got, _ := checkOpens(c.name, p.files[0].ast); (len(got) > 0) != c.wrong {
 			t.Errorf("%s: %s: %q", c.name, c.body, got)
 		}
 	}
