@@ -78,15 +78,14 @@ func pipeReader(path string) int {
 	return fd
 }
 
-// unread closes a reader of a pipe once nobody has it open for writing.
+// unread closes a reader of a pipe once nobody has it open for writing, or after a minute.
 func unread(fd int) {
-	for {
+	for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(time.Millisecond) {
 		if n, err := unix.Read(fd, make([]byte, 4096)); n <= 0 && !errors.Is(err, unix.EAGAIN) {
-			_ = unix.Close(fd)
-			return
+			break
 		}
-		time.Sleep(time.Millisecond)
 	}
+	_ = unix.Close(fd)
 }
 
 // grouping is a node of which only the cgroups are real: a tree of files as the kernel has it, in which the pod's weight takes as long to

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -137,7 +138,8 @@ func fill(ctx context.Context, n *node, name string) error {
 	if err != nil || len(dirs) != len(before)+1 {
 		return fmt.Errorf("volumes of %s: %v, %w", name, dirs, err)
 	}
-	root, err := os.OpenRoot(dirs[len(dirs)-1])
+	dirs = slices.DeleteFunc(dirs, func(d string) bool { return slices.Contains(before, d) }) // they are sorted by UID
+	root, err := os.OpenRoot(dirs[0])
 	if err != nil {
 		return err
 	}
