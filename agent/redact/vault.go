@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxBytes and maxPatterns bound what is kept of one owner's secrets, all spellings counted. Beyond it nothing of the
-	// owner's texts is shown.
+	// maxBytes and maxPatterns bound what is kept of one owner's secrets, all spellings counted, and of the values from each
+	// source. Beyond it nothing of the owner's texts is shown.
 	maxBytes    = 256 << 10
 	maxPatterns = 4096
 	// maxGone is how many owners are kept that are gone: what a runtime tells of a pod may come late.
@@ -48,7 +48,7 @@ type owner struct {
 	// public gives what the owner's manifest says; nil is nothing.
 	public func() string
 	// sources are the values by where they came from: the latest, then those before.
-	sources map[string][2][]string
+	sources map[string][2]learned
 	// found is made of the above when it is needed; of the generation it is.
 	found      *finder
 	generation uint64
@@ -69,15 +69,15 @@ func (v *Vault) Learn(uid, source string, values ...string) {
 	if v == nil {
 		return
 	}
-	values = slices.DeleteFunc(slices.Clone(values), func(s string) bool { return len(s) < MinText })
+	now := learn(values)
 	o := v.owner(uid)
 	o.mu.Lock()
 	had, known := o.sources[source]
 	o.mu.Unlock()
-	if known && slices.Equal(had[0], values) {
+	if known && had[0].equal(now) {
 		return
 	}
-	o.change(func() { o.sources[source] = [2][]string{values, o.sources[source][0]} })
+	o.change(func() { o.sources[source] = [2]learned{now, o.sources[source][0]} })
 }
 
 // Environment is the source of what a container's variables have that is secret.
@@ -166,7 +166,7 @@ func (v *Vault) owner(uid string) *owner {
 	defer v.mu.Unlock()
 	o := v.owners[uid]
 	if o == nil {
-		o = &owner{sources: map[string][2][]string{}}
+		o = &owner{sources: map[string][2]learned{}}
 		v.owners[uid] = o
 	}
 	if o.gone { // the pod is back
@@ -254,9 +254,13 @@ func (o *owner) finder() *finder {
 			return f.orNil()
 		}
 		o.mu.Lock()
-		generation, public, values := o.generation, o.public, o.values()
+		generation, public := o.generation, o.public
+		values, full := o.values()
 		o.mu.Unlock()
-		f := newFinder(secrets(values, public))
+		f := &finder{full: true}
+		if !full {
+			f = newFinder(secrets(values, public))
+		}
 		o.mu.Lock()
 		same := o.generation == generation
 		if same {
@@ -276,15 +280,14 @@ func (o *owner) ready() *finder {
 	return o.found
 }
 
-// values are all of the owner's. Called with mu.
-func (o *owner) values() []string {
-	var out []string
+// values are all of the owner's, unless they are more than can be looked for. Called with mu.
+func (o *owner) values() (out []string, full bool) {
 	for _, generations := range o.sources {
-		for _, values := range generations {
-			out = append(out, values...)
+		for _, l := range generations {
+			out, full = append(out, l.values...), full || l.full
 		}
 	}
-	return out
+	return out, full
 }
 
 // secrets are the values without what the manifest says. Of very many none is looked up in it.
