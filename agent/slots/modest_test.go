@@ -22,6 +22,9 @@ func TestModestClass(t *testing.T) {
 		if at := w.when("new"); at != 0 || len(w.done()) != 3 {
 			t.Errorf("a new pod does not find a place free: %q", w.done())
 		}
+		if n := len(w.rec.OfKind("pod.wait")); n != 2 { // c's and d's, which have begun
+			t.Errorf("%d waits are told of: who finds a place free does not wait", n)
+		}
 		w.work("newer", Turn{Class: "start"}, time.Second)
 		w.pass(time.Second)
 		if got := w.done(); !slices.Equal(got[3:], []string{"newer", "c"}) && !slices.Equal(got[3:], []string{"c", "newer"}) {

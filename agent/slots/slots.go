@@ -75,7 +75,11 @@ func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	s.join(w)
 	busy, ahead, behind := len(s.places), s.waiting-1, s.holders()
 	s.fill(now) // some may be overdue, as nobody waited
+	atOnce := w.place != nil && busy < s.size
 	s.mu.Unlock()
+	if atOnce { // only modest ones wait, and leave this place to others
+		return w.place, nil
+	}
 
 	wait := trace.Wait{
 		For: s.wait, On: s.name, Detail: fmt.Sprintf("%d of %d slots busy, %d in the queue", busy, s.size, ahead), Behind: told(behind, now),
