@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -50,15 +51,23 @@ func (r *run) create(ctx context.Context, s *Step) error {
 // longer, or does not answer, does not hold up other pods: the place in the runtime's queue is given away meanwhile.
 const filesTake = 50 * time.Millisecond
 
+// largeCreate is the size from which on a request is much work for the machine, to which authors of pods and Secrets can bring it. The
+// runtime encodes, stores and reads it again and again: one of 7 MiB takes it some seconds of a processor until the container runs.
+const largeCreate = 512 << 10
+
 // prepareCreate makes the request, which touches files that other containers can write.
 func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 	late := time.AfterFunc(filesTake, r.lease.drop)
 	defer late.Stop()
-	_, err := r.createOnce(cri.Ungated(ctx), s) // volumes are not this step's
+	req, err := r.createOnce(cri.Ungated(ctx), s) // volumes are not this step's
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
+		return err
 	}
-	return err
+	if proto.Size(req) > largeCreate {
+		r.lease.grows()
+	}
+	return nil
 }
 
 // createOnce makes the request, or returns the one that the person who steps was shown.

@@ -33,6 +33,24 @@ type task struct {
 	cut   bool        // its time says nothing: the slot was dropped meanwhile
 }
 
+// grows says that what comes now is much for the machine. The slot is given back: such work has a queue of its own.
+func (l *lease) grows() {
+	l.mu.Lock()
+	known := l.turn.Large
+	l.turn.Large = true
+	l.mu.Unlock()
+	if !known {
+		l.drop()
+	}
+}
+
+// large reports whether the pod's work is much for the machine.
+func (l *lease) large() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.turn.Large
+}
+
 // begin returns when the pod holds a slot for a step of that kind. Of steps that come at once, one waits for
 // the slot and the others for it. The caller ends the task.
 func (l *lease) begin(ctx context.Context, kind string) (*task, error) {

@@ -222,7 +222,7 @@ func (r *run) act(ctx context.Context, s *Step) error {
 			return err
 		}
 	}
-	task, err := r.lease.begin(ctx, kindOf(r.pod, s))
+	task, err := r.lease.begin(ctx, kindOf(r.pod, s, r.lease.large()))
 	if err != nil {
 		return err
 	}

@@ -54,8 +54,11 @@ func hasStarted(pod *v1.Pod, seen *observe.Pod) bool {
 	return false
 }
 
-// kindOf is under what name the time of a step is learned. Each runtime class has a time of its own.
-func kindOf(pod *v1.Pod, s *Step) string {
+// kindOf is under what name the time of a step is learned. Each runtime class has a time of its own, and so has large work.
+func kindOf(pod *v1.Pod, s *Step, large bool) string {
+	if large {
+		return "large " + string(s.Verb)
+	}
 	if c := pod.Spec.RuntimeClassName; s.Verb == VerbSandbox && c != nil && *c != "" {
 		return string(s.Verb) + " " + *c
 	}

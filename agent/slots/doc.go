@@ -32,6 +32,9 @@
 // One class may be modest ([Config.Modest]): it leaves one place to the others, who need not wait for its work to end,
 // and half of the places while they work.
 //
+// What is [Turn.Large] is a class of its own with one place: two pieces of such work at once would take all of the machine. It begins when
+// nobody else works, or when others had eight turns meanwhile. Who comes after that finds the other places free.
+//
 // The class of what is [Turn.Slow] is apart: while others wait it has no more than one place at a time, and
 // one turn in nine. The caller says so of who overstayed before and tries again.
 //

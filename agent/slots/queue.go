@@ -4,11 +4,12 @@ import "container/heap"
 
 // waiter waits for a place.
 type waiter struct {
-	turn  Turn
-	seq   uint64 // of arrival
-	index int    // in its class, -1 when it has got a place
-	ready chan struct{}
-	place *Place // set before ready is closed
+	turn   Turn
+	seq    uint64 // of arrival
+	grants uint64 // how many there had been then
+	index  int    // in its class, -1 when it has got a place
+	ready  chan struct{}
+	place  *Place // set before ready is closed
 }
 
 // waiters is a heap of one class: by order, and among equal ones by arrival.
@@ -75,7 +76,7 @@ func (s *Slots) leave(w *waiter) {
 func (s *Slots) first() *waiter {
 	var all []standing
 	for name, c := range s.classes {
-		if len(c.queue) > 0 && !s.modestly(name) {
+		if len(c.queue) > 0 && !s.full(name) {
 			all = append(all, standing{name: name, held: c.held, last: c.last, seq: c.queue[0].seq})
 		}
 	}

@@ -66,12 +66,12 @@ func New(c Config) (*Slots, error) {
 func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	s.mu.Lock()
 	now := time.Now()
-	if len(s.places) < s.size && s.waiting == 0 && !s.modestly(t.class()) {
+	if len(s.places) < s.size && s.waiting == 0 && !s.full(t.class()) {
 		defer s.mu.Unlock()
 		return s.grant(t, now), nil
 	}
 	s.seq++
-	w := &waiter{turn: t, seq: s.seq, ready: make(chan struct{})}
+	w := &waiter{turn: t, seq: s.seq, grants: s.grants, ready: make(chan struct{})}
 	s.join(w)
 	busy, ahead, behind := len(s.places), s.waiting-1, s.holders()
 	s.fill(now) // some may be overdue, as nobody waited
@@ -83,6 +83,9 @@ func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 
 	wait := trace.Wait{
 		For: s.wait, On: s.name, Detail: fmt.Sprintf("%d of %d slots busy, %d in the queue", busy, s.size, ahead), Behind: told(behind, now),
+	}
+	if t.Large {
+		wait.Detail += "; large work has one slot when the others are free"
 	}
 	span := trace.Begin(s.bus, trace.FromContext(ctx), wait)
 	defer func() {
@@ -125,10 +128,14 @@ func (s *Slots) Hangs(class string) bool {
 	return false
 }
 
-// modestly reports whether a class has all the places that it may have while others are free: all but one, or half of them while others
-// work or wait. Called with the lock held.
-func (s *Slots) modestly(class string) bool {
+// full reports whether a class has all the places that it may have while others are free. Large work has one, and takes it when nobody else
+// works, or after so many turns of others. The modest class has all but one, or half of them while others work or wait. Called with the lock held.
+func (s *Slots) full(class string) bool {
 	c := s.classes[class]
+	if class == largeClass {
+		passed := c != nil && len(c.queue) > 0 && s.grants-max(c.last, c.queue[0].grants) >= slowEvery
+		return c != nil && c.held > 0 || len(s.places) > 0 && !passed
+	}
 	if class != s.modest || class == "" || s.size == 1 || c == nil {
 		return false
 	}

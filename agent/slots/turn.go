@@ -9,17 +9,26 @@ type Turn struct {
 	Class string
 	// Slow says that it overstayed before. Those who did are one class, whatever Class says.
 	Slow bool
+	// Large says that the work is much for the machine. All such work is one class, whatever Class and Slow say: it has one place, when no
+	// others work or after eight of their turns.
+	Large bool
 	// Order is the place within the class: smaller goes first, equal ones in order of arrival.
 	Order uint64
 	// Pod is what others are told of who holds a place.
 	Pod trace.Pod
 }
 
-// slowClass is the class of all who overstayed.
-const slowClass = "\x00slow"
+// slowClass is the class of all who overstayed, largeClass that of large work.
+const (
+	slowClass  = "\x00slow"
+	largeClass = "\x00large"
+)
 
 func (t *Turn) class() string {
-	if t.Slow {
+	switch {
+	case t.Large:
+		return largeClass
+	case t.Slow:
 		return slowClass
 	}
 	return t.Class
@@ -35,7 +44,7 @@ type standing struct {
 	last, seq uint64
 }
 
-// slowEvery is how often those who overstayed have a turn while others wait: after so many of theirs.
+// slowEvery is how often those who overstayed have a turn while others wait, and large work while others work: after so many of theirs.
 const slowEvery = 8
 
 // next is the index of the class whose turn it is, after so many grants; -1 when it is nobody's.
