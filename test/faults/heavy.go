@@ -57,14 +57,15 @@ func logs() *fault {
 		name: "logs", what: "a container that writes logs as fast as it can, and a line of 100 MB", samples: 5, rounds: 2,
 		config: "containerLogMaxSize: 10Mi\ncontainerLogMaxFiles: 2\ncontainerLogMonitorInterval: 3s\n",
 		begin: func(ctx context.Context, n *node) error {
-			line := `[sh, -c, 'head -c 100000000 /dev/zero | tr "\0" x; echo; end=$(($(date +%s) + 60)); while [ $(date +%s) -lt $end ]; do head -c 20000000 /dev/zero | tr "\0" "\n"; done; sleep infinity']`
+			line := `[sh, -c, 'head -c 100000000 /dev/zero | tr "\0" x; echo; end=$(($(date +%s) + 60)); while [ $(date +%s) -lt $end ]; do head -c 20000000 /dev/zero | tr "\0" "\n"; done; while sleep 1; do head -c 100000 /dev/zero | tr "\0" "\n"; done']`
 			if err := n.run(ctx, "writer", strings.Replace(fmt.Sprintf(plain, "writer"), "[sleep, infinity]", line, 1)); err != nil {
 				return err
 			}
 			return nil
 		},
 		end: func(ctx context.Context, n *node) error {
-			// It writes for a minute at most; what is kept is to come down to what was asked for.
+			// It writes that much for a minute at most, then some megabytes a second: what was rotated meanwhile goes with the next rotations, so
+			// what is kept is to come down to what was asked for.
 			var size int64
 			for range 60 {
 				if size = sizeOf(filepath.Join(n.dir, "log")); size < 64<<20 {
