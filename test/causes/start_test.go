@@ -207,7 +207,8 @@ func TestInitContainerTakesLong(t *testing.T) {
 	podid.SetDefaults(p)
 	n.set(p)
 	n.reached("web", "ready")
-	if f := n.speaks("web", "KL21", "init container migrate ran for "); f.Cost < time.Second {
+	// It counts from when its start was told of, which may be late.
+	if f := n.speaks("web", "KL21", "init container migrate ran for "); f.Cost < 500*time.Millisecond {
 		t.Errorf("%+v", f)
 	}
 }
