@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -90,6 +91,9 @@ func New(cfg Config) (*Server, error) {
 
 // Listen opens a unix socket at path. It replaces the socket of a server that is gone, and nothing else.
 func Listen(path string) (net.Listener, error) {
+	if most := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > most {
+		return nil, fmt.Errorf("listen on %s: the path has %d bytes and a socket's at most %d: give a shorter one, or set TMPDIR to a shorter directory", path, len(path), most)
+	}
 	info, err := os.Lstat(path)
 	switch {
 	case err == nil && info.Mode().Type() != fs.ModeSocket:

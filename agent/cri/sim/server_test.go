@@ -396,6 +396,9 @@ func TestListen(t *testing.T) {
 	if _, err := sim.Listen(file); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("listen on a file: %v", err)
 	}
+	if _, err := sim.Listen(filepath.Join(dir, strings.Repeat("d", 100), "s")); err == nil || !strings.Contains(err.Error(), "give a shorter one") {
+		t.Errorf("listen at a long path: %v", err)
+	}
 	path := filepath.Join(dir, "run", "sim.sock")
 	srv := newServer(t, sim.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
