@@ -20,16 +20,19 @@ const (
 	mounted // something is mounted there
 )
 
-// sight is what was seen of a volume, without touching what is mounted there: that may not answer.
-type sight struct {
+// Sight is what was seen at a path. Sights of one path can be compared with ==.
+type Sight struct {
 	kind kind
 	id   uint64 // of the mount
 	// holds says that the name was there which a Holder's volume holds.
 	holds bool
 }
 
-// lost says what of what was there is gone now; "" for nothing.
-func (was sight) lost(now sight) string {
+// See looks at a path of the agent's without touching what is mounted there, which may not answer.
+func See(path string) Sight { return seeAt(path, "", 0) }
+
+// Lost says what of what was there is gone now; "" for nothing.
+func (was Sight) Lost(now Sight) string {
 	switch {
 	case was.kind != plain && was.kind != mounted || now.kind == unknown:
 		return ""
@@ -44,9 +47,9 @@ func (was sight) lost(now sight) string {
 }
 
 // see looks at a volume; was is how it was seen before. One that is elsewhere, as a hostPath, is not this package's.
-func (m *Manager) see(k key, path string, was sight) sight {
+func (m *Manager) see(k key, path string, was Sight) Sight {
 	if dir := m.place(k).Dir; path != dir && !strings.HasPrefix(path, dir+string(filepath.Separator)) {
-		return sight{}
+		return Sight{}
 	}
 	name := ""
 	if h, ok := m.plugins[k.plugin].(Holder); ok && !k.block {
@@ -65,7 +68,7 @@ func (m *Manager) look(uid types.UID) bool {
 	all, had := m.had(uid)
 	lost := had[:0]
 	for _, h := range had { // not under the lock
-		if h.why = h.was.lost(m.see(h.key, h.path, h.was)); h.why != "" {
+		if h.why = h.was.Lost(m.see(h.key, h.path, h.was)); h.why != "" {
 			lost = append(lost, h)
 		}
 	}
@@ -90,7 +93,7 @@ func (m *Manager) look(uid types.UID) bool {
 type having struct {
 	key  key
 	s    *state
-	was  sight
+	was  Sight
 	path string
 	span trace.Span
 	why  string // it is lost

@@ -10,14 +10,14 @@ import (
 // seeAt looks at a path, and for a name in it unless that is "". The kernel says that something is mounted there
 // without asking its file system; was is the mount that may be looked into, 0 for any. Root alone writes the parent.
 // What is in the volume is the agent's too if there is a name to look for.
-func seeAt(at, name string, was uint64) sight {
+func seeAt(at, name string, was uint64) Sight {
 	parent, err := unix.Open(filepath.Dir(at), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return unseen(err)
 	}
 	defer unix.Close(parent) //nolint:errcheck // nothing was written
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV}
-	out := sight{kind: plain}
+	out := Sight{kind: plain}
 	fd, err := unix.Openat2(parent, filepath.Base(at), &how)
 	if errors.Is(err, unix.EXDEV) {
 		if out.kind = mounted; name == "" {
@@ -42,9 +42,9 @@ func seeAt(at, name string, was uint64) sight {
 	return out
 }
 
-func unseen(err error) sight {
+func unseen(err error) Sight {
 	if errors.Is(err, unix.ENOENT) {
-		return sight{kind: absent}
+		return Sight{kind: absent}
 	}
-	return sight{}
+	return Sight{}
 }

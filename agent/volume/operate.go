@@ -29,7 +29,7 @@ type done struct {
 	result    criconfig.Volume
 	refreshAt time.Time
 	size      string
-	seen      sight
+	seen      Sight
 }
 
 // operate carries one operation out and tells the result.
@@ -88,7 +88,7 @@ func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
 			return out, err
 		}
 		out.result.ReadOnly = out.result.ReadOnly || spec.ReadOnly
-		out.seen = m.see(j.key, out.result.HostPath, sight{})
+		out.seen = m.see(j.key, out.result.HostPath, Sight{})
 		if r, ok := w.plugin.(Refresher); ok {
 			out.refreshAt = r.RefreshAt(spec)
 		}

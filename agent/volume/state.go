@@ -70,7 +70,7 @@ type state struct {
 	stale     bool
 	refreshAt time.Time
 	size      string // it was made to grow to, or was found to need nothing
-	seen      sight  // when it was set up
+	seen      Sight  // when it was set up
 
 	busy    bool
 	doing   verb

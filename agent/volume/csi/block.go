@@ -74,7 +74,7 @@ func (w *work) stageBlock(ctx context.Context) error {
 		return err
 	}
 	w.staged = w.p.blockStaging(w.v.name)
-	if w.p.isStaged(w.v.id()) {
+	if w.p.isStaged(w.v.id(), w.staged) {
 		return nil
 	}
 	secrets, err := w.p.secret(ctx, w.spec.PodUID, "NodeStageSecretRef", w.v.stageSecret)
@@ -93,7 +93,7 @@ func (w *work) stageBlock(ctx context.Context) error {
 		Secrets: secrets, VolumeContext: w.v.attributes,
 	})
 	if err == nil {
-		w.p.setStaged(w.v.id(), true)
+		w.p.setStaged(w.v.id(), w.staged)
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (p *Plugin) unstageBlock(ctx context.Context, d *driver, data volData, name
 	}
 	staging := p.blockStaging(name)
 	if _, err := os.Stat(staging); err == nil {
-		p.setStaged(data.id(), false)
+		p.setUnstaged(data.id())
 		if can, err := d.can(ctx, canStage); err != nil {
 			return err
 		} else if can {

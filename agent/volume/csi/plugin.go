@@ -76,8 +76,9 @@ type Plugin struct {
 	drivers map[string]*driver
 	// arrived is closed when the next driver has registered.
 	arrived chan struct{}
-	// staged are the volumes, by id, that this agent staged. Others are staged again: it is idempotent.
-	staged map[string]bool
+	// staged are the volumes, by id, that this agent staged, as they were then. Others are staged again, and what was
+	// removed or unmounted since: it is idempotent.
+	staged map[string]volume.Sight
 	// leftovers says that an earlier agent may have left staged volumes of drivers that are registered.
 	leftovers bool
 }
@@ -94,7 +95,7 @@ func New(cfg Config) (*Plugin, error) {
 	case cfg.Mounter == nil:
 		return nil, errors.New("csi: Config.Mounter is missing")
 	}
-	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, arrived: make(chan struct{}), staged: map[string]bool{}, leftovers: true}, nil
+	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, arrived: make(chan struct{}), staged: map[string]volume.Sight{}, leftovers: true}, nil
 }
 
 // Name implements volume.Plugin.

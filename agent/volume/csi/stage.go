@@ -7,6 +7,7 @@ import (
 
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
 
+	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
 )
 
@@ -19,7 +20,7 @@ func (w *work) stage(ctx context.Context) error {
 	}
 	path := w.p.staging(w.v.driver, w.v.handle)
 	w.staged = path
-	if w.p.isStaged(w.v.id()) {
+	if w.p.isStaged(w.v.id(), path) {
 		return nil
 	}
 	secrets, err := w.p.secret(ctx, w.spec.PodUID, "NodeStageSecretRef", w.v.stageSecret)
@@ -46,7 +47,7 @@ func (w *work) stage(ctx context.Context) error {
 		}
 		return err
 	}
-	w.p.setStaged(w.v.id(), true)
+	w.p.setStaged(w.v.id(), path)
 	return nil
 }
 
@@ -66,7 +67,7 @@ func (p *Plugin) unstage(ctx context.Context, d *driver, data volData, but strin
 		return err
 	}
 	if can {
-		p.setStaged(data.id(), false)
+		p.setUnstaged(data.id())
 		req := &csipb.NodeUnstageVolumeRequest{VolumeId: data.Handle, StagingTargetPath: path}
 		if _, err := d.node.NodeUnstageVolume(ctx, req); err != nil {
 			return err
@@ -90,17 +91,24 @@ func (w *work) delegated(ctx context.Context) *int64 {
 	return fsgroup.Of(w.spec.Pod)
 }
 
-func (p *Plugin) isStaged(id string) bool {
+// isStaged looks whether the volume is staged at path still.
+func (p *Plugin) isStaged(id, path string) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.staged[id]
+	was, ok := p.staged[id]
+	p.mu.Unlock()
+	return ok && was.Lost(volume.See(path)) == ""
 }
 
-func (p *Plugin) setStaged(id string, staged bool) {
+// setStaged notes that a volume is staged at path.
+func (p *Plugin) setStaged(id, path string) {
+	seen := volume.See(path)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.staged[id] = seen
+}
+
+func (p *Plugin) setUnstaged(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.staged, id)
-	if staged {
-		p.staged[id] = true
-	}
 }
