@@ -141,6 +141,25 @@ func TestURL(t *testing.T) {
 	}
 }
 
+func TestURLSecrets(t *testing.T) {
+	for raw, want := range map[string][]string{
+		"https://me:pass@host/":       {"me", "pass", "me:pass"},
+		"https://token@host":          {"token", "", "token"},
+		"me:pass@host:3128":           {"me", "pass", "me:pass"},   // as a proxy may be written
+		"http://me:p%40ss@host":       {"me", "p@ss", "me:p%40ss"}, // net/http sends and quotes either
+		"http://me:p%zz@host:1":       {"me", "p%zz", "me:p%zz"},   // an error quotes it
+		"http://me:pa ss/2@at@host:1": {"me", "pa ss/2@at", "me:pa ss/2@at"},
+		"https://host/at@path?q=a@b":  nil,
+		"host:3128":                   nil,
+		"%zz":                         nil,
+		"":                            nil,
+	} {
+		if diff := cmp.Diff(want, URLSecrets(raw)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", raw, diff)
+		}
+	}
+}
+
 func TestArgs(t *testing.T) {
 	in := []string{
 		"kubeloupe", "run", "--manifest-url=http://u:p@h/x?t=1", "--manifest-url", "http://u:p@h/y?t=1", "--manifest-url-header=A:b,C:d", "-manifest-url-header", "E:f",

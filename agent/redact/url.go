@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 // URL returns a URL as people may see it: without user, query and fragment, which may be credentials. Of what is no URL
@@ -31,12 +32,22 @@ func URLError(err error) error {
 }
 
 // URLSecrets are what a URL says of who asks: what [Vault.Learn] takes. A query is only never shown; what it holds may
-// be said elsewhere, as a node's name.
+// be said elsewhere, as a node's name. A URL may lack its scheme, as net/http takes a proxy's; of what is no URL it is
+// what stands before the last "@": an error would quote it.
 func URLSecrets(raw string) []string {
-	u, err := url.Parse(raw)
-	if err != nil || u.User == nil {
-		return nil
+	whole := raw
+	if !strings.Contains(raw, "://") {
+		whole = "http://" + raw
 	}
-	password, _ := u.User.Password()
-	return []string{u.User.Username(), password, u.User.String()}
+	u, err := url.Parse(whole)
+	switch at := strings.LastIndex(whole, "@"); {
+	case err == nil && u.User != nil:
+		password, _ := u.User.Password()
+		return []string{u.User.Username(), password, u.User.String()}
+	case err != nil && at >= 0:
+		_, user, _ := strings.Cut(whole[:at], "://")
+		name, password, _ := strings.Cut(user, ":")
+		return []string{name, password, user}
+	}
+	return nil
 }
