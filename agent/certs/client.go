@@ -37,7 +37,7 @@ type ClientConfig struct {
 }
 
 func (c *ClientConfig) client(restCfg *rest.Config, current func() *tls.Certificate) (kubernetes.Interface, func(), error) {
-	cfg := kubeclient.Config{REST: restCfg, Certificate: current, UserAgent: c.UserAgent, Bus: c.Bus}
+	cfg := kubeclient.Config{REST: restCfg, Certificate: current, UserAgent: c.UserAgent, Bus: c.Bus, Secrets: c.Secrets}
 	if c.dial != nil {
 		return c.dial(cfg)
 	}
@@ -53,7 +53,7 @@ type ClientCerts struct {
 
 // disclose tells the vault of what a kubeconfig has to show who one is.
 func (c *ClientConfig) disclose(path string, r *rest.Config) {
-	c.Secrets.Learn(redact.Node, path, append(redact.URLSecrets(r.Host), r.BearerToken, r.Password)...)
+	c.Secrets.Learn(redact.Node, path, kubeclient.Secrets(r)...)
 }
 
 // Client returns the identity that the kubeconfig names. When there is none, or its certificate is expired, and a bootstrap kubeconfig is

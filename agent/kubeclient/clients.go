@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	UserAgent string
 	// Bus is where calls are published; nil publishes nothing.
 	Bus *trace.Bus
+	// Secrets learns the tokens that are shown to the server; may be nil.
+	Secrets *redact.Vault
 }
 
 // Clients are the agent's clients of one API server. They share their connections.
@@ -61,7 +64,7 @@ func New(cfg Config) (*Clients, error) {
 		return nil, err
 	}
 	c := &Clients{conns: conns}
-	c.REST = client(base, cfg.Bus, "main", &c.reach, cfg.QPS, cfg.Burst)
+	c.REST = client(base, &cfg, "main", &c.reach, cfg.QPS, cfg.Burst)
 	if c.Main, err = kubernetes.NewForConfig(c.REST); err != nil {
 		return nil, fmt.Errorf("make the main client: %w", err)
 	}
@@ -69,10 +72,10 @@ func New(cfg Config) (*Clients, error) {
 	if eventQPS == 0 {
 		eventQPS = -1
 	}
-	if c.Events, err = kubernetes.NewForConfig(client(base, cfg.Bus, "events", &c.reach, eventQPS, cfg.EventBurst)); err != nil {
+	if c.Events, err = kubernetes.NewForConfig(client(base, &cfg, "events", &c.reach, eventQPS, cfg.EventBurst)); err != nil {
 		return nil, fmt.Errorf("make the client of events: %w", err)
 	}
-	heartbeat := client(base, cfg.Bus, "heartbeat", &c.reach, -1, 0)
+	heartbeat := client(base, &cfg, "heartbeat", &c.reach, -1, 0)
 	if d := cfg.LeaseDuration; d > 0 && (heartbeat.Timeout == 0 || heartbeat.Timeout > d) {
 		heartbeat.Timeout = d
 	}
@@ -90,13 +93,14 @@ func (c *Clients) CloseConnections() { c.conns.closeAll() }
 func (c *Clients) CloseIdle() { c.conns.closeIdle() }
 
 // client is one client's share of the common configuration.
-func client(base *rest.Config, bus *trace.Bus, name string, r *reach, qps, burst int32) *rest.Config {
+func client(base *rest.Config, of *Config, name string, r *reach, qps, burst int32) *rest.Config {
 	cfg := rest.CopyConfig(base)
 	cfg.RateLimiter, cfg.QPS, cfg.Burst = nil, -1, 0
 	if qps >= 0 {
-		cfg.RateLimiter = newLimiter(bus, name, qps, burst)
+		cfg.RateLimiter = newLimiter(of.Bus, name, qps, burst)
 	}
-	cfg.Wrap(wrap(bus, name, r))
+	cfg.Wrap(disclose(of.Secrets))
+	cfg.Wrap(wrap(of.Bus, name, r))
 	return cfg
 }
 

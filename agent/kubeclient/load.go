@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
@@ -25,9 +29,44 @@ func Load(path string) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %s: %w", path, err)
+		return nil, fmt.Errorf("kubeconfig %s: %w", path, withheld(path, err))
 	}
 	return cfg, nil
+}
+
+// withheld is an error without what it quotes of the kubeconfig's credentials: a proxy-url that is refused is quoted whole.
+func withheld(path string, err error) error {
+	file, unread := clientcmd.LoadFromFile(path)
+	if unread != nil {
+		return err
+	}
+	var values []string
+	for _, c := range file.Clusters {
+		values = slices.Concat(values, redact.URLSecrets(c.Server), redact.URLSecrets(c.ProxyURL))
+	}
+	for _, a := range file.AuthInfos {
+		values = append(values, a.Token, a.Password)
+	}
+	v := redact.NewVault()
+	v.Learn(redact.Node, path, values...)
+	if text := v.Text(redact.Node, err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
+}
+
+// Secrets are what a kubeconfig has to show who one is, for a vault. A plugin's token and one that is read again from its
+// file are learned when they are shown.
+func Secrets(cfg *rest.Config) []string {
+	values := append(redact.URLSecrets(cfg.Host), cfg.BearerToken, cfg.Password)
+	if cfg.Proxy == nil {
+		return values
+	}
+	proxy, err := cfg.Proxy(&http.Request{URL: &url.URL{Scheme: "https", Host: "any"}}) // the kubeconfig's proxy-url, for any server
+	if err != nil || proxy == nil {
+		return values
+	}
+	return append(values, redact.URLSecrets(proxy.String())...)
 }
 
 // Expired returns an error when cfg's client certificate is no longer, or not yet, valid. Without a certificate, as with a

@@ -8,7 +8,7 @@ import (
 )
 
 // One makes a single client with connections of its own, not throttled, whose calls are published under name. done ends its
-// connections. Of cfg, only REST, Certificate, UserAgent and Bus count.
+// connections. Of cfg, only REST, Certificate, UserAgent, Bus and Secrets count.
 func One(cfg Config, name string) (made kubernetes.Interface, done func(), err error) {
 	base := rest.CopyConfig(cfg.REST)
 	base.UserAgent = cfg.UserAgent
@@ -17,7 +17,7 @@ func One(cfg Config, name string) (made kubernetes.Interface, done func(), err e
 	if err != nil {
 		return nil, nil, err
 	}
-	made, err = kubernetes.NewForConfig(client(base, cfg.Bus, name, nil, -1, 0))
+	made, err = kubernetes.NewForConfig(client(base, &cfg, name, nil, -1, 0))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the client %s: %w", name, err)
 	}
