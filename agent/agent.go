@@ -87,7 +87,9 @@ func noSource(k *config.Config) bool {
 func (a *Agent) Ready() <-chan struct{} { return a.ready }
 
 // Run runs the agent until ctx ends or a part fails. Pods are left running.
-func (a *Agent) Run(ctx context.Context) (err error) {
+func (a *Agent) Run(ctx context.Context) error { return shownError(a.cfg.secrets, a.run(ctx)) }
+
+func (a *Agent) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also of what outlives the parts: a retry that comes due now
 	k := a.cfg.Kubelet

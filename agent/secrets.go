@@ -23,6 +23,29 @@ func newSecrets() *redact.Vault {
 	return v
 }
 
+// withheld is an error as people may see it.
+type withheld struct {
+	error
+	text string
+}
+
+// Error implements error.
+func (e withheld) Error() string { return e.text }
+
+// Unwrap lets its kind be found.
+func (e withheld) Unwrap() error { return e.error }
+
+// shownError is an error without secrets that it quotes: what a proxy or the API server answered may have any.
+func shownError(v *redact.Vault, err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := v.Text(redact.Node, err.Error()); text != err.Error() {
+		return withheld{err, text}
+	}
+	return err
+}
+
 // learnURL takes in what the manifests' web server is shown. What every client sends is no secret.
 func learnURL(v *redact.Vault, url string, headers map[string][]string) {
 	values := redact.URLSecrets(url)
