@@ -13,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/objcache"
 	"github.com/kubeloupe/kubeloupe/agent/podcert"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/runtimeclass"
@@ -47,7 +48,10 @@ func (c *cluster) alone() bool { return c.clients == nil }
 func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
 	c := &cluster{clients: clients, secrets: p.cfg.secrets}
 	p.cluster = c
-	recorder := events.Config{Node: p.cfg.NodeName, Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Busy: p.slots.Waiting}
+	recorder := events.Config{
+		Node: p.cfg.NodeName, Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Busy: p.slots.Waiting,
+		Withheld: func(pod *v1.Pod, container string) bool { return podruntime.Withheld(p.cfg.secrets, pod, container) },
+	}
 	if clients != nil {
 		recorder.Client = clients.Events.CoreV1() // which has the limits
 	}

@@ -114,6 +114,21 @@ func TestRecord(t *testing.T) {
 	})
 }
 
+// What a container prints is not quoted where it may be a secret that nobody here knows.
+func TestQuoteWithheld(t *testing.T) {
+	recording(t, func(ctx context.Context, b *bench) {
+		b.cfg.Withheld = func(_ *v1.Pod, container string) bool { return container == "app" }
+		b.Quote(ctx, aPod(), "app", "Warning", "Unhealthy", "it printed hunter2", "it printed 7 bytes")
+		time.Sleep(time.Second) // events are named after their time
+		b.Quote(ctx, aPod(), "prep", "Warning", "Unhealthy", "it printed a word", "it printed 6 bytes")
+		synctest.Wait()
+		got := strings.Join(b.stored(t), "\n")
+		if strings.Contains(got, "hunter2") || !strings.Contains(got, "it printed 7 bytes") || !strings.Contains(got, "it printed a word") {
+			t.Errorf("events: %s", got)
+		}
+	})
+}
+
 func TestUnreachable(t *testing.T) {
 	recording(t, func(ctx context.Context, b *bench) {
 		fails := []error{errors.New("connection refused"), apierrors.NewTooManyRequests("slow down", 1), apierrors.NewInternalError(errors.New("etcd"))}

@@ -39,6 +39,9 @@ type Config struct {
 	Bus *trace.Bus
 	// Secrets are blanked in the messages; may be nil.
 	Secrets *redact.Vault
+	// Withheld reports whether what a pod's container prints may be secrets that this agent does not know, so that none of it is
+	// quoted; nil is never.
+	Withheld func(p *v1.Pod, container string) bool
 }
 
 // Recorder records events. Its methods may be called at any time and by anyone.
@@ -76,13 +79,17 @@ func (r *Recorder) Pod(ctx context.Context, p *v1.Pod, container, eventType, rea
 }
 
 // Quote is Pod with a message that quotes what a program in a container printed: that is for who reads the API, as they
-// know it of the kubelet, and is not recorded. recorded says the same without it.
+// know it of the kubelet, and is not recorded. recorded says the same without it, and stands for both where the container
+// may print secrets that are not known.
 func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, reason, message, recorded string) {
 	field := FieldPath(p, container)
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), pod.Ref(p)),
 		trace.NodeEvent{Type: eventType, Reason: reason, Message: recorded, Field: field})
 	if r.cfg.Client == nil {
 		return
+	}
+	if r.cfg.Withheld != nil && r.cfg.Withheld(p, container) {
+		message = recorded
 	}
 	message = r.cfg.Secrets.Text(string(p.UID), message)
 	// A static pod is meant by its own UID: kubectl finds its events by the hash that its mirror pod

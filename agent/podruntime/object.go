@@ -1,6 +1,7 @@
 package podruntime
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -158,6 +159,21 @@ func Said(secrets *redact.Vault, pod *v1.Pod, name, message string) string {
 		return secrets.Said(string(pod.UID), name, message)
 	}
 	return secrets.Text(string(pod.UID), message)
+}
+
+// Withheld reports whether a container that an earlier agent made may print secrets of that agent's time: a variable stays as
+// it was when its Secret changes, a program may keep what a file had, and keys of certificates are made anew by each agent.
+// Nothing that it prints is quoted, until it is made again.
+func Withheld(secrets *redact.Vault, pod *v1.Pod, name string) bool {
+	c := container(pod, name)
+	if c == nil || secrets.Knows(string(pod.UID), name) {
+		return false
+	}
+	return criconfig.UsesSecrets(c) || slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool {
+		return v.Secret != nil || v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s v1.VolumeProjection) bool {
+			return s.Secret != nil || s.PodCertificate != nil
+		})
+	})
 }
 
 func seenOf(c *observe.Container) seenContainer {

@@ -89,19 +89,27 @@ func (v *Vault) Said(uid, container, message string) string {
 	if v == nil || message == "" {
 		return message
 	}
-	v.mu.Lock()
-	o := v.owners[uid]
-	known := false
-	v.mu.Unlock()
-	if o != nil {
-		o.mu.Lock()
-		_, known = o.sources[Environment(container)]
-		o.mu.Unlock()
-	}
-	if !known {
+	if !v.Knows(uid, container) {
 		return fmt.Sprintf("%s (%d bytes of an earlier agent's container)", Mark, len(message))
 	}
 	return v.Text(uid, message)
+}
+
+// Knows reports whether this agent made a container of that name, and so knows its environment. A nil Vault knows all there is.
+func (v *Vault) Knows(uid, container string) bool {
+	if v == nil {
+		return true
+	}
+	v.mu.Lock()
+	o := v.owners[uid]
+	v.mu.Unlock()
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, known := o.sources[Environment(container)]
+	return known
 }
 
 // Public takes in what a pod's manifest says; manifest is called when that matters, by anyone, and its text is not kept. A value
