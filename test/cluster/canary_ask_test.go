@@ -64,6 +64,7 @@ func (c *canaries) everything(s *space, pods []string, recording string, readOnl
 		{"events", "--from=" + recording, "-o", "json"},
 		{"replay", recording, "-o", "wide"},
 		{"why", "--all", socket},
+		{"why", "--all", "--from=" + recording},
 		{"trace", "--all", socket, "-o", "text"},
 		{"trace", "--all", socket, "-o", "json"},
 		{"trace", "--all", socket, "-o", "csv"},
@@ -79,7 +80,7 @@ func (c *canaries) everything(s *space, pods []string, recording string, readOnl
 			c.ask(s, "inspect", subject.Name, socket, "-o", "json")
 		}
 	}
-	for _, pod := range []string{"ways", "csi", "staged", "private", "envfile"} {
+	for _, pod := range []string{"ways", "csi", "staged", "private", "envfile", "expanded", "changed", "debugged", "certified"} {
 		c.ask(s, "inspect", "pod", s.name+"/"+pod, socket, "-o", "wide")
 		c.ask(s, "why", s.name+"/"+pod, socket, "-o", "json")
 	}

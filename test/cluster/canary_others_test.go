@@ -165,8 +165,12 @@ func (canaryCSI) NodeGetInfo(context.Context, *csipb.NodeGetInfoRequest) (*csipb
 }
 
 func (canaryCSI) NodeGetCapabilities(context.Context, *csipb.NodeGetCapabilitiesRequest) (*csipb.NodeGetCapabilitiesResponse, error) {
-	stage := &csipb.NodeServiceCapability_RPC{Type: csipb.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME}
-	return &csipb.NodeGetCapabilitiesResponse{Capabilities: []*csipb.NodeServiceCapability{{Type: &csipb.NodeServiceCapability_Rpc{Rpc: stage}}}}, nil
+	out := &csipb.NodeGetCapabilitiesResponse{}
+	for _, can := range []csipb.NodeServiceCapability_RPC_Type{csipb.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME, csipb.NodeServiceCapability_RPC_EXPAND_VOLUME} {
+		rpc := &csipb.NodeServiceCapability_Rpc{Rpc: &csipb.NodeServiceCapability_RPC{Type: can}}
+		out.Capabilities = append(out.Capabilities, &csipb.NodeServiceCapability{Type: rpc})
+	}
+	return out, nil
 }
 
 func (d canaryCSI) NodeStageVolume(_ context.Context, r *csipb.NodeStageVolumeRequest) (*csipb.NodeStageVolumeResponse, error) {
@@ -177,6 +181,9 @@ func (d canaryCSI) NodeStageVolume(_ context.Context, r *csipb.NodeStageVolumeRe
 }
 
 func (d canaryCSI) NodePublishVolume(_ context.Context, r *csipb.NodePublishVolumeRequest) (*csipb.NodePublishVolumeResponse, error) {
+	if r.GetVolumeId() == "expanded" {
+		return &csipb.NodePublishVolumeResponse{}, nil
+	}
 	said := map[string]string{}
 	maps.Copy(said, r.GetSecrets())
 	var tokens map[string]struct{ Token string }
@@ -185,6 +192,10 @@ func (d canaryCSI) NodePublishVolume(_ context.Context, r *csipb.NodePublishVolu
 		d.c.token("csitoken", said["token"])
 	}
 	return nil, refused(said)
+}
+
+func (canaryCSI) NodeExpandVolume(_ context.Context, r *csipb.NodeExpandVolumeRequest) (*csipb.NodeExpandVolumeResponse, error) {
+	return nil, refused(r.GetSecrets())
 }
 
 // refused quotes secrets in every way that programs have.

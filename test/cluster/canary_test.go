@@ -42,9 +42,13 @@ func TestCanary(t *testing.T) {
 	must(t, err)
 	good, wrong := c.bootstrapToken(dir)
 	recording := filepath.Join(dir, "good.klr")
+	user, password := c.secret("tunneluser"), c.secret("tunnelpassword")
+	tunnel := "http://" + user + ":" + password + "@" + c.proxy(user, password)
 	start := func(bootstrap string) *agent {
 		a := b.start(t, lab.AgentConfig{
-			State: "canary-" + rand.String(4), KubeletConfig: config, Env: []string{"TMPDIR=" + filepath.Join(dir, "tmp")},
+			State: "canary-" + rand.String(4), KubeletConfig: config, Env: []string{
+				"TMPDIR=" + filepath.Join(dir, "tmp"), "HTTPS_PROXY=" + tunnel, "HTTP_PROXY=" + tunnel, "https_proxy=", "http_proxy=", "NO_PROXY=", "no_proxy=",
+			},
 			Args: append([]string{
 				"--bootstrap-kubeconfig=" + bootstrap, "--record=" + bootstrap + ".klr", "--v=10",
 				fmt.Sprintf("--otlp-http=127.0.0.1:%d", b.OTLPPort), "--cni-bin-dir=" + b.CNIBinDir,
@@ -65,7 +69,6 @@ func TestCanary(t *testing.T) {
 		t.Errorf("a wrong token: %s", refused.said())
 	}
 	c.look("what the agent with a wrong token said", []byte(refused.said()))
-
 	a := start(good)
 	a.ready()
 	c.put("debug/flags/v", "10")
@@ -73,8 +76,11 @@ func TestCanary(t *testing.T) {
 	s := b.space(t)
 	c.objects(s, registry)
 	pods, said := c.ways(registry)
-	s.create(pods...)
+	more, words := c.later()
+	maps.Copy(said, words)
+	s.create(append(more, pods...)...)
 	c.happened(s, said)
+	c.goOn(s)
 	c.spans(s)
 	s.delete(-1, "last")
 	s.event("last", "FailedPreStopHook")
@@ -89,6 +95,7 @@ func TestCanary(t *testing.T) {
 		t.Fatalf("exec: %v %s", err, out)
 	}
 	c.strangers(readOnly)
+	c.wentOn(s)
 	c.own(s, a, asked)
 	names := slices.Sorted(maps.Keys(said))
 	c.everything(s, names, recording, readOnly)
@@ -114,6 +121,9 @@ func TestCanary(t *testing.T) {
 	out, err := b.Kubectl(t.Context(), "get", "pods", "-A", "-o", "json")
 	must(t, err)
 	c.look("API pods, later", []byte(out))
+	out, err = b.Kubectl(t.Context(), "get", "events", "-A", "-o", "json")
+	must(t, err)
+	c.look("Events, later", []byte(out))
 	must(t, syscall.Kill(a.PID(), syscall.SIGQUIT))
 	eventually(t, "its end", func() string {
 		if a.Alive() {

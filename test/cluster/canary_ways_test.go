@@ -65,12 +65,20 @@ func (c *canaries) objects(s *space, registry string) {
 		{ObjectMeta: metav1.ObjectMeta{Name: "csi"}, StringData: map[string]string{"password": c.odd("csi")}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "stage"}, StringData: map[string]string{"key": c.odd("stage")}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "publish"}, StringData: map[string]string{"key": c.odd("publish")}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "expand"}, StringData: map[string]string{"key": c.odd("expand")}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "changed"}, StringData: map[string]string{"key": c.odd("changed")}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "kept"}, StringData: map[string]string{"key": c.secret("kept")}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "resized"}, StringData: map[string]string{"key": c.secret("resized")}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "debugged"}, StringData: map[string]string{"key": c.odd("debugged")}},
 	} {
 		_, err := s.client.CoreV1().Secrets(s.name).Create(c.t.Context(), secret, metav1.CreateOptions{})
 		must(c.t, err)
 	}
 	c.claim(s, "staged")
 	c.claim(s, "published")
+	c.claim(s, "expanded")
+	c.grown(s, "expanded")
+	c.sign()
 }
 
 // claim makes a volume of the driver, and its claim.
@@ -84,7 +92,8 @@ func (c *canaries) claim(s *space, name string) {
 			Capacity: size, AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, PersistentVolumeReclaimPolicy: v1.PersistentVolumeReclaimRetain,
 			ClaimRef: &v1.ObjectReference{Namespace: s.name, Name: name},
 			PersistentVolumeSource: v1.PersistentVolumeSource{CSI: &v1.CSIPersistentVolumeSource{
-				Driver: canaryDriver, VolumeHandle: name, NodeStageSecretRef: ref("stage"), NodePublishSecretRef: ref("publish"),
+				Driver: canaryDriver, VolumeHandle: name, NodeStageSecretRef: ref("stage"), NodePublishSecretRef: ref("publish"), NodeExpandSecretRef: ref("expand"),
+				ControllerExpandSecretRef: ref("nobody"), ControllerPublishSecretRef: ref("nobody"), // not for nodes: it may not even ask for them
 			}},
 		},
 	}, metav1.CreateOptions{})
@@ -160,7 +169,7 @@ func (c *canaries) ways(registry string) (pods []*v1.Pod, said map[string]string
 	term.Spec.Containers[0].Env = []v1.EnvVar{{Name: "SAID", ValueFrom: fromKey("said")}}
 	inline := add(pod("csi", forever), "refuses")
 	mounting(inline, v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: canaryDriver, NodePublishSecretRef: &v1.LocalObjectReference{Name: "csi"}}})
-	for _, name := range []string{"staged", "published"} {
+	for _, name := range []string{"staged", "published", "expanded"} {
 		mounting(add(pod(name, forever), "refuses"), v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}})
 	}
 	for name, login := range map[string]string{"private": "login", "old": "oldlogin", "provided": "", "account": "", "signed": ""} {
