@@ -49,3 +49,32 @@ func BenchmarkFrame(b *testing.B) {
 		m.Pressure()
 	}
 }
+
+// BenchmarkManyPods has each record be of a pod of its own, and begin what does not end.
+func BenchmarkManyPods(b *testing.B) {
+	m := New(Options{})
+	var seq uint64
+	for b.Loop() {
+		seq++
+		pod := trace.Pod{Namespace: "ns", Name: fmt.Sprint("p", seq), UID: fmt.Sprint(seq)}
+		m.Apply(&trace.Record{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Edge: trace.EdgeBegin, Event: &trace.Wait{On: pod.Name}})
+	}
+}
+
+// BenchmarkFull folds small records of many pods where there is no more room.
+func BenchmarkFull(b *testing.B) {
+	m := New(Options{Bytes: 64 << 20})
+	var seq uint64
+	apply := func() {
+		seq++
+		pod := trace.Pod{Namespace: "ns", Name: fmt.Sprint("p", seq%4000), UID: fmt.Sprint(seq % 4000)}
+		m.Apply(&trace.Record{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Event: &trace.ProbeAttempt{Probe: "liveness", Result: "success", Container: fmt.Sprint(seq / 4000 % 100)}})
+	}
+	for range 500000 {
+		apply()
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		apply()
+	}
+}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"container/list"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
@@ -10,12 +11,14 @@ import (
 // Model is the node as far as the records tell. Build it with New.
 type Model struct {
 	opt  Options
+	came int // bytes that all takes, as was weighed last, and of all records since
 	node Node
 	rate rate
 
-	pods map[trace.Pod]*pod
-	gone ring.Ring[trace.Pod]
-	open spans
+	pods  map[trace.Pod]*pod
+	heard *list.List // the pods, the least recently heard of first
+	gone  ring.Ring[trace.Pod]
+	open  spans
 
 	loops    ring.Ring[*Loop]
 	loopOf   map[trace.SpanID]*Loop
@@ -49,7 +52,7 @@ func New(opt Options) *Model {
 	opt = opt.withDefaults()
 	return &Model{
 		opt:  opt,
-		pods: map[trace.Pod]*pod{}, gone: ring.New[trace.Pod](opt.Gone),
+		pods: map[trace.Pod]*pod{}, heard: list.New(), gone: ring.New[trace.Pod](opt.Gone),
 		open:  newSpans(opt.Open),
 		loops: ring.New[*Loop](opt.Loops), loopOf: map[trace.SpanID]*Loop{},
 		calls: ring.New[*Call](opt.Calls), inFlight: map[trace.SpanID]*Call{},
@@ -127,6 +130,9 @@ func (m *Model) Apply(r *trace.Record) {
 		m.applyPod(p, r)
 	}
 	m.open.prune(r.Time)
+	if m.came += r.Size(); m.came > m.opt.Bytes {
+		m.fit()
+	}
 }
 
 // Lost tells the model that n records are missing before the next one. What is

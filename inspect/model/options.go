@@ -15,6 +15,7 @@ type Options struct {
 	PerStart  int // records kept per start, a few milestones aside; 400
 	StartSize int // bytes of them, about; 512 KiB
 	Open      int // spans begun and not ended; 8192
+	Bytes     int // in all, about; 256 MiB. Old histories and the pods that take most are cut short, then the quietest are forgotten
 }
 
 func (o Options) withDefaults() Options {
@@ -36,5 +37,6 @@ func (o Options) withDefaults() Options {
 	set(&o.PerStart, 400)
 	set(&o.StartSize, 512<<10)
 	set(&o.Open, 8192)
+	set(&o.Bytes, 256<<20)
 	return o
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"container/list"
 	"maps"
 	"slices"
 	"time"
@@ -161,8 +162,10 @@ type pod struct {
 	probes    map[probeKey]*Probe
 	syncs     map[trace.SpanID]*Sync
 	recs      []trace.Record
-	jumps     []jump // of the wall clock while it started, the oldest first
-	recSize   int    // bytes of recs, and of what gave way in them
+	jumps     []jump        // of the wall clock while it started, the oldest first
+	recSize   int           // bytes of recs, and of what gave way in them
+	heard     *list.Element // of Model.heard
+	weight    int           // bytes it takes, as was weighed last
 	retryAt   time.Time
 	recording bool
 	spans     int  // how many of recs are the runtime's spans, which have a cap of their own
@@ -182,6 +185,7 @@ func (m *Model) podFor(key trace.Pod) *pod {
 		p = m.newPod(key)
 	}
 	p.Last = m.node.Last
+	m.heard.MoveToBack(p.heard)
 	return p
 }
 
@@ -193,21 +197,25 @@ func (m *Model) newPod(key trace.Pod) *pod {
 		syncs: map[trace.SpanID]*Sync{}, recording: true,
 	}
 	p.Key, p.First = key, m.node.Last
-	m.pods[key] = p
+	m.pods[key], p.heard = p, m.heard.PushBack(p)
 	return p
 }
 
-func (m *Model) dropQuietest() {
-	var quiet *pod
-	for _, p := range m.pods {
-		if quiet == nil || p.Last.Before(quiet.Last) {
-			quiet = p
-		}
+// dropQuietest forgets the pod that was not heard of for longest, and returns what it weighed.
+func (m *Model) dropQuietest() int {
+	quiet, ok := m.heard.Front().Value.(*pod)
+	if !ok {
+		return 0
 	}
-	if quiet != nil {
-		m.forget(quiet)
-		delete(m.pods, quiet.Key)
-	}
+	m.remove(quiet)
+	return quiet.weight
+}
+
+// remove forgets a pod.
+func (m *Model) remove(p *pod) {
+	m.forget(p)
+	delete(m.pods, p.Key)
+	m.heard.Remove(p.heard)
 }
 
 // Pods returns the pods that are not gone, in the order in which they were first seen.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"container/list"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -15,19 +16,24 @@ type span struct {
 	parent trace.SpanID
 	began  int64
 	doubt  bool
-	drop   func() // takes it out of whatever shows it
-	mark   func() // marks it uncertain there
+	drop   func()        // takes it out of whatever shows it
+	mark   func()        // marks it uncertain there
+	place  *list.Element // in spans.order
 }
 
 // spans are the open spans of the stream, at most max of them: the oldest make room.
 type spans struct {
 	byID   map[trace.SpanID]*span
+	order  *list.List                              // oldest first
+	below  map[trace.SpanID]map[trace.SpanID]*span // by parent
 	max    int
 	doubts int
 	pruned int64
 }
 
-func newSpans(size int) spans { return spans{byID: map[trace.SpanID]*span{}, max: size} }
+func newSpans(size int) spans {
+	return spans{byID: map[trace.SpanID]*span{}, order: list.New(), below: map[trace.SpanID]map[trace.SpanID]*span{}, max: size}
+}
 
 // begin notes an open span. drop and mark are called at most once each; they must not use r,
 // which is the caller's.
@@ -38,7 +44,15 @@ func (s *spans) begin(r *trace.Record, drop, mark func()) {
 	if len(s.byID) >= s.max {
 		s.dropOldest()
 	}
-	s.byID[r.Span] = &span{id: r.Span, parent: r.Parent, began: r.Time, drop: drop, mark: mark}
+	if again := s.byID[r.Span]; again != nil {
+		s.unlink(again)
+	}
+	sp := &span{id: r.Span, parent: r.Parent, began: r.Time, drop: drop, mark: mark}
+	s.byID[sp.id], sp.place = sp, s.order.PushBack(sp)
+	if s.below[sp.parent] == nil {
+		s.below[sp.parent] = map[trace.SpanID]*span{}
+	}
+	s.below[sp.parent][sp.id] = sp
 }
 
 // end closes a span and whatever uncertain ones were left below it.
@@ -51,8 +65,8 @@ func (s *spans) end(id trace.SpanID) {
 	if s.doubts == 0 {
 		return
 	}
-	for _, c := range s.byID {
-		if c.doubt && c.parent == id {
+	for _, c := range s.below[id] {
+		if c.doubt {
 			s.end(c.id)
 		}
 	}
@@ -102,21 +116,23 @@ func (s *spans) remove(sp *span) {
 	if _, ok := s.byID[sp.id]; !ok {
 		return
 	}
-	delete(s.byID, sp.id)
-	if sp.doubt {
-		s.doubts--
-	}
+	s.unlink(sp)
 	sp.drop()
 }
 
-func (s *spans) dropOldest() {
-	var oldest *span
-	for _, sp := range s.byID {
-		if oldest == nil || sp.began < oldest.began {
-			oldest = sp
-		}
+func (s *spans) unlink(sp *span) {
+	delete(s.byID, sp.id)
+	s.order.Remove(sp.place)
+	if delete(s.below[sp.parent], sp.id); len(s.below[sp.parent]) == 0 {
+		delete(s.below, sp.parent)
 	}
-	if oldest != nil {
+	if sp.doubt {
+		s.doubts--
+	}
+}
+
+func (s *spans) dropOldest() {
+	if oldest, ok := s.order.Front().Value.(*span); ok {
 		s.remove(oldest)
 	}
 }

@@ -194,8 +194,7 @@ func (m *Model) applyGone(p *pod, r *trace.Record) {
 	}
 	if old, displaced := m.gone.Push(p.Key); displaced {
 		if o := m.pods[old]; o != nil {
-			m.forget(o)
-			delete(m.pods, old)
+			m.remove(o)
 		}
 	}
 }
@@ -214,7 +213,7 @@ func (m *Model) seenAgain(p *pod, r *trace.Record) {
 
 // revive replaces a pod that is gone by its next life.
 func (m *Model) revive(seen *trace.Record) {
-	m.forget(m.pods[seen.Pod])
+	m.remove(m.pods[seen.Pod])
 	p := m.newPod(seen.Pod)
 	p.Last = m.node.Last
 	m.applyPod(p, seen)

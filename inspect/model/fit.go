@@ -1,0 +1,160 @@
+package model
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// short is how many bytes a text keeps that is cut for want of room.
+const short = 256
+
+// fit weighs all, and makes room where that is too much. It is called when as much has come as there was room for, a quarter of the budget at
+// least, so that each record pays for a part of that only.
+func (m *Model) fit() {
+	limit := m.opt.Bytes - m.opt.Bytes/4
+	defer func() { m.came = min(m.came, limit) }()
+	if m.came = m.weigh(); m.came <= limit {
+		return
+	}
+	m.shortenHistories()
+	if m.came = m.weigh(); m.came <= limit {
+		return
+	}
+	for _, p := range m.heaviest() {
+		if m.came <= limit {
+			return
+		}
+		m.came -= p.weight
+		p.shorten(m)
+		p.weight = weighPod(newScale(), p)
+		m.came += p.weight
+	}
+	for m.came > limit && len(m.pods) > 0 {
+		m.came -= m.dropQuietest()
+	}
+}
+
+// weigh returns what all takes, and notes what each pod does.
+func (m *Model) weigh() int {
+	s := newScale()
+	all := 0
+	for _, p := range m.pods {
+		p.weight = weighPod(s, p)
+		all += p.weight
+	}
+	for _, part := range []any{
+		&m.node, &m.loops, &m.calls, &m.samples, &m.passes, &m.decisions, &m.pressure, &m.lines, &m.sources, &m.origins, &m.urls,
+		&m.pressed, &m.short, &m.conditions, &m.certificates, &m.api, &m.nodes, &m.starts, &m.open,
+	} {
+		all += s.whole(reflect.ValueOf(part).Elem())
+	}
+	m.calls.Each(func(c *Call) {
+		bodies := trace.Record{Event: &trace.CRICall{Request: c.Request, Response: c.Response}}
+		all += bodies.Size()
+	})
+	return all
+}
+
+func weighPod(s *scale, p *pod) int { return s.whole(reflect.ValueOf(p).Elem()) }
+
+// heaviest returns all pods, those that take most first, as weighed last.
+func (m *Model) heaviest() []*pod {
+	out := make([]*pod, 0, len(m.pods))
+	for _, p := range m.pods {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b *pod) int { return cmp.Compare(b.weight, a.weight) })
+	return out
+}
+
+// shortenHistories keeps of what is not among the last only what lists show.
+func (m *Model) shortenHistories() {
+	but(&m.calls, 100, func(c *Call) { c.Request, c.Response = trace.Body{}, trace.Body{} })
+	but(&m.loops, 50, func(l *Loop) { l.Caused = nil })
+	but(&m.starts, 100, func(s *Start) { s.Segments = nil })
+	but(&m.passes, 2, func(p *Pass) {
+		p.Omitted += len(p.Decisions)
+		p.Decisions = nil
+	})
+	half(&m.decisions)
+	half(&m.lines)
+}
+
+// but changes all but the last n.
+func but[T any](r *ring.Ring[T], n int, change func(T)) {
+	left := r.Len() - n
+	r.Each(func(v T) {
+		if left--; left >= 0 {
+			change(v)
+		}
+	})
+}
+
+// half drops the older half.
+func half[T any](r *ring.Ring[T]) {
+	left := r.Len() / 2
+	r.Drop(func(T) bool {
+		left--
+		return left >= 0
+	})
+}
+
+// shorten cuts what a pod has: the records of its start go, lists and texts are cut to their beginnings.
+func (p *pod) shorten(m *Model) {
+	m.forget(p)
+	p.cut = true
+	spec := trace.Milestone{Spec: p.Spec}
+	cutEvent(&spec)
+	p.Spec = spec.Spec
+	if p.Plan != nil {
+		plan := *p.Plan
+		cutEvent(&plan)
+		p.Plan = &plan
+	}
+	status := trace.PodStatus{Message: p.Message, Containers: p.Containers}
+	cutEvent(&status)
+	p.Message, p.Containers = status.Message, status.Containers
+	p.waits.shorten()
+	if w := p.written; w != nil {
+		for _, patch := range []*Patch{&w.Last, &w.Open, &w.Good} {
+			cutEvent(&patch.StatusPatch)
+		}
+		w.waits.shorten()
+	}
+	for _, v := range p.volumes {
+		v.Err = trace.Clip(v.Err, short)
+		v.Calls = slices.Clone(v.Calls[max(len(v.Calls)-1, 0):])
+		for i := range v.Calls {
+			cutEvent(&v.Calls[i].CSICall)
+		}
+		for _, c := range v.calls {
+			cutEvent(&c.CSICall)
+		}
+		v.waits.shorten()
+	}
+	for _, pr := range p.probes {
+		pr.Output = trace.Clip(pr.Output, short)
+	}
+}
+
+func (w *waits) shorten() {
+	for _, o := range w.open {
+		o.Detail, o.Behind = trace.Clip(o.Detail, short), nil
+	}
+}
+
+// cutEvent shortens an event in its place; what it points to belongs to others too, and is not changed.
+func cutEvent[E any, P interface {
+	*E
+	trace.Event
+}](e P) {
+	r := trace.Record{Event: e}
+	r.Shorten()
+	if cut, ok := r.Event.(P); ok {
+		*e = *cut
+	}
+}
