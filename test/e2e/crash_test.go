@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -77,7 +78,7 @@ func TestKilled(t *testing.T) {
 				n.put("crashing.yaml", crashing)
 				a = n.launch(syscall.SIGKILL, p.at)
 			}
-			<-a.done
+			a.dies()
 			if a.cmd.ProcessState.Success() {
 				t.Fatal("the agent ended by itself")
 			}
@@ -101,7 +102,7 @@ func TestEndedWhileStarting(t *testing.T) {
 			n := newNode(t)
 			n.put("crashing.yaml", crashing)
 			a := n.launch(syscall.SIGTERM, p.at)
-			<-a.done
+			a.dies()
 			a.stop()
 			n.recovered(n.start())
 		})
@@ -123,7 +124,7 @@ func TestKilledInBurst(t *testing.T) {
 		}
 		return started == 3
 	})
-	<-a.done
+	a.dies()
 	a = n.start()
 	a.ready(pods...)
 	for _, p := range pods {
@@ -161,5 +162,15 @@ func (n *node) recovered(a *agent) {
 	}
 	if len(seen) != 2 {
 		n.t.Errorf("mounts %v, want those of the memory volume and the projected file", seen)
+	}
+}
+
+// dies waits until the agent has ended, by the signal that launch sends it at a record.
+func (a *agent) dies() {
+	a.node.t.Helper()
+	select {
+	case <-a.done:
+	case <-time.After(deadline):
+		a.node.t.Fatalf("the agent does not end within %s: the record at which it is killed did not come", deadline)
 	}
 }
