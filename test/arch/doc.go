@@ -1,5 +1,5 @@
-// Package arch holds the house to its rules: who may import whom, a package
-// comment for every package, nobody imports k8s.io/kubernetes, and no init and
+// Package arch holds the house to its rules: who may import whom, the layers
+// of agent/ as docs/architecture.md lists them, a package comment for every package, nobody imports k8s.io/kubernetes, and no init and
 // no mutable globals in agent/; what is read whole or opened is listed, with
 // who writes it. Its tests read the source of every platform,
 // not only of the one they run on, and nothing of nested modules.
