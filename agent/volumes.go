@@ -14,17 +14,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/claim"
-	"github.com/kubeloupe/kubeloupe/agent/volume/configmap"
 	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/downwardapi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/hostpath"
 	imagevolume "github.com/kubeloupe/kubeloupe/agent/volume/image"
+	"github.com/kubeloupe/kubeloupe/agent/volume/keyfiles"
 	"github.com/kubeloupe/kubeloupe/agent/volume/local"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/nfs"
 	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
-	"github.com/kubeloupe/kubeloupe/agent/volume/secret"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
@@ -90,8 +89,8 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images *image.Puller) ([]volume
 	if c.alone() {
 		return plugins, nil
 	}
-	maps, err := configmap.New(configmap.Config{Memory: mem, Objects: c.objects})
-	secrets, err2 := secret.New(secret.Config{Memory: mem, Objects: c.objects})
+	maps, err := keyfiles.New(keyfiles.Config{Kind: keyfiles.ConfigMap, Memory: mem, Objects: c.objects})
+	secrets, err2 := keyfiles.New(keyfiles.Config{Kind: keyfiles.Secret, Memory: mem, Objects: c.objects})
 	return append(plugins, maps, secrets), errors.Join(err, err2)
 }
 

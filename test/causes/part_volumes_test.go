@@ -20,8 +20,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/objcache"
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
-	"github.com/kubeloupe/kubeloupe/agent/volume/configmap"
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
+	"github.com/kubeloupe/kubeloupe/agent/volume/keyfiles"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -68,7 +68,7 @@ func newMounting(t *testing.T, qps int32, answer http.HandlerFunc, files string)
 	if m.objects, err = objcache.New(objcache.Config{Client: clients.Main, Bus: bus, Strategy: objcache.Cache}); err != nil {
 		t.Fatal(err)
 	}
-	maps, err := configmap.New(configmap.Config{Memory: memdir.Plain(), Objects: m.objects})
+	maps, err := keyfiles.New(keyfiles.Config{Kind: keyfiles.ConfigMap, Memory: memdir.Plain(), Objects: m.objects})
 	if err != nil {
 		t.Fatal(err)
 	}

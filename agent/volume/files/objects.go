@@ -1,51 +1,81 @@
 package files
 
 import (
+	"context"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume/atomicdir"
 )
 
-// OfConfigMap says which files a ConfigMap makes: those of items, or one for each key. A key that
-// is not there is left out if optional.
+// Keys says which object of a pod's namespace becomes files, and which of its keys: those of Items, or all, each under
+// its own name. Mode is that of files for which Items has none.
+type Keys struct {
+	Object   string
+	Items    []v1.KeyToPath
+	Mode     *int32
+	Optional *bool // the object, or a key of Items, may be missing
+}
+
+// Getter gets an object of the API, as agent/objcache does.
+type Getter[T any] func(ctx context.Context, namespace, name string) (*T, error)
+
+// OfConfigMap says which files a ConfigMap makes. Of a key that is in both, what Data has counts.
 //
 // Upstream: pkg/volume/configmap/configmap.go, MakePayload.
-func OfConfigMap(obj *v1.ConfigMap, items []v1.KeyToPath, defaultMode *int32, optional bool) (Set, error) {
+func OfConfigMap(ctx context.Context, get Getter[v1.ConfigMap], namespace string, keys Keys) (Set, error) {
+	obj, err := object(ctx, get, namespace, keys)
+	if err != nil {
+		return nil, err
+	}
 	all := make(map[string][]byte, len(obj.Data)+len(obj.BinaryData))
+	for k, v := range obj.BinaryData {
+		all[k] = v
+	}
 	for k, v := range obj.Data {
 		all[k] = []byte(v)
 	}
-	for k, v := range obj.BinaryData {
-		if _, taken := all[k]; !taken {
-			all[k] = v
-		}
-	}
-	return pick(all, items, defaultMode, optional, "configmap references non-existent config key: %s")
+	return keys.pick(all, "configmap references non-existent config key: %s")
 }
 
-// OfSecret is as OfConfigMap.
+// OfSecret says which files a Secret makes.
 //
 // Upstream: pkg/volume/secret/secret.go, MakePayload.
-func OfSecret(obj *v1.Secret, items []v1.KeyToPath, defaultMode *int32, optional bool) (Set, error) {
-	return pick(obj.Data, items, defaultMode, optional, "references non-existent secret key: %s")
+func OfSecret(ctx context.Context, get Getter[v1.Secret], namespace string, keys Keys) (Set, error) {
+	obj, err := object(ctx, get, namespace, keys)
+	if err != nil {
+		return nil, err
+	}
+	return keys.pick(obj.Data, "references non-existent secret key: %s")
 }
 
-func pick(all map[string][]byte, items []v1.KeyToPath, defaultMode *int32, optional bool, missing string) (Set, error) {
+// object is empty where there is none and none is needed.
+func object[T any](ctx context.Context, get Getter[T], namespace string, keys Keys) (*T, error) {
+	obj, err := get(ctx, namespace, keys.Object)
+	if apierrors.IsNotFound(err) && keys.optional() {
+		return new(T), nil
+	}
+	return obj, err
+}
+
+func (k Keys) optional() bool { return k.Optional != nil && *k.Optional }
+
+func (k Keys) pick(all map[string][]byte, missing string) (Set, error) {
 	out := Set{}
-	if len(items) == 0 {
-		for k, v := range all {
-			out[k] = atomicdir.File{Data: v, Mode: Mode(defaultMode)}
+	if len(k.Items) == 0 {
+		for key, v := range all {
+			out[key] = atomicdir.File{Data: v, Mode: Mode(k.Mode)}
 		}
 		return out, nil
 	}
-	for _, it := range items {
+	for _, it := range k.Items {
 		v, ok := all[it.Key]
 		switch {
 		case ok:
-			out[it.Path] = atomicdir.File{Data: v, Mode: Mode(it.Mode, defaultMode)}
-		case !optional:
+			out[it.Path] = atomicdir.File{Data: v, Mode: Mode(it.Mode, k.Mode)}
+		case !k.optional():
 			return nil, fmt.Errorf(missing, it.Key)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
@@ -41,9 +40,11 @@ func (p *Plugin) source(ctx context.Context, s volume.Spec, i int) (files.Set, e
 	case src.DownwardAPI != nil:
 		return p.cfg.Fields.Files(s.Pod, src.DownwardAPI.Items, mode)
 	case src.ConfigMap != nil:
-		return p.configMap(ctx, s, src.ConfigMap)
+		of := src.ConfigMap
+		return files.OfConfigMap(ctx, p.cfg.Objects.ConfigMap, s.Pod.Namespace, files.Keys{Object: of.Name, Items: of.Items, Mode: mode, Optional: of.Optional})
 	case src.Secret != nil:
-		return p.secret(ctx, s, src.Secret)
+		of := src.Secret
+		return files.OfSecret(ctx, p.cfg.Objects.Secret, s.Pod.Namespace, files.Keys{Object: of.Name, Items: of.Items, Mode: mode, Optional: of.Optional})
 	case src.ServiceAccountToken != nil:
 		return p.token(ctx, s, src.ServiceAccountToken)
 	case src.ClusterTrustBundle != nil:
@@ -53,30 +54,6 @@ func (p *Plugin) source(ctx context.Context, s volume.Spec, i int) (files.Set, e
 		return p.certificate(ctx, s, i)
 	}
 	return nil, fmt.Errorf("projected.sources[%d]: the source is of a type that this build does not know", i)
-}
-
-func (p *Plugin) configMap(ctx context.Context, s volume.Spec, src *v1.ConfigMapProjection) (files.Set, error) {
-	optional := src.Optional != nil && *src.Optional
-	obj, err := p.cfg.Objects.ConfigMap(ctx, s.Pod.Namespace, src.Name)
-	switch {
-	case apierrors.IsNotFound(err) && optional:
-		obj = &v1.ConfigMap{}
-	case err != nil:
-		return nil, err
-	}
-	return files.OfConfigMap(obj, src.Items, s.Volume.Projected.DefaultMode, optional)
-}
-
-func (p *Plugin) secret(ctx context.Context, s volume.Spec, src *v1.SecretProjection) (files.Set, error) {
-	optional := src.Optional != nil && *src.Optional
-	obj, err := p.cfg.Objects.Secret(ctx, s.Pod.Namespace, src.Name)
-	switch {
-	case apierrors.IsNotFound(err) && optional:
-		obj = &v1.Secret{}
-	case err != nil:
-		return nil, err
-	}
-	return files.OfSecret(obj, src.Items, s.Volume.Projected.DefaultMode, optional)
 }
 
 func (p *Plugin) token(ctx context.Context, s volume.Spec, src *v1.ServiceAccountTokenProjection) (files.Set, error) {

@@ -20,11 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
-	"github.com/kubeloupe/kubeloupe/agent/volume/configmap"
 	"github.com/kubeloupe/kubeloupe/agent/volume/downwardapi"
+	"github.com/kubeloupe/kubeloupe/agent/volume/keyfiles"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
-	"github.com/kubeloupe/kubeloupe/agent/volume/secret"
 )
 
 // api has a ConfigMap conf and a Secret pass, and numbers its tokens.
@@ -70,16 +69,16 @@ func (a *api) Certificate(_ context.Context, _ *v1.Pod, volume string, source in
 	return []byte("key"), fmt.Appendf(nil, " chain of %s %d", volume, source), nil
 }
 
-func plugins(t *testing.T, a *api) (*projected.Plugin, *configmap.Plugin, *secret.Plugin) {
+func plugins(t *testing.T, a *api) (p *projected.Plugin, maps, secrets *keyfiles.Plugin) {
 	t.Helper()
 	memory := memdir.Plain()
 	p, err := projected.New(projected.Config{Fields: downwardapi.Config{Memory: memory}, Objects: a, Tokens: a, Certificates: a})
 	must(t, err)
-	c, err := configmap.New(configmap.Config{Memory: memory, Objects: a})
+	maps, err = keyfiles.New(keyfiles.Config{Kind: keyfiles.ConfigMap, Memory: memory, Objects: a})
 	must(t, err)
-	s, err := secret.New(secret.Config{Memory: memory, Objects: a})
+	secrets, err = keyfiles.New(keyfiles.Config{Kind: keyfiles.Secret, Memory: memory, Objects: a})
 	must(t, err)
-	return p, c, s
+	return p, maps, secrets
 }
 
 func must(t *testing.T, err error) {

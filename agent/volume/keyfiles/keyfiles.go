@@ -1,0 +1,116 @@
+// Package keyfiles has the volume plugins kubernetes.io/configmap and kubernetes.io/secret: the keys of a ConfigMap as
+// files on disk, those of a Secret as files in memory. They are one plugin with two kinds.
+//
+// It owns what the files hold. The object comes from a cache, which also says when to write
+// the files anew. It runs no goroutine and publishes no event; the manager does.
+//
+// Upstream: pkg/volume/configmap, pkg/volume/secret.
+package keyfiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/files"
+	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+)
+
+// Kind is whose keys a plugin mounts. It is the plugin's name.
+type Kind string
+
+// The kinds, by their names upstream.
+const (
+	ConfigMap Kind = "kubernetes.io/configmap"
+	Secret    Kind = "kubernetes.io/secret"
+)
+
+// Objects gets ConfigMaps and Secrets. It is agent/objcache's.
+type Objects interface {
+	ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error)
+	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
+	// RefreshAfter is how long after it was set up a volume is to be set up again; 0 is never.
+	RefreshAfter() time.Duration
+}
+
+// Config is what the plugin needs.
+type Config struct {
+	Kind    Kind
+	Memory  *memdir.Maker
+	Objects Objects
+}
+
+// Plugin is the plugin for volumes of one kind.
+type Plugin struct {
+	cfg   Config
+	store files.Store
+}
+
+// New returns the plugin.
+func New(cfg Config) (*Plugin, error) {
+	switch {
+	case cfg.Kind != ConfigMap && cfg.Kind != Secret:
+		return nil, fmt.Errorf("keyfiles: Config.Kind is %q, want %q or %q", cfg.Kind, ConfigMap, Secret)
+	case cfg.Memory == nil || cfg.Objects == nil:
+		return nil, errors.New("keyfiles: Config.Memory or Config.Objects is missing")
+	}
+	return &Plugin{cfg: cfg, store: files.Store{Memory: cfg.Memory, Disk: cfg.Kind == ConfigMap}}, nil
+}
+
+// Name implements volume.Plugin.
+func (p *Plugin) Name() string { return string(p.cfg.Kind) }
+
+// Holds implements volume.Holder.
+func (*Plugin) Holds() string { return files.Holds }
+
+// CanSupport implements volume.Plugin.
+func (p *Plugin) CanSupport(v *v1.Volume) bool {
+	if p.cfg.Kind == Secret {
+		return v.Secret != nil
+	}
+	return v.ConfigMap != nil
+}
+
+// Version implements volume.Plugin: the cache says when the files change.
+func (*Plugin) Version(volume.Spec) (string, error) { return "", nil }
+
+// SetUp implements volume.Plugin.
+func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
+	var set files.Set
+	err := volume.Idle(ctx, func() (err error) {
+		if src := s.Volume.Secret; p.cfg.Kind == Secret {
+			set, err = files.OfSecret(ctx, p.cfg.Objects.Secret, s.Pod.Namespace, files.Keys{
+				Object: src.SecretName, Items: src.Items, Mode: src.DefaultMode, Optional: src.Optional,
+			})
+			return err
+		}
+		src := s.Volume.ConfigMap
+		set, err = files.OfConfigMap(ctx, p.cfg.Objects.ConfigMap, s.Pod.Namespace, files.Keys{
+			Object: src.Name, Items: src.Items, Mode: src.DefaultMode, Optional: src.Optional,
+		})
+		return err
+	})
+	if err != nil {
+		return criconfig.Volume{}, err
+	}
+	return p.store.SetUp(s, set)
+}
+
+// RefreshAt implements volume.Refresher.
+func (p *Plugin) RefreshAt(volume.Spec) time.Time {
+	after := p.cfg.Objects.RefreshAfter()
+	if after == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(after)
+}
+
+// TearDown implements volume.Plugin.
+func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
+	return p.store.TearDown(ctx, at)
+}
