@@ -58,7 +58,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("%s · %s · direct CRI calls against %s\n\n", time.Now().UTC().Format(time.DateTime), machine(), o.bin)
-	fmt.Printf("%-34s %10s %10s %7s  %-8s %s\n", "row", "floor", "agent", "ratio", "reach", "")
+	fmt.Printf("%-34s %10s %10s %7s  %-8s %s\n", "row", "floor", "agent", "ratio", "target", "")
 	for _, r := range rows {
 		if err := r.run(ctx, b); err != nil {
 			return fmt.Errorf("row %s: %w", r.name, err)

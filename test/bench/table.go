@@ -85,7 +85,7 @@ func median(v []float64) float64 {
 // print writes the table as Markdown.
 func (t *table) print(w io.Writer) {
 	p := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
-	p("\n| %-58s | %9s | %9s | %9s | %8s | %8s | %8s | %-22s | |\n", "p50", "floor", "upstream", "kubeloupe", "up/floor", "kl/floor", "kl/up", "reach")
+	p("\n| %-58s | %9s | %9s | %9s | %8s | %8s | %8s | %-22s | |\n", "p50", "floor", "upstream", "kubeloupe", "up/floor", "kl/floor", "kl/up", "target")
 	p("| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n")
 	for _, l := range t.lines {
 		floor, hasFloor := l.get(floorColumn)
