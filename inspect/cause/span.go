@@ -45,8 +45,9 @@ func (s *Span[E]) Err() string {
 
 // spansOf pairs the begins and ends of one type of event, in order of their first record.
 func spansOf[E trace.Event](recs []*trace.Record, now time.Time) []Span[E] {
-	var out []Span[E]
-	at := map[trace.SpanID]int{}
+	pairs := (len(recs) + 1) / 2
+	out := make([]Span[E], 0, pairs)
+	at := make(map[trace.SpanID]int, pairs)
 	for _, r := range recs {
 		e, ok := r.Event.(E)
 		if !ok || r.Edge == trace.EdgePoint {
@@ -137,14 +138,35 @@ func (c *Case) ofKind(of kindOf, recs []trace.Record) []*trace.Record {
 	}
 	if _, done := c.memo.byKind[sorted]; !done {
 		c.memo.byKind[sorted] = nil
-		for i := range recs {
-			if recs[i].Event != nil {
-				k := kindOf{of.own, recs[i].Event.Kind()}
-				c.memo.byKind[k] = append(c.memo.byKind[k], &recs[i])
+		for k, all := range byKind(recs) {
+			if len(all) > 0 {
+				c.memo.byKind[kindOf{of.own, trace.Kind(k)}] = all
 			}
 		}
 	}
 	return c.memo.byKind[of]
+}
+
+// byKind sorts records by their kinds: lists in one array, of which each has its part.
+func byKind(recs []trace.Record) (lists [noKind][]*trace.Record) {
+	var count [noKind]int
+	for i := range recs {
+		if recs[i].Event != nil {
+			count[recs[i].Event.Kind()]++
+		}
+	}
+	all, at := make([]*trace.Record, len(recs)), 0
+	for k, n := range count {
+		lists[k] = all[at : at : at+n]
+		at += n
+	}
+	for i := range recs {
+		if recs[i].Event != nil {
+			k := recs[i].Event.Kind()
+			lists[k] = append(lists[k], &recs[i])
+		}
+	}
+	return lists
 }
 
 // noKind marks what has been sorted.
