@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"iter"
-	"math"
 	"slices"
 	"time"
 
@@ -77,7 +76,10 @@ func (s *Session) around(l *Life, from, to int64, limit int) (_ []trace.Record, 
 	}
 	all = s.fromNode(from, to, take, look) && s.fromOthers(l, from, to, take, look)
 	slices.SortFunc(found, func(a, b *trace.Record) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Span, b.Span), cmp.Compare(a.Edge, b.Edge))
+		if a.Time != b.Time {
+			return cmp.Compare(a.Time, b.Time)
+		}
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Span, b.Span), cmp.Compare(a.Edge, b.Edge))
 	})
 	found = slices.CompactFunc(found, func(a, b *trace.Record) bool { return a == b || a.Seq == b.Seq && a.Seq != 0 })
 	out := make([]trace.Record, len(found))
@@ -98,33 +100,20 @@ func (s *Session) fromNode(from, to int64, take func(*trace.Record) bool, look f
 		}
 	}
 	return s.node.between(from, to, take) &&
-		s.node.between(from-int64(lookBack), from-1, some(func(r *trace.Record) bool { return lasting(r.Event) })) &&
-		s.node.between(to+1, to+int64(longestFigures), some(func(r *trace.Record) bool {
+		s.node.notable(from-int64(lookBack), from-1, some(func(r *trace.Record) bool { return lasting(r.Event) })) &&
+		s.node.notable(to+1, to+int64(longestFigures), some(func(r *trace.Record) bool {
 			u, ok := r.Event.(*trace.Usage)
 			return ok && r.Time-int64(u.Interval) < to // it is told at the end of what it is about
 		}))
 }
 
-// reach is the time that a life has records of; those that have not ended reach on.
-type reach struct{ from, to int64 }
-
 // fromOthers takes the records of other lives; false when there was no room for all.
 func (s *Session) fromOthers(l *Life, from, to int64, take func(*trace.Record) bool, look func() bool) bool {
-	if len(s.reaches) != len(s.lives) {
-		s.reaches = s.reaches[:0]
-		for _, o := range s.lives {
-			r := reach{o.from, o.last}
-			if len(o.win.open) > 0 {
-				r.to = math.MaxInt64
-			}
-			s.reaches = append(s.reaches, r)
-		}
+	if len(s.reaches.lives) != len(s.lives) {
+		s.reaches = reachesOf(s.lives)
 	}
-	for i, r := range s.reaches {
-		if r.from > to || r.to < from || s.lives[i] == l {
-			continue
-		}
-		if !s.lives[i].win.between(from, to, func(r *trace.Record) bool {
+	for i := range s.reaches.within(from, to) {
+		if s.lives[i] != l && !s.lives[i].win.between(from, to, func(r *trace.Record) bool {
 			if private(r.Event) {
 				return look()
 			}
@@ -143,6 +132,12 @@ func private(e trace.Event) bool {
 		return true
 	}
 	return false
+}
+
+// seenAfar tells events of the node that a case may have though they are not of its time.
+func seenAfar(e trace.Event) bool {
+	_, figures := e.(*trace.Usage)
+	return figures || lasting(e)
 }
 
 // lasting tells events that matter later from those that are over when they happen.

@@ -42,7 +42,7 @@ type Session struct {
 	byTrace map[trace.TraceID]*Life
 	node    window
 	// reaches are the lives' times, in their order; made when a case asks, and empty again when a record comes.
-	reaches []reach
+	reaches reaches
 	// whole are the lives of which no record was lost since they began.
 	whole []*Life
 	// stops are when the agent stopped.
@@ -58,9 +58,11 @@ func New(opt Options) *Session {
 	opt.Lives, opt.PerLife = cmp.Or(opt.Lives, DefaultLives), cmp.Or(opt.PerLife, DefaultPerLife)
 	opt.Node, opt.Others = cmp.Or(opt.Node, DefaultNode), cmp.Or(opt.Others, DefaultOthers)
 	opt.Bytes = cmp.Or(opt.Bytes, DefaultBytes)
-	return &Session{
+	s := &Session{
 		opt: opt, byPod: map[trace.Pod]*Life{}, byTrace: map[trace.TraceID]*Life{}, node: newWindow(0, opt.Node), left: map[string]trace.Record{},
 	}
+	s.node.notes = seenAfar
+	return s
 }
 
 // Apply folds a record in. Records come in the order in which they were published.
@@ -68,7 +70,7 @@ func (s *Session) Apply(r *trace.Record) {
 	if r.Event == nil {
 		return
 	}
-	s.last, s.reaches = max(s.last, r.Time), s.reaches[:0]
+	s.last, s.reaches = max(s.last, r.Time), reaches{}
 	rec := lean(*r)
 	if s.size += rec.Size(); s.size > s.opt.Bytes {
 		rec.Shorten()

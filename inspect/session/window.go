@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -20,9 +21,13 @@ type window struct {
 	tail             []trace.Record // a ring once it is full
 	at               int            // of a full ring: the oldest
 	// open are the begins of spans that have not ended.
-	open    map[trace.SpanID]openSpan
-	kept    []trace.Record
-	marks   int           // milestones in kept, or lost
+	open  map[trace.SpanID]openSpan
+	kept  []trace.Record
+	marks int // milestones in kept, or lost
+	// notes tells records that are looked for far around; noted are the numbers of those in the tail, whose records are numbered from 0.
+	notes   func(trace.Event) bool
+	noted   []uint64
+	tails   uint64        // records that ever came into the tail
 	status  *trace.Record // the newest status that was dropped
 	dropped bool
 }
@@ -34,7 +39,7 @@ type openSpan struct {
 }
 
 func newWindow(head, tail int) window {
-	return window{headCap: head, tailCap: max(tail, 1), open: map[trace.SpanID]openSpan{}}
+	return window{headCap: head, tailCap: max(tail, 1), notes: func(trace.Event) bool { return false }, open: map[trace.SpanID]openSpan{}}
 }
 
 // add keeps a record, and drops another for it if need be.
@@ -58,12 +63,25 @@ func (w *window) add(r trace.Record) {
 	case inHead || len(w.head) < w.headCap:
 		w.head = append(w.head, r)
 	case len(w.tail) < w.tailCap:
+		w.note(r.Event)
 		w.tail = append(w.tail, r)
 	default:
 		w.drop(&w.tail[w.at])
+		w.note(r.Event)
 		w.tail[w.at] = r
 		w.at = (w.at + 1) % len(w.tail)
 	}
+}
+
+// note numbers a record that comes into the tail, in the place of the oldest one once that is full.
+func (w *window) note(e trace.Event) {
+	if len(w.noted) > 0 && w.noted[0]+uint64(w.tailCap) <= w.tails {
+		w.noted = w.noted[1:]
+	}
+	if w.notes(e) {
+		w.noted = append(w.noted, w.tails)
+	}
+	w.tails++
 }
 
 // drop decides what of a record is kept though there is no room for it.
@@ -111,11 +129,41 @@ func (w *window) between(from, to int64, f func(*trace.Record) bool) bool {
 		}
 	}
 	for _, recs := range [][]trace.Record{w.head, w.kept, w.tail[w.at:], w.tail[:w.at]} {
-		i, _ := slices.BinarySearchFunc(recs, from, func(r trace.Record, t int64) int { return cmp.Compare(r.Time, t) })
-		for ; i < len(recs) && recs[i].Time <= to; i++ {
-			if !f(&recs[i]) {
-				return false
-			}
+		if !each(recs, from, to, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// notable is between, and of the tail only what is noted.
+func (w *window) notable(from, to int64, f func(*trace.Record) bool) bool {
+	for _, r := range w.openBefore(from) {
+		if !f(r) {
+			return false
+		}
+	}
+	for _, recs := range [][]trace.Record{w.head, w.kept} {
+		if !each(recs, from, to, f) {
+			return false
+		}
+	}
+	tail := func(n uint64) *trace.Record { return &w.tail[n%uint64(w.tailCap)] }
+	i, _ := slices.BinarySearchFunc(w.noted, from, func(n uint64, t int64) int { return cmp.Compare(tail(n).Time, t) })
+	for ; i < len(w.noted) && tail(w.noted[i]).Time <= to; i++ {
+		if !f(tail(w.noted[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// each calls f for each record made in [from, to] until f is false; then it is false, too.
+func each(recs []trace.Record, from, to int64, f func(*trace.Record) bool) bool {
+	i := sort.Search(len(recs), func(i int) bool { return recs[i].Time >= from })
+	for ; i < len(recs) && recs[i].Time <= to; i++ {
+		if !f(&recs[i]) {
+			return false
 		}
 	}
 	return true
