@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -22,16 +23,11 @@ type Exec interface {
 	ExecSync(context.Context, *runtimeapi.ExecSyncRequest, ...grpc.CallOption) (*runtimeapi.ExecSyncResponse, error)
 }
 
-// Events makes the events that users see. Container "" means the pod itself.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
-
 // Config is what a Runner needs.
 type Config struct {
 	Exec Exec
 	// Events may be nil: they are published on the bus only.
-	Events Events
+	Events events.Publisher
 	Bus    *trace.Bus
 }
 

@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
 type shell struct {
@@ -30,10 +32,13 @@ func (s *shell) ExecSync(_ context.Context, req *runtimeapi.ExecSyncRequest, _ .
 	return s.resp, s.err
 }
 
-type events []string
+type toldEvents struct {
+	events.Publisher
+	told []string
+}
 
-func (e *events) Pod(_ context.Context, _ *v1.Pod, container, eventType, reason, message string) {
-	*e = append(*e, container+eventType+" "+reason+": "+message)
+func (e *toldEvents) Pod(_ context.Context, _ *v1.Pod, container, eventType, reason, message string) {
+	e.told = append(e.told, container+eventType+" "+reason+": "+message)
 }
 
 var (
@@ -98,7 +103,7 @@ func TestHTTP(t *testing.T) {
 	}))
 	defer srv.Close()
 	host, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
-	var evs events
+	var evs toldEvents
 	r := newRunner(t, Config{Exec: &shell{}, Events: &evs})
 	run := func(scheme v1.URIScheme, port string) (string, error) {
 		h := &v1.LifecycleHandler{HTTPGet: &v1.HTTPGetAction{
@@ -107,8 +112,8 @@ func TestHTTP(t *testing.T) {
 		}}
 		return r.Run(t.Context(), cart, web, "1", host, h)
 	}
-	if out, err := run("", port); err != nil || out != "" || evs != nil {
-		t.Errorf("a status is no failure: %q, %v, %q", out, err, evs)
+	if out, err := run("", port); err != nil || out != "" || evs.told != nil {
+		t.Errorf("a status is no failure: %q, %v, %q", out, err, evs.told)
 	}
 	if out, err := run(v1.URISchemeHTTPS, port); err != nil || out != "" {
 		t.Errorf("a plain server: %q, %v", out, err)
@@ -117,7 +122,7 @@ func TestHTTP(t *testing.T) {
 		t.Error(d)
 	}
 	want := "Warning LifecycleHTTPFallback: request to HTTPS lifecycle hook " + srv.Listener.Addr().String() + " got HTTP response, retry with HTTP succeeded"
-	if d := cmp.Diff(events{want}, evs); d != "" {
+	if d := cmp.Diff([]string{want}, evs.told); d != "" {
 		t.Error(d)
 	}
 	out, err := run("", "http")

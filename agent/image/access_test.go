@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -24,6 +25,7 @@ func pullSecret(name string, typ v1.SecretType, key, data string) v1.Secret {
 
 // book is records and events of one test.
 type book struct {
+	events.Publisher
 	must   bool
 	events []string
 	said   []string

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -48,11 +49,6 @@ type Records interface {
 	Failed(image string)
 }
 
-// Events makes the events that users see. Container "" means the pod itself.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
-
 // Config is what a Puller is built from.
 type Config struct {
 	// Service is the runtime's image service. Required.
@@ -77,7 +73,7 @@ type Config struct {
 	// Records are those of pulls; nil means that what is present is for all.
 	Records Records
 	// Events may be nil: they are published on the bus only.
-	Events Events
+	Events events.Publisher
 	// Secrets learns the logins that a pod's pulls are tried with; may be nil.
 	Secrets *redact.Vault
 }
@@ -96,7 +92,7 @@ type Puller struct {
 
 	providers Providers
 	records   Records
-	events    Events
+	events    events.Publisher
 	secrets   *redact.Vault
 	flights   flights
 }

@@ -9,13 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
-
-// Events records Kubernetes Events about the node.
-type Events interface {
-	Node(ctx context.Context, eventType, reason, message string)
-}
 
 // Config says who the node is and where the facts about it come from. Callbacks that are nil say nothing; they are called from one
 // goroutine at a time, and must not block for long.
@@ -68,7 +64,7 @@ type Config struct {
 	// nodeLeaseDurationSeconds. Zero is 10 s, 5 min, 40 s.
 	StatusFrequency, ReportFrequency, LeaseDuration time.Duration
 
-	Events Events // nil records none
+	Events events.Publisher // nil records none
 	Bus    *trace.Bus
 }
 

@@ -23,17 +23,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // firstTimeout bounds the wait for a first certificate; the request goes on.
 const firstTimeout = 10 * time.Second
-
-// Events tells of pods in the API. It is agent/events'.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
 
 // Config is what a Manager needs.
 type Config struct {
@@ -44,7 +40,7 @@ type Config struct {
 	// Changed is told of a volume for which there is something new. It must not block: volume.Manager's Refresh.
 	Changed func(uid types.UID, volumes ...string)
 	// Events may be nil.
-	Events Events
+	Events events.Publisher
 	Bus    *trace.Bus
 	// Secrets learns the keys; may be nil.
 	Secrets *redact.Vault

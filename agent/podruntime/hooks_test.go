@@ -14,6 +14,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"google.golang.org/grpc"
+
+	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
 // fakeHooks runs what the hook's command is called.
@@ -29,6 +31,7 @@ func (w fakeHooks) Run(ctx context.Context, _ *v1.Pod, _ *v1.Container, id, ip s
 
 // toldEvents keeps what is told.
 type toldEvents struct {
+	events.Publisher
 	mu   sync.Mutex
 	told []string
 }

@@ -8,12 +8,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/events"
 )
-
-// Events tells of pods in the API. container "" is the pod itself.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
 
 // Probes tells what the probes found.
 type Probes interface {
@@ -45,7 +41,7 @@ type UserNamespaces interface {
 
 // Seams are what a node of a cluster has and a standalone one may lack. Each may be nil.
 type Seams struct {
-	Events Events
+	Events events.Publisher
 	// Probes: without it every running container counts as started, and none fails.
 	Probes Probes
 	// Hooks: without it no hook runs.

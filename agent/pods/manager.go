@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/admit"
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -37,11 +38,6 @@ type Orphans interface {
 type Objects interface {
 	Register(pod *v1.Pod)
 	Unregister(pod *v1.Pod)
-}
-
-// Events makes Kubernetes Events, and publishes them.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
 }
 
 // Resizes keeps what pods have been allocated, which may be less or more than their specs ask for.
@@ -81,7 +77,7 @@ type Config struct {
 	// Forget is called when a pod that was rejected is gone, with what SyncerConfig.Forget does for others; may be nil.
 	Forget func(uid types.UID)
 	// Events may be nil: they are only published.
-	Events Events
+	Events events.Publisher
 	// Starting is told of each pod that is about to start, and does not wait; may be nil.
 	Starting func()
 	// Tidy is asked for when housekeeping should come soon; may be nil.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -83,7 +84,7 @@ type SyncerConfig struct {
 	Probes   Probes
 	Statuses Statuses
 	Objects  Objects
-	Events   Events
+	Events   events.Publisher
 	Mirrors  Mirrors
 	Bus      *trace.Bus
 }

@@ -13,6 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -27,18 +28,12 @@ type Observer interface {
 	Get(uid types.UID) *observe.Pod
 }
 
-// Events makes the events that users see. Container "" means the pod itself.
-type Events interface {
-	// Quote makes an event whose message quotes what a container said; recorded is what is published in its place.
-	Quote(ctx context.Context, pod *v1.Pod, container, eventType, reason, message, recorded string)
-}
-
 // Config is what a Prober needs.
 type Config struct {
 	Exec     Exec
 	Observer Observer
 	// Events may be nil: they are published on the bus only.
-	Events Events
+	Events events.Publisher
 	// PodIP returns a pod's primary address, the node's for host network; "" when it has none.
 	PodIP func(pod *v1.Pod) string
 	// CPU tells how a container's CPU limit and its pod's have held it back; zero is not known. It is asked when an

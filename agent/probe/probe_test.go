@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -23,6 +24,8 @@ import (
 
 // world is a pod, what the runtime has of it, and what its probes answer.
 type world struct {
+	events.Publisher
+
 	t   *testing.T
 	p   *Prober
 	rec *tracetest.Recorder
@@ -34,7 +37,7 @@ type world struct {
 	slow    time.Duration
 	made    []string // attempts, as "2s readiness"
 	updates []string
-	events  []string
+	news    []string
 }
 
 func (w *world) Get(types.UID) *observe.Pod {
@@ -46,7 +49,7 @@ func (w *world) Get(types.UID) *observe.Pod {
 func (w *world) Quote(_ context.Context, _ *v1.Pod, container, eventType, reason, message, _ string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.events = append(w.events, fmt.Sprintf("%v %s %s %s: %s", time.Since(w.at), container, eventType, reason, message))
+	w.news = append(w.news, fmt.Sprintf("%v %s %s %s: %s", time.Since(w.at), container, eventType, reason, message))
 }
 
 func (w *world) perform(ctx context.Context, a *attempt) outcome {
@@ -101,7 +104,7 @@ func (w *world) told() (updates, events []string) {
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.updates), slices.Clone(w.events)
+	return slices.Clone(w.updates), slices.Clone(w.news)
 }
 
 func newWorld(t *testing.T) *world {

@@ -1,7 +1,6 @@
 package resize
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -20,11 +20,6 @@ const (
 	actuatedFile  = "actuated_pods_state"
 )
 
-// Events makes Kubernetes Events, and publishes them.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
-
 // Config is what a Manager needs.
 type Config struct {
 	// Dir is the kubelet's root directory.
@@ -33,7 +28,7 @@ type Config struct {
 	// why. Infeasible says that it never will.
 	Admit func(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string)
 	// Events may be nil.
-	Events Events
+	Events events.Publisher
 	Bus    *trace.Bus
 }
 

@@ -16,11 +16,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-type told struct{ reasons []string }
+type told struct {
+	events.Publisher
+	reasons []string
+}
 
 func (e *told) Pod(_ context.Context, _ *v1.Pod, _, kind, reason, message string) {
 	words, _, _ := strings.Cut(message, ":")

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -34,7 +35,7 @@ type Config struct {
 	// Claims resolves persistentVolumeClaim and ephemeral volumes; nil where there is no API server.
 	Claims Claims
 	// Events tells people about volumes that cannot be mounted; nil tells nobody.
-	Events Events
+	Events events.Publisher
 	// NodeLabels are the node's labels, for the node affinity of persistent volumes. Nil means not to look.
 	NodeLabels func() map[string]string
 	// Settled, if set, is called when all volumes of a pod are mounted of which a Mount has failed.
@@ -53,11 +54,6 @@ type Claims interface {
 	// Grow has do make the volume as large as the persistent volume says, and notes the outcome in the
 	// claim's status. It returns the claim as it is now.
 	Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, do GrowFunc) (*v1.PersistentVolumeClaim, error)
-}
-
-// Events are Kubernetes Events about pods. It is agent/events'.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
 }
 
 // Manager reconciles the volumes that pods want with those that there are. Safe for

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -110,6 +111,7 @@ func (c *oneClaim) Grow(ctx context.Context, _ *v1.Pod, _ *v1.PersistentVolumeCl
 }
 
 type toldEvents struct {
+	events.Publisher
 	mu  sync.Mutex
 	all []string
 }

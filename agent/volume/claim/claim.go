@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/component-helpers/storage/ephemeral"
+
+	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
 // protection is the finalizer that keeps a claim which pods use.
@@ -28,16 +30,11 @@ type API interface {
 	PersistentVolumes() corev1.PersistentVolumeInterface
 }
 
-// Events are Kubernetes Events about pods.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
-
 // Config is what Claims need.
 type Config struct {
 	API API
 	// Events tells of volumes that grew; may be nil.
-	Events Events
+	Events events.Publisher
 }
 
 // Claims implements volume.Claims. Safe for concurrent use.

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	storagev1 "k8s.io/client-go/kubernetes/typed/storage/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -35,11 +36,6 @@ type Tokens interface {
 	Token(ctx context.Context, namespace, serviceAccount string, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
 }
 
-// Events are Kubernetes Events about pods.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
-
 // Mounter is the part of k8s.io/mount-utils that block volumes need.
 type Mounter interface {
 	MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error
@@ -56,7 +52,7 @@ type Config struct {
 	// Tokens may be nil: then drivers that ask for tokens are refused.
 	Tokens Tokens
 	// Events may be nil.
-	Events Events
+	Events events.Publisher
 	// Registered, if set, is called after a driver registered: volumes that waited for it can go on.
 	Registered func(driver string)
 	Bus        *trace.Bus

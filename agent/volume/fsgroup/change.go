@@ -15,6 +15,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -27,11 +28,6 @@ const (
 
 const inProgress = "VolumePermissionChangeInProgress"
 
-// Events are Kubernetes Events about pods.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
-
 // Change gives a whole volume to the pod's fsGroup, as its change policy says. While it works, a
 // goroutine publishes VolumeProgress each second; after 30 s it tells people too.
 type Change struct {
@@ -40,7 +36,7 @@ type Change struct {
 	ReadOnly bool
 	Bus      *trace.Bus
 	// Events may be nil.
-	Events Events
+	Events events.Publisher
 }
 
 // Apply does nothing if the pod has no fsGroup, or if the policy is OnRootMismatch and the volume's

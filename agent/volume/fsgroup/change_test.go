@@ -14,11 +14,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-type told struct{ messages []string }
+type told struct {
+	events.Publisher
+	messages []string
+}
 
 func (e *told) Pod(_ context.Context, _ *v1.Pod, _, _, reason, message string) {
 	e.messages = append(e.messages, reason+": "+message)

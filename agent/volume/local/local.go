@@ -22,6 +22,7 @@ import (
 	utilexec "k8s.io/utils/exec"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/blockdev"
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
@@ -33,18 +34,13 @@ const Name = "kubernetes.io/local-volume"
 
 const defaultFSType = "ext4"
 
-// Events are Kubernetes Events about pods.
-type Events interface {
-	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-}
-
 // Config is what the plugin needs.
 type Config struct {
 	// RootDir is the kubelet's root directory, absolute.
 	RootDir string
 	Mounter mount.Interface
 	// Events may be nil.
-	Events Events
+	Events events.Publisher
 	Bus    *trace.Bus
 }
 

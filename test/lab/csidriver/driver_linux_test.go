@@ -24,6 +24,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/claim"
@@ -149,22 +150,23 @@ type agent struct {
 	*volume.Manager
 	csi    *csi.Plugin
 	rec    *tracetest.Recorder
-	events *events
+	events *toldEvents
 	stop   func()
 }
 
-type events struct {
+type toldEvents struct {
+	events.Publisher
 	mu   sync.Mutex
 	list []string
 }
 
-func (e *events) Pod(_ context.Context, _ *v1.Pod, _, _, reason, message string) {
+func (e *toldEvents) Pod(_ context.Context, _ *v1.Pod, _, _, reason, message string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.list = append(e.list, reason+": "+message)
 }
 
-func (e *events) has(part string) bool {
+func (e *toldEvents) has(part string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.ContainsFunc(e.list, func(s string) bool { return strings.Contains(s, part) })
@@ -173,7 +175,7 @@ func (e *events) has(part string) bool {
 func (l *lab) startAgent() *agent {
 	t := l.t
 	t.Helper()
-	a := &agent{rec: tracetest.New(t), events: &events{}}
+	a := &agent{rec: tracetest.New(t), events: &toldEvents{}}
 	var err error
 	a.csi, err = csi.New(csi.Config{
 		RootDir: l.root, NodeName: nodeName, API: l.api, Mounter: mount.New(""), Bus: a.rec.Bus(), Events: a.events,
