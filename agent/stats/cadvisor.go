@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
 // entity is something that cAdvisor has a line for: a container, a pod, the node.
@@ -24,21 +26,21 @@ type entity struct {
 func (s *Stats) ContainerMetrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sum, err := s.Summary(r.Context(), false)
-		var e exposition
-		e.family("container_scrape_error", "gauge", "1 if there was an error while getting container metrics, 0 otherwise")
+		var page exposition.Page
+		page.Gauge("container_scrape_error", "1 if there was an error while getting container metrics, 0 otherwise")
 		failed := 0.0
 		if err != nil {
 			failed = 1
 		}
-		e.sample("container_scrape_error", failed, time.Time{})
+		page.Sample(failed, time.Time{})
 		if sum != nil {
-			cadvisorMetrics(&e, s.entities(sum))
+			cadvisorMetrics(&page, s.entities(sum))
 		}
-		e.family("machine_cpu_cores", "gauge", "Number of logical CPU cores.")
-		e.sample("machine_cpu_cores", float64(runtime.NumCPU()), time.Time{})
-		e.family("machine_memory_bytes", "gauge", "Amount of memory installed on the machine.")
-		e.sample("machine_memory_bytes", float64(s.fields("meminfo")["MemTotal:"]<<10), time.Time{})
-		e.answer(w)
+		page.Gauge("machine_cpu_cores", "Number of logical CPU cores.")
+		page.Sample(float64(runtime.NumCPU()), time.Time{})
+		page.Gauge("machine_memory_bytes", "Amount of memory installed on the machine.")
+		page.Sample(float64(s.fields("meminfo")["MemTotal:"]<<10), time.Time{})
+		page.Answer(w, r)
 	})
 }
 
@@ -72,30 +74,31 @@ func (s *Stats) entities(sum *statsapi.Summary) []entity {
 	return out
 }
 
-func cadvisorMetrics(e *exposition, all []entity) {
+func cadvisorMetrics(page *exposition.Page, all []entity) {
 	for _, m := range []struct {
-		name, kind, help string
-		value            func(statsapi.ContainerStats) (*uint64, float64, time.Time)
-		more             []string
+		begin      func(name, help string)
+		name, help string
+		value      func(statsapi.ContainerStats) (*uint64, float64, time.Time)
+		more       []string
 	}{
-		{"container_cpu_usage_seconds_total", "counter", "Cumulative cpu time consumed in seconds.", cpuOf, []string{"cpu", "total"}},
-		{"container_memory_usage_bytes", "gauge", "Current memory usage in bytes, including all memory regardless of when it was accessed", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.UsageBytes }), nil},
-		{"container_memory_working_set_bytes", "gauge", "Current working set in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.WorkingSetBytes }), nil},
-		{"container_memory_rss", "gauge", "Size of RSS in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.RSSBytes }), nil},
-		{"container_fs_usage_bytes", "gauge", "Number of bytes that are consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.UsedBytes }), []string{"device", ""}},
-		{"container_fs_limit_bytes", "gauge", "Number of bytes that can be consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.CapacityBytes }), []string{"device", ""}},
+		{page.Counter, "container_cpu_usage_seconds_total", "Cumulative cpu time consumed in seconds.", cpuOf, []string{"cpu", "total"}},
+		{page.Gauge, "container_memory_usage_bytes", "Current memory usage in bytes, including all memory regardless of when it was accessed", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.UsageBytes }), nil},
+		{page.Gauge, "container_memory_working_set_bytes", "Current working set in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.WorkingSetBytes }), nil},
+		{page.Gauge, "container_memory_rss", "Size of RSS in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.RSSBytes }), nil},
+		{page.Gauge, "container_fs_usage_bytes", "Number of bytes that are consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.UsedBytes }), []string{"device", ""}},
+		{page.Gauge, "container_fs_limit_bytes", "Number of bytes that can be consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.CapacityBytes }), []string{"device", ""}},
 	} {
-		e.family(m.name, m.kind, m.help)
+		m.begin(m.name, m.help)
 		for _, x := range all {
 			if v, scale, at := m.value(x.stats); v != nil {
-				e.sample(m.name, float64(*v)*scale, at, append(slices.Clip(m.more), x.labels...)...)
+				page.Sample(float64(*v)*scale, at, append(slices.Clip(m.more), x.labels...)...)
 			}
 		}
 	}
-	e.family("container_start_time_seconds", "gauge", "Start time of the container since unix epoch in seconds.")
+	page.Gauge("container_start_time_seconds", "Start time of the container since unix epoch in seconds.")
 	for _, x := range all {
 		if !x.stats.StartTime.IsZero() {
-			e.sample("container_start_time_seconds", float64(x.stats.StartTime.Unix()), time.Time{}, x.labels...)
+			page.Sample(float64(x.stats.StartTime.Unix()), time.Time{}, x.labels...)
 		}
 	}
 	for _, m := range []struct {
@@ -107,14 +110,14 @@ func cadvisorMetrics(e *exposition, all []entity) {
 		{"container_network_transmit_bytes_total", "Cumulative count of bytes transmitted", func(i statsapi.InterfaceStats) *uint64 { return i.TxBytes }},
 		{"container_network_transmit_errors_total", "Cumulative count of errors encountered while transmitting", func(i statsapi.InterfaceStats) *uint64 { return i.TxErrors }},
 	} {
-		e.family(m.name, "counter", m.help)
+		page.Counter(m.name, m.help)
 		for _, x := range all {
 			if x.net == nil {
 				continue
 			}
 			for _, i := range x.net.Interfaces {
 				if v := m.value(i); v != nil {
-					e.sample(m.name, float64(*v), x.net.Time.Time, append([]string{"interface", i.Name}, x.labels...)...)
+					page.Sample(float64(*v), x.net.Time.Time, append([]string{"interface", i.Name}, x.labels...)...)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -129,17 +132,18 @@ func (c *clusterBench) apiCalls(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return 0, fmt.Errorf("read the API server's metrics: %w", err)
+	}
 	sum := 0.0
-	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "apiserver_flowcontrol_dispatched_requests_total{") || !strings.Contains(line, `flow_schema="system-node`) {
-			continue
+	for _, m := range families["apiserver_flowcontrol_dispatched_requests_total"].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "flow_schema" && strings.HasPrefix(l.GetValue(), "system-node") {
+				sum += m.GetCounter().GetValue()
+			}
 		}
-		fields := strings.Fields(line)
-		n, err := strconv.ParseFloat(fields[len(fields)-1], 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += n
 	}
 	return sum, nil
 }

@@ -1,0 +1,67 @@
+// Package exposition answers with metrics that are made for one request, in the formats of Prometheus: text, or
+// protobuf for who asks for it. What counts over time is package trace/metrics.
+//
+// It owns how the answer is written. It knows no metric, runs no goroutine and publishes no event.
+package exposition
+
+import (
+	"bytes"
+	"net/http"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// Page is the metrics of one answer. The zero value is empty and ready.
+type Page struct{ families []*dto.MetricFamily }
+
+// Gauge begins a metric whose samples follow. One without a sample is left out of the answer.
+func (p *Page) Gauge(name, help string) { p.begin(name, help, dto.MetricType_GAUGE) }
+
+// Counter is as Gauge, for what only grows.
+func (p *Page) Counter(name, help string) { p.begin(name, help, dto.MetricType_COUNTER) }
+
+func (p *Page) begin(name, help string, kind dto.MetricType) {
+	p.families = append(p.families, &dto.MetricFamily{Name: &name, Help: &help, Type: &kind})
+}
+
+// Sample adds a value to the metric that began last; labels are names and values by turns. A zero time is left out.
+// Values of labels may come from images and runtimes: the text is for machines, but people read it on terminals, so
+// that hidden characters are escaped, as \u202e.
+func (p *Page) Sample(v float64, at time.Time, labels ...string) {
+	var m dto.Metric
+	for i := 0; i+1 < len(labels); i += 2 {
+		m.Label = append(m.Label, &dto.LabelPair{Name: &labels[i], Value: new(human.Visible(labels[i+1]))})
+	}
+	if !at.IsZero() {
+		m.TimestampMs = new(at.UnixMilli())
+	}
+	f := p.families[len(p.families)-1]
+	if f.GetType() == dto.MetricType_COUNTER {
+		m.Counter = &dto.Counter{Value: &v}
+	} else {
+		m.Gauge = &dto.Gauge{Value: &v}
+	}
+	f.Metric = append(f.Metric, &m)
+}
+
+// Answer writes the page in the format that the request prefers, text if it does not say.
+func (p *Page) Answer(w http.ResponseWriter, r *http.Request) {
+	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeProtoDelim))
+	var out bytes.Buffer
+	encode := expfmt.NewEncoder(&out, format)
+	for _, f := range p.families {
+		if len(f.Metric) == 0 {
+			continue
+		}
+		if err := encode.Encode(f); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", string(format))
+	_, _ = w.Write(out.Bytes()) // a client that is gone needs no answer
+}

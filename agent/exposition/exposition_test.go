@@ -1,0 +1,73 @@
+package exposition_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/kubeloupe/kubeloupe/agent/exposition"
+)
+
+// page has a counter with hostile labels, a metric without samples, and a gauge.
+func page() *exposition.Page {
+	var p exposition.Page
+	p.Counter("seen_total", "What was seen.\nAll of it.")
+	p.Sample(0.25, time.UnixMilli(1500), "image", "a\"b\\c\nd", "name", "gpj.\u202exe\x1b[31m")
+	p.Sample(1e21, time.Time{}, "image", "", "name", "é")
+	p.Gauge("nothing", "Left out.")
+	p.Gauge("cores", "How many.")
+	p.Sample(4, time.Time{})
+	return &p
+}
+
+func TestText(t *testing.T) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Header.Set("Accept", "*/*") // as curl
+	page().Answer(w, r)
+	want := `# HELP seen_total What was seen.\nAll of it.
+# TYPE seen_total counter
+seen_total{image="a\"b\\c\nd",name="gpj.\\u202exe\\u001b[31m"} 0.25 1500
+seen_total{image="",name="é"} 1e+21
+# HELP cores How many.
+# TYPE cores gauge
+cores 4
+`
+	if diff := cmp.Diff(want, w.Body.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/plain; version=0.0.4; charset=utf-8") {
+		t.Errorf("content type %q, want text", got)
+	}
+}
+
+func TestProtobuf(t *testing.T) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,text/plain;version=0.0.4;q=0.4")
+	page().Answer(w, r)
+	decode := expfmt.NewDecoder(w.Body, expfmt.ResponseFormat(w.Header()))
+	var got []string
+	for {
+		var f dto.MetricFamily
+		err := decode.Decode(&f)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, f.GetName())
+	}
+	if diff := cmp.Diff([]string{"seen_total", "cores"}, got); diff != "" {
+		t.Errorf("families (-want +got):\n%s", diff)
+	}
+}
