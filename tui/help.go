@@ -11,7 +11,7 @@ import (
 )
 
 const helpNotes = "A filter takes words, \"some words\", /expressions/ and ~expressions, fields by the names of the columns as ns=shop " +
-	"pod!=shop/web took>1.5s image~redis, >500ms for rows that took longer, err for rows with errors, and -not. All must hold. " +
+	"pod!=shop/web took>1.5s image~redis, >500ms for rows that took longer, err for rows with errors, and !not. All must hold. " +
 	"Small letters match capitals too. At the bottom: the processor time and memory that the agent takes, and the events that came too fast for this screen. The mouse selects, opens and scrolls. Unknown figures are written -."
 
 // help opens a page that lists every key of the page on top.

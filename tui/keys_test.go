@@ -166,6 +166,13 @@ func testFilter(t *testing.T) {
 	d.wantNot("shop/web-10", "second line")
 	d.keys("q").want("filter: flakyq") // q is a letter here
 	d.keys("ctrl+w ctrl+c").want("jobs/flaky", "q quit")
+	d.keys("/ ! r e a d y").want("jobs/flaky")
+	d.wantNot("shop/web-10")
+	d.keys("ctrl+u e r r ~ f l a k").want("jobs/flaky")
+	d.wantNot("shop/web-10")
+	d.keys("ctrl+u - f l a k y | c a r t").want("shop/web-10") // - is as ! in k9s
+	d.wantNot("jobs/flaky", "shop/cart")
+	d.keys("ctrl+u s t a t s = x").want(`no field "stats": did you mean state?`)
 }
 
 func TestSort(t *testing.T) { synctest.Test(t, testSort) }

@@ -1,12 +1,13 @@
 package tui
 
 import (
+	"errors"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/kubeloupe/kubeloupe/tui/query"
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
@@ -145,15 +146,20 @@ func (a *app) askFilter() {
 
 // filterHelp is what can be typed.
 func filterHelp(f query.Fields) string {
-	out := "word -not /regexp/"
-	if f.Err {
-		out += " err"
+	out, names := "word !not /regexp/", []string(nil)
+	for _, field := range f.All {
+		if field.Kind&query.Flag != 0 {
+			out += " " + field.Name
+		}
+		if field.Name != "err" && field.Name != "dur" { // the one is listed as a flag, the other is >500ms
+			names = append(names, field.Name)
+		}
 	}
 	if f.Took != "" {
 		out += " >500ms"
 	}
-	if len(f.Names) > 0 {
-		out += " FIELD=x, of " + strings.Join(f.Names, " ")
+	if len(names) > 0 {
+		out += " FIELD=x, of " + strings.Join(names, " ")
 	}
 	return out
 }
@@ -184,7 +190,10 @@ func (a *app) changeMouse() {
 // setFilter filters the page on top. A text that is no filter leaves the last one
 // that was in force.
 func (a *app) setFilter(text string) error {
-	q, err := query.Parse(text, a.fields())
+	q, err := query.ParseLive(text, a.fields())
+	if bad, ok := errors.AsType[*query.Error](err); ok {
+		return errors.New(bad.Text) // the cursor shows where
+	}
 	if err != nil {
 		return err
 	}

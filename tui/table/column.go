@@ -3,7 +3,7 @@ package table
 import (
 	"strings"
 
-	"github.com/kubeloupe/kubeloupe/tui/query"
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 

@@ -3,7 +3,7 @@ package table
 import (
 	"slices"
 
-	"github.com/kubeloupe/kubeloupe/tui/query"
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -22,6 +22,8 @@ type Config[R any] struct {
 	Failed func(R) bool
 	// Fields are what filters can ask for beyond the columns.
 	Fields map[string]func(R) string
+	// Flags are fields that hold or do not; one may have the name of a column too.
+	Flags map[string]func(R) bool
 	// Tail keeps the cursor at the end while rows arrive there, as tail -f does;
 	// otherwise it stays at the beginning.
 	Tail bool

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/tui/query"
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )

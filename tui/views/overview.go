@@ -12,8 +12,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/tui/query"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -120,7 +120,9 @@ func weight(m model.Method) int {
 }
 
 // Fields implements Fielder.
-func (*Overview) Fields() query.Fields { return query.Fields{Names: []string{"name", "ns", "pod"}} }
+func (*Overview) Fields() query.Fields {
+	return query.Fields{All: []query.Field{{Name: "name", Kind: query.Text}, {Name: "ns", Kind: query.Text}, {Name: "pod", Kind: query.Text}}}
+}
 
 // matches reports whether the filter lets a pod through.
 func (p *Overview) matches(pod trace.Pod) bool {

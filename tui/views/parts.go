@@ -4,7 +4,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/kubeloupe/kubeloupe/tui/query"
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 )
 
 // part is a list as a part of a page.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
-	"github.com/kubeloupe/kubeloupe/tui/query"
 )
 
 // Pod shows one pod: the waterfall of its start, what it does now, its

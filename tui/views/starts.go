@@ -45,6 +45,7 @@ func NewStarts(look Look) *Starts {
 		ID:      func(s model.Start) string { return s.Pod.String() + s.Pod.UID + s.Started.String() },
 		Text:    func(s model.Start) string { return s.Pod.String() + " " + longest(s).Label + " " + p.cause(s) },
 		Fields:  ofPod(func(s model.Start) trace.Pod { return s.Pod }),
+		Flags:   map[string]func(model.Start) bool{"ready": func(s model.Start) bool { return s.ToReady > 0 }},
 		Empty:   "no pod has started since the first event",
 	})
 	p.open = func(s model.Start) tea.Cmd { return send(OpenPod{s.Pod}) }

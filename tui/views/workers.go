@@ -30,6 +30,7 @@ func NewWorkers(look Look) *Workers {
 		Text:    func(r model.Pod) string { return r.Key.String() + " " + p.state(r) + " " + p.doing(r) },
 		Failed:  func(r model.Pod) bool { return r.Worker.Errors > 0 || inTrouble(&r, p.now) },
 		Fields:  ofPod(func(r model.Pod) trace.Pod { return r.Key }),
+		Flags:   map[string]func(model.Pod) bool{"ready": func(r model.Pod) bool { return r.State() == model.StateReady }},
 		Empty:   "no pod seen yet",
 	})
 	p.open = func(r model.Pod) tea.Cmd { return send(OpenPod{r.Key}) }
