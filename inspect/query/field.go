@@ -140,14 +140,15 @@ func (f *Fields) names() []string {
 	return out
 }
 
-// Nearest returns the name that may have been meant by a wrong one, which it begins or is like; "" when none is near.
+// Nearest returns the name that may have been meant by a wrong one, which it begins, continues or is like; "" when none is near.
 func Nearest(wrong string, names []string) string {
 	wrong = strings.ToLower(wrong)
 	best, least := "", min(max(1, len(wrong)/2), 3)+1
 	for _, n := range names {
-		d := human.Distance(wrong, strings.ToLower(n))
-		if len(wrong) > 2 && strings.HasPrefix(strings.ToLower(n), wrong) {
-			d = 1
+		small := strings.ToLower(n)
+		d := human.Distance(wrong, small)
+		if min(len(small), len(wrong)) > 2 && (strings.HasPrefix(small, wrong) || strings.HasPrefix(wrong, small)) {
+			d = min(d, 1)
 		}
 		if d < least {
 			best, least = n, d

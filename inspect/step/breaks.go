@@ -8,19 +8,21 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
 // breakpoint is one place at which to stop.
 type breakpoint struct {
-	n     int    // by which the person names it
-	text  string // as it was said
-	after bool
-	what  string // a glob
-	cond  []term // all must hold
-	least int    // stop from the hit of that number on; 0 is 1
-	hits  int
-	once  bool // of until
+	n      int    // by which the person names it
+	text   string // as it was said
+	after  bool
+	failed bool          // only what failed
+	what   string        // a glob
+	cond   *query.Filter // nil for none
+	least  int           // stop from the hit of that number on; 0 is 1
+	hits   int
+	once   bool // of until
 }
 
 // breakpoints are those of a session.
@@ -71,7 +73,7 @@ func (p *breakpoint) at(q *gate.Question, verb string) bool {
 	if !slices.ContainsFunc(names, func(name string) bool { return match(p.what, name) }) {
 		return false
 	}
-	return !slices.ContainsFunc(p.cond, func(t term) bool { return !t.holds(q) })
+	return (!p.failed || q.Err != nil) && p.cond.Match(row(q))
 }
 
 // mainCall is the call before which an action stops as a whole.

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
@@ -23,7 +24,7 @@ retry        do the action that failed again
 fail CODE    let what comes next fail with a gRPC code, as fail Unavailable "no route"
 delay D      do what comes next after a time, as delay 2s
 b WHAT       stop before actions of that verb, id or CRI method (a glob)
-b after WHAT [if dur>1s && container==web] [#3]     also: err, code, image, attempt; #3 is from the third hit on
+b after WHAT [if dur>1s container=web] [#3]     conditions: dur, err, code, container, image, attempt; #3: from the third hit on
 b on error   stop after what failed; b alone lists, b -WHAT or b -N removes
 p [PATH]     print the request that comes next; p plan, p changed; a path of pod, status or request
 i            inspect: what there is of the pod on the node now
@@ -134,6 +135,9 @@ func (s *Session) goUntil(what string) (string, error) {
 	if !slices.Contains(milestones, what) {
 		var err error
 		if b, err = parseBreak(what); err != nil {
+			if near := query.Nearest(what, milestones); near != "" {
+				err = fmt.Errorf("no milestone %q: did you mean %s?", what, near)
+			}
 			return "", fmt.Errorf("until: %w", err)
 		}
 		b.once, b.text = true, "until "+what
