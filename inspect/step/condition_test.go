@@ -39,7 +39,7 @@ func TestParseBreak(t *testing.T) {
 		{"image docker.io/lab/web:1", "before image docker.io/lab/web:1", ""},
 		{"create ma* if containr=main", "", `column 15: no field "containr": did you mean container? (fields: dur, err, code, container, image or attempt)`},
 		{"after * if code=NotFond", "", `column 17: "NotFond" is no gRPC code: did you mean NotFound?`},
-		{"create if error", "", `column 11: no field "error": did you mean err? (fields: dur, err, code, container, image or attempt)`},
+		{"after create if error", "", `column 17: no field "error": did you mean err? (fields: dur, err, code, container, image or attempt)`},
 		{"creat", "", `no step or CRI method "creat": did you mean create?`},
 		{"crate main", "", `no step or CRI method "crate main": did you mean create?`},
 		{"after RunPodSandox", "", `no step or CRI method "RunPodSandox": did you mean RunPodSandbox?`},
