@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	jsonfast "github.com/go-json-experiment/json/v1"
+
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -66,7 +68,7 @@ func (r *Record) ParseJSON(line []byte) error {
 	if !ok {
 		return fmt.Errorf("record %d, field kind: %w %q", rec.Seq, ErrUnknownKind, kind)
 	}
-	if json.Unmarshal(l.rest, event) != nil {
+	if jsonfast.Unmarshal(l.rest, event) != nil {
 		return r.UnmarshalJSON(line) // more may follow the event
 	}
 	rec.Event = event
@@ -137,25 +139,31 @@ func (l *lineReader) dur(d *time.Duration) bool {
 
 // text reads a string without escapes; control characters are no JSON.
 func (l *lineReader) text() (string, bool) {
+	s, ok := l.bytes()
+	return string(s), ok
+}
+
+// bytes is text, good as long as the line.
+func (l *lineReader) bytes() ([]byte, bool) {
 	if !l.skip(`"`) {
-		return "", false
+		return nil, false
 	}
 	for i, c := range l.rest {
 		switch {
 		case c == '"':
-			s := string(l.rest[:i])
+			s := l.rest[:i]
 			l.rest = l.rest[i+1:]
 			return s, true
 		case c == '\\' || c < ' ' || c >= 0x80:
-			return "", false
+			return nil, false
 		}
 	}
-	return "", false
+	return nil, false
 }
 
 func (l *lineReader) id(set func([]byte) error) bool {
-	s, ok := l.text()
-	return ok && set([]byte(s)) == nil
+	s, ok := l.bytes()
+	return ok && set(s) == nil
 }
 
 func (l *lineReader) edge(e *Edge) bool { return l.id(e.UnmarshalText) }
@@ -184,7 +192,7 @@ func (l *lineReader) time(v *int64) bool {
 	if len(l.rest) < len(timeLayout) {
 		return false
 	}
-	at, err := time.Parse(timeLayout, string(l.rest[:len(timeLayout)]))
-	*v, l.rest = at.UnixNano(), l.rest[len(timeLayout):]
-	return err == nil && !at.Before(time.Unix(0, 0)) && !at.After(time.Unix(0, latest))
+	at, ok := parseTime(l.rest[:len(timeLayout)])
+	*v, l.rest = at, l.rest[len(timeLayout):]
+	return ok
 }

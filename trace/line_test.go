@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -103,4 +104,34 @@ func BenchmarkRecordJSON(b *testing.B) {
 			_ = out.ParseJSON(line)
 		}
 	})
+}
+
+// TestParseTime: what is read the fast way is what time.Parse reads, and all times that are written are read that way.
+func TestParseTime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	texts := []string{
+		"1970-01-01T00:00:00.000000000Z", "2199-12-31T23:59:59.999999999Z", "2024-02-29T00:00:00.000000001Z", "2000-02-29T12:00:00.000000000Z",
+	}
+	for range 100_000 {
+		texts = append(texts, time.Unix(0, rng.Int64N(latest+1)).UTC().Format(timeLayout))
+	}
+	for _, text := range texts {
+		want, err := time.Parse(timeLayout, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := parseTime([]byte(text)); !ok || got != want.UnixNano() {
+			t.Fatalf("%s: got %d, %t, want %d", text, got, ok, want.UnixNano())
+		}
+	}
+	for _, text := range []string{
+		"2023-02-29T00:00:00.000000000Z", "2100-02-29T00:00:00.000000000Z", "2026-04-31T00:00:00.000000000Z", "2026-13-01T00:00:00.000000000Z",
+		"2026-00-01T00:00:00.000000000Z", "2026-01-00T00:00:00.000000000Z", "2026-12-32T00:00:00.000000000Z", "2026-01-01T24:00:00.000000000Z",
+		"2026-01-01T00:60:00.000000000Z", "2026-01-01T00:00:60.000000000Z", "1969-12-31T23:59:59.999999999Z", "2200-01-01T00:00:00.000000000Z",
+		"2026-01-01 00:00:00.000000000Z", "2026-01-01T00:00:00,000000000Z", "2026-01-01T00:00:00.00000000-Z", "2026-01-01T00:00:00.000000000z",
+	} {
+		if at, ok := parseTime([]byte(text)); ok {
+			t.Errorf("%s is read as %d", text, at)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -264,5 +265,30 @@ func TestStopsWhenTold(t *testing.T) {
 	}
 	if n != 1 {
 		t.Errorf("%d", n)
+	}
+}
+
+// TestBothWaysAgree: a line as it is written is parsed by another library than any other line. Whatever the line, both read the same, or
+// both read nothing.
+func TestBothWaysAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	parts := []string{`"`, `\`, `\u0041`, `\ud83d`, "\xff", "\x00", "{}", "[]", "null", "true", "1e3", "1.0", "-0", "01", ",", ":", " ", `"Name":`, `"name":`, "999999999999999999999"}
+	for _, kind := range trace.Kinds() {
+		for range 60 {
+			line := bytes.TrimSpace(encode(t, randomRecord(t, rng, kind)))
+			for range rng.IntN(4) {
+				at := rng.IntN(len(line))
+				with := parts[rng.IntN(len(parts))]
+				line = slices.Replace(line, at, min(at+rng.IntN(4), len(line)), []byte(with)...)
+			}
+			var fast, slow trace.Record
+			errFast, errSlow := fast.ParseJSON(line), slow.UnmarshalJSON(line)
+			if (errFast == nil) != (errSlow == nil) {
+				t.Fatalf("%q: ParseJSON: %v, UnmarshalJSON: %v", line, errFast, errSlow)
+			}
+			if diff := cmp.Diff(slow, fast, compareRecords); diff != "" {
+				t.Fatalf("%q: ParseJSON is not UnmarshalJSON (-want +got):\n%s", line, diff)
+			}
+		}
 	}
 }
