@@ -33,10 +33,27 @@ type chunk struct {
 	last    bool // text may end in the middle of a line
 	torn    bool // it did
 	troubles
+
+	parsed bool   // text is used up, and its records are in ready
+	ready  []Item // without what is missing before the first
+	after  uint64 // records that are missing behind the last
+}
+
+// parse reads all records, which are appended to items, and returned too for their room.
+func (c *chunk) parse(items []Item) []Item {
+	var it Item
+	for c.item(&it) {
+		items = append(items, it)
+	}
+	c.parsed, c.ready, c.after, c.missing = true, items, c.missing, 0
+	return items
 }
 
 // item reads the next record; false when the chunk is used up.
 func (c *chunk) item(it *Item) bool {
+	if c.parsed {
+		return c.shift(it)
+	}
 	for len(c.text) > 0 {
 		line, rest, whole := bytes.Cut(c.text, []byte("\n"))
 		c.text = rest
@@ -60,6 +77,17 @@ func (c *chunk) item(it *Item) bool {
 		return true
 	}
 	return false
+}
+
+// shift takes the next of the records that are ready.
+func (c *chunk) shift(it *Item) bool {
+	if len(c.ready) == 0 {
+		c.missing, c.after = c.missing+c.after, 0
+		return false
+	}
+	*it, c.ready = c.ready[0], c.ready[1:]
+	it.Lost, c.missing = it.Lost+c.missing, 0
+	return true
 }
 
 // bad counts a line that is no record that this version knows.

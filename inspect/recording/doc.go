@@ -6,6 +6,7 @@
 // never holds more than some frames of a recording in memory, never waits for
 // whoever publishes, and never writes to a file that is not a recording.
 //
+// A Scanner of a file reads some frames ahead, each in a goroutine that ends with the frame.
 // A Writer has no goroutine of its own; a timer writes what has waited for a
 // second, and is armed only while something waits. It publishes nothing.
 package recording

@@ -112,6 +112,14 @@ func (r *Reader) lastLineIsWhole(size int64) bool {
 	return err == nil && ok
 }
 
+// readAt reads a frame's payload.
+func (r *Reader) readAt(p []byte, f *frame) error {
+	if _, err := r.files[f.part].ReadAt(p, f.off); err != nil {
+		return fmt.Errorf("read %s at byte %d: %w", r.files[f.part].Name(), f.off, err)
+	}
+	return nil
+}
+
 // Close closes the files.
 func (r *Reader) Close() error {
 	var err error

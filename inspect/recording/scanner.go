@@ -67,13 +67,13 @@ func (r *Reader) Scan(session int) (*Scanner, error) {
 }
 
 func (r *Reader) scanFrom(at int) (*Scanner, error) {
-	dec, err := newDecoder()
+	line := 0
+	if at == 0 && r.info.Format == FormatJSONL {
+		line = 1
+	}
+	src, err := newFileSource(r, at, line)
 	if err != nil {
 		return nil, err
-	}
-	src := &fileSource{r: r, dec: dec, at: at}
-	if at == 0 && r.info.Format == FormatJSONL {
-		src.line = 1
 	}
 	return &Scanner{r: r, src: src}, nil
 }

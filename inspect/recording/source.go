@@ -10,52 +10,92 @@ type source interface {
 	next() (chunk, error)
 }
 
-// fileSource reads frames of files from a place on.
+// fileSource reads frames of files from a place on. From the second on it has some read ahead, each by a goroutine that ends with it.
 type fileSource struct {
-	r   *Reader
-	dec *decoder
-	at  int // frame
-	buf []byte
+	r  *Reader
+	at int // frame
 	// line is the number of the next line, of JSON lines that are read from their beginning.
 	line    int
 	missing uint64 // to be told with the next chunk
+
+	own   *frameReader   // for frames that are not read ahead
+	depth int            // how many may be at work beside
+	more  bool           // the first was asked for: many come to see but that
+	begun int            // the next frame that nobody reads yet
+	queue []*frameReader // those at work, from frame at on
+	using *frameReader   // has the chunk that was yielded last
+	idle  []*frameReader
+}
+
+func newFileSource(r *Reader, at, line int) (*fileSource, error) {
+	own, err := newFrameReader()
+	return &fileSource{r: r, at: at, begun: at, line: line, own: own, depth: depth()}, err
 }
 
 func (s *fileSource) next() (chunk, error) {
 	for s.at < len(s.r.frames) {
 		f := &s.r.frames[s.at]
-		c := chunk{n: s.at, line: s.line, session: f.session, earlier: f.flags&flagEarlier != 0}
-		payload, err := s.payload(f)
-		if err != nil {
-			return chunk{}, err
+		o := s.frame()
+		if o.err != nil {
+			return chunk{}, o.err
 		}
 		s.at++
-		c.missing, s.missing = s.missing+f.missing, 0
-		if s.r.info.Format == FormatJSONL {
-			c.text, c.last = payload, s.at == len(s.r.frames)
-			s.line += int(f.records)
-			return c, nil
+		missing := s.missing + f.missing
+		if o.damage == nil {
+			o.missing, s.missing = missing, 0
+			return o.chunk, nil
 		}
-		if c.text, err = s.dec.open(f.head, payload); err == nil {
-			return c, nil
-		}
-		s.missing = c.missing + uint64(f.records) + f.lost
-		s.r.report(chunk{n: c.n, troubles: troubles{
+		s.missing = missing + uint64(f.records) + f.lost
+		s.r.report(chunk{n: o.n, troubles: troubles{
 			skipped: uint64(f.records),
-			damage:  []string{fmt.Sprintf("the frame at byte %d is skipped with %d records: %v", f.off, f.records, err)},
+			damage:  []string{fmt.Sprintf("the frame at byte %d is skipped with %d records: %v", f.off, f.records, o.damage)},
 		}})
 	}
 	return chunk{}, io.EOF
 }
 
-func (s *fileSource) payload(f *frame) ([]byte, error) {
-	n := int(f.stored)
-	if cap(s.buf) < n || cap(s.buf) > 4*frameRaw {
-		s.buf = make([]byte, max(n, 32<<10))
+// frame reads the next frame, or waits for it where it is read ahead.
+func (s *fileSource) frame() opened {
+	if s.using != nil {
+		s.idle, s.using = append(s.idle, s.using), nil
 	}
-	p := s.buf[:n]
-	if _, err := s.r.files[f.part].ReadAt(p, f.off); err != nil {
-		return nil, fmt.Errorf("read %s at byte %d: %w", s.r.files[f.part].Name(), f.off, err)
+	if err := s.readAhead(); err != nil {
+		return opened{err: err}
 	}
-	return p, nil
+	s.more = true
+	if len(s.queue) == 0 {
+		return s.own.open(s.r, s.begin())
+	}
+	s.using, s.queue = s.queue[0], s.queue[1:]
+	return <-s.using.done
+}
+
+// readAhead has the frames read that come next, up to one that is too long.
+func (s *fileSource) readAhead() error {
+	for s.more && len(s.queue) < s.depth && s.begun < len(s.r.frames) && s.r.frames[s.begun].raw <= aheadRaw {
+		if len(s.idle) == 0 {
+			w, err := newFrameReader()
+			if err != nil {
+				return err
+			}
+			s.idle = append(s.idle, w)
+		}
+		last := len(s.idle) - 1
+		w := s.idle[last]
+		s.idle, s.queue = s.idle[:last], append(s.queue, w)
+		go w.ahead(s.r, s.begin())
+	}
+	return nil
+}
+
+// begin returns the chunk of the next frame that nobody reads yet, without its text.
+func (s *fileSource) begin() chunk {
+	f := &s.r.frames[s.begun]
+	c := chunk{n: s.begun, line: s.line, session: f.session, earlier: f.flags&flagEarlier != 0}
+	s.begun++
+	if s.r.info.Format == FormatJSONL {
+		c.last = s.begun == len(s.r.frames)
+		s.line += int(f.records)
+	}
+	return c
 }
