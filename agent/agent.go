@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/host"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
@@ -100,10 +101,10 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, locks.release()) }()
 
 	if !a.cfg.Simulated {
-		if err := checkHost(k); err != nil {
+		if err := host.Check(k); err != nil {
 			return err
 		}
-		protectOwn(a.cfg.Bus, k.Kubelet.OOMScoreAdj)
+		host.Protect(a.cfg.Bus, k.Kubelet.OOMScoreAdj)
 	}
 	a.say(trace.Agent{State: "starting", Endpoint: a.cfg.Endpoint})
 	client, err := cri.Dial(ctx, cri.Config{
@@ -130,8 +131,8 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	a.parts.Store(p)
 	a.say(trace.Agent{State: "ready", Endpoint: a.cfg.Endpoint, Runtime: client.Info.GetRuntimeName(), RuntimeVersion: client.Info.GetRuntimeVersion()})
 	close(a.ready)
-	tellSystemd(a.cfg.Bus, daemon.SdNotifyReady)
-	defer tellSystemd(a.cfg.Bus, daemon.SdNotifyStopping)
+	host.TellSystemd(a.cfg.Bus, daemon.SdNotifyReady)
+	defer host.TellSystemd(a.cfg.Bus, daemon.SdNotifyStopping)
 
 	rest := "pods go on"
 	if a.cfg.Simulated {
@@ -170,7 +171,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	if len(hung) > 0 {
 		reason += "; given up after " + endPatience.String() + ", as they do not end: " + strings.Join(hung, ", ")
 	}
-	p.syncer.Settle()
+	p.pods.syncer.Settle()
 	a.say(trace.Agent{State: "stopped", Reason: reason})
 	return err
 }
@@ -178,7 +179,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 // Pods returns the pods of the node with their statuses.
 func (a *Agent) Pods() []v1.Pod {
 	if p := a.parts.Load(); p != nil {
-		return p.store.Pods()
+		return p.pods.store.Pods()
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ func (a *Agent) Pods() []v1.Pod {
 // SourcesReady reports whether every pod source has told what it has, and all of it was taken.
 func (a *Agent) SourcesReady() bool {
 	p := a.parts.Load()
-	return p != nil && p.manager.SourcesReady()
+	return p != nil && p.pods.manager.SourcesReady()
 }
 
 func (a *Agent) say(ev trace.Agent) {

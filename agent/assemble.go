@@ -8,23 +8,22 @@ import (
 	"path/filepath"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
+	"github.com/kubeloupe/kubeloupe/agent/certs"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
+	"github.com/kubeloupe/kubeloupe/agent/host"
 	"github.com/kubeloupe/kubeloupe/agent/image/pulled"
+	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
-	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
-	"github.com/kubeloupe/kubeloupe/agent/probe"
-	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/server"
 	"github.com/kubeloupe/kubeloupe/agent/slots"
@@ -39,48 +38,39 @@ import (
 // Upstream: pkg/kubelet/server/server.go, syncLoopHealthCheck (twice the sync frequency, at least 2 min).
 const syncLoopLimit = 2 * time.Minute
 
-// parts is the assembled agent.
+// parts is the assembled agent. Each is made after what it needs; assemble has the order.
 type parts struct {
 	cfg     Config
-	store   *pods.Store
+	client  *cri.Client
+	host    machine
+	self    *node.Self       // this node in the API; it stays empty where the agent stands alone
 	files   *guestfile.Files // what containers can write
-	syncer  *pods.Syncer
 	pleg    *pleg.PLEG
 	state   *runtimestate.State
-	cgroups *cgroup.Manager
-	workers *worker.Manager
-	// due are the pods whose time has come; tidy asks for housekeeping.
-	due      chan types.UID
-	tidy     chan struct{}
-	mux      *podsource.Mux
-	server   *server.Server
-	manager  *pods.Manager
-	cluster  *cluster
-	volumes  *volume.Manager
-	prober   *probe.Prober
-	userns   *userns.Ranges
-	resizes  *resize.Manager
-	slots    *slots.Slots // of the container runtime
-	shortage *pressure.Shortage
-	usage    *usage.Sampler // nil without a bus
-	// subpaths is nil on the simulated runtime, which mounts nothing.
+	cgroups *cgroup.Manager // nil where none are made
+	slots   *slots.Slots    // of the container runtime
+	cluster *cluster
+	volumes *volume.Manager
+	// subpaths and userns are nil on the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
+	userns   *userns.Ranges
 	// pulled are the records of who pulled which image; nil where none are kept.
-	pulled *pulled.Store
-	// hostIPs are the node\'s addresses, the primary one first.
-	hostIPs []string
-	// addressed is called when the node's addresses may have changed; nil for nobody.
-	addressed func()
-	// images and info answer questions; see query.go.
-	images    runtimeapi.ImageServiceClient
-	info      *runtimeapi.VersionResponse
+	pulled    *pulled.Store
+	pods      podParts
+	shortage  *pressure.Shortage
+	usage     *usage.Sampler // nil without a bus
 	collector *gc.Collector
-	// born is when this agent began.
-	born time.Time
-	// machine is what there is, resources what of it is for pods.
-	machine   allocatable.Machine
-	resources allocatable.Resources
-	all       []part
+	serving   *certs.Serving // nil where the authenticated port is off
+	server    *server.Server
+
+	all []part
+}
+
+// machine is the machine that the agent runs on.
+type machine struct {
+	machine   allocatable.Machine   // what there is
+	resources allocatable.Resources // what of it is for pods
+	ips       []string              // its addresses, the primary one first
 }
 
 // part is something that runs for the agent's life.
@@ -93,58 +83,45 @@ func (p *parts) add(name string, run func(context.Context) error) {
 	p.all = append(p.all, part{name: name, run: run})
 }
 
-// assemble builds all parts and connects them. Nothing runs yet. clients are nil on a node that stands alone.
+// assemble builds all parts and connects them. Nothing runs yet. The identity's clients are nil on a node that stands alone.
+//
+// Some parts tell one another of changes, and neither can be first. What is told of early is known by something that is made before
+// both: worker.Registry (the pods' workers), node.Self (the node's object), asks (the syncLoop). Five methods name what is made after
+// whoever calls them, which is when all is there: volumesChanged, volumeName, driverRegistered, mirrorChanged and progress.
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
-	p, bus := &parts{cfg: cfg, store: pods.NewStore(), files: guestfile.New(guestfile.Config{}), born: time.Now(), hostIPs: hostIPs(cfg.Kubelet.Node.IPs), images: client.Image, info: client.Info}, cfg.Bus
-	var err error
-	if err := p.readMachine(); err != nil {
-		return nil, err
+	p := &parts{
+		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}), host: machine{ips: node.HostIPs(cfg.Kubelet.Node.IPs)},
+		pods: podParts{store: pods.NewStore(), registry: worker.NewRegistry()},
 	}
-	if p.cgroups, err = newCgroups(ctx, cfg, client, p.limits()); err != nil {
-		return nil, err
-	}
-	if p.pleg, err = pleg.New(pleg.Config{Runtime: client.Runtime, Bus: bus}); err != nil {
-		return nil, err
-	}
-	if p.state, err = runtimestate.New(client.Runtime, bus); err != nil {
-		return nil, err
-	}
-	p.state.Check(ctx) // what it can do is part of what is asked of it
-	p.newShortage()
-	if bus != nil {
-		p.usage = usage.New(usage.Config{Bus: bus})
-		p.add("usage", p.usage.Run)
-		p.add("clock", clock.New(bus).Run)
-	}
-	if p.slots, err = slots.New(slots.Config{Name: "container runtime", Size: runtimeSlots(cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain}); err != nil {
+	if err := p.newFoundation(ctx); err != nil {
 		return nil, err
 	}
 	if err := p.newCluster(id.clients); err != nil {
 		return nil, err
 	}
-	rt, err := p.newRuntime(ctx, client)
+	rt, err := p.newRuntime(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.newWorkers(ctx, rt, client.Info.GetRuntimeName()); err != nil {
+	asked := newAsks()
+	if err := p.newWorkers(ctx, rt, asked); err != nil {
 		return nil, err
 	}
-	if p.mux, err = p.newMux(); err != nil {
-		return nil, err
-	}
-	if p.cluster.alone() {
-		p.describeAlone()
-	} else if err := p.newNode(client); err != nil {
-		return nil, err
-	}
-	if p.collector, err = gc.New(p.gcConfig(client)); err != nil {
-		return nil, err
-	}
-	syncLoop, err := p.newLoop()
+	mux, err := p.newMux()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.newServer(syncLoop, client); err != nil {
+	if err := p.describe(); err != nil {
+		return nil, err
+	}
+	if p.collector, err = gc.New(p.gcConfig()); err != nil {
+		return nil, err
+	}
+	syncLoop, err := p.newLoop(mux, asked)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.newServer(syncLoop); err != nil {
 		return nil, err
 	}
 	if id.certs != nil {
@@ -153,23 +130,61 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("PLEG", p.pleg.Run)
 	p.add("runtime state", p.state.Run)
 	p.add("volumes", p.volumes.Run)
-	p.add("probes", p.prober.Run)
-	p.add("pod workers", p.workers.Run)
-	p.add("pod sources", p.mux.Run)
+	p.add("probes", p.pods.prober.Run)
+	p.add("pod workers", p.pods.workers.Run)
+	p.add("pod sources", mux.Run)
 	p.add("syncLoop", syncLoop.Run)
-	p.add("orphans", p.manager.Run)
+	p.add("orphans", p.pods.manager.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
-	if err := p.addRotation(client); err != nil {
+	if err := p.addRotation(); err != nil {
 		return nil, err
 	}
-	return p, p.addPressure(client, p.collector)
+	return p, p.addPressure(p.collector)
+}
+
+// newFoundation makes what needs no more than the machine and the runtime.
+func (p *parts) newFoundation(ctx context.Context) (err error) {
+	bus := p.cfg.Bus
+	if err := p.readMachine(); err != nil {
+		return err
+	}
+	if p.cgroups, err = newCgroups(ctx, p.cfg, p.client, p.limits()); err != nil {
+		return err
+	}
+	if p.pleg, err = pleg.New(pleg.Config{Runtime: p.client.Runtime, Bus: bus}); err != nil {
+		return err
+	}
+	if p.state, err = runtimestate.New(p.client.Runtime, bus); err != nil {
+		return err
+	}
+	p.state.Check(ctx) // what it can do is part of what is asked of it
+	p.newShortage()
+	if bus != nil {
+		p.usage = usage.New(usage.Config{Bus: bus})
+		p.add("usage", p.usage.Run)
+		p.add("clock", clock.New(bus).Run)
+	}
+	p.slots, err = slots.New(slots.Config{Name: "container runtime", Size: runtimeSlots(p.cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain})
+	return err
+}
+
+// describe makes the node's object in the API, or tells what the node is where there is none.
+func (p *parts) describe() error {
+	if p.cluster.alone() {
+		p.describeAlone()
+		return nil
+	}
+	if err := p.newServing(); err != nil { // which learns the addresses from the object
+		return err
+	}
+	return p.newNode()
 }
 
 // prepare does what must be done before anything runs: what fails here fails the start.
 func (p *parts) prepare(ctx context.Context) error {
 	k := p.cfg.Kubelet
-	raiseOpenFiles(p.cfg.Bus, k.Node.MaxOpenFiles, k.Node.MaxOpenFilesSet)
+	host.RaiseOpenFiles(p.cfg.Bus, k.Node.MaxOpenFiles, k.Node.MaxOpenFilesSet)
 	if err := p.server.Listen(ctx); err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
 	"github.com/kubeloupe/kubeloupe/agent/mirror"
-	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/objcache"
 	"github.com/kubeloupe/kubeloupe/agent/podcert"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
@@ -19,7 +19,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/runtimeclass"
 	"github.com/kubeloupe/kubeloupe/agent/status"
 	"github.com/kubeloupe/kubeloupe/agent/token"
-	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
 // cluster is what an agent has of its API server. On a node that stands alone there are only events and
@@ -33,7 +32,6 @@ type cluster struct {
 	podCerts *podcert.Manager
 	statuses *status.Manager
 	mirrors  *mirror.Manager
-	node     *node.Node
 	secrets  *redact.Vault
 }
 
@@ -71,7 +69,7 @@ func (p *parts) newAPIParts() (err error) {
 	c, bus, api := p.cluster, p.cfg.Bus, p.cluster.clients.Main
 	c.objects, err = objcache.New(objcache.Config{
 		Client: api, Bus: bus, Secrets: p.cfg.secrets, Strategy: objcache.Strategy(p.cfg.Kubelet.Kubelet.ConfigMapAndSecretChangeDetectionStrategy),
-		Changed: func(uid types.UID, volumes ...string) { p.volumes.Refresh(uid, volumes...) },
+		Changed: p.volumesChanged,
 	})
 	if err != nil {
 		return err
@@ -81,26 +79,23 @@ func (p *parts) newAPIParts() (err error) {
 	}
 	c.podCerts, err = podcert.New(podcert.Config{
 		Client: api, NodeName: p.cfg.NodeName, Events: c.events, Bus: bus, Secrets: p.cfg.secrets,
-		NodeUID: func() types.UID { return registeredUID(c.node) },
-		Changed: func(uid types.UID, volumes ...string) { p.volumes.Refresh(uid, volumes...) },
+		NodeUID: p.self.UID,
+		Changed: p.volumesChanged,
 	})
 	if err != nil {
 		return err
 	}
 	c.mirrors, err = mirror.New(mirror.Config{
 		Client: api.CoreV1(), Node: p.cfg.NodeName, Bus: bus,
-		NodeUID: func() types.UID { return registeredUID(c.node) },
-		Changed: func(ctx context.Context, uid types.UID, m *v1.Pod) { c.statuses.Observe(ctx, uid, m) },
+		NodeUID: p.self.UID,
+		Changed: c.mirrorChanged,
 	})
 	if err != nil {
 		return err
 	}
 	c.statuses, err = status.New(status.Config{
 		Client: api.CoreV1(), Mirrors: c.mirrors, Bus: bus, Settle: statusSettle,
-		Running: func(uid types.UID) bool {
-			state := p.workers.State(uid)
-			return state == worker.Syncing || state == worker.Terminating
-		},
+		Running: p.pods.registry.Running,
 	})
 	if err != nil {
 		return err
@@ -112,12 +107,20 @@ func (p *parts) newAPIParts() (err error) {
 	return nil
 }
 
-// registeredUID is "" until the node's object is in the API, and while it is on its way out.
-func registeredUID(n *node.Node) types.UID {
-	if n == nil || n.Object().DeletionTimestamp != nil {
-		return ""
+// volumesChanged has volumes of a pod brought up to date: what they show changed. The volumes are made of what calls this.
+func (p *parts) volumesChanged(uid types.UID, volumes ...string) { p.volumes.Refresh(uid, volumes...) }
+
+// mirrorChanged has a static pod's status compared with its mirror's. The statuses look mirrors up, so they are made later.
+func (c *cluster) mirrorChanged(ctx context.Context, uid types.UID, mirror *v1.Pod) {
+	c.statuses.Observe(ctx, uid, mirror)
+}
+
+// pullSecrets finds the Secrets that pods name for their images; nil finds none.
+func (c *cluster) pullSecrets() *image.PullSecrets {
+	if c.alone() {
+		return nil
 	}
-	return n.Object().UID
+	return image.NewPullSecrets(c.objects, c.events)
 }
 
 // joinManager gives the pods' manager what the API server adds. Interfaces stay nil where a node stands alone.

@@ -5,11 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/agent/certs"
-	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/server"
@@ -18,11 +15,11 @@ import (
 )
 
 // newServer makes the HTTP servers: health, read-only, and the authenticated one.
-func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
+func (p *parts) newServer(l *loop.Loop) error {
 	s, kc := p.cfg.Kubelet.Server, p.cfg.Kubelet.Kubelet
 	c := server.Config{
 		HealthzAddress: s.HealthzAddress, HealthzPort: s.HealthzPort, Address: s.Address, ReadOnlyPort: s.ReadOnlyPort,
-		Pods: p.store.Pods, Pod: p.store.Pod, Observed: p.pleg.Cache(), Runtime: client.Runtime, Files: p.files, Metrics: p.cfg.Metrics, ProbeMetrics: p.cfg.ProbeMetrics,
+		Pods: p.pods.store.Pods, Pod: p.pods.store.Pod, Observed: p.pleg.Cache(), Runtime: p.client.Runtime, Files: p.files, Metrics: p.cfg.Metrics, ProbeMetrics: p.cfg.ProbeMetrics,
 		Checks:  []server.Check{{Name: "syncloop", Check: func() error { return l.Healthy(syncLoopLimit) }}},
 		Configz: func() any { return shownConfig(p.cfg.Kubelet) }, Version: node.KubeletVersion(p.cfg.Version), Bus: p.cfg.Bus,
 		Debug: server.Debug{
@@ -36,7 +33,7 @@ func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
 	if !p.cluster.alone() {
 		c.UID = p.cluster.mirrors.Static
 	}
-	if err := p.addStats(&c, client); err != nil {
+	if err := p.addStats(&c); err != nil {
 		return err
 	}
 	if err := p.secure(&c); err != nil {
@@ -51,9 +48,9 @@ func (p *parts) newServer(l *loop.Loop, client *cri.Client) error {
 }
 
 // addStats lets the servers say what the node and its pods use. Nothing is measured until somebody asks.
-func (p *parts) addStats(c *server.Config, client *cri.Client) error {
+func (p *parts) addStats(c *server.Config) error {
 	cfg := stats.Config{
-		Node: p.cfg.NodeName, Runtime: client.Runtime, Images: client.Image, Pods: p.store.Pods, Observed: p.pleg.Cache().Get,
+		Node: p.cfg.NodeName, Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.store.Pods, Observed: p.pleg.Cache().Get,
 		RootDir: p.cfg.Kubelet.Node.RootDir,
 	}
 	if p.cgroups != nil {
@@ -94,32 +91,33 @@ func (p *parts) secure(c *server.Config) error {
 	if c.Auth, err = auth.New(a); err != nil {
 		return err
 	}
-	serving, err := p.serving()
-	if err != nil {
-		return err
+	if p.serving == nil {
+		if err := p.newServing(); err != nil {
+			return err
+		}
 	}
 	c.Port = kc.Port
-	c.TLS = server.TLS{GetCertificate: serving.GetCertificate, MinVersion: kc.TLSMinVersion, CipherSuites: kc.TLSCipherSuites}
-	p.add("serving certificate", serving.Run)
-	p.addressed = serving.Changed
+	c.TLS = server.TLS{GetCertificate: p.serving.GetCertificate, MinVersion: kc.TLSMinVersion, CipherSuites: kc.TLSCipherSuites}
+	p.add("serving certificate", p.serving.Run)
 	return nil
 }
 
-// serving is the certificate of the authenticated port.
-func (p *parts) serving() (*certs.Serving, error) {
+// newServing makes the certificate of the authenticated port.
+func (p *parts) newServing() (err error) {
 	kc := p.cfg.Kubelet.Kubelet
 	c := certs.ServingConfig{
 		Bootstrap: kc.ServerTLSBootstrap, CertFile: kc.TLSCertFile, KeyFile: kc.TLSPrivateKeyFile, Dir: p.cfg.Kubelet.API.CertDir,
 		Hostname: p.cfg.NodeName, NodeName: p.cfg.NodeName, Bus: p.cfg.Bus,
 	}
 	if c.Bootstrap && p.cluster.alone() {
-		return nil, errors.New("serverTLSBootstrap: it needs an API server: give --kubeconfig")
+		return errors.New("serverTLSBootstrap: it needs an API server: give --kubeconfig")
 	}
 	if c.Bootstrap {
 		c.Client = p.cluster.clients.Main
-		c.Addresses = func() []v1.NodeAddress { return p.cluster.node.Object().Status.Addresses }
+		c.Addresses = p.self.Addresses
 	}
-	return certs.NewServing(c)
+	p.serving, err = certs.NewServing(c)
+	return err
 }
 
 func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }

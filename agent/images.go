@@ -6,14 +6,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/image/containerdprogress"
 	"github.com/kubeloupe/kubeloupe/agent/image/provider"
 	"github.com/kubeloupe/kubeloupe/agent/image/pulled"
 )
 
-func (p *parts) newImages(ctx context.Context, client *cri.Client) (*image.Puller, error) {
+func (p *parts) newImages(ctx context.Context) (*image.Puller, error) {
+	client := p.client
 	k, bus := p.cfg.Kubelet, p.cfg.Bus
 	c := image.Config{
 		Service: client.Image, Bus: bus, Serialize: k.Images.SerializePulls, MaxParallel: int(k.Images.MaxParallelPulls),

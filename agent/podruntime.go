@@ -5,63 +5,70 @@ import (
 	"runtime"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/agent/cniwatch"
+	"github.com/kubeloupe/kubeloupe/agent/dns"
 	"github.com/kubeloupe/kubeloupe/agent/hook"
+	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 )
 
 // newRuntime makes what carries out the plans of pods, with all that it needs.
-func (p *parts) newRuntime(ctx context.Context, client *cri.Client) (*podruntime.Runtime, error) {
-	images, err := p.newImages(ctx, client)
+func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
+	images, err := p.newImages(ctx)
 	if err != nil {
 		return nil, err
 	}
+	pullSecrets := p.cluster.pullSecrets()
 	if err := p.newResizes(); err != nil {
 		return nil, err
 	}
-	if err := p.newVolumes(images); err != nil {
+	if err := p.newVolumes(images, pullSecrets); err != nil {
 		return nil, err
 	}
-	p.prober, err = probe.New(probe.Config{
-		Exec: client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, PodIP: p.podIP, CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
+	probing := probe.Config{
+		Exec: p.client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, PodIP: p.podIP, CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
 		H2C: p.cfg.Kubelet.Gates.Enabled("H2CContainerProbe"), GRPCTLS: p.cfg.Kubelet.Gates.Enabled("GRPCContainerProbeTLS"),
-	})
+	}
+	if !p.cluster.alone() {
+		probing.Mirrors = p.cluster.mirrors
+	}
+	if p.pods.prober, err = probe.New(probing); err != nil {
+		return nil, err
+	}
+	seams, err := p.seams(pullSecrets)
 	if err != nil {
 		return nil, err
 	}
-	seams, err := p.seams(client)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.watchNetwork(client); err != nil {
+	if err := p.watchNetwork(); err != nil {
 		return nil, err
 	}
 	k := p.cfg.Kubelet
 	return podruntime.New(podruntime.Config{
-		Sandboxes: prompting{client.Runtime, p.state}, Containers: client.Runtime, Images: images, Volumes: p.volumes, Cgroups: &podCgroups{p: p},
+		Sandboxes: p.client.Runtime, Containers: p.client.Runtime, Images: images, Volumes: p.volumes, Cgroups: cgroup.NewPods(p.cgroups, p.pods.registry),
 		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.MaxRestartBackoff),
-		Node:    p.criNode(), DNS: p.dns, HostIPs: p.hostIPs,
+		Node:    p.criNode(), DNS: p.dns().Of, HostIPs: p.host.ips,
 		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Seams: seams,
 	})
 }
 
 // seams are what a pod gets of the cluster and of the node's other parts.
-func (p *parts) seams(client *cri.Client) (podruntime.Seams, error) {
+func (p *parts) seams(pullSecrets *image.PullSecrets) (podruntime.Seams, error) {
 	c := p.cluster
-	hooks, err := hook.New(hook.Config{Exec: client.Runtime, Events: c.events, Bus: p.cfg.Bus})
+	hooks, err := hook.New(hook.Config{Exec: p.client.Runtime, Events: c.events, Bus: p.cfg.Bus})
 	if err != nil {
 		return podruntime.Seams{}, err
 	}
 	s := podruntime.Seams{
-		Events: c.events, Probes: p.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, ExtraGroups: p.volumes.ExtraGroups,
-		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.resizes, Updates: client.Runtime,
-		Progress: func(ctx context.Context, pod *v1.Pod) { p.syncer.PublishStatus(ctx, pod.UID) },
+		Events: c.events, Probes: p.pods.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, ExtraGroups: p.volumes.ExtraGroups,
+		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.pods.resizes, Updates: p.client.Runtime,
+		PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed,
+		Progress: p.progress,
 	}
 	if p.cgroups != nil {
 		s.PodLimits = p.cgroups
@@ -76,11 +83,35 @@ func (p *parts) seams(client *cri.Client) (podruntime.Seams, error) {
 	if c.alone() {
 		return s, nil
 	}
-	s.EnvObjects, s.PullSecrets = c.objects, c.pullSecrets
+	s.EnvObjects = c.objects
 	s.Services = func(ctx context.Context, pod *v1.Pod) ([]*v1.Service, error) {
 		return c.objects.Services(ctx, pod.Namespace)
 	}
 	return s, nil
+}
+
+// progress has a pod's status made anew amid a sync. The syncer is made of what calls this.
+func (p *parts) progress(ctx context.Context, pod *v1.Pod) {
+	p.pods.syncer.PublishStatus(ctx, pod.UID)
+}
+
+// dns gives pods their resolver configuration.
+func (p *parts) dns() dns.Resolver {
+	k := p.cfg.Kubelet.DNS
+	return dns.Resolver{ResolvConf: k.ResolvConf, ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: p.host.ips}
+}
+
+// watchNetwork has the runtime's state looked at when the network's configuration changes. The simulated runtime has none.
+func (p *parts) watchNetwork() error {
+	if p.cfg.Simulated {
+		return nil
+	}
+	w, err := cniwatch.New(cniwatch.Config{Runtime: p.client.Runtime, Prompt: p.state.Prompt})
+	if err != nil {
+		return err
+	}
+	p.add("network configuration", w.Run)
+	return nil
 }
 
 func (p *parts) newUserNS() (err error) {
@@ -98,33 +129,10 @@ type userNS struct{ *userns.Ranges }
 // Release implements podruntime.UserNamespaces.
 func (u userNS) Release(uid types.UID) { _ = u.Ranges.Release(uid) }
 
-// pullSecrets are those that the pod names. One that is missing is skipped: the image may need none.
-//
-// Upstream: pkg/kubelet/kubelet_pods.go, getPullSecretsForPod.
-func (c *cluster) pullSecrets(ctx context.Context, pod *v1.Pod) ([]v1.Secret, error) {
-	var out []v1.Secret
-	for _, ref := range pod.Spec.ImagePullSecrets {
-		if ref.Name == "" {
-			continue
-		}
-		secret, err := c.objects.Secret(ctx, pod.Namespace, ref.Name)
-		switch {
-		case apierrors.IsNotFound(err):
-			c.events.Pod(ctx, pod, "", "Warning", "FailedToRetrieveImagePullSecret",
-				"Unable to retrieve some image pull secrets ("+ref.Name+"); attempting to pull the image may not succeed.")
-		case err != nil:
-			return nil, err
-		default:
-			out = append(out, *secret)
-		}
-	}
-	return out, nil
-}
-
 // podIP is where probes and hooks find a pod.
 func (p *parts) podIP(pod *v1.Pod) string {
 	if pod.Spec.HostNetwork {
-		return p.hostIPs[0]
+		return p.host.ips[0]
 	}
 	if s := p.pleg.Cache().Get(pod.UID).Sandbox(); s != nil && len(s.IPs) > 0 {
 		return s.IPs[0]

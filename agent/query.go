@@ -60,7 +60,7 @@ type ImageInfo struct {
 }
 
 func (p *parts) queryImages(ctx context.Context) ([]ImageInfo, error) {
-	res, err := p.images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	res, err := p.client.Image.ListImages(ctx, &runtimeapi.ListImagesRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
 	}
@@ -98,7 +98,7 @@ func (p *parts) queryCgroup(pod string) ([]cgroup.Values, error) {
 	}
 	var uid types.UID
 	if pod != "" {
-		all := p.store.Pods()
+		all := p.pods.store.Pods()
 		i := slices.IndexFunc(all, func(known v1.Pod) bool { return known.Namespace+"/"+known.Name == pod })
 		if i < 0 {
 			return nil, fmt.Errorf("no pod %s on this node", pod)
@@ -128,10 +128,10 @@ func (p *parts) queryNode() NodeInfo {
 	n := NodeInfo{
 		Name: p.cfg.NodeName, Version: p.cfg.Version, Endpoint: p.cfg.Endpoint, Simulated: p.cfg.Simulated,
 		RootDir: p.cfg.Kubelet.Node.RootDir, Cluster: !p.cluster.alone(), Slots: runtimeSlots(p.cfg.RuntimeSlots),
-		Runtime: strings.TrimSpace(p.info.GetRuntimeName() + " " + p.info.GetRuntimeVersion()), Addresses: p.hostIPs,
-		Capacity: quantities(p.resources.Capacity), Allocatable: quantities(p.resources.Allocatable),
+		Runtime: strings.TrimSpace(p.client.Info.GetRuntimeName() + " " + p.client.Info.GetRuntimeVersion()), Addresses: p.host.ips,
+		Capacity: quantities(p.host.resources.Capacity), Allocatable: quantities(p.host.resources.Allocatable),
 	}
-	for _, err := range p.notReady() {
+	for _, err := range p.state.NotReady() {
 		n.NotReady = append(n.NotReady, err.Error())
 	}
 	return n

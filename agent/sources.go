@@ -13,7 +13,7 @@ func (p *parts) newMux() (*podsource.Mux, error) {
 	if k.StaticPodPath != "" {
 		file, err := podsource.NewFile(podsource.FileConfig{
 			Path: k.StaticPodPath, Node: p.cfg.NodeName, Period: k.FileCheckFrequency, Bus: bus,
-			Most: max(podsource.DefaultMostManifests, 2*int(p.cfg.Kubelet.Pods.Max)), Refused: p.store.Refused,
+			Most: max(podsource.DefaultMostManifests, 2*int(p.cfg.Kubelet.Pods.Max)), Refused: p.pods.store.Refused,
 			Runs: func(uid types.UID) bool { return p.pleg.Cache().Get(uid) != nil },
 		})
 		if err != nil {

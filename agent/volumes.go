@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
@@ -29,7 +28,7 @@ import (
 )
 
 // newVolumes makes the volume manager with all plugins.
-func (p *parts) newVolumes(images *image.Puller) error {
+func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) error {
 	mem := memdir.Plain()
 	if !p.cfg.Simulated {
 		var err error
@@ -40,21 +39,17 @@ func (p *parts) newVolumes(images *image.Puller) error {
 	c := volume.Config{
 		RootDir: filepath.Clean(p.cfg.Kubelet.Node.RootDir), Bus: p.cfg.Bus, Events: p.cluster.events,
 		Settled: func(uid types.UID) {
-			p.workers.Wake(uid, worker.Cause{Text: "its volumes are there"})
+			p.pods.registry.Wake(uid, worker.Cause{Text: "its volumes are there"})
 		},
-		InUseChanged: func() {
-			if p.cluster.node != nil {
-				p.cluster.node.Changed()
-			}
-		},
+		InUseChanged: p.self.Changed,
 	}
 	var err error
-	if c.Plugins, err = p.volumePlugins(mem, images); err != nil {
+	if c.Plugins, err = p.volumePlugins(mem, image.Volumes{Images: images, Secrets: secrets}); err != nil {
 		return err
 	}
 	if !p.cfg.Simulated {
 		p.subpaths, err = subpath.New(subpath.Config{
-			RootDir: c.RootDir, Bus: p.cfg.Bus, VolumeName: func(pod *v1.Pod, name string) string { return p.volumes.VolumeName(pod, name) },
+			RootDir: c.RootDir, Bus: p.cfg.Bus, VolumeName: p.volumeName,
 		})
 		if err != nil {
 			return err
@@ -71,12 +66,12 @@ func (p *parts) newVolumes(images *image.Puller) error {
 }
 
 // volumePlugins are those that need no more than the agent itself.
-func (p *parts) volumePlugins(mem *memdir.Maker, images *image.Puller) ([]volume.Plugin, error) {
+func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
-	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.hostIPs}
+	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips}
 	empty, err := emptydir.New(emptydir.Config{Memory: mem, Allocatable: node.Allocatable})
 	down, err2 := downwardapi.New(fields)
-	fromImage, err3 := imagevolume.New(p.ensureVolumeImage(images))
+	fromImage, err3 := imagevolume.New(images.Ensure)
 	project := projected.Config{Fields: fields}
 	if !c.alone() {
 		project.Objects, project.Tokens, project.Certificates = c.objects, c.tokens, c.podCerts
@@ -94,24 +89,11 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images *image.Puller) ([]volume
 	return append(plugins, maps, secrets), errors.Join(err, err2)
 }
 
-// ensureVolumeImage pulls the images of image volumes as those of containers.
-func (p *parts) ensureVolumeImage(images *image.Puller) imagevolume.Ensure {
-	return func(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, error) {
-		req := image.Request{PodUID: string(pod.UID), Pod: pod, Image: src.Reference, Policy: src.PullPolicy, Annotations: pod.Annotations}
-		if !p.cluster.alone() {
-			secrets, err := p.cluster.pullSecrets(ctx, pod)
-			if err != nil {
-				return nil, err
-			}
-			req.PullSecrets = secrets
-		}
-		res, err := images.Ensure(ctx, req)
-		if err != nil {
-			return nil, err
-		}
-		return res.Spec, nil
-	}
-}
+// volumeName is how the volume manager calls a volume of a pod. It is made of what calls this.
+func (p *parts) volumeName(pod *v1.Pod, name string) string { return p.volumes.VolumeName(pod, name) }
+
+// driverRegistered has volumes tried again that failed for want of a driver. The volume manager is made of what calls this.
+func (p *parts) driverRegistered(string) { p.volumes.Retry(csi.Name) }
 
 // persistent adds what volumes of the cluster need: claims, and the drivers that register on this node.
 func (p *parts) persistent(c *volume.Config) error {
@@ -121,16 +103,11 @@ func (p *parts) persistent(c *volume.Config) error {
 		return err
 	}
 	c.Claims = claims
-	c.NodeLabels = func() map[string]string {
-		if p.cluster.node == nil {
-			return nil
-		}
-		return p.cluster.node.Object().Labels
-	}
+	c.NodeLabels = p.self.Labels
 	drivers, err := csi.New(csi.Config{
 		Secrets: p.cfg.secrets,
 		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Mounter: mount.New(""), Tokens: p.cluster.tokens,
-		Events: p.cluster.events, Registered: func(string) { p.volumes.Retry(csi.Name) }, Bus: p.cfg.Bus,
+		Events: p.cluster.events, Registered: p.driverRegistered, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err
@@ -152,7 +129,7 @@ func (p *parts) persistent(c *volume.Config) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-p.cluster.node.Registered():
+		case <-p.self.Registered():
 			return drivers.Run(ctx)
 		}
 	})

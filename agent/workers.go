@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -9,59 +10,90 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/probe"
+	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
-// newWorkers makes what works for pods, from the runtime half up to the manager.
-func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, runtimeName string) (err error) {
-	p.due, p.tidy = make(chan types.UID, 1024), make(chan struct{}, 1)
-	syncer := pods.SyncerConfig{
-		Runtime: rt, Network: p.state, Store: p.store, Bus: p.cfg.Bus, Status: p.statusFunc(runtimeName), Probes: adopting{p.prober, p}, Volumes: p.volumes, LogsBy: p.logsBy, LastWords: lastwords.New(p.files).Read, Forget: p.forget,
-		Victim: func(uid types.UID) bool {
-			state := p.workers.State(uid)
-			return state == worker.Syncing || state == worker.Terminating
-		},
-	}
-	p.cluster.joinSyncer(&syncer)
-	if p.syncer, err = pods.NewSyncer(syncer); err != nil {
-		return err
-	}
-	p.workers, err = worker.New(worker.Config{Syncer: p.syncer, Bus: p.cfg.Bus, Due: func(uid types.UID) {
+// asks are what workers and their manager ask of the syncLoop.
+type asks struct {
+	due  chan types.UID // pods whose time has come
+	tidy chan struct{}  // housekeeping should come soon
+}
+
+func newAsks() asks { return asks{due: make(chan types.UID, 1024), tidy: make(chan struct{}, 1)} }
+
+// retry asks for a pod to be worked for. It waits for the loop until the agent ends.
+func (a asks) retry(ctx context.Context) func(types.UID) {
+	return func(uid types.UID) {
 		select {
-		case p.due <- uid:
+		case a.due <- uid:
 		case <-ctx.Done():
 		}
-	}})
-	if err != nil {
+	}
+}
+
+// tidyUp asks for housekeeping.
+func (a asks) tidyUp() {
+	select {
+	case a.tidy <- struct{}{}:
+	default: // it is asked for already
+	}
+}
+
+// podParts are the parts that know the pods of the node.
+type podParts struct {
+	store    *pods.Store
+	registry *worker.Registry
+	resizes  *resize.Manager
+	prober   *probe.Prober
+	syncer   *pods.Syncer
+	workers  *worker.Manager
+	manager  *pods.Manager
+}
+
+// newWorkers makes what works for pods, from the runtime half up to the manager.
+func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a asks) (err error) {
+	w, cache := &p.pods, p.pleg.Cache()
+	syncer := pods.SyncerConfig{
+		Runtime: rt, Network: p.state, Store: w.store, Bus: p.cfg.Bus, Probes: w.prober, Volumes: p.volumes,
+		LastWords: lastwords.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running,
+		LogsBy: func(uid types.UID) time.Time { return lastwords.CompleteBy(cache.Get(uid)) },
+		Status: pods.NewStatus(pods.StatusConfig{
+			Seen: cache, Resizes: w.resizes, Probes: w.prober, Workers: w.registry, Runtime: p.client.Info.GetRuntimeName(),
+			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets,
+		}),
+	}
+	p.cluster.joinSyncer(&syncer)
+	if w.syncer, err = pods.NewSyncer(syncer); err != nil {
+		return err
+	}
+	if w.workers, err = worker.New(worker.Config{Syncer: w.syncer, Registry: w.registry, Bus: p.cfg.Bus, Due: a.retry(ctx)}); err != nil {
 		return err
 	}
 	manager := pods.Config{
-		Workers: p.workers, Seen: p.pleg.Cache(), Store: p.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
-		Orphans: p.orphans(), Node: p.admission, Probes: p.prober, PublishStatus: p.syncer.PublishStatus, Resizes: p.resizes, Starting: p.usage.Nudge, Forget: p.forget,
-		Tidy: func() {
-			select {
-			case p.tidy <- struct{}{}:
-			default: // it is asked for already
-			}
-		},
+		Workers: w.workers, Seen: cache, Store: w.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
+		Orphans: p.orphans(), Node: p.admission, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
+		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.tidyUp,
 	}
 	p.cluster.joinManager(&manager)
-	p.manager, err = pods.New(manager)
+	w.manager, err = pods.New(manager)
 	return err
 }
 
 // forget drops what parts keep of a pod of which nothing is left.
 func (p *parts) forget(uid types.UID) {
-	p.resizes.Forget(uid)
+	p.pods.resizes.Forget(uid)
 	p.cfg.secrets.Forget(string(uid))
 	if p.cluster.podCerts != nil {
 		p.cluster.podCerts.Forget(uid)
 	}
 }
 
-func (p *parts) newLoop() (*loop.Loop, error) {
+func (p *parts) newLoop(mux *podsource.Mux, a asks) (*loop.Loop, error) {
 	return loop.New(loop.Config{
-		Handler: p.manager, Ready: p.state, Updates: p.mux.Updates(), Lifecycle: p.pleg.Events(), Due: p.due, Tidy: p.tidy,
-		Probes: p.prober.Updates(), Bus: p.cfg.Bus,
+		Handler: p.pods.manager, Ready: p.state, Updates: mux.Updates(), Lifecycle: p.pleg.Events(), Due: a.due, Tidy: a.tidy,
+		Probes: p.pods.prober.Updates(), Bus: p.cfg.Bus,
 	})
 }

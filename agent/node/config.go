@@ -20,6 +20,8 @@ type Config struct {
 	Hostname string // Empty is Name.
 	// Client registers and watches; Heartbeat, not throttled, writes the status and the lease.
 	Client, Heartbeat kubernetes.Interface
+	// Self is what others know of the node; nil for one of its own.
+	Self *Self
 	// NoRegister is registerNode: false: somebody else makes the object.
 	NoRegister bool
 	// Labels, Taints, ProviderID and AttachDetach (enableControllerAttachDetach) go into the object when it is made.
@@ -108,6 +110,9 @@ func (c *Config) check() error {
 func (c *Config) fill() {
 	if c.Hostname == "" {
 		c.Hostname = c.Name
+	}
+	if c.Self == nil {
+		c.Self = NewSelf()
 	}
 	if c.Heartbeat == nil {
 		c.Heartbeat = c.Client

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,15 +12,10 @@ import (
 
 // Node is this node in the API. Create it with New and call Run once.
 type Node struct {
-	cfg        Config
-	wake       chan struct{} // something changed
-	gone       chan struct{} // the object was deleted
-	back       chan struct{} // the object is there (again)
-	registered chan struct{} // closed, once, when the object was seen first
-	once       sync.Once
-
-	mu     sync.Mutex
-	object *v1.Node // the newest seen; nil before the first. Never changed in place.
+	*Self
+	cfg  Config
+	gone chan struct{} // the object was deleted
+	back chan struct{} // the object is there (again)
 
 	// rival is the lease of another machine of this name: as it was last seen, and since when, on our clock.
 	rival struct{ renewed, seen time.Time }
@@ -41,10 +35,11 @@ func New(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg.fill()
-	return &Node{
-		cfg: cfg, where: newWhereabouts(&cfg),
-		wake: make(chan struct{}, 1), gone: make(chan struct{}, 1), back: make(chan struct{}, 1), registered: make(chan struct{}),
-	}, nil
+	n := &Node{Self: cfg.Self, cfg: cfg, where: newWhereabouts(&cfg), gone: make(chan struct{}, 1), back: make(chan struct{}, 1)}
+	n.Self.mu.Lock()
+	n.Self.before = n.withResources
+	n.Self.mu.Unlock()
+	return n, nil
 }
 
 // Run keeps the node registered, its status and its lease until ctx ends. Errors of the API are waited out.
@@ -57,25 +52,10 @@ func (n *Node) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Changed says that something the status tells may have changed: it is looked at and written at once. It never blocks.
-func (n *Node) Changed() {
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Registered is closed when the node's object was first seen in the API.
-func (n *Node) Registered() <-chan struct{} { return n.registered }
-
-// Object is the node's object as last seen in the API, or before that as it would be made. It must not be changed.
-func (n *Node) Object() *v1.Node {
-	if o := n.latest(); o != nil {
-		return o
-	}
+// withResources is the object as it would be made, with what the node has.
+func (n *Node) withResources() *v1.Node {
 	node := n.initial()
-	capacity, allocatable := n.cfg.Resources()
-	node.Status.Capacity, node.Status.Allocatable = capacity, allocatable
+	node.Status.Capacity, node.Status.Allocatable = n.cfg.Resources()
 	return node
 }
 
@@ -89,37 +69,19 @@ func (n *Node) Ready() bool {
 	return c != nil && c.Status == v1.ConditionTrue
 }
 
-func (n *Node) latest() *v1.Node {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.object
-}
-
 // see takes over an object that the API returned or the watch told, unless a newer one is known.
 func (n *Node) see(o *v1.Node) {
-	n.mu.Lock()
-	old := n.object
-	if old != nil && olderThan(o.ResourceVersion, old.ResourceVersion) {
-		n.mu.Unlock()
+	news, first := n.Self.see(o)
+	if !news {
 		return
 	}
-	n.object = o
-	n.mu.Unlock()
-	n.once.Do(func() { close(n.registered) })
-	if old == nil {
+	if first {
 		select {
 		case n.back <- struct{}{}:
 		default:
 		}
 	}
 	n.cfg.Seen(o)
-}
-
-// forget drops the object: it is not there any more.
-func (n *Node) forget() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.object = nil
 }
 
 // olderThan compares resource versions, which are decimal numbers.

@@ -83,6 +83,9 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 	res, err := r.cfg.Sandboxes.RunPodSandbox(call, req)
 	done()
 	if err != nil {
+		if r.cfg.SandboxFailed != nil {
+			r.cfg.SandboxFailed(err)
+		}
 		if ctx.Err() == nil { // a pod that was deleted meanwhile is not at fault
 			r.say(ctx, "Warning", "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error(), "")
 		}

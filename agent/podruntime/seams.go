@@ -63,6 +63,8 @@ type Seams struct {
 	Resizes   Resizes
 	Updates   Updates
 	PodLimits PodLimits
+	// SandboxFailed is told why a sandbox could not be made: the reason may be the node's. It must not block.
+	SandboxFailed func(err error)
 	// Progress is told when something of a pod has changed that its status should tell before the sync
 	// ends: its sandbox is there, or one of its containers could not be made to run. It must not block.
 	Progress func(ctx context.Context, pod *v1.Pod)

@@ -104,6 +104,13 @@ func New(cfg Config) (*Manager, error) {
 // Complete is closed when every source has told what it has, and all of it was taken. Anybody may ask.
 func (m *Manager) Complete() <-chan struct{} { return m.complete }
 
+// IsDeleted reports whether nothing is known of a pod, so that its dead containers and its logs may go: no source has it, and
+// no worker works for it. Until Complete is closed that means nothing. Anybody may ask.
+func (m *Manager) IsDeleted(uid string) bool {
+	id := types.UID(uid)
+	return !m.cfg.Store.Known(id) && m.cfg.Workers.State(id) == worker.None
+}
+
 // SourcesReady reports whether Complete is closed.
 func (m *Manager) SourcesReady() bool {
 	select {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
@@ -32,6 +33,8 @@ type Observer interface {
 type Config struct {
 	Exec     Exec
 	Observer Observer
+	// Mirrors may be nil: static pods are not shown in an API.
+	Mirrors Mirrors
 	// Events may be nil: they are published on the bus only.
 	Events events.Publisher
 	// PodIP returns a pod's primary address, the node's for host network; "" when it has none.
@@ -53,6 +56,7 @@ type Prober struct {
 	updates  chan Update
 	news     chan struct{} // holds one when pending is not empty
 	attempts sync.WaitGroup
+	born     time.Time // containers that ran before are an earlier agent's
 
 	mu      sync.Mutex
 	pods    map[types.UID]*podProbes
@@ -69,7 +73,7 @@ func New(cfg Config) (*Prober, error) {
 	p := &Prober{
 		cfg: cfg, http: newTransport(), h2c: newH2CTransport(),
 		updates: make(chan Update), news: make(chan struct{}, 1),
-		pods: map[types.UID]*podProbes{}, byID: map[string]*container{},
+		born: time.Now(), pods: map[types.UID]*podProbes{}, byID: map[string]*container{},
 	}
 	p.perform = p.do
 	return p, nil

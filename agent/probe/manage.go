@@ -8,15 +8,19 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
+	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 )
 
 // Add begins to probe a pod's containers as they run. A pod that was added already is only
 // taken note of: probes cannot change. Previous is the pod's status as last known, nil
 // for the pod's own: a container that was started or ready there, under an earlier agent,
-// remains so until its probe says otherwise.
+// remains so until its probe says otherwise. Of a static pod whose status says nothing, the mirror's is taken, or what runs.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, AddPod and setReadyStateOnKubeletRestart.
 func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
+	if podid.IsStatic(pod) && (previous == nil || previous.StartTime.IsZero()) {
+		previous = p.adopted(pod)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

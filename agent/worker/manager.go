@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 
@@ -17,7 +16,9 @@ import (
 // Config is what a Manager needs.
 type Config struct {
 	Syncer Syncer
-	Bus    *trace.Bus
+	// Registry is where the workers are known; nil for one of its own.
+	Registry *Registry
+	Bus      *trace.Bus
 	// Due, if set, is told of pods whose retry is due instead of their being worked
 	// on at once; it should answer with Wake, Cause.Retry set. The syncLoop listens here. It
 	// has its own goroutine, which the manager does not wait for: it must not outlast the agent.
@@ -35,6 +36,7 @@ func (c *Config) notify(pod *v1.Pod, from, to State) {
 
 // Manager has the workers of all pods. Safe for concurrent use.
 type Manager struct {
+	*Registry
 	cfg Config
 	ctx context.Context //nolint:containedctx // the life of all workers, ended by Run
 	end context.CancelFunc
@@ -42,10 +44,9 @@ type Manager struct {
 	// spawning makes "still open, so add to wg" one step. Innermost: taken with a worker's mu.
 	spawning sync.Mutex
 
-	mu      sync.Mutex // taken before a worker's mu
-	workers map[types.UID]*worker
-	names   map[string][]*worker // static pods by full name: the first may run
-	orders  uint64
+	// The Registry's mu is for these too.
+	names  map[string][]*worker // static pods by full name: the first may run
+	orders uint64
 }
 
 // New returns a manager without workers.
@@ -53,8 +54,11 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Syncer == nil {
 		return nil, errors.New("worker: Config.Syncer is missing")
 	}
+	if cfg.Registry == nil {
+		cfg.Registry = NewRegistry()
+	}
 	ctx, end := context.WithCancel(context.Background())
-	return &Manager{cfg: cfg, ctx: ctx, end: end, workers: map[types.UID]*worker{}, names: map[string][]*worker{}}, nil
+	return &Manager{Registry: cfg.Registry, cfg: cfg, ctx: ctx, end: end, names: map[string][]*worker{}}, nil
 }
 
 // Run waits for ctx to end, then cuts work short and returns when no worker works
@@ -124,18 +128,6 @@ func (m *Manager) add(uid types.UID, a Ask) *worker {
 	return w
 }
 
-// Wake makes a pod's worker look again, if there is one.
-func (m *Manager) Wake(uid types.UID, c Cause) bool {
-	m.mu.Lock()
-	w := m.workers[uid]
-	m.mu.Unlock()
-	if w == nil {
-		return false
-	}
-	w.wake(c)
-	return true
-}
-
 // due is a worker's timer.
 func (m *Manager) due(w *worker) {
 	if m.cfg.Due != nil {
@@ -165,30 +157,4 @@ func (m *Manager) forget(w *worker) {
 	if again != nil {
 		m.ask(w.uid, *again)
 	}
-}
-
-// State returns the state of a pod's worker; None when there is none.
-func (m *Manager) State(uid types.UID) State {
-	m.mu.Lock()
-	w := m.workers[uid]
-	m.mu.Unlock()
-	if w == nil {
-		return None
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.mach.state
-}
-
-// Pods returns the pods that have workers, by UID.
-func (m *Manager) Pods() map[types.UID]*v1.Pod {
-	m.mu.Lock()
-	workers := make(map[types.UID]*worker, len(m.workers))
-	maps.Copy(workers, m.workers)
-	m.mu.Unlock()
-	out := make(map[types.UID]*v1.Pod, len(workers))
-	for uid, w := range workers {
-		out[uid] = w.pod()
-	}
-	return out
 }

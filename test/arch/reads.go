@@ -16,7 +16,7 @@ var wholeReads = map[string]string{
 	"agent/cgroup/list.go":                "cgroup files: the kernel; as many lines as a pod has processes",
 	"agent/cgroup/throttle.go":            "cgroup files: the kernel",
 	"agent/pressure/memory.go":            "/proc: the kernel",
-	"agent/process.go":                    "/proc: the kernel",
+	"agent/host/host.go":                  "/proc: the kernel",
 	"agent/stats/node.go":                 "/proc and cgroup files: the kernel",
 	"agent/stats/system.go":               "/proc: the kernel",
 	"agent/usage/read.go":                 "/proc: the kernel",

@@ -1,4 +1,4 @@
-package agent
+package runtimestate
 
 import (
 	"context"
@@ -11,21 +11,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/kubeloupe/kubeloupe/agent/podruntime"
-	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 )
 
-// broken is a runtime that makes no sandbox, and whose network is ready until it breaks.
+// broken is a runtime whose network is ready until it breaks.
 type broken struct {
-	podruntime.Sandboxes
-	err    error
 	asked  int
 	broken bool
-}
-
-func (b *broken) RunPodSandbox(context.Context, *runtimeapi.RunPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.RunPodSandboxResponse, error) {
-	return nil, b.err
 }
 
 func (b *broken) Status(context.Context, *runtimeapi.StatusRequest, ...grpc.CallOption) (*runtimeapi.StatusResponse, error) {
@@ -50,8 +41,8 @@ func TestASandboxWithoutNetworkPromptsALook(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := &broken{err: c.err}
-				state, err := runtimestate.New(b, nil)
+				b := &broken{}
+				state, err := New(b, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -61,7 +52,7 @@ func TestASandboxWithoutNetworkPromptsALook(t *testing.T) {
 				go func() { done <- state.Run(ctx) }()
 				time.Sleep(time.Second) // of the 30 until the next look
 				b.broken = true
-				_, _ = prompting{b, state}.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{})
+				state.SandboxFailed(c.err)
 				synctest.Wait()
 				if ok, _ := state.NetworkReady(); ok == c.looks || b.asked == 2 != c.looks {
 					t.Errorf("the network is ready: %v, after %d looks", ok, b.asked)

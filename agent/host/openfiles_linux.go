@@ -1,4 +1,4 @@
-package agent
+package host
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // enoughFiles is an open-files limit that no node of ordinary size comes near.
 const enoughFiles = 65536
 
-// raiseOpenFiles asks for the configured open-files limit; where that is not permitted the
+// RaiseOpenFiles asks for the configured open-files limit; where that is not permitted the
 // agent runs with what it has. It warns when somebody asked for more, or when that is little.
-func raiseOpenFiles(bus *trace.Bus, want int64, asked bool) {
+func RaiseOpenFiles(bus *trace.Bus, want int64, asked bool) {
 	var have unix.Rlimit
 	if want <= 0 || unix.Getrlimit(unix.RLIMIT_NOFILE, &have) != nil || have.Cur >= uint64(want) {
 		return

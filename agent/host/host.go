@@ -1,4 +1,4 @@
-package agent
+package host
 
 import (
 	"errors"
@@ -20,10 +20,10 @@ type RefusedError struct{ Field, Detail string }
 // Error implements error.
 func (e *RefusedError) Error() string { return e.Field + ": " + e.Detail }
 
-// checkHost refuses hosts that the configuration rules out.
+// Check refuses hosts that the configuration rules out.
 //
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, NewContainerManager.
-func checkHost(k *config.Config) error {
+func Check(k *config.Config) error {
 	var errs []error
 	if *k.Kubelet.FailSwapOn {
 		swaps, err := os.ReadFile("/proc/swaps")
@@ -42,10 +42,10 @@ func checkHost(k *config.Config) error {
 	return errors.Join(errs...)
 }
 
-// protectOwn asks that the kernel spare the agent when memory runs out; where that is not permitted it says so.
+// Protect asks that the kernel spare the agent when memory runs out; where that is not permitted it says so.
 //
 // Upstream: cmd/kubelet/app/server.go, run.
-func protectOwn(bus *trace.Bus, score *int32) {
+func Protect(bus *trace.Bus, score *int32) {
 	if score == nil {
 		return
 	}
@@ -57,8 +57,8 @@ func protectOwn(bus *trace.Bus, score *int32) {
 	}
 }
 
-// tellSystemd says that the agent is up, where systemd started it.
-func tellSystemd(bus *trace.Bus, state string) {
+// TellSystemd says that the agent is up, where systemd started it.
+func TellSystemd(bus *trace.Bus, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		trace.Point(bus, trace.Span{}, trace.Log{Level: "warn", Message: "systemd was not told " + state, Attrs: errAttr(err)})
 	}

@@ -1,0 +1,75 @@
+package cgroup
+
+import (
+	"context"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Workers knows the pods that are worked for.
+type Workers interface {
+	// Syncing returns those that run or are to run.
+	Syncing() []*v1.Pod
+}
+
+// Pods are the pods' cgroups; with each that comes or goes the tiers get the weight of what is in them. Safe for concurrent use.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncPod, which calls UpdateQOSCgroups.
+type Pods struct {
+	manager *Manager
+	workers Workers
+
+	// Where no cgroups are made, as with the simulated runtime, the step is a pod's first all the same: plans look alike.
+	mu   sync.Mutex
+	told map[types.UID]bool
+}
+
+// NewPods returns the cgroups of pods. The manager is nil where no cgroups are made.
+func NewPods(m *Manager, workers Workers) *Pods {
+	return &Pods{manager: m, workers: workers, told: map[types.UID]bool{}}
+}
+
+// PodParent implements podruntime.Cgroups.
+func (c *Pods) PodParent(pod *v1.Pod) string { return c.manager.PodParent(pod) }
+
+// Ready implements podruntime.Cgroups.
+func (c *Pods) Ready(pod *v1.Pod) bool {
+	if c.manager == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.told[pod.UID]
+	}
+	return c.manager.Ready(pod)
+}
+
+// EnsurePod implements podruntime.Cgroups.
+func (c *Pods) EnsurePod(ctx context.Context, pod *v1.Pod) error {
+	c.tell(pod.UID, true)
+	c.weigh(ctx)
+	return c.manager.EnsurePod(ctx, pod)
+}
+
+// DestroyPod implements podruntime.Cgroups.
+func (c *Pods) DestroyPod(ctx context.Context, uid types.UID) error {
+	c.tell(uid, false)
+	err := c.manager.DestroyPod(ctx, uid)
+	c.weigh(ctx)
+	return err
+}
+
+// tell notes that the step was done, or undone.
+func (c *Pods) tell(uid types.UID, done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if done && c.manager == nil {
+		c.told[uid] = true
+	} else {
+		delete(c.told, uid)
+	}
+}
+
+// weigh keeps the tiers' weights. A failure is no reason to hold a pod up: the record
+// of the attempt tells it, and the next pod tries again.
+func (c *Pods) weigh(ctx context.Context) { _ = c.manager.UpdateTiers(ctx, c.workers.Syncing()) }

@@ -1,0 +1,74 @@
+package cgroup_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// syncing is who is worked for.
+type syncing []*v1.Pod
+
+func (s syncing) Syncing() []*v1.Pod { return s }
+
+// The burstable tier has the weight of what runs after each pod that comes or goes.
+func TestPodsWeighTheTiers(t *testing.T) {
+	m, mount := v2Tree(t, cgroup.Config{})
+	do(t, m.EnsureTiers(t.Context()))
+	weight := filepath.Join("kubepods", "burstable", "cpu.weight")
+	before := contents(t, mount, weight)
+	do(t, cgroup.NewPods(m, syncing{burstable("b-1"), burstable("b-2")}).EnsurePod(t.Context(), burstable("b-1")))
+	with := contents(t, mount, weight)
+	do(t, cgroup.NewPods(m, syncing{}).DestroyPod(t.Context(), "b-1"))
+	if after := contents(t, mount, weight); with == before || after != before {
+		t.Errorf("weight %q, with two pods %q, without them %q", before, with, after)
+	}
+}
+
+// Where no cgroups are made a pod's is ready once it was asked for, until it is gone.
+func TestPodsWithoutCgroups(t *testing.T) {
+	pods, pod := cgroup.NewPods(nil, syncing{}), bestEffort("e-1")
+	if pods.Ready(pod) {
+		t.Error("it is ready before it was asked for")
+	}
+	do(t, pods.EnsurePod(t.Context(), pod))
+	if !pods.Ready(pod) || pods.Ready(bestEffort("e-2")) {
+		t.Errorf("ready: %v, of another pod %v, want true and false", pods.Ready(pod), pods.Ready(bestEffort("e-2")))
+	}
+	do(t, pods.DestroyPod(t.Context(), pod.UID))
+	if pods.Ready(pod) {
+		t.Error("it is ready after it was removed")
+	}
+}
+
+func TestClean(t *testing.T) {
+	rec := tracetest.New(t)
+	m, mount := v2Tree(t, cgroup.Config{Bus: rec.Bus()})
+	do(t, m.EnsureTiers(t.Context()))
+	do(t, m.EnsurePod(t.Context(), burstable("b-1")))
+	do(t, m.EnsurePod(t.Context(), bestEffort("e-1")))
+	removed, err := m.Clean(t.Context(), func(uid types.UID) bool { return uid == "e-1" })
+	if diff := cmp.Diff([]string{"cgroup of pod b-1"}, removed); err != nil || diff != "" {
+		t.Errorf("error %v, removed (-want +got)\n%s", err, diff)
+	}
+	if got, want := contents(t, mount, "kubepods/burstable/podb-1/cgroup.procs", "kubepods/besteffort/pode-1/cgroup.procs"),
+		"kubepods/burstable/podb-1/cgroup.procs: absent\nkubepods/besteffort/pode-1/cgroup.procs: "; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var decided []string
+	for _, r := range rec.Records() {
+		if d, ok := r.Event.(*trace.Decision); ok {
+			decided = append(decided, d.Subject)
+		}
+	}
+	if diff := cmp.Diff([]string{"cgroup /kubepods/burstable/podb-1"}, decided); diff != "" {
+		t.Errorf("decisions (-want +got)\n%s", diff)
+	}
+}

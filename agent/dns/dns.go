@@ -1,0 +1,45 @@
+// Package dns gives pods their resolver configuration from the node's.
+//
+// It owns that the node's file is read, each time anew: it changes while the agent runs. What a pod gets of it decides
+// criconfig.DNS. It runs no goroutine and publishes nothing: what it warns of is the caller's to tell.
+package dns
+
+import (
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
+)
+
+// maxResolvConf is how much of resolvConf is read, in bytes. Root writes it, or a program of the node's network.
+// Upstream: pkg/kubelet/network/dns/dns.go, maxResolvConfLength.
+const maxResolvConf = 10 << 20
+
+// Resolver gives pods their resolver configuration.
+type Resolver struct {
+	// ResolvConf is the node's file; "" for none.
+	ResolvConf string
+	// ClusterDNS are the addresses of the cluster's servers, ClusterDomain its domain.
+	ClusterDNS    []string
+	ClusterDomain string
+	// NodeIPs are the node's addresses, primary first.
+	NodeIPs []string
+}
+
+// Of returns a pod's configuration from the node's file as it is now. A file that cannot be read is a warning, and counts as empty.
+func (r Resolver) Of(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) {
+	in := criconfig.DNSInput{ClusterDNS: r.ClusterDNS, ClusterDomain: r.ClusterDomain, NodeIPs: r.NodeIPs}
+	var warnings []criconfig.Warning
+	if r.ResolvConf != "" {
+		text, err := wholefile.Read(r.ResolvConf, maxResolvConf)
+		if err == nil {
+			in.Host, err = criconfig.ParseResolvConf(text)
+		}
+		if err != nil {
+			warnings = append(warnings, criconfig.Warning{Reason: "CheckLimitsForResolvConf", Message: r.ResolvConf + ": " + err.Error()})
+		}
+	}
+	cfg, more := criconfig.DNS(pod, in)
+	return cfg, append(warnings, more...)
+}

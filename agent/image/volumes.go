@@ -1,0 +1,29 @@
+package image
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Volumes gets the images of image volumes, as a Puller gets those of containers.
+type Volumes struct {
+	Images  *Puller
+	Secrets *PullSecrets // nil where there are none
+}
+
+// Ensure has the image of a volume on the node and returns how the runtime names it. Its errors are Puller.Ensure's.
+func (v Volumes) Ensure(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, error) {
+	secrets, err := v.Secrets.Of(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	res, err := v.Images.Ensure(ctx, Request{
+		PodUID: string(pod.UID), Pod: pod, Image: src.Reference, Policy: src.PullPolicy, Annotations: pod.Annotations, PullSecrets: secrets,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res.Spec, nil
+}

@@ -1,0 +1,94 @@
+package node
+
+import (
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Self is what the rest of the agent knows of its own node in the API. It is made before the Node, which fills it, so that what
+// the Node's status is made from can tell of changes and ask for the object. On a node that stands alone it stays empty. Safe for
+// concurrent use.
+type Self struct {
+	wake       chan struct{} // something changed
+	registered chan struct{} // closed, once, when the object was seen first
+	once       sync.Once
+
+	mu     sync.Mutex
+	object *v1.Node        // the newest seen; nil before the first. Never changed in place.
+	before func() *v1.Node // makes the object as it would be registered; nil before there is a Node
+}
+
+// NewSelf returns what is known before there is a Node.
+func NewSelf() *Self {
+	return &Self{wake: make(chan struct{}, 1), registered: make(chan struct{})}
+}
+
+// Changed says that something the status tells may have changed: it is looked at and written at once. It never blocks.
+func (s *Self) Changed() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Registered is closed when the node's object was first seen in the API.
+func (s *Self) Registered() <-chan struct{} { return s.registered }
+
+// Object is the node's object as last seen in the API, or before that as it would be made; an empty one before there is a Node. It
+// must not be changed.
+func (s *Self) Object() *v1.Node {
+	s.mu.Lock()
+	o, before := s.object, s.before
+	s.mu.Unlock()
+	switch {
+	case o != nil:
+		return o
+	case before != nil:
+		return before()
+	}
+	return &v1.Node{}
+}
+
+// UID is that of the object; "" until it is in the API, and while it is on its way out.
+func (s *Self) UID() types.UID {
+	o := s.Object()
+	if o.DeletionTimestamp != nil {
+		return ""
+	}
+	return o.UID
+}
+
+// Labels are the object's. They must not be changed.
+func (s *Self) Labels() map[string]string { return s.Object().Labels }
+
+// Addresses are those in the object's status.
+func (s *Self) Addresses() []v1.NodeAddress { return s.Object().Status.Addresses }
+
+func (s *Self) latest() *v1.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.object
+}
+
+// see takes over an object unless a newer one is known, and says whether it did and whether it is the first since the last forget.
+func (s *Self) see(o *v1.Node) (news, first bool) {
+	s.mu.Lock()
+	old := s.object
+	if old != nil && olderThan(o.ResourceVersion, old.ResourceVersion) {
+		s.mu.Unlock()
+		return false, false
+	}
+	s.object = o
+	s.mu.Unlock()
+	s.once.Do(func() { close(s.registered) })
+	return true, old == nil
+}
+
+// forget drops the object: it is not there any more.
+func (s *Self) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.object = nil
+}

@@ -1,0 +1,82 @@
+package pods
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podstatus"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// StatusConfig is what statuses are made from besides StatusInput. All but Secrets is needed.
+type StatusConfig struct {
+	// Seen is what the runtime has.
+	Seen interface {
+		Get(uid types.UID) *observe.Pod
+	}
+	// Resizes is what pods have been allocated.
+	Resizes interface {
+		Pod(pod *v1.Pod) *v1.Pod
+		Conditions(uid types.UID) []v1.PodCondition
+		Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool)
+	}
+	// Probes is what the probes found.
+	Probes interface {
+		Started(pod *v1.Pod, c *v1.Container, id string) bool
+		Ready(pod *v1.Pod, c *v1.Container, id string) bool
+	}
+	// Workers knows how far the pods' workers are.
+	Workers interface {
+		State(uid types.UID) worker.State
+	}
+	// Runtime is the runtime's name, as containerd.
+	Runtime string
+	// HostIPs are the node's addresses, primary first.
+	HostIPs []string
+	// RecursiveReadOnly says that the runtime can make recursive read-only mounts.
+	RecursiveReadOnly bool
+	// Secrets knows what is secret of each pod; may be nil.
+	Secrets *redact.Vault
+}
+
+// NewStatus returns a StatusFunc that makes statuses from what the runtime has now.
+func NewStatus(c StatusConfig) StatusFunc {
+	return func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
+		pod := c.Resizes.Pod(in.Pod)
+		seen := c.Seen.Get(pod.UID)
+		if seen != nil && seen.Unseen && in.Previous.Phase != "" && in.Failed == nil {
+			return in.Previous, podstatus.Trace(pod, in.Previous, seen) // an outline says less
+		}
+		why := make(map[string]podstatus.Reason, len(in.Reasons))
+		for name, r := range in.Reasons {
+			why[name] = podstatus.Reason(r)
+		}
+		st := podstatus.Generate(pod, seen, podstatus.Inputs{
+			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
+			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly,
+			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
+			Terminal: c.Workers.State(pod.UID) == worker.Terminated,
+			Started:  func(ct *v1.Container, id string) bool { return c.Probes.Started(pod, ct, id) },
+			Ready:    func(ct *v1.Container, id string) bool { return c.Probes.Ready(pod, ct, id) },
+		})
+		return st, podstatus.Trace(pod, st, seen)
+	}
+}
+
+// lastWords gives termination messages. What the runtime said may quote arguments; what the container said is its own.
+func (c *StatusConfig) lastWords(in StatusInput) func(*observe.Container) string {
+	return func(seen *observe.Container) string {
+		own := *seen
+		own.Message = podruntime.Said(c.Secrets, in.Pod, seen.Name, seen.Message)
+		if in.LastWords == nil {
+			return own.Message
+		}
+		return in.LastWords(&own)
+	}
+}

@@ -1,0 +1,53 @@
+package runtimestate
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// SandboxFailed has the runtime's state looked at now when a sandbox failed for its network, or for a runtime that is gone: a
+// network that breaks on a node in health would else be noticed half a minute later. It does not wait.
+func (s *State) SandboxFailed(err error) {
+	if ofNode(err) {
+		s.Prompt()
+	}
+}
+
+// ofNode reports whether an error may be about more than one pod's sandbox: the network's, as containerd and CRI-O say it, or no runtime.
+func ofNode(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := strings.ToLower(err.Error())
+	return status.Code(err) == codes.Unavailable || strings.Contains(text, "network for sandbox") || strings.Contains(text, "pod network") ||
+		strings.Contains(text, "cni ")
+}
+
+// Follow calls f now and after each change, until ctx ends, and returns nil then.
+func (s *State) Follow(ctx context.Context, f func()) error {
+	for {
+		changed := s.Changed()
+		f()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+// NotReady returns why pods cannot be run: what the node lacks, in upstream's words; none when it lacks nothing.
+func (s *State) NotReady() []error {
+	var errs []error
+	if ok, why := s.Ready(); !ok {
+		errs = append(errs, errors.New("container runtime is down: "+why))
+	}
+	if ok, why := s.NetworkReady(); !ok {
+		errs = append(errs, errors.New("container runtime network not ready: "+why))
+	}
+	return errs
+}

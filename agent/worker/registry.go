@@ -1,0 +1,80 @@
+package worker
+
+import (
+	"maps"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Registry knows the workers of all pods. It is made before the Manager, which fills it, so that what a Syncer is made of can
+// ask for a pod's state, or for a look at it, without knowing the Manager. Safe for concurrent use.
+type Registry struct {
+	mu      sync.Mutex // taken before a worker's mu
+	workers map[types.UID]*worker
+}
+
+// NewRegistry returns a registry without workers.
+func NewRegistry() *Registry { return &Registry{workers: map[types.UID]*worker{}} }
+
+// Wake makes a pod's worker look again, if there is one.
+func (r *Registry) Wake(uid types.UID, c Cause) bool {
+	w := r.get(uid)
+	if w == nil {
+		return false
+	}
+	w.wake(c)
+	return true
+}
+
+// State returns the state of a pod's worker; None when there is none.
+func (r *Registry) State(uid types.UID) State {
+	w := r.get(uid)
+	if w == nil {
+		return None
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mach.state
+}
+
+// Running reports whether something of a pod may run: it is worked for, and has not terminated.
+func (r *Registry) Running(uid types.UID) bool {
+	s := r.State(uid)
+	return s == Syncing || s == Terminating
+}
+
+// Pods returns the pods that have workers, by UID.
+func (r *Registry) Pods() map[types.UID]*v1.Pod {
+	out := map[types.UID]*v1.Pod{}
+	for uid, w := range r.all() {
+		out[uid] = w.pod()
+	}
+	return out
+}
+
+// Syncing returns the pods that run or are to run.
+func (r *Registry) Syncing() []*v1.Pod {
+	var out []*v1.Pod
+	for _, w := range r.all() {
+		w.mu.Lock()
+		if w.mach.state == Syncing {
+			out = append(out, w.mach.pod)
+		}
+		w.mu.Unlock()
+	}
+	return out
+}
+
+func (r *Registry) get(uid types.UID) *worker {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.workers[uid]
+}
+
+func (r *Registry) all() map[types.UID]*worker {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.workers)
+}

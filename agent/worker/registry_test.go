@@ -1,0 +1,55 @@
+package worker
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A registry that is there before the manager knows what the manager's workers do.
+func TestRegistry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRegistry()
+		stopped, terminated := make(chan struct{}), make(chan struct{})
+		f := &fake{
+			t: t, sync: func(context.Context, *v1.Pod) (Result, error) { return Result{}, nil },
+			terminate: func(context.Context, *v1.Pod, *int64) error { <-stopped; return nil },
+			clean:     func(context.Context, *v1.Pod, bool) error { <-terminated; return nil },
+		}
+		m, err := New(Config{Syncer: f, Registry: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := func(state State, running bool, syncing int) {
+			t.Helper()
+			synctest.Wait()
+			if r.State("u") != state || r.Running("u") != running || len(r.Syncing()) != syncing {
+				t.Errorf("state %q, running %v, %d are syncing, want %q, %v, %d", r.State("u"), r.Running("u"), len(r.Syncing()), state, running, syncing)
+			}
+		}
+		want(None, false, 0)
+		if r.Wake("u", Cause{Text: "test"}) {
+			t.Error("a pod without a worker was woken")
+		}
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u", Name: "p"}}
+		m.Ask("u", Ask{Pod: pod})
+		want(Syncing, true, 1)
+		if !r.Wake("u", Cause{Text: "test"}) || r.Pods()["u"] != pod {
+			t.Errorf("the pod was not woken, or is not known: %v", r.Pods())
+		}
+		m.Ask("u", Ask{Pod: pod, End: true})
+		want(Terminating, true, 0)
+		close(stopped)
+		want(Terminated, false, 0)
+		close(terminated)
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := m.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
