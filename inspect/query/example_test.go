@@ -57,6 +57,6 @@ func Example() {
 	// ns=shop dur>500ms err~"not found" - shop PullImage
 	// !err Pull|Run - jobs PullImage
 	// >2500ms - jobs PullImage
-	// nss=shop - column 1: no field "nss": did you mean ns? (fields: ns dur err); quotes look for the text
-	// dur>3 - column 5: "3" is no duration: want one as 2s or 500ms
+	// nss=shop - column 1: no field "nss": did you mean ns? (fields: ns dur err); use quotes to search for the text
+	// dur>3 - column 5: "3" is not a duration: want for example 2s or 500ms
 }

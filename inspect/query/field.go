@@ -116,7 +116,7 @@ func (f *Fields) unknown(name string) error {
 	}
 	text += " (fields: " + f.list() + ")"
 	if !f.NoWords {
-		text += "; quotes look for the text"
+		text += "; use quotes to search for the text"
 	}
 	return errors.New(text)
 }
@@ -143,12 +143,13 @@ func (f *Fields) names() []string {
 // Nearest returns the name that may have been meant by a wrong one, which it begins, continues or is like; "" when none is near.
 func Nearest(wrong string, names []string) string {
 	wrong = strings.ToLower(wrong)
-	best, least := "", min(max(1, len(wrong)/2), 3)+1
+	far := min(max(1, len(wrong)/2), 3)
+	best, least := "", far+1
 	for _, n := range names {
 		small := strings.ToLower(n)
 		d := human.Distance(wrong, small)
 		if min(len(small), len(wrong)) > 2 && (strings.HasPrefix(small, wrong) || strings.HasPrefix(wrong, small)) {
-			d = min(d, 1)
+			d = min(d, far)
 		}
 		if d < least {
 			best, least = n, d
@@ -164,7 +165,7 @@ func OneOf(values ...string) func(string) (string, error) {
 		if i >= 0 {
 			return values[i], nil
 		}
-		text := fmt.Sprintf("%q is none of its values", s)
+		text := fmt.Sprintf("%q is not one of its values", s)
 		if near := Nearest(s, values); near != "" {
 			return "", fmt.Errorf("%s: did you mean %s?", text, near)
 		}

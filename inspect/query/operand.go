@@ -48,7 +48,7 @@ func (f *Field) operand(op, s string) (o operand, percent bool, err error) {
 	if strings.HasSuffix(s, "%") && f.Kind&Percent != 0 {
 		o.figure, o.known = number(strings.TrimSuffix(s, "%"))
 		if !o.known || o.figure < 0 || o.figure > 100 {
-			return o, true, fmt.Errorf("%s is no percentage from 0%% to 100%%", s)
+			return o, true, fmt.Errorf("%s is not a percentage from 0%% to 100%%", s)
 		}
 		return o, true, nil
 	}
@@ -76,17 +76,17 @@ func (f *Field) operand(op, s string) (o operand, percent bool, err error) {
 func (f *Field) wants(s string) error {
 	switch {
 	case f.Kind&Figure != 0:
-		return fmt.Errorf("%q is no figure: want one as 500ms, 10MiB, 3, 85%% or 12:03", s)
+		return fmt.Errorf("%q is not a figure: want for example 500ms, 10MiB, 3, 85%% or 12:03", s)
 	case f.Kind&Percent != 0 && strings.HasSuffix(s, "%"):
-		return fmt.Errorf("%q is no percentage from 0%% to 100%%", s)
+		return fmt.Errorf("%q is not a percentage from 0%% to 100%%", s)
 	case f.Kind&Percent != 0:
-		return fmt.Errorf("%q is no duration: want one as 2s or 500ms, or a percentage as 2%%", s)
+		return fmt.Errorf("%q is not a duration or a percentage: want for example 500ms or 2%%", s)
 	case f.Kind&Duration != 0 && f.Kind&Number != 0:
-		return fmt.Errorf("%q is no figure: want one as 500ms or 3", s)
+		return fmt.Errorf("%q is not a figure: want for example 500ms or 3", s)
 	case f.Kind&Duration != 0:
-		return fmt.Errorf("%q is no duration: want one as 2s or 500ms", s)
+		return fmt.Errorf("%q is not a duration: want for example 2s or 500ms", s)
 	case f.Kind&Number != 0:
-		return fmt.Errorf("%q is no number: want one as 3, 1,234 or 10MiB", s)
+		return fmt.Errorf("%q is not a number: want for example 3, 1,234 or 10MiB", s)
 	}
 	return errors.New("want true or false")
 }

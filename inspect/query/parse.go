@@ -173,9 +173,9 @@ func (p *parser) named(t *term) bool {
 	case p.fields.NoWords:
 		p.fail(at, "%s", p.fields.unknown(w))
 	case w == "err":
-		p.fail(at, `nothing here tells of errors; "err" in quotes looks for the text`)
+		p.fail(at, `no row here has errors; use quotes to search for the text: "err"`)
 	case w == "||":
-		p.fail(at, `conditions are no alternatives, all must hold; web|api looks for either, and "||" in quotes for the text`)
+		p.fail(at, `there is no "or", all conditions must be true; web|api matches either word`)
 	case looksLikeOne(w):
 		return p.matches(t, at, w)
 	}

@@ -166,9 +166,9 @@ func TestErrorsInWords(t *testing.T) {
 		"cart by=12":              `column 6: no field "by" (fields: ns pod method`,
 		"cart !fuel>12":           `column 7: no field "fuel" (fields: ns`,
 		"t=3":                     `no field "t"`,
-		"took>abc":                `column 6: "abc" is no figure: want one as 500ms`,
-		"took>NaN":                `"NaN" is no figure`,
-		">1parsec":                "column 2: \"1parsec\" is no figure",
+		"took>abc":                `column 6: "abc" is not a figure: want for example 500ms`,
+		"took>NaN":                `"NaN" is not a figure`,
+		">1parsec":                "column 2: \"1parsec\" is not a figure",
 		"ns>3":                    "column 3: ns cannot be compared with >: want one of = == != ~ !~",
 		"ready>3":                 "column 6: ready cannot be compared with >",
 		"ns=":                     "column 4: want a value after ns=",
@@ -183,7 +183,7 @@ func TestErrorsInWords(t *testing.T) {
 		"/a b":                    "column 1: the expression is not closed",
 		"//":                      "nothing to look for",
 		"~":                       "nothing to look for",
-		"a || b":                  "column 3: conditions are no alternatives",
+		"a || b":                  `column 3: there is no "or", all conditions must be true`,
 		"größe=1":                 `column 1: no field "größe"`,
 		"größe ns>1":              "column 9: ns cannot",
 		strings.Repeat("a", 1025): "1025 bytes of conditions: want 1024 at most",
@@ -196,7 +196,7 @@ func TestErrorsInWords(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		">3s": "nothing here has a duration", "err": "nothing here tells of errors", "ns=shop": "there are no fields here",
+		">3s": "nothing here has a duration", "err": "no row here has errors", "ns=shop": "there are no fields here",
 	} {
 		if _, err := Parse(text, Fields{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q) without fields: %v, want %q", text, err, want)
@@ -264,15 +264,15 @@ func TestConditionsOnFieldsOnly(t *testing.T) {
 	for text, want := range map[string]string{
 		"start=2s":     "column 6: start cannot be compared with =: want one of > >= < <=",
 		"start":        "column 6: want an operator after start, one of > >= < <=",
-		"start>2":      `column 7: "2" is no duration: want one as 2s or 500ms`,
-		"start>-2s":    `"-2s" is no duration`,
-		"start>2%":     `"2%" is no duration: want one as 2s or 500ms`,
-		"share>x":      `"x" is no duration: want one as 2s or 500ms, or a percentage as 2%`,
-		"share>101%":   "101% is no percentage from 0% to 100%",
-		"share>NaN%":   "NaN% is no percentage",
-		"tries=x":      `"x" is no number`,
-		"code=notfond": `column 6: "notfond" is none of its values: did you mean NotFound?`,
-		"code=7":       `column 6: "7" is none of its values: want one of NotFound, Unavailable`,
+		"start>2":      `column 7: "2" is not a duration: want for example 2s or 500ms`,
+		"start>-2s":    `"-2s" is not a duration`,
+		"start>2%":     `"2%" is not a duration: want for example 2s or 500ms`,
+		"share>x":      `"x" is not a duration or a percentage: want for example 500ms or 2%`,
+		"share>101%":   "101% is not a percentage from 0% to 100%",
+		"share>NaN%":   "NaN% is not a percentage",
+		"tries=x":      `"x" is not a number`,
+		"code=notfond": `column 6: "notfond" is not one of its values: did you mean NotFound?`,
+		"code=7":       `column 6: "7" is not one of its values: want one of NotFound, Unavailable`,
 		"KL06":         `column 1: no field "KL06": did you mean KL05?`,
 		"strat>2s":     `column 1: no field "strat": did you mean start?`,
 		"late=x":       "column 1: late is known only later",

@@ -22,7 +22,7 @@ import (
 func fields(after bool) query.Fields {
 	late := ""
 	if !after {
-		late = "is known only after an action: say break after ..."
+		late = "is known only after an action: want break after ..."
 	}
 	return query.Fields{NoWords: true, Known: "dur, err, code, container, image or attempt", All: []query.Field{
 		{Name: "dur", Kind: query.Duration, Refuse: late},
@@ -125,7 +125,7 @@ func parseConditions(line, text string, where int, after bool) (*query.Filter, e
 		return nil, &query.Error{Column: utf8.RuneCountInString(line[:where]) + bad.Column, Text: bad.Text}
 	}
 	if err == nil && f == nil {
-		err = at(line, where, "want a condition, as dur>1s")
+		err = at(line, where, "want a condition, for example dur>1s")
 	}
 	return f, err
 }
@@ -155,7 +155,7 @@ func checkWhat(what string) error {
 		return fmt.Errorf("%q: not a glob: %w", what, err)
 	}
 	if i := strings.IndexAny(what, "=<>~"); i >= 0 {
-		return fmt.Errorf("%q: conditions stand after if, as create if container=web", what)
+		return fmt.Errorf("%q: conditions go after if, for example create if container=web", what)
 	}
 	if what == "" || isStep(what) {
 		return nil

@@ -3,30 +3,21 @@ package why
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Condition is what a report is tested by.
+// Condition is what a report is tested by, or selected by: conditions of package query that all hold.
 type Condition struct {
 	text string
-	// id is a cause's, or any; the rest is empty then.
-	id string
-	// what is start, ready, floor, unexplained, wait or wait.KIND, op one of the operators.
-	what, op string
-	limit    time.Duration
-	percent  float64 // of unexplained, where the limit is one
-	ratio    bool
+	all  *query.Filter
 }
-
-var conditionForm = regexp.MustCompile(`^([a-z][a-z.-]*)\s*(>=|<=|>|<|==?|!=)\s*(\S+)$`)
 
 // waitKinds are the kinds that a condition may name.
 var waitKinds = []trace.WaitKind{
@@ -35,49 +26,62 @@ var waitKinds = []trace.WaitKind{
 	trace.WaitHook, trace.WaitCredentials,
 }
 
-// ParseFailOn reads a condition: the id of a cause (KL05), any, or a comparison by >, >=, < or <= of start, ready, floor, unexplained,
-// wait or wait.KIND with a duration, of unexplained also with a percentage: start>2s, unexplained>2%, wait.queue>=500ms.
-func ParseFailOn(s string) (Condition, error) {
-	c := Condition{text: strings.TrimSpace(s)}
-	if strings.EqualFold(c.text, "any") {
-		c.id = "any"
-		return c, nil
+// anyCause is the flag of a report that names a cause.
+const anyCause = "any"
+
+// fields are what --fail-on and --where can ask for. A cause's id is a flag.
+func fields() query.Fields {
+	f := query.Fields{
+		Known: "start, ready, floor, unexplained, wait, wait.KIND (kinds are " + join(waitKinds) + "), ns, pod, source, phase, stage, cause, any, or the id of a cause, KL01 to KL29",
+		All: []query.Field{
+			{Name: "start", Kind: query.Duration, Measured: true},
+			{Name: "ready", Kind: query.Duration | query.Flag, Measured: true},
+			{Name: "floor", Kind: query.Duration, Measured: true},
+			{Name: "unexplained", Kind: query.Duration | query.Percent, Measured: true},
+			{Name: "wait", Kind: query.Duration, Measured: true},
+			{Name: "ns", Kind: query.Text},
+			{Name: "pod", Kind: query.Text},
+			{Name: "source", Kind: query.Text},
+			{Name: "phase", Kind: query.Text},
+			{Name: "stage", Kind: query.Text, Check: query.OneOf("starting", "up", "down", "ending", "over")},
+			{Name: "cause", Kind: query.Text},
+			{Name: anyCause, Kind: query.Flag},
+		},
 	}
-	if id := strings.ToUpper(c.text); strings.HasPrefix(id, "KL") {
-		if !slices.ContainsFunc(cause.Rules(), func(r cause.Rule) bool { return r.ID == id }) {
-			return Condition{}, fmt.Errorf("condition %q: no such cause; ids are KL01 to KL29", s)
-		}
-		c.id = id
-		return c, nil
+	for _, kind := range waitKinds {
+		f.All = append(f.All, query.Field{Name: waitPrefix + string(kind), Kind: query.Duration, Measured: true})
 	}
-	m := conditionForm.FindStringSubmatch(c.text)
-	if m == nil {
-		return Condition{}, fmt.Errorf("condition %q: want a comparison as start>2s, the id of a cause as KL05, or any", s)
+	for _, rule := range cause.Rules() {
+		f.All = append(f.All, query.Field{Name: rule.ID, Kind: query.Flag})
 	}
-	c.what, c.op = m[1], m[2]
-	if err := c.checkWhat(); err != nil {
-		return Condition{}, fmt.Errorf("condition %q: %w", s, err)
-	}
-	if err := c.parseLimit(m[3]); err != nil {
-		return Condition{}, fmt.Errorf("condition %q: %w", s, err)
-	}
-	return c, nil
+	return f
 }
 
-func (c *Condition) checkWhat() error {
-	switch c.op {
-	case "=", "==", "!=":
-		return fmt.Errorf("operator %s: durations are compared by >, >=, < or <=", c.op)
+const waitPrefix = "wait."
+
+// ParseFailOn reads a condition of --fail-on: the id of a cause (KL05), any, or comparisons of start, ready, floor, unexplained, wait or
+// wait.KIND by >, >=, < or <= with a duration, of unexplained also with a percentage: start>2s, unexplained>2%, wait.queue>=500ms. It may
+// have several parts, which must all hold, and those of package query in general: ns=shop !ready. It has no words: a name that is
+// neither a field nor a cause is an error.
+func ParseFailOn(s string) (Condition, error) {
+	f := fields()
+	f.NoWords = true
+	return parse(s, f)
+}
+
+// ParseWhere reads what selects reports: as ParseFailOn, and words and expressions that are looked for in the sentence of Brief.
+func ParseWhere(s string) (Condition, error) { return parse(s, fields()) }
+
+func parse(s string, f query.Fields) (Condition, error) {
+	c := Condition{text: strings.TrimSpace(s)}
+	var err error
+	if c.all, err = query.Parse(c.text, f); err != nil {
+		return Condition{}, fmt.Errorf("condition %q: %w", s, err)
 	}
-	kind, isWait := strings.CutPrefix(c.what, "wait.")
-	switch {
-	case isWait && slices.Contains(waitKinds, trace.WaitKind(kind)):
-	case isWait:
-		return fmt.Errorf("%s is no kind of wait; kinds are %s", kind, join(waitKinds))
-	case !slices.Contains([]string{"start", "ready", "floor", "unexplained", "wait"}, c.what):
-		return fmt.Errorf("nothing is called %s; want start, ready, floor, unexplained, wait or wait.KIND", c.what)
+	if c.all == nil {
+		return Condition{}, fmt.Errorf("condition %q: want a comparison such as start>2s, the id of a cause such as KL05, or any", s)
 	}
-	return nil
+	return c, nil
 }
 
 func join[T ~string](list []T) string {
@@ -88,74 +92,100 @@ func join[T ~string](list []T) string {
 	return strings.Join(out, ", ")
 }
 
-func (c *Condition) parseLimit(s string) (err error) {
-	if n, isRatio := strings.CutSuffix(s, "%"); isRatio {
-		if c.what != "unexplained" {
-			return fmt.Errorf("%s is compared with a duration, as 500ms; only unexplained with a percentage", c.what)
-		}
-		c.ratio = true
-		if c.percent, err = strconv.ParseFloat(n, 64); err != nil || !(c.percent >= 0 && c.percent <= 100) {
-			return fmt.Errorf("%s is no percentage from 0%% to 100%%", s)
-		}
-		return nil
-	}
-	if c.limit, err = time.ParseDuration(s); err != nil || c.limit < 0 {
-		return fmt.Errorf("%s is no duration; want one as 2s or 500ms", s)
-	}
-	return nil
-}
-
 // String is the condition as it was written.
 func (c Condition) String() string { return c.text }
 
 // Holds reports whether the condition is true of a pod. A pod that has not got there yet has taken its time so far, which can be
 // more than a limit and never less than one. Waits count as far as they lie on the critical path. Where the start was not seen, no
-// comparison holds.
+// comparison of its figures holds, and neither does the opposite.
 func (c Condition) Holds(r *Report) bool {
-	if c.id != "" {
-		return slices.ContainsFunc(r.Findings, func(f cause.Finding) bool { return c.id == "any" || f.ID == c.id })
+	return c.all.Match(query.Row{
+		Text:  func() string { return Brief(r) },
+		Field: func(name string) query.Value { return field(r, name) },
+	})
+}
+
+// field is what a report has for a field.
+func field(r *Report, name string) query.Value {
+	switch name {
+	case "ns":
+		return query.Value{Text: r.Pod.Namespace}
+	case "pod":
+		return query.Value{Text: r.Pod.String()}
+	case "source":
+		return query.Value{Text: r.Source}
+	case "phase":
+		return query.Value{Text: r.Phase}
+	case "stage":
+		return query.Value{Text: string(r.Stage)}
+	case "cause", anyCause:
+		return query.Value{Text: causes(r, anyCause), True: len(r.Findings) > 0}
 	}
-	if c.ratio {
-		return len(r.Path) > 0 && compare(c.op, cmp.Compare(r.UnexplainedPercent, c.percent))
+	if strings.HasPrefix(name, "KL") {
+		return query.Value{True: causes(r, name) != ""}
 	}
-	v, known, done := c.value(r)
-	if !known || !done && strings.HasPrefix(c.op, "<") {
-		return false
+	d, known, done := value(r, name)
+	return query.Value{
+		Figure: d.Seconds(), Known: known, Growing: !done, Absent: !known, Percent: r.UnexplainedPercent,
+		True: name == "ready" && (r.Stage == cause.Up || r.Ready > 0 && r.Stage != cause.Down),
 	}
-	return compare(c.op, cmp.Compare(v, c.limit))
+}
+
+// causes are those of an id, or any, as KL05 image back-off.
+func causes(r *Report, id string) string {
+	var out []string
+	for _, f := range r.Findings {
+		if id == anyCause || f.ID == id {
+			out = append(out, f.ID+" "+f.Name)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // Told says what the report has for the condition: start 5.12s, KL05 image back-off.
 func (c Condition) Told(r *Report) string {
-	if c.id != "" {
-		var out []string
-		for _, f := range r.Findings {
-			if c.id == "any" || f.ID == c.id {
-				out = append(out, f.ID+" "+f.Name)
-			}
+	var out []string
+	for _, t := range c.all.Terms() {
+		if what := told(r, t); what != "" && !slices.Contains(out, what) {
+			out = append(out, what)
 		}
-		return cmp.Or(strings.Join(out, ", "), "no such cause")
 	}
-	if c.ratio {
-		return "unexplained " + percent(r.UnexplainedPercent)
+	return strings.Join(out, ", ")
+}
+
+func told(r *Report, t query.Term) string {
+	switch {
+	case t.Field == "": // words
+		return ""
+	case t.Field == anyCause || strings.HasPrefix(t.Field, "KL"):
+		return cmp.Or(causes(r, t.Field), "no such cause")
+	case t.Percent:
+		return t.Field + " " + percent(r.UnexplainedPercent)
+	case t.Op == "": // ready
+		if field(r, t.Field).True {
+			return t.Field
+		}
+		return "not " + t.Field
+	case slices.Contains([]string{"ns", "pod", "source", "phase", "stage", "cause"}, t.Field):
+		return strings.TrimSpace(t.Field + " " + field(r, t.Field).Text)
 	}
-	v, known, done := c.value(r)
+	v, known, done := value(r, t.Field)
 	switch {
 	case !known:
-		return c.what + " not known"
+		return t.Field + " not known"
 	case !done:
-		return c.what + " " + human.Duration(v) + " so far"
+		return t.Field + " " + human.Duration(v) + " so far"
 	}
-	return c.what + " " + human.Duration(v)
+	return t.Field + " " + human.Duration(v)
 }
 
 // value is what is compared; done says that it will not grow any more.
-func (c Condition) value(r *Report) (v time.Duration, known, done bool) {
+func value(r *Report, what string) (v time.Duration, known, done bool) {
 	if len(r.Path) == 0 {
 		return 0, false, false
 	}
 	up := r.Ready > 0
-	switch c.what {
+	switch what {
 	case "start":
 		if r.Start > 0 {
 			return r.Start, true, true
@@ -174,23 +204,11 @@ func (c Condition) value(r *Report) (v time.Duration, known, done bool) {
 	case "unexplained":
 		return r.Unexplained, true, r.Start > 0
 	}
-	kind, _ := strings.CutPrefix(c.what, "wait.")
+	kind, _ := strings.CutPrefix(what, waitPrefix)
 	for _, w := range r.Waits {
-		if c.what == "wait" || string(w.For) == kind {
+		if what == "wait" || string(w.For) == kind {
 			v += w.OnPath
 		}
 	}
 	return v, true, up
-}
-
-func compare(op string, order int) bool {
-	switch op {
-	case ">":
-		return order > 0
-	case ">=":
-		return order >= 0
-	case "<":
-		return order < 0
-	}
-	return order <= 0
 }

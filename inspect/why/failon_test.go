@@ -50,6 +50,16 @@ func TestFailOn(t *testing.T) {
 		{"pulling", "ready>3s", true, "ready 4.00s so far"},
 		{"found-running", "start>0s", false, "start not known"},
 		{"found-running", "unexplained>=0%", false, "unexplained 0%"},
+		{"slow-pull", "start>2s KL02", true, "start 5.04s, KL02 slow network in a pull"},
+		{"slow-pull", "start>2s && !KL02", false, "start 5.04s, KL02 slow network in a pull"},
+		{"slow-pull", "!start>2s", false, "start 5.04s"},
+		{"slow-pull", "!ready", false, "ready"},
+		{"slow-pull", "ns=shop pod=web stage=up cause~network", true, "ns shop, pod shop/web, stage up, cause KL02 slow network in a pull"},
+		{"slow-pull", "ns=jobs start>2s", false, "ns shop, start 5.04s"},
+		{"pulling", "!start>10s", false, "start 4.00s so far"}, // it may still take that long
+		{"pulling", "!start<2s", true, "start 4.00s so far"},
+		{"pulling", "!ready", true, "not ready"},
+		{"found-running", "!start>0s", false, "start not known"},
 		{"crash-loop", "KL27", true, "KL27 container crash back-off"},
 	} {
 		t.Run(c.of+" "+c.condition, func(t *testing.T) {
@@ -73,19 +83,25 @@ func TestFailOn(t *testing.T) {
 
 func TestFailOnErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                 "want a comparison as start>2s, the id of a cause as KL05, or any",
-		"start":            "want a comparison as start>2s",
-		"start>":           "want a comparison as start>2s",
-		"start=2s":         "operator =: durations are compared by >, >=, < or <=",
-		"start>2":          "2 is no duration; want one as 2s or 500ms",
-		"start>-2s":        "-2s is no duration",
-		"start>2%":         "start is compared with a duration, as 500ms; only unexplained with a percentage",
-		"unexplained>x":    "x is no duration",
-		"unexplained>101%": "101% is no percentage from 0% to 100%",
-		"unexplained>NaN%": "NaN% is no percentage",
-		"stop>2s":          "nothing is called stop; want start, ready, floor, unexplained, wait or wait.KIND",
-		"wait.foo>2s":      "foo is no kind of wait; kinds are queue, poll, backoff,",
-		"KL99":             "no such cause; ids are KL01 to KL29",
+		"":                 "want a comparison such as start>2s, the id of a cause such as KL05, or any",
+		"start":            "column 6: want an operator after start, one of > >= < <=",
+		"start>":           "column 7: want a value after start>",
+		"start=2s":         "column 6: start cannot be compared with =: want one of > >= < <=",
+		"start>2":          `column 7: "2" is not a duration: want for example 2s or 500ms`,
+		"start>-2s":        `"-2s" is not a duration`,
+		"start>2%":         `"2%" is not a duration`,
+		"unexplained>x":    `"x" is not a duration or a percentage: want for example 500ms or 2%`,
+		"unexplained>101%": "101% is not a percentage from 0% to 100%",
+		"unexplained>NaN%": "NaN% is not a percentage",
+		"stop>2s":          `column 1: no field "stop" (fields: start, ready, floor, unexplained, wait, wait.KIND (kinds are queue, poll, backoff,`,
+		"strat>2s":         `no field "strat": did you mean start?`,
+		"wait.foo>2s":      `no field "wait.foo": did you mean wait.pod? (fields: start,`,
+		"wait.qeue>2s":     `no field "wait.qeue": did you mean wait.queue?`,
+		"KL99":             `no field "KL99": did you mean KL09?`,
+		"start>2s KL9":     `column 10: no field "KL9": did you mean KL09?`,
+		"slow":             `no field "slow"`,
+		"stage=stating":    `"stating" is not one of its values: did you mean starting?`,
+		"~slow":            "there is no text to search here",
 	} {
 		_, err := why.ParseFailOn(in)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -94,8 +110,28 @@ func TestFailOnErrors(t *testing.T) {
 	}
 }
 
+func TestWhere(t *testing.T) {
+	for condition, holds := range map[string]bool{
+		"web":                   true,
+		"!web":                  false,
+		"MiB|GiB":               true,
+		"start>2s ns=shop":      true,
+		"start>2s ns=jobs":      false,
+		`"web started" KL02`:    true,
+		"/network of the node/": false,
+	} {
+		c, err := why.ParseWhere(condition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Holds(report(t, "slow-pull")); got != holds {
+			t.Errorf("%s: %v, want %v", condition, got, holds)
+		}
+	}
+}
+
 func FuzzParseFailOn(f *testing.F) {
-	for _, s := range []string{"start>2s", "unexplained>2%", "wait.queue<=1ms", "KL05", "any", "KL", "a>>b"} {
+	for _, s := range []string{"start>2s", "unexplained>2%", "wait.queue<=1ms", "KL05", "any", "KL", "a>>b", "ns=shop !ready", "start>2s && KL02"} {
 		f.Add(s)
 	}
 	r := &why.Report{Start: time.Second, Waits: []why.Wait{{For: trace.WaitQueue}}, Path: []why.Segment{{}}}
