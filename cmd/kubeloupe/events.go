@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/printer"
 )
@@ -21,6 +22,7 @@ type listening struct {
 	follow bool
 	kinds  []string
 	pod    string
+	where  string
 }
 
 func newEvents(s streams) *cobra.Command {
@@ -32,7 +34,8 @@ func newEvents(s streams) *cobra.Command {
 describes them.`,
 		Example: `  kubeloupe events --follow
   kubeloupe events --pod shop/cart-7d4f -o json
-  kubeloupe events --from session.klr --kind cri.call --kind decision -o json | jq .event`,
+  kubeloupe events --from session.klr --kind cri.call --kind decision -o json | jq .event
+  kubeloupe events --follow --where 'ns=shop dur>500ms err~"not found"'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context()) },
 	}
@@ -42,6 +45,7 @@ describes them.`,
 	f.BoolVarP(&l.follow, "follow", "f", false, "go on with what comes")
 	f.StringArrayVar(&l.kinds, "kind", nil, "only events of this kind, as cri.call; may be given again")
 	f.StringVar(&l.pod, "pod", "", "only events of this pod, NAMESPACE/POD")
+	f.StringVar(&l.where, "where", "", "only events for which these `CONDITIONS` are true, for example 'method=PullImage dur>1s'; see docs/conditions.md")
 	f.SortFlags = false
 	return c
 }
@@ -56,12 +60,17 @@ func (l *listening) run(ctx context.Context) error {
 			return userError{fmt.Errorf("--kind %q: want one of %s", k, strings.Join(known, ", "))}
 		}
 	}
+	of := query.NewRecords()
+	where, err := query.Parse(l.where, of.Fields)
+	if err != nil {
+		return userError{fmt.Errorf("--where: %w", err)}
+	}
 	src, closing, err := l.open(ctx, l.s.in, l.follow)
 	if err != nil {
 		return err
 	}
 	defer closing()
-	through := &sieve{source: src, kinds: l.kinds, pod: l.pod}
+	through := &sieve{source: src, kinds: l.kinds, pod: l.pod, where: where, of: of}
 	err = printer.Copy(ctx, through, sinkFor(l.output, l.s.out))
 	if ctx.Err() != nil {
 		return nil
@@ -77,6 +86,8 @@ type sieve struct {
 	source
 	kinds []string
 	pod   string
+	where *query.Filter // nil for none
+	of    *query.Records
 	met   bool // there was a record of the pod
 }
 
@@ -85,7 +96,8 @@ func (s *sieve) Next(ctx context.Context, buf []trace.Record) ([]trace.Record, u
 	recs, lost, err := s.source.Next(ctx, buf)
 	recs = slices.DeleteFunc(recs, func(r trace.Record) bool {
 		s.met = s.met || r.Pod.String() == s.pod
-		return len(s.kinds) > 0 && !slices.Contains(s.kinds, r.Event.Kind().String()) || s.pod != "" && r.Pod.String() != s.pod
+		return len(s.kinds) > 0 && !slices.Contains(s.kinds, r.Event.Kind().String()) || s.pod != "" && r.Pod.String() != s.pod ||
+			s.where != nil && !s.where.Match(s.of.Row(&r))
 	})
 	return recs, lost, err
 }

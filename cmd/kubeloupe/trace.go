@@ -16,6 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/export"
 	"github.com/kubeloupe/kubeloupe/inspect/rank"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
 )
 
 // tracing is one run of the trace command.
@@ -29,7 +30,9 @@ type tracing struct {
 	by     string
 	group  string
 	top    int
-	other  string // --from of B
+	where  string
+	only   *why.Condition // of where
+	other  string         // --from of B
 }
 
 func traceFormats() []string {
@@ -50,6 +53,7 @@ agent found running: the start that an earlier agent saw, if the recording has i
   kubeloupe trace shop/cart-7d4f -o html --to cart.html
   kubeloupe trace --diff shop/cart-7d4f shop/cart-9x2k
   kubeloupe trace --all --from session.klr
+  kubeloupe trace --all --where 'ns=shop wait.queue>500ms'
   kubeloupe trace --from session.klr -o perfetto --to session.pftrace   # the whole session`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return t.run(c.Context(), args) },
@@ -62,6 +66,7 @@ agent found running: the start that an earlier agent saw, if the recording has i
 	f.StringVar(&t.by, "by", "", "what --all ranks by: started (the default), ready, floor, or a phase, as pull, sandbox or \"wait queue\"")
 	f.StringVar(&t.group, "group", "", "with --all: percentiles for each image, namespace or source too")
 	f.IntVar(&t.top, "top", 0, "with --all: how many starts are listed; 0 is all")
+	f.StringVar(&t.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
 	f.BoolVar(&t.diff, "diff", false, "compare two starts phase by phase")
 	f.StringVar(&t.other, "with", "", "with --diff: the recording of the second start, when it is another than that of the first")
 	f.SortFlags = false
@@ -113,6 +118,10 @@ func binary(format string) bool { return format == "perfetto" || format == "otlp
 
 func (t *tracing) run(ctx context.Context, args []string) error {
 	if err := t.check(args); err != nil {
+		return userError{err}
+	}
+	var err error
+	if t.only, err = parseWhere(t.where, t.all); err != nil {
 		return userError{err}
 	}
 	s := session.New(session.Options{})
@@ -200,6 +209,9 @@ func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, 
 func (t *tracing) rank(w io.Writer, s *session.Session, now time.Time) error {
 	var starts []rank.Start
 	for _, l := range s.Lives() {
+		if t.only != nil && !t.only.Holds(why.Explain(s.Case(l, now))) {
+			continue
+		}
 		if f, err := l.Fall(now); err == nil {
 			starts = append(starts, rank.Of(f))
 		}

@@ -34,6 +34,7 @@ type asking struct {
 	output string
 	all    bool
 	failOn []string
+	where  string
 }
 
 func newWhy(s streams) *cobra.Command {
@@ -45,9 +46,11 @@ func newWhy(s streams) *cobra.Command {
 and the causes that were found, with their evidence. Of a pod that has not started: what it waits for now, since when, and what happens next.
 
 --fail-on makes it a check, for CI: it ends with ` + fmt.Sprint(exitHeld) + ` when a condition holds. A condition is a cause's id (KL05), any (cause), or a figure:
-start, ready, floor, unexplained, wait or wait.KIND (as wait.queue), then >, >=, < or <=, and a duration or, for unexplained, a percentage.`,
+start, ready, floor, unexplained, wait or wait.KIND (as wait.queue), then >, >=, < or <=, and a duration or, for unexplained, a percentage.
+It can have several parts, which must all be true, and "!" before a part negates it: 'ns=shop start>2s !KL05'. See docs/conditions.md.`,
 		Example: `  kubeloupe why shop/cart-7d4f
   kubeloupe why shop/cart-7d4f --fail-on 'start>2s' --fail-on KL05
+  kubeloupe why --all --where 'ns=shop !ready'
   kubeloupe why --all --from session.klr --fail-on 'unexplained>2%'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
@@ -57,6 +60,7 @@ start, ready, floor, unexplained, wait or wait.KIND (as wait.queue), then >, >=,
 	f.StringVarP(&a.output, "output", "o", "text", "text or json")
 	f.BoolVar(&a.all, "all", false, "every pod of the session, a line each")
 	f.StringArrayVar(&a.failOn, "fail-on", nil, "end with "+fmt.Sprint(exitHeld)+" when this holds, as start>2s or KL05; may be given again")
+	f.StringVar(&a.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
 	f.SortFlags = false
 	return c
 }
@@ -79,6 +83,10 @@ func (a *asking) run(ctx context.Context, args []string) error {
 		}
 		conditions = append(conditions, c)
 	}
+	only, err := parseWhere(a.where, a.all)
+	if err != nil {
+		return userError{err}
+	}
 	s := session.New(session.Options{})
 	now, err := a.fold(ctx, a.s.in, s)
 	if err != nil {
@@ -92,15 +100,33 @@ func (a *asking) run(ctx context.Context, args []string) error {
 		}
 		cases = func(yield func(*session.Life, *cause.Case) bool) { yield(l, s.Case(l, now)) }
 	}
-	return a.tell(cases, conditions)
+	return a.tell(cases, only, conditions)
 }
 
-// tell explains each life and returns an error that names the conditions that hold.
-func (a *asking) tell(cases iter.Seq2[*session.Life, *cause.Case], conditions []why.Condition) error {
+// parseWhere reads --where; nil when it was not given.
+func parseWhere(text string, all bool) (*why.Condition, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if !all {
+		return nil, errors.New("--where goes with --all")
+	}
+	c, err := why.ParseWhere(text)
+	if err != nil {
+		return nil, fmt.Errorf("--where: %w", err)
+	}
+	return &c, nil
+}
+
+// tell explains each life that only selects, and returns an error that names the conditions that hold.
+func (a *asking) tell(cases iter.Seq2[*session.Life, *cause.Case], only *why.Condition, conditions []why.Condition) error {
 	var held []string
 	reports := []*why.Report{}
 	for l, c := range cases {
 		r := why.Explain(c)
+		if only != nil && !only.Holds(r) {
+			continue
+		}
 		reports = append(reports, r)
 		for _, c := range conditions {
 			if c.Holds(r) {
