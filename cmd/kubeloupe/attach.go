@@ -22,9 +22,9 @@ func newTUI(s streams) *cobra.Command {
 	var view string
 	c := &cobra.Command{
 		Use:   "tui",
-		Short: "Open the UI on a running agent, from another terminal",
-		Long: `Open the UI on a running agent by its control socket. q closes the UI and leaves the agent alone. When the agent restarts, the UI
-connects again.`,
+		Short: "Open the UI of a running agent in this terminal",
+		Long: `Open the UI of a running agent through its control socket. q closes the UI; the agent continues. If the agent restarts, the UI
+reconnects.`,
 		Example: `  kubeloupe tui
   kubeloupe tui --socket /var/lib/kubelet/kubeloupe.sock --view cri`,
 		Args: cobra.NoArgs,
@@ -33,7 +33,7 @@ connects again.`,
 				return userError{err}
 			}
 			if !canUI(s) {
-				return userError{errors.New("the UI needs a terminal (and TERM other than dumb); kubeloupe events --follow prints lines")}
+				return userError{errors.New("the UI needs a terminal, and TERM must not be dumb; to print lines, use kubeloupe events --follow")}
 			}
 			cl, err := o.dial(c.Context())
 			if err != nil {
@@ -47,7 +47,7 @@ connects again.`,
 		},
 	}
 	o.addSocket(c)
-	c.Flags().StringVar(&view, "view", "", "the view to begin with: "+strings.Join(tui.ViewNames(), ", "))
+	c.Flags().StringVar(&view, "view", "", "the first view: "+strings.Join(tui.ViewNames(), ", "))
 	c.Flags().SortFlags = false
 	return c
 }
@@ -63,10 +63,10 @@ func unlessEnded(ctx context.Context, err error) error {
 // checkLook refuses an output or a view that there is not.
 func checkLook(output, view string) error {
 	if !slices.Contains([]string{"", "text", "wide", "json"}, output) {
-		return fmt.Errorf("--output %q: want text, wide or json", output)
+		return fmt.Errorf("--output %q: must be text, wide or json", output)
 	}
 	if view != "" && !slices.Contains(tui.ViewNames(), view) {
-		return fmt.Errorf("--view %q: want one of %s", view, strings.Join(tui.ViewNames(), ", "))
+		return fmt.Errorf("--view %q is unknown: must be one of %s", view, strings.Join(tui.ViewNames(), ", "))
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (l *link) Next(ctx context.Context, buf []trace.Record) (recs []trace.Recor
 		}
 		l.stream.Close() //nolint:errcheck // it is over
 		l.stream = nil
-		l.say("the agent has gone; connecting again")
+		l.say("the agent has stopped; reconnecting")
 		if len(recs) > 0 || lost > 0 {
 			return recs, lost, nil
 		}
@@ -132,7 +132,7 @@ func (l *link) connect(ctx context.Context) (bool, error) {
 		if !l.began || ctx.Err() != nil {
 			return false, err
 		}
-		l.say("the agent has gone; connecting again: " + err.Error())
+		l.say("the agent has stopped; reconnecting: " + err.Error())
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()

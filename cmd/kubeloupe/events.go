@@ -29,9 +29,9 @@ func newEvents(s streams) *cobra.Command {
 	l := &listening{s: s}
 	c := &cobra.Command{
 		Use:   "events",
-		Short: "Print what an agent publishes",
-		Long: `Print what a running agent publishes, or what a recording holds: a line per event worth one, or every record as JSON. docs/events.md
-describes them.`,
+		Short: "Print the events of an agent",
+		Long: `Print the events of a running agent or of a recording: one line per important event, or every record as JSON. docs/events.md
+describes all events.`,
 		Example: `  kubeloupe events --follow
   kubeloupe events --pod shop/cart-7d4f -o json
   kubeloupe events --from session.klr --kind cri.call --kind decision -o json | jq .event
@@ -41,9 +41,9 @@ describes them.`,
 	}
 	l.add(c)
 	f := c.Flags()
-	f.StringVarP(&l.output, "output", "o", "text", "text (a line per event worth one), wide (the same, nothing cut) or json (every record)")
-	f.BoolVarP(&l.follow, "follow", "f", false, "go on with what comes")
-	f.StringArrayVar(&l.kinds, "kind", nil, "only events of this kind, as cri.call; may be given again")
+	f.StringVarP(&l.output, "output", "o", "text", "text (one line per important event), wide (the same, not truncated) or json (every record)")
+	f.BoolVarP(&l.follow, "follow", "f", false, "stream new events")
+	f.StringArrayVar(&l.kinds, "kind", nil, "only events of this kind, such as cri.call; can be repeated")
 	f.StringVar(&l.pod, "pod", "", "only events of this pod, NAMESPACE/POD")
 	f.StringVar(&l.where, "where", "", "only events for which these `CONDITIONS` are true, for example 'method=PullImage dur>1s'; see docs/conditions.md")
 	f.SortFlags = false
@@ -52,12 +52,12 @@ describes them.`,
 
 func (l *listening) run(ctx context.Context) error {
 	if !slices.Contains([]string{"text", "wide", "json"}, l.output) {
-		return userError{fmt.Errorf("--output %q: want text, wide or json", l.output)}
+		return userError{fmt.Errorf("--output %q: must be text, wide or json", l.output)}
 	}
 	known := trace.Kinds()
 	for _, k := range l.kinds {
 		if !slices.Contains(known, k) {
-			return userError{fmt.Errorf("--kind %q: want one of %s", k, strings.Join(known, ", "))}
+			return userError{fmt.Errorf("--kind %q is unknown: must be one of %s", k, strings.Join(known, ", "))}
 		}
 	}
 	of := query.NewRecords()
@@ -76,7 +76,7 @@ func (l *listening) run(ctx context.Context) error {
 		return nil
 	}
 	if err == nil && through.pod != "" && !through.met {
-		l.s.note("no record is about a pod " + l.pod + ": want NAMESPACE/POD, as kubeloupe inspect pods has it")
+		l.s.note("there is no event of pod " + l.pod + ": use NAMESPACE/POD as in kubeloupe inspect pods")
 	}
 	return err
 }

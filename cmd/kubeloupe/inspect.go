@@ -24,7 +24,7 @@ type looking struct {
 func newInspect(s streams) *cobra.Command {
 	l := &looking{s: s}
 	var subjects []string
-	long := "Show a part of what a running agent knows, or of what a recording tells:\n\n"
+	long := "Show one part of the state of a running agent or of a recording. SUBJECT is one of:\n\n"
 	for _, sub := range report.Subjects() {
 		subjects = append(subjects, sub.Name)
 		live := ""
@@ -35,7 +35,7 @@ func newInspect(s streams) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "inspect SUBJECT [NAMESPACE/POD]",
-		Short: "Show a part of what an agent knows, as a table, JSON or YAML",
+		Short: "Show one part of an agent's state as a table, JSON or YAML",
 		Long:  strings.TrimSuffix(long, "\n"),
 		Example: `  kubeloupe inspect pods
   kubeloupe inspect pod shop/cart-7d4f
@@ -44,7 +44,7 @@ func newInspect(s streams) *cobra.Command {
 		ValidArgs: subjects,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 || !slices.Contains(subjects, args[0]) {
-				return fmt.Errorf("inspect what? want one of %s", strings.Join(subjects, ", "))
+				return fmt.Errorf("inspect needs a subject: one of %s", strings.Join(subjects, ", "))
 			}
 			return nil
 		},
@@ -108,9 +108,9 @@ func (l *looking) ask(ctx context.Context, subject, pod string) (json.RawMessage
 
 // notRecorded says what to do for an answer that records do not hold.
 func notRecorded(subject string) error {
-	text := "inspect " + subject + " --from: a recording does not hold it; ask a running agent, without --from: kubeloupe inspect " + subject + " --socket PATH"
+	text := "inspect " + subject + " --from: a recording does not contain this; use a running agent: kubeloupe inspect " + subject + " --socket PATH"
 	if subject == "images" {
-		text += "; inspect gc --from has what image garbage collection decided"
+		text += "; inspect gc --from shows the decisions of image garbage collection"
 	}
 	return errors.New(text)
 }

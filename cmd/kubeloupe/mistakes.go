@@ -14,17 +14,17 @@ import (
 func argsError(c *cobra.Command, args []string, err error) error {
 	switch text := err.Error(); {
 	case strings.HasPrefix(text, "accepts "):
-		return fmt.Errorf("want kubeloupe %s, got %d arguments", c.Use, len(args))
+		return fmt.Errorf("usage: kubeloupe %s (got %d arguments)", c.Use, len(args))
 	case !strings.HasPrefix(text, "unknown command "):
 		return err
 	case c.HasParent():
-		return fmt.Errorf("%s takes no arguments: what is %q for?", c.Name(), args[0])
+		return fmt.Errorf("%s takes no arguments: remove %q", c.Name(), args[0])
 	}
 	var names []string
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
-	return fmt.Errorf("unknown command %q%s", args[0], meant(args[0], names, "", "kubeloupe --help lists them"))
+	return fmt.Errorf("unknown command %q%s", args[0], meant(args[0], names, "", "kubeloupe --help lists all commands"))
 }
 
 // flagError says which flag may have been meant.
@@ -35,7 +35,7 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return fmt.Errorf("%w%s", err, meant(name, names, "--", c.CommandPath()+" --help lists them"))
+	return fmt.Errorf("%w%s", err, meant(name, names, "--", c.CommandPath()+" --help lists all flags"))
 }
 
 // meant is the name most like a wrong one, or where they are listed.

@@ -36,7 +36,7 @@ type observed struct {
 
 func (o *observed) add(c *cobra.Command) {
 	o.addSocket(c)
-	c.Flags().StringVar(&o.from, "from", "", "look at this recording, or output of run -o json, instead of a running agent; - is standard input")
+	c.Flags().StringVar(&o.from, "from", "", "read this recording, or the output of run -o json, instead of a running agent; - is standard input")
 }
 
 func (o *observed) addSocket(c *cobra.Command) {

@@ -48,7 +48,7 @@ func once(ctx context.Context, a settler, w io.Writer) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(onceReport(pods, w), fmt.Errorf("--once: not all pods run or have ended after %s", onceLimit))
+			return errors.Join(onceReport(pods, w), fmt.Errorf("--once: not all pods run or have terminated after %s", onceLimit))
 		case <-tick.C:
 		}
 	}

@@ -41,11 +41,11 @@ func (o *nodeOptions) add(c *cobra.Command) {
 	fs := c.Flags()
 	o.flags = config.AddFlags(fs)
 	fs.StringVar(&o.runtime, "runtime", runtimeAuto, "the container runtime: auto (a CRI socket) or sim (a simulated one in memory: no root, no real container)")
-	fs.StringVarP(&o.output, "output", "o", "", "what to print without the terminal UI: text (a line per event worth one), wide (the same, nothing cut) or json (every record); implies --no-tui")
+	fs.StringVarP(&o.output, "output", "o", "", "output without the UI: text (one line per important event), wide (the same, not truncated) or json (every record); implies --no-tui")
 	fs.BoolVar(&o.noTUI, "no-tui", false, "print lines even on a terminal")
-	fs.StringVar(&o.view, "view", "", "the view that the UI begins with: "+strings.Join(tui.ViewNames(), ", "))
-	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "how many records are kept in memory for readers that fall behind; 0 publishes nothing and needs --no-tui")
-	fs.IntVar(&o.slots, "runtime-slots", 0, "how many pods the container runtime starts or ends at once, in order of arrival; 0 is what suits the number of CPUs")
+	fs.StringVar(&o.view, "view", "", "the first view of the UI: "+strings.Join(tui.ViewNames(), ", "))
+	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "number of records kept in memory for slow readers; 0 publishes nothing and needs --no-tui")
+	fs.IntVar(&o.slots, "runtime-slots", 0, "number of pods that the container runtime starts or stops at the same time; 0 chooses by the number of CPUs")
 	o.beside.add(c)
 	c.Flags().SortFlags = false
 }
@@ -68,22 +68,22 @@ type node struct {
 func (o *nodeOptions) check() error {
 	var errs []error
 	if !slices.Contains([]string{runtimeAuto, runtimeSim}, o.runtime) {
-		errs = append(errs, fmt.Errorf("--runtime %q: want auto or sim; a socket goes to --container-runtime-endpoint", o.runtime))
+		errs = append(errs, fmt.Errorf("--runtime %q: must be auto or sim; for a socket, use --container-runtime-endpoint", o.runtime))
 	}
 	if !slices.Contains([]string{"", "text", "wide", "json"}, o.output) {
-		errs = append(errs, fmt.Errorf("--output %q: want text, wide or json", o.output))
+		errs = append(errs, fmt.Errorf("--output %q: must be text, wide or json", o.output))
 	}
 	if err := checkLook("", o.view); err != nil {
 		errs = append(errs, err)
 	}
 	if o.events != 0 && (o.events < 64 || o.events > 1<<24) {
-		errs = append(errs, fmt.Errorf("--event-buffer %d: want 64 to %d, or 0 for none", o.events, 1<<24))
+		errs = append(errs, fmt.Errorf("--event-buffer %d: must be 64 to %d, or 0 for none", o.events, 1<<24))
 	}
 	if o.events == 0 && (o.output != "" || !o.noTUI) {
-		errs = append(errs, errors.New("--event-buffer 0: without events there is nothing to show: give --no-tui and no --output"))
+		errs = append(errs, errors.New("--event-buffer 0: without events there is no output: use --no-tui without --output"))
 	}
 	if o.slots < 0 {
-		errs = append(errs, fmt.Errorf("--runtime-slots %d: want 0 or more", o.slots))
+		errs = append(errs, fmt.Errorf("--runtime-slots %d: must be 0 or more", o.slots))
 	}
 	return errors.Join(errs...)
 }
@@ -148,7 +148,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		return nil, err
 	}
 	for _, name := range k.NotActedOn {
-		trace.Point(n.bus, trace.Span{}, trace.Log{Level: "warn", Message: "this build does not act on " + name + " yet"})
+		trace.Point(n.bus, trace.Span{}, trace.Log{Level: "warn", Message: name + " is not supported and is ignored"})
 	}
 	return n, nil
 }
@@ -169,9 +169,9 @@ func (o *nodeOptions) canRun(sim bool) error {
 	case sim:
 		return nil
 	case runtime.GOOS != "linux":
-		return fmt.Errorf("a node agent for a real runtime needs Linux, this is %s\n  remedy: --runtime sim runs pods in a simulated runtime", runtime.GOOS)
+		return fmt.Errorf("a real container runtime needs Linux, but this is %s\n  remedy: use --runtime sim, a simulated runtime", runtime.GOOS)
 	case os.Geteuid() != 0:
-		return errors.New("a node agent for a real runtime must be root: it makes cgroups and mounts\n  remedy: sudo, or --runtime sim for a simulated runtime")
+		return errors.New("a real container runtime needs root, to create cgroups and mounts\n  remedy: use sudo, or --runtime sim, a simulated runtime")
 	}
 	return nil
 }
@@ -182,12 +182,12 @@ func nodeName(k *config.Config) (string, error) {
 	if name == "" {
 		h, err := os.Hostname()
 		if err != nil {
-			return "", fmt.Errorf("the host has no name: %w; give --hostname-override", err)
+			return "", fmt.Errorf("the host has no name: %w; use --hostname-override", err)
 		}
 		name = h
 	}
 	if name = strings.ToLower(strings.TrimSpace(name)); name == "" {
-		return "", errors.New("the node's name is empty: give --hostname-override")
+		return "", errors.New("the node's name is empty: use --hostname-override")
 	}
 	return name, nil
 }

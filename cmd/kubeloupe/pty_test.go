@@ -162,7 +162,7 @@ func TestRunOnATerminal(t *testing.T) {
 	x.sees("RESTARTS")
 	x.types("q")
 	x.ends(exitOK)
-	x.sees("the agent has ended; so have its simulated runtime and pods")
+	x.sees("the agent has stopped; its simulated runtime and pods are gone")
 }
 
 func TestSignalsGiveTheTerminalBack(t *testing.T) {

@@ -20,14 +20,14 @@ type recordOptions struct {
 }
 
 func (o *recordOptions) add(c *cobra.Command, prefix string) {
-	c.Flags().StringVar(&o.max, prefix+"max-size", "256Mi", "how large the recording may get; its oldest half makes room")
-	c.Flags().BoolVar(&o.noBodies, prefix+"no-bodies", false, "leave requests to the container runtime and its answers out of the recording (they are without secrets in any case)")
+	c.Flags().StringVar(&o.max, prefix+"max-size", "256Mi", "maximum size of the recording; when it is full, the oldest half is removed")
+	c.Flags().BoolVar(&o.noBodies, prefix+"no-bodies", false, "do not record requests to the container runtime and their responses (secrets are never recorded)")
 }
 
 func (o *recordOptions) options(node, prefix string) (recording.Options, error) {
 	q, err := resource.ParseQuantity(o.max)
 	if err != nil || q.Value() < 1<<20 {
-		return recording.Options{}, fmt.Errorf("--%smax-size %q: want a size of 1Mi or more, as 256Mi", prefix, o.max)
+		return recording.Options{}, fmt.Errorf("--%smax-size %q: must be a size of 1Mi or more, such as 256Mi", prefix, o.max)
 	}
 	return recording.Options{MaxBytes: q.Value(), NoBodies: o.noBodies, Node: node, Kubeloupe: versionText()}, nil
 }
@@ -45,9 +45,9 @@ func newRecord(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "record FILE",
 		Short: "Record a running agent's session to a file",
-		Long: `Record what a running agent publishes, and what is needed to know the node as it is at the beginning, until the time is over, the agent
-ends or SIGINT comes. kubeloupe replay shows the file, and every command that analyses takes it with --from. It is compressed, holds no
-secrets, and is good up to its last second if the machine dies.`,
+		Long: `Record the session of a running agent: the state of the node at the beginning, and then all events. The recording stops after the
+time of --for, when the agent stops, or with Ctrl-C. kubeloupe replay shows the file, and trace, why, inspect and events read it with
+--from. The file is compressed and contains no secrets. If the machine crashes, at most the last second is lost.`,
 		Example: `  kubeloupe record incident.klr --for 10m
   kubeloupe replay incident.klr`,
 		Args: cobra.ExactArgs(1),
@@ -55,7 +55,7 @@ secrets, and is good up to its last second if the machine dies.`,
 	}
 	r.addSocket(c)
 	r.recordOptions.add(c, "")
-	c.Flags().DurationVar(&r.dur, "for", 0, "how long to record; 0 is until interrupted")
+	c.Flags().DurationVar(&r.dur, "for", 0, "how long to record; 0 records until interrupted")
 	c.Flags().SortFlags = false
 	return c
 }
@@ -66,7 +66,7 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 		return userError{err}
 	}
 	if r.dur < 0 {
-		return userError{fmt.Errorf("--for %s: want 0 or more", r.dur)}
+		return userError{fmt.Errorf("--for %s: must be 0 or more", r.dur)}
 	}
 	src, closing, err := r.open(ctx, r.s.in, true)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 		ctx, cancel = context.WithTimeout(ctx, r.dur)
 		defer cancel()
 	}
-	fmt.Fprintf(r.s.err, "recording to %s; Ctrl-C ends it\n", file) //nolint:errcheck // there is nowhere else to say it
+	fmt.Fprintf(r.s.err, "recording to %s; press Ctrl-C to stop\n", file) //nolint:errcheck // there is nowhere else to say it
 	err = w.Run(ctx, src)
 	if ctx.Err() != nil { // that is how it ends
 		err = nil
@@ -104,7 +104,7 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 func recorded(file string, info recording.Info) string {
 	text := fmt.Sprintf("%s: %d records in %s", file, info.Records, human.Bytes(info.Bytes))
 	if info.Lost > 0 {
-		text += fmt.Sprintf("; %d were lost", info.Lost)
+		text += fmt.Sprintf("; %d records were lost", info.Lost)
 	}
 	return text
 }
@@ -122,6 +122,6 @@ func createRecording(ctx context.Context, file string, opt recording.Options) (*
 	case err := <-done:
 		return w, err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("record to %s: the disk did not answer: %w", file, ctx.Err())
+		return nil, fmt.Errorf("record to %s: the disk did not respond: %w", file, ctx.Err())
 	}
 }

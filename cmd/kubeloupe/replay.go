@@ -33,8 +33,8 @@ func newReplay(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Show a recorded session in the UI, as if it were live",
-		Long: `Show a recorded session, or the output of run -o json, in the same UI as a live one: pause, step, change the speed, jump to a time or to
-the next cause that was found (? lists the keys). Without a terminal it prints a line per event, at once.`,
+		Long: `Show a recorded session, or the output of run -o json, in the same UI as a live session. You can pause, step, change the speed, and
+jump to a time or to the next cause (? lists the keys). Without a terminal, the command prints one line per event, without delay.`,
 		Example: `  kubeloupe run --record session.klr ...
   kubeloupe replay session.klr --speed 4
   kubeloupe replay session.klr -o text | less`,
@@ -42,11 +42,11 @@ the next cause that was found (? lists the keys). Without a terminal it prints a
 		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args[0]) },
 	}
 	f := c.Flags()
-	f.StringVar(&r.speed, "speed", "1", "how many times as fast as it happened, 0.1 to 1000, or max")
-	f.BoolVar(&r.real, "real-time", false, "do not shorten time in which nothing happens to two seconds")
-	f.BoolVar(&r.paused, "paused", false, "begin with a pause")
-	f.StringVar(&r.view, "view", "", "the view to begin with, as pod (? lists them)")
-	f.StringVarP(&r.output, "output", "o", "", "print instead: text, wide or json")
+	f.StringVar(&r.speed, "speed", "1", "speed relative to real time, 0.1 to 1000, or max")
+	f.BoolVar(&r.real, "real-time", false, "keep long pauses; by default, a pause without events is shortened to two seconds")
+	f.BoolVar(&r.paused, "paused", false, "start paused")
+	f.StringVar(&r.view, "view", "", "the first view, such as pod (? lists the views)")
+	f.StringVarP(&r.output, "output", "o", "", "print instead of showing the UI: text, wide or json")
 	f.BoolVar(&r.noTUI, "no-tui", false, "print lines even on a terminal")
 	f.SortFlags = false
 	return c
@@ -90,7 +90,7 @@ func parseSpeed(text string) (float64, error) {
 	}
 	var speed float64
 	if n, err := fmt.Sscanf(text, "%g", &speed); n != 1 || err != nil || speed < replay.MinSpeed || speed > replay.MaxSpeed {
-		return 0, fmt.Errorf("--speed %q: want %g to %g, or max", text, replay.MinSpeed, float64(replay.MaxSpeed))
+		return 0, fmt.Errorf("--speed %q: must be %g to %g, or max", text, replay.MinSpeed, float64(replay.MaxSpeed))
 	}
 	return speed, nil
 }

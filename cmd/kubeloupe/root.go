@@ -69,7 +69,7 @@ func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubeloupe",
 		Short:         "A kubelet that you can see through",
-		Long:          "kubeloupe is a Kubernetes node agent that runs in the foreground and shows, live, what it does and where the time goes.",
+		Long:          "kubeloupe is a Kubernetes node agent (a kubelet) that runs in the foreground and shows live what it does and how long each action takes.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

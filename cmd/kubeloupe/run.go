@@ -26,11 +26,14 @@ func newRun(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run the node agent in the foreground",
-		Long: `Run the node agent in the foreground. On a terminal it opens the UI; otherwise it prints a line per event.
+		Long: `Run the node agent in the foreground. On a terminal it opens the UI; otherwise it prints one line per event.
 
-With --kubeconfig it is a node of a cluster; --bootstrap-kubeconfig gets the certificate for that with a token. Without,
-it stands alone and runs static pods. Its flags and --config file are the kubelet's. SIGINT, SIGTERM or q in the UI end
-it; pods go on running, and the next agent on the same --root-dir, also upstream's kubelet, adopts them.`,
+With --kubeconfig, the agent registers as a node of a cluster. If that file does not exist yet, --bootstrap-kubeconfig is used
+to request a certificate and to create the file. Without --kubeconfig, the agent is standalone and runs static pods only. Most
+flags and the --config file are the kubelet's.
+
+SIGINT, SIGTERM, or q in the UI stops the agent. Its pods continue to run. The next agent with the same --root-dir adopts them,
+even if it is upstream's kubelet.`,
 		Example: `  kubeloupe run --config kubelet.yaml --kubeconfig /etc/kubernetes/kubelet.conf
   kubeloupe run --kubeconfig node.conf --bootstrap-kubeconfig bootstrap.conf --hostname-override node-1
   kubeloupe run --pod-manifest-path ./manifests
@@ -50,14 +53,14 @@ it; pods go on running, and the next agent on the same --root-dir, also upstream
 		},
 	}
 	o.add(c)
-	c.Flags().BoolVar(&justOnce, "once", false, "start the static pods, wait until each runs or has ended, print what became of them, and exit; the pods go on")
+	c.Flags().BoolVar(&justOnce, "once", false, "start the static pods, wait until each one runs or has terminated, print the result and exit; the pods continue to run")
 	return c
 }
 
 // runOnce runs the agent until its pods have got where they go.
 func (n *node) runOnce(ctx context.Context, s streams) error {
 	if n.cfg.Kubelet.API.Kubeconfig != "" {
-		err := userError{errors.New("--once runs static pods without an API server: leave out --kubeconfig")}
+		err := userError{errors.New("--once is for static pods without an API server: remove --kubeconfig")}
 		return errors.Join(err, n.beside.abandon())
 	}
 	var result error
@@ -148,15 +151,15 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 	err := tui.Run(ctx, ui)
 	if err != nil && ctx.Err() == nil {
 		// The UI broke, not the agent: go on in lines.
-		fmt.Fprintf(s.err, "kubeloupe: the terminal UI ended (%v); the agent goes on, in lines\n", err) //nolint:errcheck // there is nowhere else to say it
+		fmt.Fprintf(s.err, "kubeloupe: the terminal UI failed (%v); the agent continues and prints one line per event\n", err) //nolint:errcheck // there is nowhere else to say it
 		return o.print(ctx, n.bus, s.out)
 	}
 	if ctx.Err() == nil {
-		rest := "pods go on running"
+		rest := "its pods continue to run"
 		if n.cfg.Simulated {
-			rest = "so have its simulated runtime and pods"
+			rest = "its simulated runtime and pods are gone"
 		}
-		fmt.Fprintln(s.err, "kubeloupe: the agent has ended; "+rest) //nolint:errcheck // there is nowhere else to say it
+		fmt.Fprintln(s.err, "kubeloupe: the agent has stopped; "+rest) //nolint:errcheck // there is nowhere else to say it
 	}
 	return nil
 }

@@ -34,12 +34,12 @@ const noSocket = "none"
 
 func (o *besideOptions) add(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.socket, "control-socket", "", "socket for kubeloupe's other commands, for root only; unless given it is "+socketName+" in --root-dir; none is without")
+	f.StringVar(&o.socket, "control-socket", "", "socket for kubeloupe's other commands, for root only; by default "+socketName+" in --root-dir; none disables it")
 	f.StringVar(&o.file, "record", "", "record the session to this file (see kubeloupe replay)")
 	o.record.add(c, "record-")
-	f.StringVar(&o.otlpGRPC, "otlp-grpc", "", "take the container runtime's own spans on this loopback address (OTLP over gRPC), as 127.0.0.1:4317")
-	f.StringVar(&o.otlpHTTP, "otlp-http", "", "the same over HTTP, as 127.0.0.1:4318")
-	f.StringSliceVar(&o.cniBins, "cni-bin-dir", []string{"/opt/cni/bin"}, "where the CNI plugins are: with --otlp-grpc or --otlp-http, each run of one is told too")
+	f.StringVar(&o.otlpGRPC, "otlp-grpc", "", "receive the container runtime's own spans on this loopback address (OTLP over gRPC), such as 127.0.0.1:4317")
+	f.StringVar(&o.otlpHTTP, "otlp-http", "", "receive the container runtime's own spans over HTTP, such as 127.0.0.1:4318")
+	f.StringSliceVar(&o.cniBins, "cni-bin-dir", []string{"/opt/cni/bin"}, "directory of the CNI plugins; with --otlp-grpc or --otlp-http, each run of a plugin is reported too")
 }
 
 // beside is what runs beside an agent; any of it may be missing.
@@ -57,7 +57,7 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 	b = &beside{bus: n.bus}
 	if n.bus == nil {
 		if o.file != "" || o.otlpGRPC != "" || o.otlpHTTP != "" || o.socket != "" && o.socket != noSocket {
-			return nil, userError{errors.New("--event-buffer 0: without events there is nothing to record, to show or to hang spans under")}
+			return nil, userError{errors.New("--event-buffer 0: recording, the control socket and spans need events")}
 		}
 		return b, nil
 	}
@@ -117,13 +117,13 @@ func (b *beside) run(ctx context.Context) {
 	start := func(what string, run func(context.Context) error) {
 		g.Go(func() error {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
-				trace.Point(b.bus, trace.Span{}, trace.Log{Level: "error", Message: what + " ended: " + err.Error()})
+				trace.Point(b.bus, trace.Span{}, trace.Log{Level: "error", Message: what + " failed: " + err.Error()})
 			}
 			return nil
 		})
 	}
 	if b.spans != nil {
-		start("the receiver of spans", b.spans.Run)
+		start("the span receiver", b.spans.Run)
 	}
 	if b.writer != nil {
 		start("the recording", func(ctx context.Context) error {
@@ -133,7 +133,7 @@ func (b *beside) run(ctx context.Context) {
 		})
 	}
 	if b.keeper != nil {
-		start("what a late reader needs to know", func(ctx context.Context) error {
+		start("the backlog", func(ctx context.Context) error {
 			cur := b.bus.Subscribe(trace.FromOldest)
 			defer cur.Close()
 			cur.Lazy() // it is up to date when somebody asks

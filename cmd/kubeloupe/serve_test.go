@@ -33,8 +33,8 @@ func TestRecordingInTrouble(t *testing.T) {
 		said = append(said, *r.Event.(*trace.Log))
 	}
 	want := []trace.Log{
-		{Level: "error", Message: "the recording stands still: no space left on device; it goes on by itself when that is over"},
-		{Level: "warn", Message: "the recording goes on; 120 records are missing"},
+		{Level: "error", Message: "the recording is paused: no space left on device; it resumes automatically"},
+		{Level: "warn", Message: "the recording has resumed; 120 records are missing"},
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("said (-want +got):\n%s", diff)
@@ -42,7 +42,7 @@ func TestRecordingInTrouble(t *testing.T) {
 }
 
 func TestWhatWasRecorded(t *testing.T) {
-	if got := recorded("a.klr", recording.Info{Records: 3, Bytes: 2048, Lost: 2}); got != "a.klr: 3 records in 2.0 KiB; 2 were lost" {
+	if got := recorded("a.klr", recording.Info{Records: 3, Bytes: 2048, Lost: 2}); got != "a.klr: 3 records in 2.0 KiB; 2 records were lost" {
 		t.Error(got)
 	}
 }

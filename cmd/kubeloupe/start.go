@@ -30,7 +30,7 @@ func (t *tracing) fallOf(s *session.Session, ref string, now time.Time) (*sessio
 		return nil, nil, err
 	}
 	if before != nil && !chosen {
-		t.s.note(l.Ref() + " was found running by a later agent; this is the start before that, " + before.Ref())
+		t.s.note(l.Ref() + " was adopted by a later agent; this is its start, " + before.Ref())
 		l = before
 	}
 	f, err := l.Fall(now)
@@ -38,9 +38,9 @@ func (t *tracing) fallOf(s *session.Session, ref string, now time.Time) (*sessio
 	case !errors.Is(err, waterfall.ErrAdopted):
 		return l, f, err
 	case before != nil:
-		return nil, nil, userError{fmt.Errorf("%s: %w; an earlier agent saw it: ask for %s", l.Ref(), waterfall.ErrAdopted, before.Ref())}
+		return nil, nil, userError{fmt.Errorf("%s: %w; an earlier agent observed it: use %s", l.Ref(), waterfall.ErrAdopted, before.Ref())}
 	}
-	return nil, nil, userError{fmt.Errorf("%s: %w; kubeloupe why tells how it is, and a recording from before may have the start", l.Pod, waterfall.ErrAdopted)}
+	return nil, nil, userError{fmt.Errorf("%s: %w; kubeloupe why shows its current state, and an earlier recording may contain the start", l.Pod, waterfall.ErrAdopted)}
 }
 
 // life is the one that ref is about. Of a pod that was found running and is well, its start is of interest, where that is known.
@@ -50,9 +50,9 @@ func (a *asking) life(s *session.Session, ref string, now time.Time) (*session.L
 	case err != nil || before == nil:
 		return l, err
 	case chosen || s.Case(l, now).Stage() != cause.Up:
-		a.s.note(l.Ref() + " was found running; an earlier agent saw its start: kubeloupe why " + before.Ref())
+		a.s.note(l.Ref() + " was adopted by a later agent; for its start, use kubeloupe why " + before.Ref())
 		return l, nil
 	}
-	a.s.note(l.Ref() + " was found running by a later agent, and is up; this is the start before that, " + before.Ref())
+	a.s.note(l.Ref() + " was adopted by a later agent and runs; this is its start, " + before.Ref())
 	return before, nil
 }

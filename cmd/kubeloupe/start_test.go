@@ -60,15 +60,15 @@ func TestFoundRunning(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{"trace shop/web", 0, "shop/web", "kubeloupe: shop/web#2 was found running by a later agent; this is the start before that, shop/web#1\n"},
+		{"trace shop/web", 0, "shop/web", "kubeloupe: shop/web#2 was adopted by a later agent; this is its start, shop/web#1\n"},
 		{"trace shop/web#1", 0, "shop/web", ""},
-		{"trace shop/web#2", 2, "", "kubeloupe: shop/web#2: the pod was found running: its start was not seen; an earlier agent saw it: ask for shop/web#1\n"},
-		{"trace shop/late", 2, "", "kubeloupe: shop/late: the pod was found running: its start was not seen; kubeloupe why tells how it is, and a recording from before may have the start\n"},
-		{"trace --diff shop/web#1 shop/crash", 0, "Both took as long", "kubeloupe: shop/crash#2 was found running by a later agent; this is the start before that, shop/crash#1\n"},
-		{"why shop/web", 0, "started in 250ms", "kubeloupe: shop/web#2 was found running by a later agent, and is up; this is the start before that, shop/web#1\n"},
-		{"why shop/web#2", 0, "was found running", "kubeloupe: shop/web#2 was found running; an earlier agent saw its start: kubeloupe why shop/web#1\n"},
+		{"trace shop/web#2", 2, "", "kubeloupe: shop/web#2: the pod was found running: its start was not seen; an earlier agent observed it: use shop/web#1\n"},
+		{"trace shop/late", 2, "", "kubeloupe: shop/late: the pod was found running: its start was not seen; kubeloupe why shows its current state, and an earlier recording may contain the start\n"},
+		{"trace --diff shop/web#1 shop/crash", 0, "Both took as long", "kubeloupe: shop/crash#2 was adopted by a later agent; this is its start, shop/crash#1\n"},
+		{"why shop/web", 0, "started in 250ms", "kubeloupe: shop/web#2 was adopted by a later agent and runs; this is its start, shop/web#1\n"},
+		{"why shop/web#2", 0, "was found running", "kubeloupe: shop/web#2 was adopted by a later agent; for its start, use kubeloupe why shop/web#1\n"},
 		{"why shop/web#1", 0, "started in 250ms", ""},
-		{"why shop/crash", 0, "was ready and is not", "kubeloupe: shop/crash#2 was found running; an earlier agent saw its start: kubeloupe why shop/crash#1\n"},
+		{"why shop/crash", 0, "was ready and is not", "kubeloupe: shop/crash#2 was adopted by a later agent; for its start, use kubeloupe why shop/crash#1\n"},
 		{"why shop/late", 0, "was found running", ""},
 	} {
 		var out, errs bytes.Buffer

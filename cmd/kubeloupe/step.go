@@ -56,19 +56,21 @@ func newStep(s streams) *cobra.Command {
 	var o stepOptions
 	c := &cobra.Command{
 		Use:   "step [FILE]",
-		Short: "Go through a pod's creation and end action by action",
-		Long: `Stop before each action of a pod's creation and end: see the exact request that comes next and what changed since
-the last stop. The rest of the node goes on.
+		Short: "Step through a pod's creation and deletion, action by action",
+		Long: `Pause a pod before each action of its creation and deletion. At each stop you see the exact next request, and what changed
+since the last stop. The other pods of the node are not affected.
 
-With FILE, an agent is run with the pods of that manifest, and one of them is stepped. FILE may be - for standard input
-(then --script gives the commands). q deletes the pod.
+With FILE, the command starts an agent with the pods of that manifest and steps through one of them. If FILE is -, the manifest
+comes from standard input, and --script must name the file of commands. q deletes the pod and quits.
 
-Without FILE, --pod names a pod of an agent that runs already, reached by its control socket. The pod need not exist yet: its
-next creation or deletion is caught. q leaves, and the pod goes on.
+Without FILE, --pod names a pod of an agent that is already running. The pod does not have to exist yet: its next creation or
+deletion is paused. q quits, and the pod continues.
+
+Commands:
 
 ` + step.Help + `
 
-When the input ends or the terminal is lost, the gate opens and the pod goes on.`,
+When the input ends or the terminal is closed, the pod continues.`,
 		Example: `  kubeloupe step web.yaml
   kubeloupe step web.yaml --runtime sim
   kubeloupe step --pod shop/cart-7d4f-x2z --deletion
@@ -92,24 +94,24 @@ When the input ends or the terminal is lost, the gate opens and the pod goes on.
 	o.add(c)
 	c.Flags().Lookup("output").Hidden = true
 	o.at.addSocket(c)
-	c.Flags().StringVar(&o.pod, "pod", "", "which pod to step, as NAMESPACE/NAME: of FILE (the first one unless given), or without FILE of the running agent")
-	c.Flags().BoolVar(&o.creation, "creation", false, "without FILE: step the pod's creation only")
-	c.Flags().BoolVar(&o.deletion, "deletion", false, "without FILE: step the pod's deletion only")
-	c.Flags().StringVar(&o.script, "script", "", "file of commands, one a line, instead of standard input; implies --no-tui")
-	c.Flags().StringVar(&o.transcript, "transcript", "", "append what is typed and said to this file")
+	c.Flags().StringVar(&o.pod, "pod", "", "the pod to step through, NAMESPACE/NAME: a pod of FILE (default: the first one) or, without FILE, of the running agent")
+	c.Flags().BoolVar(&o.creation, "creation", false, "without FILE: step through the pod's creation only")
+	c.Flags().BoolVar(&o.deletion, "deletion", false, "without FILE: step through the pod's deletion only")
+	c.Flags().StringVar(&o.script, "script", "", "read commands from this file, one per line, instead of standard input; implies --no-tui")
+	c.Flags().StringVar(&o.transcript, "transcript", "", "append all commands and their output to this file")
 	return c
 }
 
 func (o *stepOptions) args(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 1:
-		return fmt.Errorf("step wants one FILE, a pod's manifest (or - for standard input), and got %d", len(args))
+		return fmt.Errorf("step takes one FILE, a pod's manifest (or - for standard input), but got %d", len(args))
 	case len(args) == 0 && o.pod == "":
-		return errors.New("step wants a FILE, a pod's manifest (or - for standard input), or --pod NAMESPACE/NAME of a running agent")
+		return errors.New("step needs a FILE, a pod's manifest (or - for standard input), or --pod NAMESPACE/NAME of a running agent")
 	case len(args) == 1 && (o.creation || o.deletion):
-		return errors.New("--creation and --deletion are for --pod of a running agent, without FILE")
+		return errors.New("--creation and --deletion cannot be used with FILE, only with --pod of a running agent")
 	case o.creation && o.deletion:
-		return errors.New("--creation and --deletion: want one of them; without either, both are stepped")
+		return errors.New("--creation and --deletion cannot be used together; without them, the command steps through both")
 	case len(args) == 0:
 		_, err := step.ParsePod(o.pod)
 		return err
@@ -120,7 +122,7 @@ func (o *stepOptions) args(_ *cobra.Command, args []string) error {
 func (st *stepping) open(file, script string) error {
 	if script == "" {
 		if file == "-" {
-			return userError{errors.New("step -: commands and the manifest cannot both come from standard input; give --script")}
+			return userError{errors.New("step -: commands and the manifest cannot both come from standard input: use --script FILE")}
 		}
 		return nil
 	}
@@ -284,7 +286,7 @@ func lazyCRI(endpoint string) snapshot.Runtime {
 		if rt == nil {
 			c, err := cri.Dial(ctx, cri.Config{Endpoint: endpoint})
 			if err != nil {
-				return []string{"what the runtime has is not known: " + err.Error()}, nil
+				return []string{"cannot list what the runtime has: " + err.Error()}, nil
 			}
 			rt = snapshot.FromCRI(c.Runtime)
 		}

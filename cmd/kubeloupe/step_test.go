@@ -122,7 +122,7 @@ func TestStepOnARunningAgent(t *testing.T) {
 	}
 	for _, text := range []string{
 		"paused before  kill web", "paused before  stop-sandbox", "plan      deletion", "shell: only in a session on the agent's own terminal", "paused before  StopPodSandbox",
-		"gone after", "left: the pod goes on",
+		"gone after", "quit: the pod continues",
 	} {
 		s.sees(text)
 	}

@@ -59,9 +59,9 @@ func (st *stepping) lines(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-t.giveUp:
-			return fmt.Errorf("%s has not started within %s; it goes on by itself", st.pod, leaveAfter)
+			return fmt.Errorf("%s has not started within %s; it continues without step", st.pod, leaveAfter)
 		case <-st.ended:
-			st.say("the session has ended; the pod goes on\n")
+			st.say("the session has ended; the pod continues\n")
 			return st.why()
 		case stop, ok := <-st.front.Stops():
 			if !ok {
@@ -137,7 +137,7 @@ func (t *talk) hear(r *trace.Record) (over bool) {
 		if t.giveUp != nil {
 			return true
 		}
-		t.say("(%s has started; q deletes it, end of input leaves it running)\n", t.pod)
+		t.say("(%s has started; q deletes it, end of input keeps it running)\n", t.pod)
 		t.ask()
 	}
 	return false
@@ -147,14 +147,14 @@ func (t *talk) hear(r *trace.Record) (over bool) {
 func (t *talk) inputEnded() (over bool) {
 	t.lines = nil
 	if t.node == nil {
-		t.say("input ended: the gate is open, the pod goes on\n")
+		t.say("end of input: the pod continues\n")
 		return true // the session ends with the connection
 	}
 	t.session.Close()
 	if t.started {
 		return true
 	}
-	t.say("input ended: the gate is open, the pod goes on\n")
+	t.say("end of input: the pod continues\n")
 	t.giveUp = time.After(leaveAfter)
 	return false
 }
@@ -197,21 +197,21 @@ func (t *talk) command(ctx context.Context, line string) (done bool) {
 func (t *talk) quit(ctx context.Context) {
 	if t.node == nil {
 		_, _ = t.front.Do(ctx, "quit") // the connection's end says the same
-		t.say("left: the pod goes on\n")
+		t.say("quit: the pod continues\n")
 		return
 	}
 	if err := t.remove(ctx); err != nil {
 		t.say("%v\n", err)
 		return
 	}
-	t.say("%s is deleted, nothing of it is left\n", t.pod)
+	t.say("%s is deleted completely\n", t.pod)
 }
 
 // shell runs a command line on the node. Only a person at a terminal gets a shell to type in.
 func (t *talk) shell(ctx context.Context, line string) error {
 	err := error(nil)
 	if line == "" && !t.byHand() {
-		err = errors.New("shell: without a terminal, want a command: ! COMMAND")
+		err = errors.New("shell: without a terminal, a command is needed: ! COMMAND")
 	}
 	cmd, e := step.Shell(ctx, &t.stop, line)
 	if err = errors.Join(err, e); err != nil {
@@ -304,7 +304,7 @@ func (st *stepping) tell(r *trace.Record, history []trace.Record) (started bool)
 		}
 	case *trace.Milestone:
 		if e.Name == "started" {
-			st.say("\nall containers run, %s after the pod was seen\n", human.Duration(e.Since))
+			st.say("\nall containers run, %s after the agent received the pod\n", human.Duration(e.Since))
 			if w, err := waterfall.Build(history, st.pod); err == nil {
 				st.say("%s\n", w.Text(100, waterfall.TextOptions{}))
 			}

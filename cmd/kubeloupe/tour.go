@@ -30,14 +30,14 @@ func newTour(s streams) *cobra.Command {
 	var o tourOptions
 	c := &cobra.Command{
 		Use:   "tour",
-		Short: "Be led through what kubeloupe shows, chapter by chapter",
-		Long: `Be led through what kubeloupe shows: a pod starts, is traced and stepped, the pod network breaks and is mended, images are
-collected. An agent runs in this process; each chapter says which command it runs and shows what that prints. Enter goes on,
-q leaves. Nothing of it stays.
+		Short: "Take a guided tour of kubeloupe",
+		Long: `Take a guided tour of kubeloupe: start a pod, trace it, step through it, break and fix the pod network, and garbage-collect
+images. The command runs its own agent. Each chapter names a command, runs it and shows its output. Press Enter to continue
+and q to quit. At the end, the tour removes everything that it created.
 
-Unless told otherwise the container runtime is simulated: no root, no real container. --runtime auto takes a real one, which
-must have no pods: an agent ends pods that it does not know. There the pod network is broken by moving the files of
---cni-conf-dir aside for a moment; they are moved back at the end, also of a tour that is interrupted. Should it be killed, the
+By default the container runtime is simulated: no root, no real containers. --runtime auto uses a real runtime, which must have
+no pods, because an agent deletes unknown pods. To break the pod network there, the tour moves the files of --cni-conf-dir
+to another directory for a short time. It moves them back at the end, also if it is interrupted. If the tour is killed, the
 next tour moves them back.`,
 		Example: `  kubeloupe tour
   kubeloupe tour --chapter 4
@@ -52,15 +52,15 @@ next tour moves them back.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVarP(&o.yes, "yes", "y", false, "go through without asking; so it is where standard input is no terminal")
-	f.IntVar(&o.chapter, "chapter", 1, "the chapter to begin with")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not wait for Enter; this is the default if standard input is not a terminal")
+	f.IntVar(&o.chapter, "chapter", 1, "the first chapter")
 	f.StringVar(&o.runtime, "runtime", runtimeSim, "the container runtime: sim (simulated in memory) or auto (a CRI socket)")
-	f.StringVar(&o.endpoint, "container-runtime-endpoint", "", "with --runtime auto: the runtime's socket, if it is not where runtimes have theirs")
-	f.StringVar(&o.confDir, "cni-conf-dir", "", "with --runtime auto: where the runtime has its CNI configuration, which is moved aside for a moment")
-	f.StringVar(&o.cgroupRoot, "cgroup-root", "", "with --runtime auto: the cgroup for the pods; unless given, one of the tour's own")
+	f.StringVar(&o.endpoint, "container-runtime-endpoint", "", "with --runtime auto: the runtime's socket, if it is not at a well-known path")
+	f.StringVar(&o.confDir, "cni-conf-dir", "", "with --runtime auto: directory of the runtime's CNI configuration; the tour moves its files away for a short time")
+	f.StringVar(&o.cgroupRoot, "cgroup-root", "", "with --runtime auto: the parent cgroup of the pods; by default, the tour creates one")
 	f.StringVar(&o.image, "image", "busybox:1.37", "the image of the pods; it needs sh and sleep")
-	f.StringVar(&o.other, "other-image", "alpine:3.22", "the image of the pod that goes, and which then goes too")
-	f.BoolVar(&o.removeAll, "remove-unused-images", false, "with --runtime auto: remove images that no container uses although they are not the tour's")
+	f.StringVar(&o.other, "other-image", "alpine:3.22", "the image of the pod that is deleted; garbage collection then removes this image")
+	f.BoolVar(&o.removeAll, "remove-unused-images", false, "with --runtime auto: also remove unused images that the tour did not pull")
 	f.SortFlags = false
 	return c
 }
@@ -68,23 +68,23 @@ next tour moves them back.`,
 func (o *tourOptions) check() error {
 	var errs []error
 	if n := len(tourChapters()); o.chapter < 1 || o.chapter > n {
-		errs = append(errs, fmt.Errorf("--chapter %d: want 1 to %d", o.chapter, n))
+		errs = append(errs, fmt.Errorf("--chapter %d: must be 1 to %d", o.chapter, n))
 	}
 	if o.image == "" || o.other == "" || o.image == o.other {
-		errs = append(errs, errors.New("--image, --other-image: want two different images"))
+		errs = append(errs, errors.New("--image and --other-image must be two different images"))
 	}
 	switch o.runtime {
 	case runtimeSim:
 		if o.endpoint != "" || o.confDir != "" || o.cgroupRoot != "" || o.removeAll {
-			errs = append(errs, errors.New("--container-runtime-endpoint, --cni-conf-dir, --cgroup-root and --remove-unused-images go with --runtime auto"))
+			errs = append(errs, errors.New("--container-runtime-endpoint, --cni-conf-dir, --cgroup-root and --remove-unused-images can only be used with --runtime auto"))
 		}
 	case runtimeAuto:
 		if o.confDir == "" {
-			errs = append(errs, errors.New("--runtime auto: the tour breaks the pod network by moving the runtime's CNI configuration aside for a moment: "+
-				"say where that is, with --cni-conf-dir (mostly /etc/cni/net.d), or leave out --runtime for a simulated one"))
+			errs = append(errs, errors.New("--runtime auto: the tour breaks the pod network by moving the runtime's CNI configuration away for a short time: "+
+				"set its directory with --cni-conf-dir (usually /etc/cni/net.d), or remove --runtime to use a simulated runtime"))
 		}
 	default:
-		errs = append(errs, fmt.Errorf("--runtime %q: want sim or auto", o.runtime))
+		errs = append(errs, fmt.Errorf("--runtime %q: must be sim or auto", o.runtime))
 	}
 	return errors.Join(errs...)
 }
@@ -126,11 +126,11 @@ func (t *tour) guide(person, agent context.Context) (err error) {
 	if errors.Is(err, errLeft) || person.Err() != nil {
 		err = nil
 	}
-	t.say("\nTaking away what the tour brought ...")
+	t.say("\nRemoving everything that the tour created ...")
 	if e := t.end(agent); e != nil {
 		return errors.Join(err, e)
 	}
-	t.say("Its pods and files are gone.")
+	t.say("The tour's pods and files are removed.")
 	return err
 }
 
@@ -143,7 +143,7 @@ func (t *tour) chapters(ctx context.Context) error {
 	all := tourChapters()
 	t.prose(t.welcome())
 	for i := t.opt.chapter - 1; i < len(all); i++ {
-		if err := t.keys.goOn(ctx, t.s.out, "Enter goes on, q leaves: "); err != nil {
+		if err := t.keys.goOn(ctx, t.s.out, "Press Enter to continue, q to quit: "); err != nil {
 			return err
 		}
 		title := fmt.Sprintf("%d of %d  %s", i+1, len(all), all[i].title)

@@ -17,19 +17,19 @@ type chapter struct {
 func tourChapters() []chapter {
 	return []chapter{
 		{"A static pod appears", (*tour).appears},
-		{"Where the time went", (*tour).traced},
+		{"How long each phase took", (*tour).traced},
 		{"Step a pod", (*tour).stepped},
 		{"The pod network breaks", (*tour).breaks},
 		{"Why", (*tour).explained},
-		{"Mend it", (*tour).mended},
+		{"Fix it", (*tour).mended},
 		{"Image garbage collection", (*tour).collected},
-		{"Where to go on", (*tour).goOn},
+		{"Next steps", (*tour).goOn},
 	}
 }
 
 func (t *tour) appears(ctx context.Context) error {
-	t.prose("A file in the manifest directory is a pod, which the agent sees at once. Below it is what the agent tells of the pod until it is ready: " +
-		"when, how long it took, which pod, what happened. What takes no time worth a line is left out; -o json has every record.")
+	t.prose("A file in the manifest directory is a pod, and the agent notices it immediately. The lines below show the pod's events until it is ready: " +
+		"time, duration, pod, event. Events without a significant duration are omitted; -o json prints every record.")
 	if err := t.put("web"); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (t *tour) appears(ctx context.Context) error {
 		return err
 	}
 	t.say("")
-	t.prose("The same, live and for the whole node, is a UI:")
+	t.prose("The UI shows the same for the whole node, live:")
 	t.say("\n" + t.typed("tui"))
 	return nil
 }
@@ -47,15 +47,15 @@ func (t *tour) traced(ctx context.Context) error {
 	if err := t.have(ctx, "web"); err != nil {
 		return err
 	}
-	t.prose("The waterfall of that start: what was done, the calls to the runtime below, and the critical path: that which the start " +
-		"waited for, end to end. The floor is what the runtime itself needed; all above it is the agent's, or a wait.")
+	t.prose("The waterfall of this start shows each action, the calls to the runtime below it, and the critical path, which is the chain of " +
+		"actions that determined the total time. The floor is the time that the runtime itself needed; the rest is the agent's work or a wait.")
 	return t.kubeloupe(ctx, "trace", ref("web"))
 }
 
 func (t *tour) stepped(ctx context.Context) error {
-	t.prose("A pod can be held before each action, while the rest of the node goes on. Here step waits for a pod that is about to come. " +
-		"until goes on to an action, p prints the request that the runtime gets next, n does it, q leaves, and the pod goes on by itself. " +
-		"Below each stop is what it changed on the node.")
+	t.prose("step can pause a pod before each action, while the rest of the node continues. Here it waits for a pod that does not exist yet. " +
+		"until continues to an action, p prints the next request to the runtime, n sends it, and q quits; the pod then continues. " +
+		"Each stop shows what changed on the node.")
 	args := []string{"step", "--pod", ref("db"), "--creation"}
 	t.say("\n" + t.typed(args...))
 	in := &typist{ctx: ctx, t: t, lines: []string{"until sandbox", "p", "n", "n", "q"}}
@@ -84,8 +84,8 @@ func (t *tour) stepped(ctx context.Context) error {
 }
 
 func (t *tour) breaks(ctx context.Context) error {
-	t.prose("The runtime calls CNI plugins for a pod's network. The tour now " + t.net.told() + ", and adds a pod. " +
-		"Pods that run keep their network; the new one gets none:")
+	t.prose("The runtime calls CNI plugins to set up a pod's network. The tour now " + t.net.told() + ", and adds a pod. " +
+		"Running pods keep their network; the new pod gets none:")
 	if err := t.breakNetwork(ctx); err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (t *tour) explained(ctx context.Context) error {
 	if err := t.broken(ctx); err != nil {
 		return err
 	}
-	t.prose("why answers for one pod: what it waits for now, since when, what happens next; then the named causes, each with the records that show it, " +
-		"a remedy, and what would prove it wrong. Causes have ids that stay, so that a script can ask: why --fail-on KL07 ends with 3.")
+	t.prose("why explains one pod: what it is waiting for, since when, and what happens next. Then it lists the causes, each with its evidence, " +
+		"a remedy, and a way to rule it out. The ids of causes are stable, so scripts can use them: why --fail-on KL07 exits with status 3.")
 	return t.kubeloupe(ctx, "why", ref("api"))
 }
 
@@ -128,7 +128,7 @@ func (t *tour) mended(ctx context.Context) error {
 	if err := t.broken(ctx); err != nil {
 		return err
 	}
-	t.prose("The network is mended. Nobody tells the agent: it tries again by itself, and while the runtime says that it has no network it asks every second. Only actions and milestones this time:")
+	t.prose("The network is fixed. The agent is not notified: it retries, and while the runtime reports that it has no network, it checks every second. The lines show actions and milestones only:")
 	if err := t.net.mend(); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (t *tour) mended(ctx context.Context) error {
 		return err
 	}
 	t.say("")
-	t.prose("Its whole start in one line, beside those of the others:")
+	t.prose("This start in one line, together with the other starts:")
 	return t.kubeloupe(ctx, "why", "--all")
 }
 
@@ -146,11 +146,11 @@ func (t *tour) collected(ctx context.Context) error {
 			return err
 		}
 	}
-	t.prose("An image stays until the disk is 85 % full; then those unused for longest go. Here the tour asks for a collection of all that is unused, " +
-		"twice: now, and when the pod db is removed, the only user of " + t.opt.other + ".")
+	t.prose("By default, images are removed when the disk is 85 % full, the least recently used first. Here the tour requests the removal of all unused images " +
+		"twice: now, and after the pod db is removed, the only user of " + t.opt.other + ".")
 	if n := len(t.foreign); n > 0 && !t.opt.removeAll {
 		t.say("")
-		t.prose(fmt.Sprintf("It is left out: images that were here before the tour would go too (%d, as %s). --remove-unused-images allows it.", n, t.foreign[0]))
+		t.prose(fmt.Sprintf("This is skipped, because it would also remove images that the tour did not pull (%d, such as %s). --remove-unused-images allows it.", n, t.foreign[0]))
 		return t.kubeloupe(ctx, "inspect", "images")
 	}
 	if _, err := t.node.agent.DeleteUnusedImages(ctx); err != nil {
@@ -166,17 +166,17 @@ func (t *tour) collected(ctx context.Context) error {
 		return err
 	}
 	t.say("")
-	t.prose("Each verdict has its reason, for what stays too:")
+	t.prose("Each decision has a reason, also for images that are kept:")
 	return t.kubeloupe(ctx, "inspect", "gc")
 }
 
 func (t *tour) goOn(ctx context.Context) error {
-	t.prose("Until the tour ends the node is yours: its manifests are in " + t.manifests() + ". Some to try in another terminal:")
+	t.prose("You can use this node until the tour ends. Its manifests are in " + t.manifests() + ". Try these commands in another terminal:")
 	t.say("")
 	for _, args := range [][]string{{"tui"}, {"inspect", "pods"}, {"inspect", "cri"}, {"step", "--pod", ref("web"), "--deletion"}, {"record", "tour.klr"}} {
 		t.say(t.typed(args...))
 	}
 	t.say("$ kubeloupe replay tour.klr\n")
-	t.prose("A node of your own: kubeloupe run --pod-manifest-path DIR, or --kubeconfig FILE in a cluster. The commands are described in docs/, each cause in docs/causes/.")
-	return t.keys.goOn(ctx, t.s.out, "Enter ends the tour: ")
+	t.prose("To run your own node: kubeloupe run --pod-manifest-path DIR, or --kubeconfig FILE in a cluster. docs/ describes the commands, and docs/causes/ the causes.")
+	return t.keys.goOn(ctx, t.s.out, "Press Enter to end the tour: ")
 }

@@ -32,7 +32,7 @@ func (n simNetwork) mend() error {
 	return nil
 }
 
-func (simNetwork) told() string { return "takes the plugin bridge off the simulated node" }
+func (simNetwork) told() string { return "removes the CNI plugin bridge from the simulated node" }
 
 // aside is what is added to the names of files that a runtime shall not see.
 const aside = ".kubeloupe-tour"
@@ -85,7 +85,7 @@ func (n *confFiles) mend() error {
 		}
 		f := to + aside
 		if _, e := os.Lstat(to); e == nil {
-			err = errors.Join(err, fmt.Errorf("%s is there again; what the tour moved aside stays as %s", to, f))
+			err = errors.Join(err, fmt.Errorf("%s exists again; the file that the tour moved is kept as %s", to, f))
 			continue
 		}
 		err = errors.Join(err, os.Rename(f, to))
@@ -94,5 +94,5 @@ func (n *confFiles) mend() error {
 }
 
 func (n *confFiles) told() string {
-	return "moves the files of " + n.dir + " aside, where the runtime looks for its CNI configuration"
+	return "moves the files of " + n.dir + ", the runtime's CNI configuration, to another directory"
 }

@@ -101,11 +101,11 @@ func (t *tour) cri(ctx context.Context) (*cri.Client, error) {
 
 // welcome is what is said at the beginning.
 func (t *tour) welcome() string {
-	what := "The container runtime is simulated: no root, no real containers. The agent, its records and what the commands print are the real thing."
+	what := "The container runtime is simulated: no root, no real containers. The agent, its records and the output of the commands are real."
 	if !t.simulated() {
-		what = fmt.Sprintf("The container runtime is a real one, at %s, and so are the pods.", strings.TrimPrefix(t.node.cfg.Endpoint, "unix://"))
+		what = fmt.Sprintf("The container runtime at %s is real, and so are the pods.", strings.TrimPrefix(t.node.cfg.Endpoint, "unix://"))
 	}
-	return "A tour of kubeloupe. A node agent runs in this process, with a directory of its own, " + t.dir + ". " + what +
-		" Each chapter runs the command that stands above what it prints; while the tour waits you can try the same, and others, in another terminal. " +
-		"At the end all of it is taken away."
+	return "A tour of kubeloupe. A node agent runs in this process; its directory is " + t.dir + ". " + what +
+		" Each chapter shows a command and its output. While the tour waits, you can run this command and others in another terminal. " +
+		"At the end, the tour removes everything that it created."
 }

@@ -10,15 +10,15 @@ import (
 // TestTourByHand goes through the tour at a terminal: Enter goes on, q leaves, in the step chapter too.
 func TestTourByHand(t *testing.T) {
 	x := inTerminal(t, "tour", "--chapter", "3")
-	x.sees("Enter goes on, q leaves: ")
+	x.sees("Press Enter to continue, q to quit: ")
 	x.types("\n")
 	x.sees("3 of 8  Step a pod")
-	x.sees("Enter types 'until sandbox', q leaves: ")
+	x.sees("Press Enter to type 'until sandbox', q to quit: ")
 	x.types("\n")
 	x.sees("paused before  sandbox")
-	x.sees("Enter types 'p', q leaves: ")
+	x.sees("Press Enter to type 'p', q to quit: ")
 	x.types("q\n")
-	x.sees("Its pods and files are gone.")
+	x.sees("The tour's pods and files are removed.")
 	if err := x.cmd.Wait(); err != nil || strings.Contains(x.said(), "\x1b") {
 		t.Errorf("%v, or escapes in it:\n%q", err, x.said())
 	}

@@ -43,7 +43,7 @@ func (t *tour) checkReal(ctx context.Context) error {
 	}
 	if n := len(pods.GetItems()); n > 0 {
 		m := pods.GetItems()[0].GetMetadata()
-		return userError{fmt.Errorf("the runtime at %s has pods (%d, as %s/%s), which this agent would end: the tour wants one without",
+		return userError{fmt.Errorf("the runtime at %s has pods (%d, such as %s/%s), which this agent would delete: the tour needs a runtime without pods",
 			t.node.cfg.Endpoint, n, m.GetNamespace(), m.GetName())}
 	}
 	return t.look(ctx, rt)

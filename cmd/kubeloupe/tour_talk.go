@@ -165,7 +165,7 @@ func (y *typist) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	line := y.lines[0]
-	if err := y.t.keys.goOn(y.ctx, y.t.s.out, "Enter types '"+line+"', q leaves: "); err != nil {
+	if err := y.t.keys.goOn(y.ctx, y.t.s.out, "Press Enter to type '"+line+"', q to quit: "); err != nil {
 		y.left.Store(errors.Is(err, errLeft))
 		y.lines = nil
 		return 0, io.EOF

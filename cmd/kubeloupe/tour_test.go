@@ -81,7 +81,7 @@ func TestConfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("10-net.conflist", "new")
-	if err := n.mend(); err == nil || !strings.Contains(err.Error(), "is there again") {
+	if err := n.mend(); err == nil || !strings.Contains(err.Error(), "exists again") {
 		t.Errorf("mend over a new file: %v", err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "10-net.conflist")); err != nil || string(text) != "new" {

@@ -43,12 +43,12 @@ func newTrace(s streams) *cobra.Command {
 	t := &tracing{s: s}
 	c := &cobra.Command{
 		Use:   "trace [NAMESPACE/POD [NAMESPACE/POD]]",
-		Short: "Show where the time of a pod's start went",
-		Long: `Show where the time of a pod's start went: the startup waterfall with its critical path. --diff compares two starts phase by phase,
---all ranks all starts of a session. It asks the running agent, or reads a recording (--from).
+		Short: "Show how long each phase of a pod start took",
+		Long: `Show how long each phase of a pod start took: the startup waterfall with its critical path. --diff compares two starts phase by
+phase. --all ranks all starts of a session. The data comes from the running agent or from a recording (--from).
 
-A pod that started more than once: NAMESPACE/POD#1 is its first start, #2 its second; without, the latest. One that the latest
-agent found running: the start that an earlier agent saw, if the recording has it.`,
+If a pod started more than once, NAMESPACE/POD is its latest start, NAMESPACE/POD#1 its first, and NAMESPACE/POD#2 its second. If
+the latest agent adopted a running pod, its start is the one that an earlier agent observed, if the recording contains it.`,
 		Example: `  kubeloupe trace shop/cart-7d4f
   kubeloupe trace shop/cart-7d4f -o html --to cart.html
   kubeloupe trace --diff shop/cart-7d4f shop/cart-9x2k
@@ -63,12 +63,12 @@ agent found running: the start that an earlier agent saw, if the recording has i
 	f.StringVarP(&t.output, "output", "o", "text", strings.Join(traceFormats(), ", ")+"; with --all also csv")
 	f.StringVar(&t.to, "to", "", "write to this file instead of standard output")
 	f.BoolVar(&t.all, "all", false, "rank all starts of the session, the slowest first")
-	f.StringVar(&t.by, "by", "", "what --all ranks by: started (the default), ready, floor, or a phase, as pull, sandbox or \"wait queue\"")
-	f.StringVar(&t.group, "group", "", "with --all: percentiles for each image, namespace or source too")
-	f.IntVar(&t.top, "top", 0, "with --all: how many starts are listed; 0 is all")
+	f.StringVar(&t.by, "by", "", "rank --all by started (the default), ready, floor, or a phase, such as pull, sandbox or \"wait queue\"")
+	f.StringVar(&t.group, "group", "", "with --all: also print percentiles by image, namespace or source")
+	f.IntVar(&t.top, "top", 0, "with --all: the number of starts to list; 0 lists all")
 	f.StringVar(&t.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
 	f.BoolVar(&t.diff, "diff", false, "compare two starts phase by phase")
-	f.StringVar(&t.other, "with", "", "with --diff: the recording of the second start, when it is another than that of the first")
+	f.StringVar(&t.other, "with", "", "with --diff: the recording of the second start, if it is not the same recording")
 	f.SortFlags = false
 	return c
 }
@@ -77,15 +77,15 @@ func (t *tracing) check(args []string) error {
 	formats := traceFormats()
 	switch {
 	case t.all && t.diff:
-		return errors.New("--all and --diff: want one of them")
+		return errors.New("--all and --diff cannot be used together")
 	case t.all && len(args) > 0:
-		return fmt.Errorf("--all is about every pod: what is %q for?", args[0])
+		return fmt.Errorf("--all selects every pod: remove the argument %q", args[0])
 	case t.diff && len(args) != 2:
-		return fmt.Errorf("--diff compares two starts: want NAMESPACE/POD twice, got %d", len(args))
+		return fmt.Errorf("--diff compares two starts: it needs NAMESPACE/POD twice, but got %d", len(args))
 	case !t.diff && len(args) == 2:
-		return errors.New("two pods: give --diff to compare them")
+		return errors.New("two pods need --diff, which compares them")
 	case t.other != "" && !t.diff:
-		return errors.New("--with goes with --diff")
+		return errors.New("--with can only be used with --diff")
 	case t.all:
 		formats = []string{"text", "json", "csv"}
 	case t.diff:
@@ -93,20 +93,20 @@ func (t *tracing) check(args []string) error {
 	case len(args) == 0:
 		formats = []string{"perfetto", "otlp", "otlp-json"}
 		if !slices.Contains(formats, t.output) {
-			return errors.New("which pod? want NAMESPACE/POD, or --all; -o perfetto and -o otlp take the whole session")
+			return errors.New("trace needs NAMESPACE/POD or --all; only -o perfetto and -o otlp can write the whole session")
 		}
 	}
 	if !slices.Contains(formats, t.output) {
-		return fmt.Errorf("--output %q: want %s here", t.output, strings.Join(formats, ", "))
+		return fmt.Errorf("--output %q is not supported here: use %s", t.output, strings.Join(formats, ", "))
 	}
 	if !t.all && (t.by != "" || t.group != "" || t.top != 0) {
-		return errors.New("--by, --group and --top go with --all")
+		return errors.New("--by, --group and --top can only be used with --all")
 	}
 	if t.top < 0 {
-		return fmt.Errorf("--top %d: want 0 or more", t.top)
+		return fmt.Errorf("--top %d: must be 0 or more", t.top)
 	}
 	if binary(t.output) && t.to == "" && isTerminal(t.s.out) {
-		return fmt.Errorf("-o %s is binary: give --to FILE, or redirect it", t.output)
+		return fmt.Errorf("-o %s is binary: use --to FILE, or redirect standard output", t.output)
 	}
 	return nil
 }

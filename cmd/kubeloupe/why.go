@@ -41,13 +41,15 @@ func newWhy(s streams) *cobra.Command {
 	a := &asking{s: s}
 	c := &cobra.Command{
 		Use:   "why NAMESPACE/POD",
-		Short: "Say why a pod started as slowly as it did, or has not started",
-		Long: `Say why a pod's start took as long as it did: phases, waits, critical path, what the runtime itself needed, time that nothing explains,
-and the causes that were found, with their evidence. Of a pod that has not started: what it waits for now, since when, and what happens next.
+		Short: "Explain slow or failed pod starts",
+		Long: `Explain why a pod start was slow or failed: its phases, waits and critical path, the time that the runtime itself needed, the time
+that is unexplained, and the causes with their evidence. For a pod that has not started: what it is waiting for now, since when, and
+what happens next.
 
---fail-on makes it a check, for CI: it ends with ` + fmt.Sprint(exitHeld) + ` when a condition holds. A condition is a cause's id (KL05), any (cause), or a figure:
-start, ready, floor, unexplained, wait or wait.KIND (as wait.queue), then >, >=, < or <=, and a duration or, for unexplained, a percentage.
-It can have several parts, which must all be true, and "!" before a part negates it: 'ns=shop start>2s !KL05'. See docs/conditions.md.`,
+Use --fail-on as a check in CI: the command exits with status ` + fmt.Sprint(exitHeld) + ` if a condition is true. A condition is the id of a cause (KL05),
+any (any cause), or a comparison with >, >=, < or <=. The left side is start, ready, floor, unexplained, wait or wait.KIND (such as
+wait.queue). The right side is a duration; for unexplained it can also be a percentage.
+A condition can have several parts, which must all be true, and "!" negates a part: 'ns=shop start>2s !KL05'. See docs/conditions.md.`,
 		Example: `  kubeloupe why shop/cart-7d4f
   kubeloupe why shop/cart-7d4f --fail-on 'start>2s' --fail-on KL05
   kubeloupe why --all --where 'ns=shop !ready'
@@ -58,8 +60,8 @@ It can have several parts, which must all be true, and "!" before a part negates
 	a.add(c)
 	f := c.Flags()
 	f.StringVarP(&a.output, "output", "o", "text", "text or json")
-	f.BoolVar(&a.all, "all", false, "every pod of the session, a line each")
-	f.StringArrayVar(&a.failOn, "fail-on", nil, "end with "+fmt.Sprint(exitHeld)+" when this holds, as start>2s or KL05; may be given again")
+	f.BoolVar(&a.all, "all", false, "every pod of the session, one line each")
+	f.StringArrayVar(&a.failOn, "fail-on", nil, "exit with status "+fmt.Sprint(exitHeld)+" if this condition is true, such as start>2s or KL05; can be repeated")
 	f.StringVar(&a.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
 	f.SortFlags = false
 	return c
@@ -67,13 +69,13 @@ It can have several parts, which must all be true, and "!" before a part negates
 
 func (a *asking) run(ctx context.Context, args []string) error {
 	if !slices.Contains([]string{"text", "json"}, a.output) {
-		return userError{fmt.Errorf("--output %q: want text or json", a.output)}
+		return userError{fmt.Errorf("--output %q: must be text or json", a.output)}
 	}
 	if a.all && len(args) > 0 {
-		return userError{fmt.Errorf("--all is about every pod: what is %q for?", args[0])}
+		return userError{fmt.Errorf("--all selects every pod: remove the argument %q", args[0])}
 	}
 	if a.all == (len(args) == 1) {
-		return userError{errors.New("which pod? want NAMESPACE/POD, or --all")}
+		return userError{errors.New("why needs NAMESPACE/POD or --all")}
 	}
 	var conditions []why.Condition
 	for _, text := range a.failOn {
@@ -138,7 +140,7 @@ func (a *asking) tell(cases iter.Seq2[*session.Life, *cause.Case], only *why.Con
 		return err
 	}
 	if len(held) > 0 {
-		return heldError{"--fail-on holds: " + strings.Join(held, "; ")}
+		return heldError{"condition of --fail-on is true: " + strings.Join(held, "; ")}
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // ErrNoAgent is wrapped by the error for a socket at which nobody listens.
-var ErrNoAgent = errors.New("no agent listens there")
+var ErrNoAgent = errors.New("no agent is listening")
 
 // ErrEnded is wrapped by the error of a stream or session that the agent ended, or that broke.
-var ErrEnded = errors.New("the agent has gone")
+var ErrEnded = errors.New("the agent has stopped")
 
 // helloTime is how long an agent has to say who it is.
 const helloTime = 5 * time.Second
@@ -58,7 +58,7 @@ func (c *Client) connect(ctx context.Context) (*line, error) {
 	}
 	u, ok := conn.(*net.UnixConn)
 	if !ok {
-		return nil, fmt.Errorf("control socket %s: no unix socket", c.path)
+		return nil, fmt.Errorf("control socket %s: not a unix socket", c.path)
 	}
 	l := &line{path: c.path, conn: u, r: newLineReader(u, maxAnswer), w: newLineWriter(u, helloTime)}
 	if err := l.greet(ctx); err != nil {
@@ -75,7 +75,7 @@ func (l *line) greet(ctx context.Context) error {
 		return fmt.Errorf("control socket %s: %w", l.path, err)
 	}
 	if !trusted(p) {
-		return fmt.Errorf("control socket %s: uid %d listens there, want root or uid %d: it may be no agent", l.path, p.uid, os.Geteuid())
+		return fmt.Errorf("control socket %s: uid %d is listening, but it must be root or uid %d: this may not be an agent", l.path, p.uid, os.Geteuid())
 	}
 	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
@@ -95,9 +95,9 @@ func (l *line) greet(ctx context.Context) error {
 	case bad == nil && both.Err != "":
 		return fmt.Errorf("agent at %s: %s", l.path, both.Err)
 	case bad != nil || both.Control == 0:
-		return fmt.Errorf("control socket %s: what listens there is no kubeloupe agent", l.path)
+		return fmt.Errorf("control socket %s: the process that is listening is not a kubeloupe agent", l.path)
 	case both.Control != Version:
-		return fmt.Errorf("agent at %s (process %d, version %s) speaks version %d of the control protocol, this program version %d: use the same version of kubeloupe",
+		return fmt.Errorf("agent at %s (process %d, version %s) uses version %d of the control protocol, but this program uses version %d: use the same version of kubeloupe",
 			l.path, l.hello.PID, l.hello.Version, l.hello.Control, Version)
 	}
 	return nil
@@ -106,7 +106,7 @@ func (l *line) greet(ctx context.Context) error {
 func dialError(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("control socket %s: %w: start one with `kubeloupe run`, or name the socket of the one that runs", path, ErrNoAgent)
+		return fmt.Errorf("control socket %s: %w: start one with `kubeloupe run`, or use --socket for a running agent", path, ErrNoAgent)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("control socket %s: permission denied: only root and the agent's own user may use it", path)
 	}
@@ -147,7 +147,7 @@ func (l *line) answer(ctx context.Context) (answer, error) {
 func (l *line) decode(text []byte) (answer, error) {
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {
-		return answer{}, fmt.Errorf("agent at %s: a line that is no answer: %w", l.path, err)
+		return answer{}, fmt.Errorf("agent at %s: an invalid response: %w", l.path, err)
 	}
 	switch {
 	case a.Err != "":

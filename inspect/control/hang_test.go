@@ -147,10 +147,10 @@ func TestInTheWay(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "c.sock")
 			free := block(t, path)
 			a := begin(t, control.Config{Path: path})
-			a.told("it tries again")
+			a.told("not available yet, retrying")
 			free()
 			a.reachable()
-			a.told("is served now")
+			a.told("listening on the control socket")
 		})
 	}
 }
@@ -158,7 +158,7 @@ func TestInTheWay(t *testing.T) {
 // TestPathThatCannotBe ends the server: no waiting mends it.
 func TestPathThatCannotBe(t *testing.T) {
 	s := control.New(control.Config{Path: filepath.Join(t.TempDir(), strings.Repeat("d", 100), "c.sock")})
-	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "give a shorter one") {
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "use a shorter path") {
 		t.Errorf("%v", err)
 	}
 }
@@ -248,11 +248,11 @@ func TestStoppedClient(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("a client that was stopped holds its pod")
 	}
-	a.told("pod shop/web goes on: who steps it was not heard of for too long")
+	a.told("pod shop/web continues: the client that steps it has not responded for too long")
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if !lines.Scan() || !strings.Contains(lines.Text(), "the gate is open and the pod goes on") {
+	if !lines.Scan() || !strings.Contains(lines.Text(), "the pod continues: the client") {
 		t.Errorf("the client says %q", lines.Text())
 	}
 	cmd.Wait()

@@ -27,7 +27,7 @@ type listener struct {
 // is replaced, a socket that somebody listens at is not.
 func listen(path string) (*listener, error) {
 	if most := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > most {
-		return nil, fmt.Errorf("control socket: the path %s has %d bytes and %w %d: give a shorter one", path, len(path), errTooLongPath, most)
+		return nil, fmt.Errorf("control socket: the path %s has %d bytes and %w %d: use a shorter path", path, len(path), errTooLongPath, most)
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -86,7 +86,7 @@ func clearPath(path string) error {
 	case err != nil:
 		return fmt.Errorf("control socket: %w", err)
 	case file.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("control socket: %s is there and is no socket: remove it, or give another path", path)
+		return fmt.Errorf("control socket: %s exists and is not a socket: remove it, or use another path", path)
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
@@ -109,5 +109,5 @@ func inUse(path string, conn net.Conn) error {
 			who = fmt.Sprintf("process %d", p.pid)
 		}
 	}
-	return fmt.Errorf("control socket: %s listens at %s already: stop it, or give another path", who, path)
+	return fmt.Errorf("control socket: %s is already listening on %s: stop it, or use another path", who, path)
 }

@@ -24,7 +24,7 @@ func TestSocketFile(t *testing.T) {
 		}
 	}
 	again := control.New(control.Config{Path: a.path})
-	if err := again.Listen(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d listens at", os.Getpid())) {
+	if err := again.Listen(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d is already listening on", os.Getpid())) {
 		t.Errorf("a second one: %v", err)
 	}
 	a.cancel()
@@ -55,7 +55,7 @@ func TestStaleSocket(t *testing.T) {
 
 func TestLongPath(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 100))
-	if err := control.New(control.Config{Path: filepath.Join(dir, "c.sock")}).Listen(); err == nil || !strings.Contains(err.Error(), "give a shorter one") {
+	if err := control.New(control.Config{Path: filepath.Join(dir, "c.sock")}).Listen(); err == nil || !strings.Contains(err.Error(), "use a shorter path") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -68,7 +68,7 @@ func TestNoSocket(t *testing.T) {
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := control.New(control.Config{Path: path}).Listen(); err == nil || !strings.Contains(err.Error(), "is no socket") {
+	if err := control.New(control.Config{Path: path}).Listen(); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 		t.Errorf("a file: %v", err)
 	}
 	if text, err := os.ReadFile(path); string(text) != "precious" {
@@ -99,10 +99,10 @@ func TestReplacedSocketStays(t *testing.T) {
 // TestNoAgent dials what is something else.
 func TestNoAgent(t *testing.T) {
 	for said, want := range map[string]string{
-		"HTTP/1.1 400 Bad Request\r\n\r\n": "is no kubeloupe agent",
-		"{}\n":                             "is no kubeloupe agent",
-		`{"control":7,"version":"9.0","pid":12}` + "\n": "(process 12, version 9.0) speaks version 7 of the control protocol, this program version 2",
-		"": "the agent has gone",
+		"HTTP/1.1 400 Bad Request\r\n\r\n": "is not a kubeloupe agent",
+		"{}\n":                             "is not a kubeloupe agent",
+		`{"control":7,"version":"9.0","pid":12}` + "\n": "(process 12, version 9.0) uses version 7 of the control protocol, but this program uses version 2",
+		"": "the agent has stopped",
 	} {
 		path := filepath.Join(t.TempDir(), "s")
 		l, err := net.Listen("unix", path)

@@ -41,7 +41,7 @@ func lock(path string) (unlock func(), err error) {
 	}
 	f.Close() //nolint:errcheck // nothing was written
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = fmt.Errorf("another process holds %s", name)
+		err = fmt.Errorf("another process has locked %s", name)
 	}
 	return nil, err
 }
@@ -55,7 +55,7 @@ func private(f *os.File) error {
 	uid, ok := owner(info)
 	switch {
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no plain file: remove it", f.Name())
+		return fmt.Errorf("%s is not a regular file: remove it", f.Name())
 	case !ok || !mine(uid):
 		return fmt.Errorf("%s belongs to uid %d: remove it", f.Name(), uid)
 	case info.Mode().Perm()&0o077 != 0:
@@ -81,10 +81,10 @@ func checkDir(dir string) error {
 		}
 		uid, ok := owner(info)
 		if !ok || !mine(uid) {
-			return fmt.Errorf("directory %s belongs to uid %d, who could put another socket there: want one of root's or of uid %d", path, uid, os.Geteuid())
+			return fmt.Errorf("directory %s belongs to uid %d, who could replace the socket: the owner must be root or uid %d", path, uid, os.Geteuid())
 		}
 		if m := info.Mode(); m&fs.ModeSticky == 0 && (m.Perm()&0o002 != 0 || m.Perm()&0o020 != 0 && !ourGroup(info)) {
-			return fmt.Errorf("directory %s can be written by others (mode %04o), who could put another socket there: chmod go-w it, or give another path", path, m.Perm())
+			return fmt.Errorf("directory %s is writable by other users (mode %04o), who could replace the socket: run chmod go-w, or use another path", path, m.Perm())
 		}
 		up := filepath.Dir(path)
 		if up == path {

@@ -110,7 +110,7 @@ func decodeRequest(line []byte) (request, error) {
 		}
 	}
 	if set != 1 {
-		return request{}, errors.New("request: want one of the fields events, query and step")
+		return request{}, errors.New("request: must have one of the fields events, query and step")
 	}
 	if err := r.check(); err != nil {
 		return request{}, fmt.Errorf("request: %w", err)
@@ -125,12 +125,12 @@ func (r *request) check() error {
 			return fmt.Errorf("field events.pod: %q is not NAMESPACE/NAME", r.Events.Pod)
 		}
 		if !r.Events.Backlog && !r.Events.Follow {
-			return errors.New("field events: want backlog, follow or both")
+			return errors.New("field events: must be backlog, follow or both")
 		}
 		all := trace.Kinds()
 		for _, kind := range r.Events.Kinds {
 			if !slices.Contains(all, kind) {
-				return fmt.Errorf("field events.kinds: unknown kind %q: want one of %s", kind, strings.Join(all, ", "))
+				return fmt.Errorf("field events.kinds: unknown kind %q: must be one of %s", kind, strings.Join(all, ", "))
 			}
 		}
 	case r.Query != nil && r.Query.What == "":
@@ -138,7 +138,7 @@ func (r *request) check() error {
 	case r.Step != nil && !isPodName(r.Step.Pod):
 		return fmt.Errorf("field step.pod: %q is not NAMESPACE/NAME", r.Step.Pod)
 	case r.Step != nil && r.Step.Creation && r.Step.Deletion:
-		return errors.New("field step: want creation, deletion or, for both, neither")
+		return errors.New("field step: must be creation, deletion, or neither for both")
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func strict(line []byte, to any) error {
 		return err
 	}
 	if len(bytes.TrimSpace(line[d.InputOffset():])) > 0 {
-		return errors.New("more than one object in a line")
+		return errors.New("more than one object on a line")
 	}
 	return nil
 }

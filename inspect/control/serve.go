@@ -52,12 +52,12 @@ func (c *client) handle(ctx context.Context) error {
 	}
 	switch {
 	case req.Events != nil:
-		c.log("debug", "events are read over the control socket", c.peer)
+		c.log("debug", "a client reads events over the control socket", c.peer)
 		err = c.events(ctx, *req.Events)
 	case req.Query != nil:
 		err = c.query(ctx, *req.Query)
 	default:
-		c.log("info", "pod "+req.Step.Pod+" is stepped over the control socket", c.peer)
+		c.log("info", "pod "+req.Step.Pod+": a client steps it over the control socket", c.peer)
 		err = c.step(ctx, *req.Step)
 	}
 	if err != nil && !errors.Is(err, errGone) && ctx.Err() != nil { // what was under way was cut short
@@ -72,7 +72,7 @@ func (c *client) handle(ctx context.Context) error {
 // query asks the agent; the answer is one line.
 func (c *client) query(ctx context.Context, q QueryRequest) error {
 	if c.cfg.Node == nil {
-		return errors.New("this agent answers no questions")
+		return errors.New("this agent does not support queries")
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()

@@ -138,7 +138,7 @@ func subscribed(t *testing.T, a *agent, n int) {
 			t.Fatalf("%d more do not follow: %v", n, err)
 		}
 		for _, r := range recs {
-			if e, ok := r.Event.(*trace.Log); ok && strings.HasPrefix(e.Message, "events are read") {
+			if e, ok := r.Event.(*trace.Log); ok && strings.HasPrefix(e.Message, "a client reads events") {
 				n--
 			}
 		}
@@ -354,7 +354,7 @@ func TestHostileInput(t *testing.T) {
 	a := start(t, nil)
 	for in, want := range map[string]string{
 		strings.Repeat("x", 1<<20): "line is too long",
-		"{}\n":                     "want one of the fields",
+		"{}\n":                     "must have one of the fields",
 		"\x00\xff\n":               "invalid character",
 		`{"step":{"pod":"a/b"}}` + "\n" + "nonsense\n":               "command: invalid character",
 		`{"step":{"pod":"a/b"}}` + "\n" + strings.Repeat(" ", 1<<20): "line is too long",

@@ -11,7 +11,7 @@ import (
 // step lets the client step a pod until it goes away. Then the gate opens.
 func (c *client) step(ctx context.Context, req StepRequest) error {
 	if c.cfg.Steppers == nil {
-		return errors.New("this agent steps no pods")
+		return errors.New("this agent does not support stepping")
 	}
 	stopping := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -30,7 +30,7 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 		defer cancel()
 		err := c.read(ctx, &t)
 		if errors.Is(err, errSilent) {
-			c.log("warn", "pod "+req.Pod+" goes on: who steps it "+err.Error(), c.peer)
+			c.log("warn", "pod "+req.Pod+" continues: the client that steps it "+err.Error(), c.peer)
 			c.conn.SetWriteDeadline(time.Unix(1, 0)) //nolint:errcheck // what is being written is given up: the client may have stopped reading, too
 		}
 		t.bad <- err
@@ -48,7 +48,7 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 			a.Reply = &r
 		case err := <-t.bad:
 			if errors.Is(err, errSilent) {
-				return fmt.Errorf("the gate is open and the pod goes on: the client %w", err)
+				return fmt.Errorf("the pod continues: the client %w", err)
 			}
 			return err
 		case <-stopping.Done():
@@ -71,7 +71,7 @@ type talk struct {
 }
 
 // errSilent ends a session whose client hangs, or was stopped: nobody could let the pod go on.
-var errSilent = errors.New("was not heard of for too long")
+var errSilent = errors.New("has not responded for too long")
 
 // read takes the client's lines, each of which has Silence to arrive, whole. It never waits for a command to be done but when too many do already, so that
 // the end of the client is noticed at once.

@@ -52,7 +52,7 @@ func (s *Stream) Close() error {
 
 // Next waits for at least one record and appends up to cap(buf) of them to buf[:0] (64 when buf has no
 // capacity). lost is how many are missing before the first. At the end of a backlog that is not followed the
-// error is io.EOF; when the agent has gone it wraps ErrEnded.
+// error is io.EOF; when the agent has stopped it wraps ErrEnded.
 func (s *Stream) Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error) {
 	if cap(buf) == 0 {
 		buf = make([]trace.Record, 0, 64)

@@ -63,7 +63,7 @@ func (w *Writer) beginSession() error {
 		return fmt.Errorf("it is there and not written to: %w", err)
 	}
 	if len(ix.sessions) == 0 {
-		return errors.New("it is there and not written to: a recording without a header")
+		return errors.New("it already exists and is not overwritten: a recording without a header")
 	}
 	h := ix.sessions[0].Header
 	w.header.Recording, w.header.Part, w.header.Before = h.Recording, h.Part, h.Before

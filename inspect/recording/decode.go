@@ -25,7 +25,7 @@ func newDecoder() (*decoder, error) {
 // open returns a frame's text, good until the next call.
 func (d *decoder) open(h head, payload []byte) ([]byte, error) {
 	if castagnoli(payload) != h.sum {
-		return nil, errors.New("its checksum is wrong")
+		return nil, errors.New("its checksum is incorrect")
 	}
 	if h.flags&flagZstd == 0 {
 		return payload, nil
@@ -35,7 +35,7 @@ func (d *decoder) open(h head, payload []byte) ([]byte, error) {
 	}
 	text, err := d.zstd.DecodeAll(payload, d.text[:0:h.raw])
 	if err == nil && len(text) != int(h.raw) {
-		err = fmt.Errorf("%d bytes of text: want %d", len(text), h.raw)
+		err = fmt.Errorf("%d bytes of text: must be %d", len(text), h.raw)
 	}
 	return text, err
 }

@@ -44,14 +44,14 @@ func reopen(path string) (*file, error) {
 	// Without O_NONBLOCK a pipe would keep us here. A link may lead anywhere.
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ELOOP) {
-		return nil, errors.New("it is a symbolic link: want a file")
+		return nil, errors.New("it is a symbolic link: must be a regular file")
 	}
 	if err != nil {
 		return nil, err
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is %s: want a file", path, kindOf(st.Mode()))
+		err = fmt.Errorf("%s is %s: must be a regular file", path, kindOf(st.Mode()))
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

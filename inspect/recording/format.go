@@ -67,7 +67,7 @@ func checkPrelude(p []byte) error {
 		return errors.New("not a recording")
 	}
 	if v := binary.LittleEndian.Uint16(p[len(magic):]); v > Version || v == 0 {
-		return fmt.Errorf("format version %d: this kubeloupe reads versions up to %d: want a newer one", v, Version)
+		return fmt.Errorf("format version %d: this kubeloupe reads versions up to %d: use a newer kubeloupe", v, Version)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (ix *index) find(r io.ReaderAt, pos, size int64) (head, int64, error) {
 		ix.tornRecords = uint64(h.records) // zero where there is no head either
 		return head{}, -1, err
 	}
-	ix.note(fmt.Sprintf("damage at byte %d: reading goes on at %d", pos, at))
+	ix.note(fmt.Sprintf("damage at byte %d: reading continues at %d", pos, at))
 	h, _, err = headAt(r, at, size)
 	return h, at, err
 }

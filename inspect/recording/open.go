@@ -51,7 +51,7 @@ func open(path string) (*Reader, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if st.IsDir() {
-		return nil, errors.Join(errors.New("it is a directory: want a recording or JSON lines"), f.Close())
+		return nil, errors.Join(errors.New("it is a directory: must be a recording or JSON lines"), f.Close())
 	}
 	if !st.Mode().IsRegular() {
 		r, err := OpenReader(f)
@@ -85,7 +85,7 @@ func (r *Reader) load(size int64) error {
 	}
 	switch {
 	case size == 0:
-		return errors.New("it is empty: want a recording or JSON lines")
+		return errors.New("it is empty: must be a recording or JSON lines")
 	case bytes.HasPrefix(p, []byte(magic)):
 		return r.loadParts(size)
 	}

@@ -35,7 +35,7 @@ func (o Options) check() (Options, error) {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	if o.MaxBytes < MinMaxBytes {
-		return o, fmt.Errorf("field MaxBytes: %d bytes: want at least %d", o.MaxBytes, MinMaxBytes)
+		return o, fmt.Errorf("field MaxBytes: %d bytes: must be at least %d", o.MaxBytes, MinMaxBytes)
 	}
 	return o, nil
 }

@@ -150,7 +150,7 @@ func TestCreateRefuses(t *testing.T) {
 	}{
 		{"text", file("text", []byte("my diary\n")), Options{}, "not a recording"},
 		{"newer", file("newer", newer), Options{}, "format version 2: this kubeloupe reads versions up to 1"},
-		{"small", filepath.Join(dir, "x"), Options{MaxBytes: 5}, "field MaxBytes: 5 bytes: want at least 65536"},
+		{"small", filepath.Join(dir, "x"), Options{MaxBytes: 5}, "field MaxBytes: 5 bytes: must be at least 65536"},
 		{"busy", busyFile, Options{}, "is being written by another process"},
 		{"link", link, Options{}, "symbolic link"},
 		{"directory", dir, Options{}, "is a directory"},

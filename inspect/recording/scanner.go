@@ -8,7 +8,7 @@ import (
 )
 
 // ErrStream is returned when a stream would have to be read again.
-var ErrStream = errors.New("a stream can be read once: save it to a file first")
+var ErrStream = errors.New("a stream can be read only once: save it to a file first")
 
 // Scanner reads records in order. It is for one goroutine; scanners of one reader
 // are independent.

@@ -19,7 +19,7 @@ func sniffLines(p []byte) (node string, err error) {
 		}
 	}
 	if !found {
-		return "", errors.New("it is neither a recording nor JSON lines, as `run -o json` writes them")
+		return "", errors.New("it is neither a recording nor JSON lines from `run -o json`")
 	}
 	return "", nil
 }

@@ -17,14 +17,14 @@ func OpenReader(in io.Reader) (*Reader, error) {
 	p, err := br.Peek(len(magic))
 	switch {
 	case len(p) == 0 && errors.Is(err, io.EOF):
-		return nil, errors.New("read the stream: it is empty: want a recording or JSON lines")
+		return nil, errors.New("read the stream: it is empty: must be a recording or JSON lines")
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("read the stream: %w", err)
 	case string(p) == magic:
 		return openFrames(br)
 	}
 	if p, _ = br.Peek(br.Buffered()); !looksLikeLines(p) {
-		return nil, errors.New("read the stream: it is neither a recording nor JSON lines, as `run -o json` writes them")
+		return nil, errors.New("read the stream: it is neither a recording nor JSON lines from `run -o json`")
 	}
 	r := &Reader{info: Info{Format: FormatJSONL, Stream: true, Sessions: 1}}
 	r.stream = &lineStream{br: br, line: 1}
@@ -125,7 +125,7 @@ func (s *frameStream) next() (chunk, error) {
 		s.n++
 		if damaged {
 			c.skipped++
-			c.note("damage: reading goes on behind it")
+			c.note("damage: reading continues after it")
 		}
 		c.missing, s.missing = s.missing+c.skipped, 0
 		switch {

@@ -15,7 +15,7 @@ const (
 )
 
 // errSilent is for a disk, or a server of files, that does not answer.
-var errSilent = errors.New("the disk does not answer")
+var errSilent = errors.New("the disk does not respond")
 
 // Trouble is told when nothing can be written, and when that is over.
 type Trouble struct {
@@ -28,15 +28,15 @@ type Trouble struct {
 // String is a line for people.
 func (t Trouble) String() string {
 	if t.Err != nil {
-		return fmt.Sprintf("the recording stands still: %v; it goes on by itself when that is over", t.Err)
+		return fmt.Sprintf("the recording is paused: %v; it resumes automatically", t.Err)
 	}
-	return "the recording goes on; " + missing(t.Lost)
+	return "the recording has resumed; " + missing(t.Lost)
 }
 
 func missing(n uint64) string {
 	switch n {
 	case 0:
-		return "nothing is missing"
+		return "no records are missing"
 	case 1:
 		return "1 record is missing"
 	}

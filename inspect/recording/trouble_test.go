@@ -250,7 +250,7 @@ func TestDiskDoesNotAnswer(t *testing.T) {
 		if err := <-r.done; err != nil {
 			t.Error(err)
 		}
-		if err := r.w.Close(); err == nil || !strings.Contains(err.Error(), "the disk does not answer: 104 records are missing at the end") {
+		if err := r.w.Close(); err == nil || !strings.Contains(err.Error(), "the disk does not respond: 104 records are missing at the end") {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 3*time.Second {

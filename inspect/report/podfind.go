@@ -40,7 +40,7 @@ func checkPod(m *model.Model, s Subject, args Args) error {
 	case args.Pod == "" || s.Live && s.OfPods:
 		return nil
 	case !s.OfPods:
-		return fmt.Errorf("it is about the node: what is %q for?", args.Pod)
+		return fmt.Errorf("the subject is about the node: remove the argument %q", args.Pod)
 	}
 	var names []string
 	for _, pods := range [][]model.Pod{m.Pods(), m.GonePods()} {

@@ -35,16 +35,16 @@ type Args struct {
 func Subjects() []Subject {
 	return []Subject{
 		{Name: "pods", About: "the pods of the node", OfPods: true, make: makePods},
-		{Name: "pod", About: "one pod as the agent sees it: worker, plan, waits, start, volumes, probes, status", OfPods: true, make: makePod},
-		{Name: "workers", About: "the pods' workers: what each does, for how long, and what it waits for", OfPods: true, make: makeWorkers},
+		{Name: "pod", About: "one pod: worker, plan, waits, start, volumes, probes, status", OfPods: true, make: makePod},
+		{Name: "workers", About: "the pod workers: what each one does, since when, and what it waits for", OfPods: true, make: makeWorkers},
 		{Name: "loop", About: "the last iterations of syncLoop", make: makeLoop},
-		{Name: "cri", About: "calls to the container runtime: each method's times in the last minute, and those in flight", OfPods: true, make: makeCRI},
-		{Name: "images", About: "the images on the node and who uses them", Live: true, make: makeImages},
-		{Name: "gc", About: "the last garbage collection passes and their verdicts", make: makeGC},
+		{Name: "cri", About: "calls to the container runtime: durations by method in the last minute, and calls in flight", OfPods: true, make: makeCRI},
+		{Name: "images", About: "the images on the node, and the pods that use them", Live: true, make: makeImages},
+		{Name: "gc", About: "the last garbage collection runs and their decisions", make: makeGC},
 		{Name: "volumes", About: "the pods' volumes", OfPods: true, make: makeVolumes},
-		{Name: "cgroup", About: "the cgroups of the node or of a pod, with limits and use", Live: true, OfPods: true, make: makeCgroup},
-		{Name: "node", About: "the agent, the runtime, the API server, pressure", make: makeNode},
-		{Name: "config", About: "the configuration in force", Live: true, make: makeConfig},
+		{Name: "cgroup", About: "the cgroups of the node or of a pod, with limits and usage", Live: true, OfPods: true, make: makeCgroup},
+		{Name: "node", About: "the agent, the runtime, the API server, and resource pressure", make: makeNode},
+		{Name: "config", About: "the effective configuration", Live: true, make: makeConfig},
 	}
 }
 

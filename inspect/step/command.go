@@ -16,23 +16,23 @@ import (
 )
 
 // Help is what `h` prints.
-const Help = `n, Enter     do the next action, then stop; stops also after one that failed
-s            step: stop before the next CRI call too
-c            continue to a breakpoint, or the end
-until WHAT   continue to ready, started, gone, or an action
-retry        do the action that failed again
-fail CODE    let what comes next fail with a gRPC code, as fail Unavailable "no route"
-delay D      do what comes next after a time, as delay 2s
-b WHAT       stop before actions of that verb, id or CRI method (a glob)
-b after WHAT [if dur>1s container=web] [#3]     conditions: dur, err, code, container, image, attempt; #3: from the third hit on
-b on error   stop after what failed; b alone lists, b -WHAT or b -N removes
-p [PATH]     print the request that comes next; p plan, p changed; a path of pod, status or request
-i            inspect: what there is of the pod on the node now
-diff         what changed since the last stop; diff start: since the first
-where        in which action, plan and pass, and why
-! [CMD]      shell: a command line on the node; KUBELOUPE_POD, _SANDBOX and _NETNS are set
-transcript F append what is typed and said to a file
-q            quit: delete the pod and clean up; of a pod of a running agent: leave, the pod goes on`
+const Help = `n, Enter     run the next action, then stop; also stops after an action that failed
+s            step into: also stop before the next CRI call
+c            continue to the next breakpoint or to the end
+until WHAT   continue until the pod is ready, started or gone, or until an action
+retry        retry the action that failed
+fail CODE    make the next action or call fail with a gRPC code, such as fail Unavailable "no route"
+delay D      delay the next action or call, such as delay 2s
+b WHAT       breakpoint before actions with this verb, id or CRI method (a glob)
+b after WHAT [if dur>1s container=web] [#3]     fields: dur, err, code, container, image, attempt; #3: from the third hit
+b on error   breakpoint after a failure; b lists all breakpoints, b -WHAT or b -N removes one
+p [PATH]     print the next request, or p plan, p changed, or a path in pod, status or request
+i            inspect: what exists on the node for this pod now
+diff         show changes since the last stop; diff start: since the first stop
+where        show the current action, plan and sync, and the reason for the stop
+! [CMD]      run a shell or a command on the node; KUBELOUPE_POD, _SANDBOX and _NETNS are set
+transcript F append all commands and their output to file F
+q            quit and delete the pod; for a pod of a running agent: quit, the pod continues`
 
 // ErrNothingWaits is the answer to n and c while no action waits.
 var ErrNothingWaits = errors.New("no action waits: it runs, or the plan is done")

@@ -160,7 +160,7 @@ func TestAttach(t *testing.T) {
 	x := n.onTerminal(exec.Command(n.binary, "tui", "--socket", n.socket(), "--view", "workers"))
 	x.sees(fmt.Sprintf("ATTACHED pid %d", a.cmd.Process.Pid), n.pod("web"))
 	a.kill()
-	x.sees("CUT OFF", "the agent has gone; connecting again")
+	x.sees("CUT OFF", "the agent has stopped; reconnecting")
 	a = n.start()
 	x.sees(fmt.Sprintf("ATTACHED pid %d", a.cmd.Process.Pid), n.pod("web"))
 	n.put("other.yaml", named("other"))
