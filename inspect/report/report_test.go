@@ -240,8 +240,10 @@ func TestForeignText(t *testing.T) {
 
 // FuzzYAML holds that any text comes back from YAML as it was, and that nothing of it acts on a terminal.
 func FuzzYAML(f *testing.F) {
-	for _, s := range []string{"", "a: b", "- x", "yes", "1e3", "0x10", "~", "#", "a #b", "\u2028", "\x7f", "é", "'", "2026-01-01", "!tag", "*a", "a\nb", " a", "\n  a\n\n", strings.Repeat("word ", 19),
-		"on", "1:30", "0o7", "=", "<<", "\u202e", "\U000e0041", "\U0001f600", "e\u0301\u0301\u0301\u0301\u0301\u0301", "a\u200d: \u0301"} {
+	for _, s := range []string{
+		"", "a: b", "- x", "yes", "1e3", "0x10", "~", "#", "a #b", "\u2028", "\x7f", "é", "'", "2026-01-01", "!tag", "*a", "a\nb", " a", "\n  a\n\n", strings.Repeat("word ", 19),
+		"on", "1:30", "0o7", "=", "<<", "\u202e", "\U000e0041", "\U0001f600", "e\u0301\u0301\u0301\u0301\u0301\u0301", "a\u200d: \u0301",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,9 +32,7 @@ func OfConfigMap(ctx context.Context, get Getter[v1.ConfigMap], namespace string
 		return nil, err
 	}
 	all := make(map[string][]byte, len(obj.Data)+len(obj.BinaryData))
-	for k, v := range obj.BinaryData {
-		all[k] = v
-	}
+	maps.Copy(all, obj.BinaryData)
 	for k, v := range obj.Data {
 		all[k] = []byte(v)
 	}

@@ -27,7 +27,7 @@ type Kind string
 // The kinds, by their names upstream.
 const (
 	ConfigMap Kind = "kubernetes.io/configmap"
-	Secret    Kind = "kubernetes.io/secret"
+	Secret    Kind = "kubernetes.io/secret" //nolint:gosec // G101: the name of a plugin, not a credential
 )
 
 // Objects gets ConfigMaps and Secrets. It is agent/objcache's.
