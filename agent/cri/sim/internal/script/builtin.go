@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // builtin runs the commands that are part of the shell itself; ok is false for any other name.
@@ -29,12 +31,21 @@ func (sh *shell) builtin(args []string) (status int, ok bool, err error) {
 		return status, true, err
 	case ":", "set", "export", "cd", "umask", "unset", "readonly", "local", "shift", "ulimit":
 		for _, a := range args[1:] {
-			if k, v, found := strings.Cut(a, "="); found && args[0] != "set" && isName(k) {
-				sh.vars[k] = v
+			k, v, found := strings.Cut(a, "=")
+			if !found || args[0] == "set" || !syntax.ValidName(k) {
+				continue
+			}
+			if err := sh.vars.set(k, v); err != nil {
+				return 1, true, sh.failed(err)
 			}
 		}
 		return 0, true, nil
 	case "eval":
+		if sh.depth++; sh.depth > maxDepth {
+			fmt.Fprintln(sh.err, "sh: eval: nested too deeply")
+			return 2, true, &exitError{Exit{Code: 2}}
+		}
+		defer func() { sh.depth-- }()
 		l, err := parse(strings.Join(args[1:], " "))
 		if err != nil {
 			fmt.Fprintf(sh.err, "sh: eval: %v\n", err)

@@ -1,227 +1,154 @@
 package script
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// expand turns a raw word into fields: quotes are removed, variables and substitutions replaced. Only the result of
-// an unquoted expansion is split at white space. File name patterns stay as they are.
-func (sh *shell) expand(word string) []string {
-	var (
-		fields []string
-		cur    strings.Builder
-		some   bool // cur is a field even if empty
-	)
-	split := func(s string) {
-		parts := strings.Fields(s)
-		for i, part := range parts {
-			if i > 0 {
-				fields = append(fields, cur.String())
-				cur.Reset()
-			}
-			cur.WriteString(part)
-			some = true
+// maxExpansion bounds what variables and commands put into one command line, in bytes, as a kernel bounds arguments.
+const maxExpansion = 128 << 10
+
+var errTooLong = errors.New("argument list too long")
+
+// fields expands words to arguments. File name patterns stay as they are.
+func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
+	var out []string
+	e := &expansion{sh: sh, left: maxExpansion}
+	for _, w := range words {
+		got, err := expand.Fields(e.config(), w)
+		if got, err = e.result(got, err); err != nil {
+			return nil, err
 		}
+		out = append(out, got...)
 	}
-	for i := 0; i < len(word); {
-		switch c := word[i]; c {
-		case '\'':
-			n, _ := spanEnd(word[i:]) // the lexer has checked it
-			cur.WriteString(word[i+1 : i+n-1])
-			some, i = true, i+n
-		case '"':
-			n, _ := spanEnd(word[i:])
-			cur.WriteString(sh.expandQuoted(word[i+1 : i+n-1]))
-			some, i = true, i+n
-		case '\\':
-			if i+1 < len(word) {
-				cur.WriteByte(word[i+1])
-			}
-			some, i = true, i+2
-		case '$', '`':
-			value, n := sh.substitute(word[i:])
-			split(value)
-			i += n
-		default:
-			cur.WriteByte(c)
-			some = true
-			i++
-		}
-	}
-	if some {
-		fields = append(fields, cur.String())
-	}
-	return fields
+	return out, nil
 }
 
-// expandQuoted expands the inside of double quotes.
-func (sh *shell) expandQuoted(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\", s[i+1]) >= 0:
-			b.WriteByte(s[i+1])
-			i += 2
-		case c == '$' || c == '`':
-			value, n := sh.substitute(s[i:])
-			b.WriteString(value)
-			i += n
-		default:
-			b.WriteByte(c)
-			i++
-		}
-	}
-	return b.String()
+// literal expands a word to one text, as in an assignment. The word may be nil.
+func (sh *shell) literal(w *syntax.Word) (string, error) {
+	e := &expansion{sh: sh, left: maxExpansion}
+	text, err := expand.Literal(e.config(), w)
+	got, err := e.result([]string{text}, err)
+	return strings.Join(got, ""), err
 }
 
-// substitute evaluates the expansion that s begins with and returns its value and its length in s.
-func (sh *shell) substitute(s string) (string, int) {
-	switch {
-	case s[0] == '`' || strings.HasPrefix(s, "$("):
-		n, err := spanEnd(s)
-		if err != nil {
-			return s, len(s)
-		}
-		if strings.HasPrefix(s, "$((") && strings.HasSuffix(s[:n], "))") {
-			return strconv.Itoa(sh.arithmetic(s[3 : n-2])), n
-		}
-		return sh.subshell(s[strings.IndexAny(s, "`(")+1 : n-1]), n
-	case strings.HasPrefix(s, "${"):
-		end := strings.IndexByte(s, '}')
-		if end < 0 {
-			return s, len(s)
-		}
-		name, fallback, _ := strings.Cut(s[2:end], ":-")
-		if v := sh.variable(name); v != "" {
-			return v, end + 1
-		}
-		return sh.expandQuoted(fallback), end + 1
-	}
-	n := 1
-	for n < len(s) && isName(s[1:n+1]) {
-		n++
-	}
-	if n == 1 && len(s) > 1 && strings.IndexByte("?$#!@*0123456789", s[1]) >= 0 {
-		n = 2
-	}
-	if n == 1 {
-		return "$", 1
-	}
-	return sh.variable(s[1:n]), n
+// expansion is what the expansion of one command line sees of its shell, and nothing of the host.
+type expansion struct {
+	sh   *shell
+	left int // bytes; below 0 it was too long
 }
 
-func (sh *shell) variable(name string) string {
+func (e *expansion) config() *expand.Config {
+	return &expand.Config{Env: e, CmdSubst: e.command}
+}
+
+// result is what an expansion comes to. A word with arithmetic that has no result, such as a division by zero, is 0.
+func (e *expansion) result(got []string, err error) ([]string, error) {
+	if e.left < 0 {
+		return nil, errTooLong
+	}
+	if unset, ok := errors.AsType[expand.UnsetParameterError](err); ok { // ${name:?message}
+		fmt.Fprintf(e.sh.err, "sh: %v\n", unset)
+		return nil, &exitError{Exit{Code: 2}}
+	}
+	if err != nil {
+		return []string{"0"}, nil
+	}
+	return got, nil
+}
+
+// Get implements expand.Environ.
+func (e *expansion) Get(name string) expand.Variable {
+	v := e.sh.variable(name)
+	e.left -= len(v.Str)
+	for _, s := range v.List {
+		e.left -= len(s)
+	}
+	if e.left < 0 {
+		return expand.Variable{}
+	}
+	return v
+}
+
+// Each implements expand.Environ. Nothing that is simulated asks.
+func (*expansion) Each(func(string, expand.Variable) bool) {}
+
+// Set implements expand.WriteEnviron, for ${name:=value} and arithmetic.
+func (e *expansion) Set(name string, v expand.Variable) error { return e.sh.vars.set(name, v.Str) }
+
+// command runs the inside of $(...).
+func (e *expansion) command(w io.Writer, cs *syntax.CmdSubst) error {
+	sh := e.sh
+	if err := check(cs.Stmts); err != nil {
+		fmt.Fprintf(sh.err, "sh: %v\n", err)
+		return nil
+	}
+	out := &buffer{room: e.left + 1}
+	sub := sh.fork(out)
+	_ = sub.list(cs.Stmts) // its exit is its own affair
+	sh.status = sub.status
+	b := out.bytes()
+	e.left -= len(b)
+	_, err := w.Write(b)
+	return err
+}
+
+// buffer keeps the beginning of what is written. Background jobs may write on when nobody reads it any more.
+type buffer struct {
+	mu   sync.Mutex
+	b    bytes.Buffer
+	room int
+}
+
+// Write implements io.Writer.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.b.Write(p[:max(0, min(len(p), b.room-b.b.Len()))])
+	return len(p), nil
+}
+
+func (b *buffer) bytes() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Clone(b.b.Bytes())
+}
+
+// variable is a variable or a special parameter. Unset ones are the zero value.
+func (sh *shell) variable(name string) expand.Variable {
+	is := func(s string) expand.Variable { return expand.Variable{Set: true, Kind: expand.String, Str: s} }
 	switch name {
 	case "?":
-		return strconv.Itoa(sh.status)
+		return is(strconv.Itoa(sh.status))
 	case "$", "!":
-		return "1"
+		return is("1")
 	case "#":
-		return strconv.Itoa(max(0, len(sh.params)-1))
+		return is(strconv.Itoa(max(0, len(sh.params)-1)))
 	case "@", "*":
-		return strings.Join(sh.params[min(1, len(sh.params)):], " ")
+		return expand.Variable{Set: len(sh.params) > 1, Kind: expand.Indexed, List: sh.params[min(1, len(sh.params)):]}
 	}
 	if n, err := strconv.Atoi(name); err == nil {
-		if n < len(sh.params) {
-			return sh.params[n]
+		if n >= 0 && n < len(sh.params) {
+			return is(sh.params[n])
 		}
-		return ""
+		return expand.Variable{}
 	}
-	if v, ok := sh.vars[name]; ok {
-		return v
+	if user, ok := strings.CutPrefix(name, "HOME "); ok { // ~user: without an answer the host's users would be asked
+		return is("~" + user)
+	}
+	if v, ok := sh.vars.values[name]; ok {
+		return is(v)
 	}
 	if name == "HOSTNAME" {
-		return sh.p.cfg.Hostname
+		return is(sh.p.cfg.Hostname)
 	}
-	return ""
-}
-
-func isName(s string) bool {
-	for i, c := range []byte(s) {
-		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// arithmetic evaluates + - * / % and parentheses over integers and variables; what it cannot read counts as 0.
-func (sh *shell) arithmetic(expr string) int {
-	a := &arith{sh: sh, s: strings.ReplaceAll(expr, " ", "")}
-	return a.sum()
-}
-
-type arith struct {
-	sh *shell
-	s  string
-}
-
-func (a *arith) take(ops string) byte {
-	if a.s == "" || strings.IndexByte(ops, a.s[0]) < 0 {
-		return 0
-	}
-	op := a.s[0]
-	a.s = a.s[1:]
-	return op
-}
-
-func (a *arith) sum() int {
-	v := a.product()
-	for {
-		switch a.take("+-") {
-		case '+':
-			v += a.product()
-		case '-':
-			v -= a.product()
-		default:
-			return v
-		}
-	}
-}
-
-func (a *arith) product() int {
-	v := a.value()
-	for {
-		switch op := a.take("*/%"); op {
-		case '*':
-			v *= a.value()
-		case '/', '%':
-			d := a.value()
-			if d == 0 {
-				return 0
-			}
-			if op == '/' {
-				v /= d
-			} else {
-				v %= d
-			}
-		default:
-			return v
-		}
-	}
-}
-
-func (a *arith) value() int {
-	if a.take("-") != 0 {
-		return -a.value()
-	}
-	if a.take("(") != 0 {
-		v := a.sum()
-		a.take(")")
-		return v
-	}
-	a.take("$")
-	n := 0
-	for n < len(a.s) && isName("x"+a.s[:n+1]) {
-		n++
-	}
-	word := a.s[:n]
-	a.s = a.s[n:]
-	if v, err := strconv.Atoi(word); err == nil {
-		return v
-	}
-	v, _ := strconv.Atoi(a.sh.variable(word)) // an unset variable counts as 0
-	return v
+	return expand.Variable{}
 }

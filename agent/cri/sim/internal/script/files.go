@@ -5,10 +5,15 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"syscall"
 )
 
-// maxFile bounds a file in memory: a script that appends for ever keeps the newest part.
-const maxFile = 64 << 10
+const (
+	// maxFile bounds a file in memory: a script that appends for ever keeps the newest part.
+	maxFile = 64 << 10
+	// maxFiles bounds how many there are.
+	maxFiles = 500
+)
 
 // Files is the file system of one container: what its processes wrote, in memory. The zero value is empty and ready.
 type Files struct {
@@ -46,8 +51,12 @@ func (f *Files) write(name string, b []byte, appending bool) error {
 	if f.data == nil {
 		f.data = map[string][]byte{}
 	}
+	old, exists := f.data[name]
+	if !exists && len(f.data) >= maxFiles {
+		return syscall.ENOSPC
+	}
 	if appending {
-		b = append(f.data[name], b...)
+		b = append(old, b...)
 	}
 	f.data[name] = b[max(0, len(b)-maxFile):]
 	return nil

@@ -5,265 +5,146 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// A node is one parsed command.
-type node interface{ isNode() }
-
-type (
-	// list runs items one after the other.
-	list []item
-	item struct {
-		cmd        node
-		background bool
-	}
-	// andOr runs right depending on the status of left.
-	andOr struct {
-		left, right node
-		and         bool
-	}
-	not    struct{ cmd node }
-	simple struct {
-		words     []string // raw, not yet expanded
-		redirects []redirect
-	}
-	// loop is while, or until when until is set.
-	loop struct {
-		cond, body list
-		until      bool
-	}
-	forLoop struct {
-		name  string
-		words []string
-		body  list
-	}
-	ifElse struct{ cond, then, otherwise list }
+const (
+	// maxScript is the longest script that is parsed, in bytes: the parser takes stack for what is nested, 2 KiB for a byte.
+	maxScript = 32 << 10
+	// maxPattern is the longest pattern of ${name%pattern}, in bytes: matching takes time for each byte of it and of the value.
+	maxPattern = 100
 )
-
-type redirect struct {
-	fd     int
-	append bool
-	input  bool
-	target string
-}
-
-func (list) isNode()    {}
-func (andOr) isNode()   {}
-func (not) isNode()     {}
-func (simple) isNode()  {}
-func (loop) isNode()    {}
-func (forLoop) isNode() {}
-func (ifElse) isNode()  {}
 
 // errUnsupported marks syntax that a shell would take and this package does not.
 var errUnsupported = errors.New("not simulated")
 
-type parser struct {
-	tokens []token
-	pos    int
-}
+func unsupported(what string) error { return fmt.Errorf("%s: %w", what, errUnsupported) }
 
-// parse turns a script into commands.
-func parse(src string) (list, error) {
-	tokens, err := lex(src)
+// parse turns a script into commands. Nothing writes to them later: background jobs share them. Who made the pod wrote the
+// script. The error is errUnsupported for what only other shells know, and for what is not simulated.
+func parse(src string) ([]*syntax.Stmt, error) {
+	if len(src) > maxScript {
+		return nil, unsupported(fmt.Sprintf("more than %d bytes", maxScript))
+	}
+	src = strings.ToValidUTF8(src, "\ufffd")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(src), "")
 	if err != nil {
+		if _, bash := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), ""); bash == nil {
+			return nil, unsupported(err.Error())
+		}
 		return nil, err
 	}
-	p := &parser{tokens: tokens}
-	l, err := p.list()
-	if err != nil {
-		return nil, err
-	}
-	if t := p.peek(); t.kind != tokEOF {
-		return nil, fmt.Errorf("unexpected %q", t.text)
-	}
-	return l, nil
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok {
+			w.Parts = quoted(w.Parts)
+		}
+		return true
+	})
+	return file.Stmts, check(file.Stmts)
 }
 
-func (p *parser) peek() token { return p.tokens[p.pos] }
-
-func (p *parser) next() token {
-	t := p.tokens[p.pos]
-	if t.kind != tokEOF {
-		p.pos++
+// quoted makes quoted parts of what backslashes quote, which package expand leaves in assignments, and of braces, which it
+// expands though a POSIX shell does not.
+func quoted(parts []syntax.WordPart) []syntax.WordPart {
+	var out []syntax.WordPart
+	for _, part := range parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			out = append(out, part)
+			continue
+		}
+		for s := lit.Value; s != ""; {
+			i := strings.IndexAny(s, `\{`)
+			if i < 0 {
+				i = len(s)
+			}
+			if i > 0 {
+				out = append(out, &syntax.Lit{Value: s[:i]})
+				s = s[i:]
+				continue
+			}
+			if s[0] == '\\' && len(s) > 1 {
+				s = s[1:]
+			}
+			char := string([]rune(s)[:1])
+			out = append(out, &syntax.SglQuoted{Value: char})
+			s = s[len(char):]
+		}
 	}
-	return t
+	return out
 }
 
-func (p *parser) isWord(words ...string) bool {
-	t := p.peek()
-	return t.kind == tokWord && slices.Contains(words, t.text)
-}
-
-func (p *parser) isOp(ops ...string) bool {
-	t := p.peek()
-	return t.kind == tokOp && slices.Contains(ops, t.text)
-}
-
-func (p *parser) expect(word string) error {
-	if !p.isWord(word) {
-		return fmt.Errorf("expected %q, found %q", word, p.peek().text)
+// check says what of the commands is not simulated. What is within $(...) is checked when it runs.
+func check(stmts []*syntax.Stmt) error {
+	var err error
+	for _, st := range stmts {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			if _, ok := n.(*syntax.CmdSubst); ok || err != nil {
+				return false
+			}
+			err = checkNode(n)
+			return err == nil
+		})
 	}
-	p.next()
+	return err
+}
+
+func checkNode(n syntax.Node) error {
+	switch n := n.(type) {
+	case *syntax.BinaryCmd:
+		if n.Op != syntax.AndStmt && n.Op != syntax.OrStmt {
+			return unsupported(n.Op.String())
+		}
+	case *syntax.CallExpr, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause: // run knows them
+	case *syntax.Subshell:
+		return unsupported("( )")
+	case *syntax.CaseClause:
+		return unsupported("case")
+	case *syntax.FuncDecl:
+		return unsupported("a function")
+	case syntax.Command:
+		return unsupported(fmt.Sprintf("%T", n))
+	case *syntax.Redirect:
+		return checkRedirect(n)
+	case *syntax.ParamExp:
+		return checkParameter(n)
+	}
 	return nil
 }
 
-// list parses commands up to a word that closes the enclosing construct.
-func (p *parser) list() (list, error) {
-	var l list
-	for {
-		for p.isOp(";", "\n") {
-			p.next()
-		}
-		if p.peek().kind == tokEOF || p.isWord("do", "done", "then", "elif", "else", "fi", "}") {
-			return l, nil
-		}
-		cmd, err := p.andOr()
-		if err != nil {
-			return nil, err
-		}
-		background := p.isOp("&")
-		if !background && p.peek().kind == tokOp && !p.isOp(";", "\n") {
-			return nil, fmt.Errorf("%q: %w", p.peek().text, errUnsupported)
-		}
-		if p.peek().kind == tokOp {
-			p.next()
-		}
-		l = append(l, item{cmd, background})
+func checkRedirect(r *syntax.Redirect) error {
+	if r.N != nil && !slices.Contains([]string{"0", "1", "2"}, r.N.Value) {
+		return unsupported("file descriptor " + r.N.Value)
 	}
+	known := []syntax.RedirOperator{syntax.RdrOut, syntax.RdrClob, syntax.AppOut, syntax.RdrIn, syntax.DplIn}
+	to := r.Word.Lit()
+	if slices.Contains(known, r.Op) || r.Op == syntax.DplOut && (to == "1" || to == "2" || to == "-") {
+		return nil
+	}
+	return unsupported(r.Op.String())
 }
 
-func (p *parser) andOr() (node, error) {
-	left, err := p.command()
-	if err != nil {
-		return nil, err
+func checkParameter(p *syntax.ParamExp) error {
+	removes := []syntax.ParExpOperator{syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix}
+	if p.Exp == nil || !slices.Contains(removes, p.Exp.Op) {
+		return nil
 	}
-	for p.isOp("&&", "||") {
-		op := p.next().text
-		for p.isOp("\n") {
-			p.next()
-		}
-		right, err := p.command()
-		if err != nil {
-			return nil, err
-		}
-		left = andOr{left: left, right: right, and: op == "&&"}
-	}
-	return left, nil
-}
-
-func (p *parser) command() (node, error) {
-	switch {
-	case p.isWord("!"):
-		p.next()
-		cmd, err := p.command()
-		return not{cmd}, err
-	case p.isWord("while", "until"):
-		until := p.next().text == "until"
-		cond, err := p.list()
-		if err != nil {
-			return nil, err
-		}
-		body, err := p.doGroup()
-		return loop{cond: cond, body: body, until: until}, err
-	case p.isWord("for"):
-		return p.forLoop()
-	case p.isWord("if"):
-		p.next()
-		return p.ifElse()
-	case p.isWord("{"):
-		p.next()
-		l, err := p.list()
-		if err != nil {
-			return nil, err
-		}
-		return l, p.expect("}")
-	case p.isWord("case", "function"):
-		return nil, fmt.Errorf("%q: %w", p.peek().text, errUnsupported)
-	}
-	return p.simple()
-}
-
-func (p *parser) doGroup() (list, error) {
-	if err := p.expect("do"); err != nil {
-		return nil, err
-	}
-	body, err := p.list()
-	if err != nil {
-		return nil, err
-	}
-	return body, p.expect("done")
-}
-
-func (p *parser) forLoop() (node, error) {
-	p.next()
-	f := forLoop{name: p.next().text}
-	if err := p.expect("in"); err != nil {
-		return nil, err
-	}
-	for p.peek().kind == tokWord {
-		f.words = append(f.words, p.next().text)
-	}
-	for p.isOp(";", "\n") {
-		p.next()
-	}
-	var err error
-	f.body, err = p.doGroup()
-	return f, err
-}
-
-func (p *parser) ifElse() (node, error) {
-	var n ifElse
-	var err error
-	if n.cond, err = p.list(); err != nil {
-		return nil, err
-	}
-	if err = p.expect("then"); err != nil {
-		return nil, err
-	}
-	if n.then, err = p.list(); err != nil {
-		return nil, err
-	}
-	switch {
-	case p.isWord("elif"):
-		p.next()
-		rest, err := p.ifElse() // takes the closing fi
-		n.otherwise = list{{cmd: rest}}
-		return n, err
-	case p.isWord("else"):
-		p.next()
-		if n.otherwise, err = p.list(); err != nil {
-			return nil, err
-		}
-	}
-	return n, p.expect("fi")
-}
-
-func (p *parser) simple() (node, error) {
-	var s simple
-	for {
-		switch t := p.peek(); t.kind {
-		case tokWord:
-			s.words = append(s.words, p.next().text)
-		case tokRedirect:
-			p.next()
-			r := redirect{fd: t.fd, append: t.text == ">>", input: strings.HasPrefix(t.text, "<")}
-			if r.input && t.text != "<" {
-				return nil, fmt.Errorf("%q: %w", t.text, errUnsupported)
+	size := 0
+	if p.Exp.Word != nil {
+		for _, part := range p.Exp.Word.Parts {
+			switch part := part.(type) {
+			case *syntax.Lit:
+				size += len(part.Value)
+			case *syntax.SglQuoted:
+				size += len(part.Value)
+			default:
+				return unsupported("a pattern that is made of others in ${" + p.Param.Value + p.Exp.Op.String() + "}")
 			}
-			if p.peek().kind != tokWord {
-				return nil, fmt.Errorf("expected a file after %q", t.text)
-			}
-			r.target = p.next().text
-			s.redirects = append(s.redirects, r)
-		case tokEOF, tokOp:
-			if len(s.words) == 0 && len(s.redirects) == 0 {
-				if t.text == "(" {
-					return nil, fmt.Errorf("%q: %w", t.text, errUnsupported)
-				}
-				return nil, fmt.Errorf("unexpected %q", t.text)
-			}
-			return s, nil
 		}
 	}
+	if size > maxPattern {
+		return unsupported(fmt.Sprintf("a pattern of more than %d bytes", maxPattern))
+	}
+	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +45,7 @@ type Process struct {
 	cfg     Config
 	signals chan string
 	jobs    sync.WaitGroup
+	running atomic.Int32 // jobs
 
 	once   sync.Once
 	killed chan struct{}
@@ -77,12 +78,7 @@ func New(cfg Config) (*Process, error) {
 
 // Run executes the process until it exits or is killed.
 func (p *Process) Run() Exit {
-	sh := &shell{p: p, main: true, vars: map[string]string{}, traps: map[string]string{}, out: p.cfg.Stdout, err: p.cfg.Stderr}
-	for _, kv := range p.cfg.Env {
-		if k, v, ok := strings.Cut(kv, "="); ok {
-			sh.vars[k] = v
-		}
-	}
+	sh := &shell{p: p, main: true, vars: newVariables(p.cfg.Env), traps: map[string]string{}, out: p.cfg.Stdout, err: p.cfg.Stderr}
 	sh.execed = true
 	status, err := sh.program(p.cfg.Args)
 	exit := Exit{Code: status}

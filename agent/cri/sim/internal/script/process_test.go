@@ -64,6 +64,41 @@ func TestProcess(t *testing.T) {
 		{name: "shell in a shell", args: sh("sh -c 'exit 4'; echo $?"), out: "4\n"},
 		{name: "shell without input", args: []string{"sh"}},
 
+		{name: "elif and else", args: sh("if false; then echo a; elif false; then echo b; else echo c; fi; if false; then :; fi; echo $?"), out: "c\n0\n"},
+		{name: "until", args: sh("n=0; until [ $n = 2 ]; do n=$((n+1)); done; echo $n"), out: "2\n", after: 2 * idle},
+		{name: "for over the arguments", args: []string{"sh", "-c", `for a; do echo "$a"; done; for a in "$@" $*; do echo $a; done`, "me", "x y", "z"}, out: "x y\nz\nx y\nz\nx\ny\nz\n"},
+		{name: "patterns of names", args: sh("H=web-0; echo ${H##*-} ${H%-*} ${#H} ${N:=5} $N ${H+set} ${Z-none}"), out: "0 web 5 5 5 set none\n"},
+		{name: "what a parameter must have", args: sh("echo ${GONE:?is missing}; echo after"), want: Exit{Code: 2}, errOut: "sh: GONE: is missing"},
+		{name: "backslashes", args: sh(`A=a\ b\$c; echo "$A" \"q\" 'x\y' "\$A \n"`), out: "a b$c \"q\" x\\y $A \\n\n"},
+		{name: "newlines of a command stay in quotes", args: sh(`A=$(seq 1 2); echo "$A"; echo $A`), out: "1\n2\n1 2\n"},
+		{name: "no braces, no file names, no other users", args: sh(`echo {1..3} a{b,c} \{x,y} /etc/p* ~/x ~root ~nobody/y`), out: "{1..3} a{b,c} {x,y} /etc/p* /root/x ~root ~nobody/y\n"},
+		{name: "no variables of the host", args: sh(`echo "[$PATH$GOCACHE$PWD$UID$PPID$USER]"; env`), out: "[]\nHOME=/root\n"},
+		{name: "a redirected group", args: sh("{ echo a; echo b >&2; } > /f 2>&1; while true; do echo c; break; done >> /f; cat /f"), out: "a\nb\nc\n"},
+		{name: "assignments within arithmetic", args: sh("echo $((n = 3, n += 2)) $n $((n > 4 ? 1 : 0))"), out: "5 5 1\n"},
+		{name: "a pipe within a substitution", args: sh(`echo "[$(yes | head)]"`), out: "[]\n", errOut: "not simulated"},
+		{name: "background jobs share the commands", args: sh("for i in 1 2 3; do while sleep 1; do A=$i; echo \"$(echo x$A)\" >> /f; done & done; sleep 2.5; test -f /f"), after: 2500 * time.Millisecond},
+		{name: "a job that writes to a substitution which has ended", args: sh("echo $(echo a; { sleep 1; echo b; } &); sleep 2"), out: "a\n", after: 2 * time.Second},
+		{name: "only another shell knows this", args: sh("a=(1 2); echo ${a[0]}"), once: true, errOut: "not simulated"},
+		{name: "here documents", args: sh("cat <<E\nx\nE\n"), once: true, errOut: "<<: not simulated"},
+		{name: "other file descriptors", args: sh("exec 3>&1"), once: true, errOut: "file descriptor 3: not simulated"},
+		{name: "case", args: sh("case a in a) echo a;; esac"), once: true, errOut: "case: not simulated"},
+		{name: "a function", args: sh("f() { echo a; }; f"), once: true, errOut: "a function: not simulated"},
+		{name: "a subshell", args: sh("(echo a)"), once: true, errOut: "( ): not simulated"},
+
+		{name: "a value that doubles", args: sh("a=xxxxxxxx; while true; do a=$a$a; done"), killAt: time.Second, want: Exit{Code: 137}, after: time.Second, errOut: "sh: argument list too long"},
+		{name: "many values", args: sh("a=$(seq 1 9999); for i in $(seq 1 50); do eval \"v$i=x\\$a\"; done; echo $?"), out: "1\n", errOut: "sh: out of memory for variables"},
+		{name: "many files", args: sh("for i in $(seq 1 501); do echo > /f$i; done; echo $?"), out: "1\n", errOut: "can't create /f501: no space left on device"},
+		{name: "many jobs", args: sh("while true; do sleep 1000 & done"), want: Exit{Code: 2}, after: maxJobs * idle, errOut: "can't fork"},
+		{name: "jobs that have ended count no more", args: sh("for i in $(seq 1 1000); do true & wait; done"), want: Exit{}},
+		{name: "eval within eval", args: sh(`x='eval "$x"'; eval "$x"`), want: Exit{Code: 2}, errOut: "nested too deeply"},
+		{name: "a shell within itself", args: sh(`x='sh -c "$1" x "$1"'; sh -c "$x" x "$x"; echo $?`), out: "2\n", errOut: "nested too deeply"},
+		{name: "a long script", args: sh(strings.Repeat("true;", 10000)), once: true, errOut: "more than 32768 bytes: not simulated"},
+		{name: "deep parentheses", args: sh(strings.Repeat("(", 30000)), want: Exit{Code: 2}, errOut: "syntax error"},
+		{name: "deep substitutions", args: sh("echo " + strings.Repeat("$(echo ", 3000) + "x" + strings.Repeat(")", 3000)), out: "x\n"},
+		{name: "deep arithmetic", args: sh("echo $((" + strings.Repeat("1+(", 5000) + "1" + strings.Repeat(")", 5000) + "))"), out: "5001\n"},
+		{name: "a long pattern", args: sh("echo ${HOME#" + strings.Repeat("*a", 100) + "}"), once: true, errOut: "a pattern of more than 100 bytes: not simulated"},
+		{name: "a pattern of a variable", args: sh("p='*'; echo ${HOME#$p}"), once: true, errOut: "made of others in ${HOME#}: not simulated"},
+
 		{name: "TERM ends sleep", args: []string{"sleep", "100"}, termAt: time.Second, want: Exit{Code: 143}, after: time.Second},
 		{name: "TERM does not end sleep as init", args: []string{"sleep", "5"}, init: true, termAt: time.Second, after: 5 * time.Second},
 		{name: "TERM ends a server as init", args: []string{"serverd"}, init: true, termAt: time.Second, want: Exit{Code: 143}, after: time.Second},
@@ -128,7 +163,10 @@ func TestNewRefuses(t *testing.T) {
 
 // FuzzScript checks that no script panics or hangs the parser, and that a kill ends every one that runs.
 func FuzzScript(f *testing.F) {
-	for _, s := range []string{"a && b", "while :; do x; done", `echo "$(a "b")" $((1+`, "trap '' TERM; wait", "$(", "2>&1 x >", "for i in", "${", "$", "`a`"} {
+	for _, s := range []string{
+		"a && b", "while :; do x; done", `echo "$(a "b")" $((1+`, "trap '' TERM; wait", "$(", "2>&1 x >", "for i in", "${", "$", "`a`",
+		"a=x; while :; do a=$a$a; done", `x='eval "$x"'; eval "$x"`, "${A%[b-a]*}", "${A#[[:x:]]}", "~a/b{1..9}", "$((1/0 + a++))", "${a:=$(b &)}", "a() { (b | c); }", "\xff\x00${\xff}", "case a in esac <<E",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
@@ -137,6 +175,7 @@ func FuzzScript(f *testing.F) {
 			t.Skip()
 		}
 		defer time.AfterFunc(20*time.Millisecond, func() { p.Signal("KILL") }).Stop()
+		defer time.AfterFunc(20*time.Second, func() { panic("a killed script still runs: " + src) }).Stop()
 		p.Run()
 	})
 }

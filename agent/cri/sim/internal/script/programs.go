@@ -82,7 +82,7 @@ func (sh *shell) program(args []string) (int, error) {
 		return 0, nil
 	case "printenv":
 		for _, k := range args {
-			fmt.Fprintln(sh.out, sh.variable(k))
+			fmt.Fprintln(sh.out, sh.variable(k).String())
 		}
 		if len(args) == 0 {
 			return sh.printEnv(), nil
@@ -111,7 +111,7 @@ func (sh *shell) shell(name string, args []string) (int, error) {
 			if !sh.execed { // a shell in a shell: a child
 				child := *sh
 				child.params = append([]string{name}, args[min(i+3, len(args)):]...)
-				child.traps, child.pending = map[string]string{}, nil
+				child.traps, child.pending, child.jobs = map[string]string{}, nil, nil
 				status, err := child.script(args[i+1])
 				return childStatus(status, err, sh)
 			}

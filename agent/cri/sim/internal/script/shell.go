@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path"
-	"strings"
+	"slices"
 	"time"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // shell is the state of one shell, or of one program outside a shell.
@@ -16,11 +17,12 @@ type shell struct {
 	main     bool // receives the process's signals
 	execed   bool // the program is the process itself, not a child of a shell
 	handles  bool // the program has a handler of its own for signals
-	vars     map[string]string
+	vars     *variables
 	params   []string // $0 and on
 	traps    map[string]string
 	pending  []string // actions of traps that wait for the current command to end
 	status   int
+	depth    int // of shells and eval within each other
 	jobs     []chan struct{}
 	out, err io.Writer
 }
@@ -33,8 +35,19 @@ func (loopError) Error() string { return "only meaningful in a loop" }
 // idle is the time that a loop takes for a turn that took none, so that a busy loop does not occupy a core.
 const idle = 10 * time.Millisecond
 
+const (
+	// maxDepth bounds how deep shells and eval are within each other: each takes stack.
+	maxDepth = 16
+	// maxJobs bounds the background jobs of a process that run at once.
+	maxJobs = 500
+)
+
 // script parses and runs source text. Syntax that is not simulated runs until stopped, and says so.
 func (sh *shell) script(src string) (int, error) {
+	if sh.depth++; sh.depth > maxDepth {
+		fmt.Fprintln(sh.err, "sh: shells are nested too deeply")
+		return 2, nil
+	}
 	l, err := parse(src)
 	if errors.Is(err, errUnsupported) {
 		fmt.Fprintf(sh.err, "kubeloupe-sim: this script is not simulated: %v; it runs until it is stopped\n", err)
@@ -46,7 +59,7 @@ func (sh *shell) script(src string) (int, error) {
 	}
 	// A shell replaces itself by its only command.
 	if only, ok := soleCommand(l); ok && sh.execed {
-		sh.status, err = sh.simple(only, true)
+		sh.status, err = sh.simple(only, l[0].Redirs, true)
 	} else {
 		sh.execed = false
 		err = sh.list(l)
@@ -54,75 +67,77 @@ func (sh *shell) script(src string) (int, error) {
 	return sh.status, err
 }
 
-func soleCommand(l list) (simple, bool) {
-	if len(l) != 1 || l[0].background {
-		return simple{}, false
+func soleCommand(l []*syntax.Stmt) (*syntax.CallExpr, bool) {
+	if len(l) != 1 || l[0].Background || l[0].Negated {
+		return nil, false
 	}
-	s, ok := l[0].cmd.(simple)
-	return s, ok
+	call, ok := l[0].Cmd.(*syntax.CallExpr)
+	return call, ok
 }
 
-func (sh *shell) list(l list) error {
-	for _, it := range l {
-		if it.background {
-			sh.start(it.cmd)
-			sh.status = 0
-			continue
+func (sh *shell) list(l []*syntax.Stmt) error {
+	for _, st := range l {
+		run := sh.run
+		if st.Background {
+			run = sh.start
 		}
-		if err := sh.run(it.cmd); err != nil {
+		if err := run(st); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// start runs a command as a background job.
-func (sh *shell) start(cmd node) {
-	job := &shell{
-		p: sh.p, vars: maps.Clone(sh.vars), params: sh.params, traps: map[string]string{},
-		out: sh.out, err: sh.err, status: sh.status,
+// fork is a shell of its own with what this one has, but for its traps.
+func (sh *shell) fork(out io.Writer) *shell {
+	return &shell{
+		p: sh.p, vars: sh.vars.clone(), params: sh.params, traps: map[string]string{},
+		out: out, err: sh.err, status: sh.status, depth: sh.depth,
 	}
+}
+
+// start runs a command as a background job.
+func (sh *shell) start(st *syntax.Stmt) error {
+	if sh.p.running.Add(1) > maxJobs {
+		sh.p.running.Add(-1)
+		fmt.Fprintln(sh.err, "sh: can't fork: Resource temporarily unavailable")
+		sh.status = 2
+		return &exitError{Exit{Code: 2}}
+	}
+	job := sh.fork(sh.out)
 	done := make(chan struct{})
-	sh.jobs = append(sh.jobs, done)
+	sh.jobs = append(slices.DeleteFunc(sh.jobs, isClosed), done)
 	sh.p.jobs.Go(func() {
 		defer close(done)
-		_ = job.run(cmd) // a job's exit is its own affair
+		defer sh.p.running.Add(-1)
+		_ = job.run(st) // a job's exit is its own affair
 	})
+	sh.status = 0
+	return nil
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // run executes one command, leaves its status in sh.status and then runs the traps that became due.
-func (sh *shell) run(n node) error {
+func (sh *shell) run(st *syntax.Stmt) error {
 	var err error
-	switch n := n.(type) {
-	case list:
-		err = sh.list(n)
-	case not:
-		if err = sh.run(n.cmd); err == nil {
-			sh.status = truth(sh.status != 0)
-		}
-	case andOr:
-		if err = sh.run(n.left); err == nil && (sh.status == 0) == n.and {
-			err = sh.run(n.right)
-		}
-	case ifElse:
-		if err = sh.list(n.cond); err != nil {
-			break
-		}
-		branch := n.then
-		if sh.status != 0 {
-			branch = n.otherwise
-		}
-		sh.status = 0
-		err = sh.list(branch)
-	case loop:
-		err = sh.loop(n)
-	case forLoop:
-		err = sh.forLoop(n)
-	case simple:
-		sh.status, err = sh.simple(n, false)
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok || st.Cmd == nil {
+		sh.status, err = sh.simple(call, st.Redirs, false)
+	} else {
+		err = sh.compound(st)
 	}
 	if err != nil {
 		return err
+	}
+	if st.Negated {
+		sh.status = truth(sh.status != 0)
 	}
 	return sh.runTraps()
 }
@@ -162,79 +177,41 @@ func (sh *shell) runTraps() error {
 	return nil
 }
 
-func (sh *shell) loop(n loop) error {
-	status := 0
-	for {
-		began := time.Now()
-		if err := sh.list(n.cond); err != nil {
-			return err
-		}
-		if (sh.status == 0) == n.until {
-			sh.status = status
-			return nil
-		}
-		if stop, err := sh.body(n.body); stop || err != nil {
-			return err
-		}
-		status = sh.status
-		if time.Since(began) < idle {
-			if err := sh.sleep(idle); err != nil {
-				return err
-			}
-		}
+// failed reports why a command did not run. Only what ends the shell is returned.
+func (sh *shell) failed(err error) error {
+	if _, ok := errors.AsType[*exitError](err); ok {
+		return err
 	}
-}
-
-func (sh *shell) forLoop(n forLoop) error {
-	sh.status = 0
-	for _, w := range n.words {
-		for _, value := range sh.expand(w) {
-			sh.vars[n.name] = value
-			if stop, err := sh.body(n.body); stop || err != nil {
-				return err
-			}
-		}
-	}
+	fmt.Fprintf(sh.err, "sh: %v\n", err)
+	sh.status = 1
 	return nil
 }
 
-// body runs one turn of a loop; stop is true after break.
-func (sh *shell) body(l list) (stop bool, err error) {
-	err = sh.list(l)
-	if le, ok := errors.AsType[loopError](err); ok {
-		sh.status = 0
-		return !le.again, nil
-	}
-	return false, err
-}
-
-// simple expands and runs one simple command.
-func (sh *shell) simple(n simple, exec bool) (int, error) {
-	words := n.words
-	for len(words) > 0 {
-		name, value, ok := strings.Cut(words[0], "=")
-		if !ok || !isName(name) {
-			break
-		}
-		sh.vars[name] = strings.Join(sh.expand(value), " ")
-		words = words[1:]
-	}
+// simple expands and runs one simple command; n is nil where there are only redirections.
+func (sh *shell) simple(n *syntax.CallExpr, redirects []*syntax.Redirect, exec bool) (int, error) {
 	var args []string
-	for _, w := range words {
-		args = append(args, sh.expand(w)...)
+	if n != nil {
+		for _, a := range n.Assigns {
+			value, err := sh.literal(a.Value)
+			if err == nil {
+				err = sh.vars.set(a.Name.Value, value)
+			}
+			if err != nil {
+				return 1, sh.failed(err)
+			}
+		}
+		var err error
+		if args, err = sh.fields(n.Args); err != nil {
+			return 1, sh.failed(err)
+		}
 	}
 	if len(args) > 0 && args[0] == "exec" {
 		args, exec = args[1:], true
-	} else if len(args) == 0 {
-		return 0, nil
 	}
 	out, errOut := sh.out, sh.err
 	defer func() { sh.out, sh.err = out, errOut }()
-	for _, r := range n.redirects {
-		if err := sh.redirect(r); err != nil {
-			fmt.Fprintf(sh.err, "sh: %v\n", err)
-			return 1, nil
-		}
+	if ok, err := sh.redirect(redirects); !ok || err != nil {
+		return 1, err
 	}
 	if len(args) == 0 {
 		return 0, nil
@@ -267,44 +244,6 @@ func (sh *shell) command(args []string) (int, error) {
 	return sh.program(args)
 }
 
-// redirect points an output at its target. Input redirections read nothing.
-func (sh *shell) redirect(r redirect) error {
-	if r.input {
-		return nil
-	}
-	var w io.Writer
-	switch target := strings.Join(sh.expand(r.target), " "); target {
-	case "&1", "/dev/stdout", "/proc/1/fd/1":
-		w = sh.out
-	case "&2", "/dev/stderr", "/proc/1/fd/2":
-		w = sh.err
-	case "/dev/null":
-		w = io.Discard
-	default:
-		if !r.append {
-			if err := sh.p.cfg.Files.write(target, nil, false); err != nil {
-				return fmt.Errorf("can't create %s: %w", target, err)
-			}
-		}
-		w = fileWriter{sh.p.cfg.Files, target}
-	}
-	if r.fd == 2 {
-		sh.err = w
-	} else {
-		sh.out = w
-	}
-	return nil
-}
-
-type fileWriter struct {
-	files *Files
-	name  string
-}
-
-func (w fileWriter) Write(b []byte) (int, error) {
-	return len(b), w.files.write(w.name, b, true)
-}
-
 func (sh *shell) sleep(d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -318,20 +257,6 @@ func (sh *shell) forever() (int, error) {
 	}
 	sh.handles = sh.execed
 	return 0, sh.block(nil, nil, false)
-}
-
-// subshell runs source text with its output captured, as in $(...).
-func (sh *shell) subshell(src string) string {
-	var out strings.Builder
-	l, err := parse(src)
-	if err != nil {
-		fmt.Fprintf(sh.err, "sh: %v\n", err)
-		return ""
-	}
-	sub := &shell{p: sh.p, vars: maps.Clone(sh.vars), params: sh.params, traps: map[string]string{}, out: &out, err: sh.err, status: sh.status}
-	_ = sub.list(l)
-	sh.status = sub.status
-	return strings.TrimRight(out.String(), "\n")
 }
 
 func truth(b bool) int {
