@@ -32,6 +32,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // syncLoopLimit is how long an iteration may take before /healthz/syncloop fails.
@@ -165,7 +166,7 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 		p.add("usage", p.usage.Run)
 		p.add("clock", clock.New(bus).Run)
 	}
-	p.slots, err = slots.New(slots.Config{Name: "container runtime", Size: runtimeSlots(p.cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain})
+	p.slots, err = slots.New(slots.Config{Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: runtimeSlots(p.cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain})
 	return err
 }
 

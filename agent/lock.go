@@ -29,7 +29,7 @@ func lock(ctx context.Context, k *config.Config, bus *trace.Bus) (*locks, error)
 	}
 	done := func() {}
 	shared, err := nodelock.Wait(ctx, k.Node.LockFile, func(held *nodelock.HeldError) {
-		wait := trace.Wait{For: trace.WaitLock, On: "--lock-file " + held.Path, Detail: held.Error()}
+		wait := trace.Wait{For: trace.WaitLock, Target: trace.Target{Kind: trace.TargetLockFile, Name: held.Path}, Cause: held.Error()}
 		span := trace.Begin(bus, trace.Span{}, wait)
 		done = func() { trace.End(bus, span, wait) }
 	})

@@ -16,13 +16,13 @@ func BenchmarkPublish(b *testing.B) {
 			c.setup(bus)
 			parent := Span{Trace: NewTraceID(), ID: NewSpanID(), Pod: Pod{"shop", "cart", "9f"}}
 			for range 4096 { // fill every slot with a box of each kind
-				Point(bus, parent, Wait{For: WaitQueue, On: "runtime"})
+				Point(bus, parent, Wait{For: WaitQueue, Target: Target{Kind: TargetRuntimeSlots}})
 				Point(bus, parent, CgroupOp{Op: "ensure", Path: "/kubepods"})
 			}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				if i%2 == 0 {
-					Point(bus, parent, Wait{For: WaitQueue, On: "runtime"})
+					Point(bus, parent, Wait{For: WaitQueue, Target: Target{Kind: TargetRuntimeSlots}})
 				} else {
 					Point(bus, parent, CgroupOp{Op: "ensure", Path: "/kubepods"})
 				}

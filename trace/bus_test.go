@@ -74,7 +74,7 @@ func TestRecordsAreTheReadersOwn(t *testing.T) {
 	recs, _ := cur.Poll(make([]Record, 0, 8))
 	for i := range 10 {
 		Point(bus, Span{}, Log{Message: fmt.Sprint(i)})
-		Point(bus, Span{}, Wait{On: fmt.Sprint(i)})
+		Point(bus, Span{}, Wait{Note: fmt.Sprint(i)})
 	}
 	if got := recs[0].Event.(*Log).Message; got != "first" {
 		t.Errorf("a record that was read became %q", got)
@@ -269,7 +269,7 @@ func TestPublishAllocatesNothing(t *testing.T) {
 	bus.Subscribe(FromOldest) // stuck
 	parent := Span{Trace: TraceID{1, 2}, ID: 3}
 	publish := func() {
-		Point(bus, parent, Wait{For: WaitQueue, On: "runtime"})
+		Point(bus, parent, Wait{For: WaitQueue, Target: Target{Kind: TargetRuntimeSlots}})
 		Point(bus, parent, CgroupOp{Op: "ensure"})
 	}
 	for range 200 {
@@ -338,7 +338,7 @@ func TestRecordJSON(t *testing.T) {
 		Trace: TraceID{1, 2}, Span: 3, Parent: 4, Pod: Pod{Namespace: "shop", Name: "cart", UID: "9f"},
 		Event: &CRICall{Method: "PullImage", Image: "redis", Code: "OK", Request: BodyOf(json.RawMessage(`{"image":"redis"}`), 17)},
 	}
-	const want = `{"seq":7,"time":"2026-03-01T12:00:00.000005000Z","kind":"cri.call","edge":"end","dur_ns":1500,` +
+	const want = `{"v":2,"seq":7,"time":"2026-03-01T12:00:00.000005000Z","kind":"cri.call","edge":"end","dur_ns":1500,` +
 		`"trace":"00000000000000010000000000000002","span":"0000000000000003","parent":"0000000000000004",` +
 		`"pod":{"namespace":"shop","name":"cart","uid":"9f"},` +
 		`"event":{"method":"PullImage","image":"redis","code":"OK","request":{"image":"redis"}}}`
@@ -350,7 +350,7 @@ func TestRecordJSON(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	small, err := json.Marshal(Record{Seq: 1, Event: &Log{Level: "info", Message: "x"}})
-	if err != nil || string(small) != `{"seq":1,"time":"1970-01-01T00:00:00.000000000Z","kind":"log","event":{"level":"info","message":"x"}}` {
+	if err != nil || string(small) != `{"v":2,"seq":1,"time":"1970-01-01T00:00:00.000000000Z","kind":"log","event":{"level":"info","message":"x"}}` {
 		t.Errorf("%s, %v", small, err)
 	}
 	if _, err := json.Marshal(Record{Seq: 9}); err == nil {

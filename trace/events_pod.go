@@ -91,58 +91,9 @@ type Action struct {
 	Target string `json:"target,omitempty"`
 	Reason string `json:"reason,omitempty" scrub:"text"`
 	Err    string `json:"err,omitempty" scrub:"text"`
+	// Class is what sort of failure Err tells of.
+	Class FailureClass `json:"class,omitempty"`
 }
-
-// Wait is time in which nothing works for the pod.
-type Wait struct {
-	// For is one of the Wait constants.
-	For WaitKind `json:"for"`
-	// On is what is waited for.
-	On string `json:"on" scrub:"text"`
-	// Detail adds figures, for people.
-	Detail string `json:"detail,omitempty" scrub:"text"`
-	// Until is when it ends by itself, in Unix nanoseconds; left out where that is not known.
-	Until int64 `json:"until_ns,omitempty"`
-	// Behind are who had what is waited for: when the wait began, and in its end also who gave it away meanwhile
-	// because they overstayed. The longest come first, at most 4.
-	Behind []Holder `json:"behind,omitempty"`
-	// Clipped is how many of these were left out because they were too many.
-	Clipped int `json:"clipped,omitempty"`
-}
-
-// Holder is who had what somebody waited for.
-type Holder struct {
-	Pod Pod `json:"pod,omitzero"`
-	// Call is what it did, as sandbox, "setup kubernetes.io/nfs" or "pull registry.example.com".
-	Call string `json:"call"`
-	// For is how long that had taken.
-	For time.Duration `json:"for_ns"`
-	// Overstays says that it took clearly longer than such work usually takes, and gave its place away.
-	Overstays bool `json:"overstays,omitempty"`
-}
-
-// WaitKind says what sort of thing is waited for.
-type WaitKind string
-
-// The kinds of wait.
-const (
-	WaitQueue     WaitKind = "queue"      // a turn at something that is done for a few at a time
-	WaitPoll      WaitKind = "poll"       // the next tick of something that polls
-	WaitBackoff   WaitKind = "backoff"    // a back-off to run out
-	WaitTokens    WaitKind = "tokens"     // a token bucket (registryQPS)
-	WaitLock      WaitKind = "lock"       // a lock somebody holds
-	WaitOtherPull WaitKind = "other-pull" // another pod's pull of the same image, or of any when serialised
-	WaitRuntime   WaitKind = "runtime"    // the runtime to do something on its own
-	WaitKernel    WaitKind = "kernel"     // the kernel: a cgroup to empty, a mount to settle
-	WaitProbe     WaitKind = "probe"      // a probe's delay or period
-	WaitGate      WaitKind = "gate"       // a person who steps
-	WaitInit      WaitKind = "init"       // an init container to finish
-	WaitGrace     WaitKind = "grace"      // a container to end within its grace period
-	WaitPod       WaitKind = "pod"        // an earlier pod of the same full name to be gone
-	WaitAttach    WaitKind = "attach"     // a volume to be attached to the node
-	WaitObject    WaitKind = "object"     // an object of the API server to be fetched
-	WaitApproval  WaitKind = "approval"   // a certificate signing request to be approved
-)
 
 // Gate is what a stepping client told the gate where an action of the pod waited.
 type Gate struct {

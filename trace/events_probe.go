@@ -40,9 +40,3 @@ type Throttle struct {
 	// Stopped is how long threads were stopped for it, added up over the processors.
 	Stopped time.Duration `json:"stopped_ns,omitempty"`
 }
-
-// Kinds of wait of probes, hooks and credentials.
-const (
-	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to end
-	WaitCredentials WaitKind = "credentials" // an exec credential provider to answer
-)

@@ -13,6 +13,8 @@ type CRICall struct {
 	// Code is the gRPC code's name, set at the end: OK, NotFound, ...
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`
+	// Class is what sort of failure Err tells of.
+	Class FailureClass `json:"class,omitempty"`
 	// Items is how many items a list call returned.
 	Items int `json:"items,omitempty"`
 	// Request and Response are kept for inspection, with secrets redacted. Large lists are left out.

@@ -9,16 +9,17 @@ import (
 // wire is the JSON form of a Record: one object per line, on stdout, in files
 // and on sockets alike. AppendJSON writes it.
 type wire struct {
-	Seq    uint64          `json:"seq"`
-	Time   string          `json:"time"`
-	Kind   string          `json:"kind"`
-	Edge   Edge            `json:"edge,omitempty"`
-	Dur    time.Duration   `json:"dur_ns,omitempty"`
-	Trace  TraceID         `json:"trace,omitzero"`
-	Span   SpanID          `json:"span,omitzero"`
-	Parent SpanID          `json:"parent,omitzero"`
-	Pod    Pod             `json:"pod,omitzero"`
-	Event  json.RawMessage `json:"event"`
+	Version int             `json:"v,omitempty"` // of the schema; left out in the first
+	Seq     uint64          `json:"seq"`
+	Time    string          `json:"time"`
+	Kind    string          `json:"kind"`
+	Edge    Edge            `json:"edge,omitempty"`
+	Dur     time.Duration   `json:"dur_ns,omitempty"`
+	Trace   TraceID         `json:"trace,omitzero"`
+	Span    SpanID          `json:"span,omitzero"`
+	Parent  SpanID          `json:"parent,omitzero"`
+	Pod     Pod             `json:"pod,omitzero"`
+	Event   json.RawMessage `json:"event"`
 }
 
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
@@ -57,7 +58,13 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 	if at.Before(time.Unix(0, 0)) || at.After(time.Unix(0, latest)) {
 		return fmt.Errorf("record %d, field time: %s: want a time from 1970 to 2199", w.Seq, w.Time)
 	}
-	event, ok := New(w.Kind)
+	if w.Version == 0 {
+		w.Version = 1
+	}
+	if w.Version < 1 || w.Version > Version {
+		return fmt.Errorf("record %d, field v: schema %d: this version of kubeloupe reads 1 to %d: take a newer one", w.Seq, w.Version, Version)
+	}
+	event, ok := newOf(w.Version, w.Kind)
 	if !ok {
 		return fmt.Errorf("record %d, field kind: %w %q", w.Seq, ErrUnknownKind, w.Kind)
 	}
@@ -73,6 +80,7 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 	if err := rec.inTime(); err != nil {
 		return err
 	}
+	rec.Event = rec.upgraded(w.Version)
 	rec.limit()
 	*r = rec
 	return nil

@@ -244,7 +244,7 @@ func TestTheRingHasABudgetOfBytes(t *testing.T) {
 		t.Errorf("%d read, %d lost, the last is %d", read, lost, recs[len(recs)-1].Seq)
 	}
 	for i := range 100_000 { // small ones again: the number counts
-		Point(bus, Span{}, Wait{On: fmt.Sprint(i)})
+		Point(bus, Span{}, Wait{Note: fmt.Sprint(i)})
 	}
 	recs, l = drain(never, 100_000)
 	if len(recs) != 8192 || l != 2*published+100_000-8192 {

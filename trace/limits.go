@@ -129,12 +129,21 @@ func (e *PlanStep) limit(l limiter) int {
 
 // limit implements limited.
 func (e *Action) limit(l limiter) int {
-	return line(l, &e.ID) + word(l, &e.Verb) + word(l, &e.Container) + line(l, &e.Target) + line(l, &e.Reason) + text(l, &e.Err)
+	return line(l, &e.ID) + word(l, &e.Verb) + word(l, &e.Container) + line(l, &e.Target) + line(l, &e.Reason) + text(l, &e.Err) + word(l, &e.Class)
 }
 
 // limit implements limited.
-func (e *Wait) limit(l limiter) int {
-	return word(l, &e.For) + line(l, &e.On) + text(l, &e.Detail) + list(l, &e.Behind, &e.Clipped)
+func (w *Wait) limit(l limiter) int {
+	return word(l, &w.For) + w.Target.limit(l) + list(l, &w.More, &w.Clipped) + word(l, &w.Reason) + text(l, &w.Cause) + word(l, &w.Class) + word(l, &w.Doing) +
+		text(l, &w.Note) + list(l, &w.Behind, &w.Clipped)
+}
+
+// limit implements limited.
+func (e *Held) limit(l limiter) int { return word(l, &e.Name) + word(l, &e.Reason) }
+
+// limit implements limited.
+func (t *Target) limit(l limiter) int {
+	return word(l, &t.Kind) + word(l, &t.Namespace) + line(l, &t.Name) + word(l, &t.Container)
 }
 
 // limit implements limited.
@@ -167,7 +176,7 @@ func (*Throttle) limit(limiter) int { return 0 }
 
 // limit implements limited.
 func (e *CRICall) limit(l limiter) int {
-	return word(l, &e.Method) + word(l, &e.Sandbox) + word(l, &e.Container) + line(l, &e.Image) + word(l, &e.Code) +
+	return word(l, &e.Class) + word(l, &e.Method) + word(l, &e.Sandbox) + word(l, &e.Container) + line(l, &e.Image) + word(l, &e.Code) +
 		text(l, &e.Err) + e.Request.limit(l) + e.Response.limit(l)
 }
 

@@ -16,6 +16,9 @@ import (
 // ErrUnknownKind is wrapped by the error for a record of a kind that this version does not know.
 var ErrUnknownKind = errors.New("unknown kind")
 
+// lineStart is how a line of the present schema begins, lineStartV1 one of the first.
+var lineStart, lineStartV1 = `{"v":` + strconv.Itoa(Version) + `,"seq":`, `{"seq":`
+
 // AppendJSON appends what MarshalJSON returns to dst. It passes over the event once. What acts on terminals is escaped in strings,
 // see human.AppendJSON.
 func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
@@ -26,7 +29,7 @@ func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("record %d, event %s: %w", r.Seq, r.Event.Kind(), err)
 	}
-	dst = strconv.AppendUint(append(dst, `{"seq":`...), r.Seq, 10)
+	dst = strconv.AppendUint(append(dst, lineStart...), r.Seq, 10)
 	dst = time.Unix(0, r.Time).UTC().AppendFormat(append(dst, `,"time":"`...), timeLayout)
 	dst = append(append(dst, `","kind":"`...), r.Event.Kind().String()...)
 	dst = append(dst, '"')
@@ -60,11 +63,11 @@ func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 // yet. A line as AppendJSON writes it is passed over once.
 func (r *Record) ParseJSON(line []byte) error {
 	l := lineReader{rest: line}
-	rec, kind, ok := l.record()
+	rec, version, kind, ok := l.record()
 	if !ok {
 		return r.UnmarshalJSON(line)
 	}
-	event, ok := New(kind)
+	event, ok := newOf(version, kind)
 	if !ok {
 		return fmt.Errorf("record %d, field kind: %w %q", rec.Seq, ErrUnknownKind, kind)
 	}
@@ -75,6 +78,7 @@ func (r *Record) ParseJSON(line []byte) error {
 	if rec.inTime() != nil {
 		return r.UnmarshalJSON(line)
 	}
+	rec.Event = rec.upgraded(version)
 	rec.limit()
 	*r = rec
 	return nil
@@ -85,14 +89,17 @@ func (r *Record) ParseJSON(line []byte) error {
 type lineReader struct{ rest []byte }
 
 // record reads all but the event, which is left in rest.
-func (l *lineReader) record() (r Record, kind string, ok bool) {
+func (l *lineReader) record() (r Record, version int, kind string, ok bool) {
 	end, found := bytes.CutSuffix(bytes.TrimRight(l.rest, " \r\n"), []byte("}"))
-	l.rest = end
-	if !found || !l.skip(`{"seq":`) || !l.uint(&r.Seq) || !l.skip(`,"time":"`) || !l.time(&r.Time) || !l.skip(`","kind":`) {
-		return r, "", false
+	l.rest, version = end, Version
+	if found && !l.skip(lineStart) {
+		found, version = l.skip(lineStartV1), 1
+	}
+	if !found || !l.uint(&r.Seq) || !l.skip(`,"time":"`) || !l.time(&r.Time) || !l.skip(`","kind":`) {
+		return r, 0, "", false
 	}
 	if kind, ok = l.text(); !ok {
-		return r, "", false
+		return r, 0, "", false
 	}
 	ok = l.optional(`,"edge":`, func() bool { return l.edge(&r.Edge) }) &&
 		l.optional(`,"dur_ns":`, func() bool { return l.dur(&r.Dur) }) &&
@@ -101,7 +108,7 @@ func (l *lineReader) record() (r Record, kind string, ok bool) {
 		l.optional(`,"parent":`, func() bool { return l.id(r.Parent.UnmarshalText) }) &&
 		l.optional(`,"pod":{`, func() bool { return l.pod(&r.Pod) }) &&
 		l.skip(`,"event":`)
-	return r, kind, ok
+	return r, version, kind, ok
 }
 
 func (l *lineReader) skip(s string) bool {

@@ -12,12 +12,12 @@ import (
 )
 
 var lines = []string{
-	`{"seq":1,"time":"2026-03-01T12:00:00.000000001Z","kind":"agent","event":{"state":"ready"}}`,
-	`{"seq":0,"time":"1970-01-01T00:00:00.000000005Z","kind":"pod.sync","edge":"end","dur_ns":5,` +
+	`{"v":2,"seq":1,"time":"2026-03-01T12:00:00.000000001Z","kind":"agent","event":{"state":"ready"}}`,
+	`{"v":2,"seq":0,"time":"1970-01-01T00:00:00.000000005Z","kind":"pod.sync","edge":"end","dur_ns":5,` +
 		`"trace":"000000000000000a000000000000000b","span":"000000000000000c","parent":"000000000000000d",` +
 		`"pod":{"namespace":"shop","name":"web","uid":"u"},"event":{"why":"sync","n":2}}`,
-	`{"seq":7,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","edge":"begin","pod":{"name":"web"},"event":{"why":"","n":3}}`,
-	`{"seq":8,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","pod":{"name":"we\u003cb"},"event":{"why":"","n":3}}`,
+	`{"v":2,"seq":7,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","edge":"begin","pod":{"name":"web"},"event":{"why":"","n":3}}`,
+	`{"v":2,"seq":8,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","pod":{"name":"we\u003cb"},"event":{"why":"","n":3}}`,
 }
 
 func TestAppendAndParse(t *testing.T) {
@@ -86,7 +86,7 @@ func FuzzParseJSON(f *testing.F) {
 func BenchmarkRecordJSON(b *testing.B) {
 	r := Record{
 		Seq: 12345, Time: 1772366400123456789, Edge: EdgeEnd, Dur: 12 * time.Millisecond, Trace: NewTraceID(), Span: NewSpanID(), Parent: NewSpanID(),
-		Pod: Pod{"shop", "web-7d4b9", "3b1f2c1e-8f0e-4d5b-9a34-0c2d6a1e7f55"}, Event: &Wait{For: WaitQueue, On: "a place among 4 runtime calls"},
+		Pod: Pod{"shop", "web-7d4b9", "3b1f2c1e-8f0e-4d5b-9a34-0c2d6a1e7f55"}, Event: &Wait{For: WaitQueue, Target: Target{Kind: TargetOther, Name: "a place among 4 runtime calls"}},
 	}
 	line, err := r.AppendJSON(nil)
 	if err != nil {

@@ -446,7 +446,7 @@ func testStepEnds(t *testing.T) {
 	s := &tuitest.Script{}
 	s.Point(0, of, &trace.Milestone{Name: "seen"})
 	sandbox := s.Begin(0, of, &trace.Action{ID: "sandbox", Verb: "sandbox"})
-	s.Both(0, 9*time.Second, sandbox, &trace.Wait{For: trace.WaitGate, On: "the person who steps"})
+	s.Both(0, 9*time.Second, sandbox, &trace.Wait{For: trace.WaitGate, Target: trace.Target{Kind: trace.TargetPerson}})
 	s.End(10*time.Second, sandbox, &trace.Action{ID: "sandbox", Verb: "sandbox"})
 	s.Point(11*time.Second, of, &trace.Milestone{Name: "started", Since: 11 * time.Second})
 	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()}}})

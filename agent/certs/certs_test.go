@@ -198,7 +198,7 @@ func TestExpiredWhileRunning(t *testing.T) {
 		if !time.Now().Before(c.Current().Leaf.NotAfter) {
 			t.Error("still expired")
 		}
-		if w := tracetest.Events[trace.Wait](rec); len(w) < 10 || !strings.Contains(w[0].Detail, "nobody approved") && !strings.Contains(w[len(w)/2].Detail, "connection refused") {
+		if w := tracetest.Events[trace.Wait](rec); len(w) < 10 || !strings.Contains(w[0].Cause, "nobody approved") && !strings.Contains(w[len(w)/2].Cause, "connection refused") {
 			t.Errorf("waits %+v", w[:min(len(w), 3)])
 		}
 		cancel()
@@ -226,7 +226,7 @@ func TestApprovalIsAWait(t *testing.T) {
 		defer cancel()
 		_, err := Client(ctx, cfg)
 		waits := rec.OfKind("pod.wait")
-		if err == nil || len(waits) == 0 || waits[0].Event.(*trace.Wait).For != trace.WaitApproval || !strings.HasPrefix(waits[0].Event.(*trace.Wait).On, "signing request node-csr-") {
+		if err == nil || len(waits) == 0 || waits[0].Event.(*trace.Wait).For != trace.WaitApproval || !strings.HasPrefix(waits[0].Event.(*trace.Wait).Target.Name, "node-csr-") {
 			t.Errorf("%v %+v", err, waits)
 		}
 	})

@@ -154,7 +154,7 @@ func (r *rotator) decide(ctx context.Context, reason string) {
 // waitAgain pauses after err; false when ctx ended.
 func (r *rotator) waitAgain(ctx context.Context, d time.Duration, err error) bool {
 	d += mathrand.N(d/10 + 1)
-	w := trace.Wait{For: trace.WaitBackoff, On: r.what + " certificate", Detail: "again in " + d.Round(time.Millisecond).String() + ": " + err.Error()}
+	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetCertificate, Name: r.what}, Cause: err.Error(), Until: time.Now().Add(d).UnixNano()}
 	span := trace.Begin(r.bus, trace.FromContext(ctx), w)
 	defer trace.End(r.bus, span, w)
 	timer := time.NewTimer(d)
@@ -226,7 +226,7 @@ func signed(ctx context.Context, bus *trace.Bus, client kubernetes.Interface, re
 	if err != nil {
 		return nil, fmt.Errorf("make the signing request: %w", err)
 	}
-	w := trace.Wait{For: trace.WaitApproval, On: "signing request " + name, Detail: "kubectl certificate approve " + name}
+	w := trace.Wait{For: trace.WaitApproval, Target: trace.Target{Kind: trace.TargetRequest, Name: name}, Limit: approvalTimeout}
 	span := trace.Begin(bus, trace.FromContext(ctx), w)
 	defer trace.End(bus, span, w)
 	certPEM, err := csr.WaitForCertificate(trace.ContextWith(ctx, span), client, name, uid)

@@ -179,7 +179,7 @@ func (r *Recorder) tokens(ctx context.Context) bool {
 	if r.limit.Allow() {
 		return true
 	}
-	wait := trace.Wait{For: trace.WaitTokens, On: "events to the API server", Detail: fmt.Sprintf("%v a second, burst %d", r.cfg.QPS, r.cfg.Burst)}
+	wait := trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetEvents}, Every: time.Duration(float64(time.Second) / float64(r.cfg.QPS)), Burst: int(r.cfg.Burst)}
 	span := trace.Begin(r.cfg.Bus, trace.Span{}, wait)
 	defer trace.End(r.cfg.Bus, span, wait)
 	return r.limit.Wait(ctx) == nil
@@ -190,8 +190,8 @@ func (r *Recorder) backoff(ctx context.Context, try int, err error) bool {
 	delay := min(firstRetry<<(try-1), lastRetry)
 	delay = delay/2 + rand.N(delay/2+1)
 	wait := trace.Wait{
-		For: trace.WaitBackoff, On: "the API server, to take events",
-		Detail: fmt.Sprintf("try %d of %d in %s, %d waiting: %v", try+1, maxTries, delay.Round(time.Millisecond), len(r.queue), err),
+		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetEvents}, Tries: try, Ahead: len(r.queue), Cause: err.Error(),
+		Until: time.Now().Add(delay).UnixNano(),
 	}
 	span := trace.Begin(r.cfg.Bus, trace.Span{}, wait)
 	defer trace.End(r.cfg.Bus, span, wait)

@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -62,8 +61,8 @@ func (p *Puller) takeToken(ctx context.Context) error {
 		return nil
 	}
 	wait := trace.Wait{
-		For: trace.WaitTokens, On: "registryPullQPS",
-		Detail: fmt.Sprintf("%v pulls a second, %d at once", float64(p.tokens.Limit()), p.tokens.Burst()),
+		For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetRegistry}, Every: time.Duration(float64(time.Second) / float64(p.tokens.Limit())), Burst: p.tokens.Burst(),
+		Until: time.Now().Add(delay).UnixNano(),
 	}
 	sp := trace.Begin(p.bus, trace.FromContext(ctx), wait)
 	defer trace.End(p.bus, sp, wait)

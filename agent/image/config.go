@@ -129,7 +129,7 @@ func New(c Config) (*Puller, error) {
 	}
 	if limit > 0 {
 		var err error
-		p.slots, err = slots.New(slots.Config{Name: "a place among the pulls", Size: limit, Pace: pace(), Wait: trace.WaitOtherPull, Bus: c.Bus})
+		p.slots, err = slots.New(slots.Config{Name: "a place among the pulls", Target: trace.TargetPulls, Size: limit, Pace: pace(), Wait: trace.WaitOtherPull, Bus: c.Bus})
 		if err != nil {
 			return nil, err
 		}

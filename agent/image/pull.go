@@ -104,7 +104,7 @@ func (p *Puller) ride(ctx context.Context, key flightKey, fl *flight, image stri
 		return p.flights.wait(ctx, key, fl)
 	}
 	sp := trace.Begin(p.bus, trace.FromContext(ctx), trace.ImagePull{Image: image, Shared: true})
-	wait := trace.Wait{For: trace.WaitOtherPull, On: image, Detail: "another pod pulls this image already"}
+	wait := trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetImage, Name: image}}
 	w := trace.Begin(p.bus, sp, wait)
 	got, err := p.flights.wait(ctx, key, fl)
 	trace.End(p.bus, w, wait)

@@ -2,7 +2,7 @@ package kubeclient
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
@@ -27,8 +27,7 @@ func newLimiter(bus *trace.Bus, client string, qps, burst int32) flowcontrol.Rat
 	return &limiter{
 		RateLimiter: flowcontrol.NewTokenBucketRateLimiter(float32(qps), int(burst)), bus: bus,
 		wait: trace.Wait{
-			For: trace.WaitTokens, On: "client throttling",
-			Detail: fmt.Sprintf("the %s client may ask %d times a second, %d at once", client, qps, burst),
+			For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient, Name: client}, Every: time.Second / time.Duration(qps), Burst: int(burst),
 		},
 	}
 }

@@ -104,8 +104,8 @@ func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Respo
 func (t *roundTripper) pause(ctx context.Context, call trace.APICall) error {
 	d := call.RetryAfter + rand.N(call.RetryAfter/10+1)
 	wait := trace.Wait{
-		For: trace.WaitBackoff, On: "the API server's Retry-After",
-		Detail: fmt.Sprintf("%s %s: status %d, again in %s", call.Verb, call.Resource, call.Code, d.Round(time.Millisecond)),
+		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetryAfter, Name: call.Verb + " " + call.Resource},
+		Cause: fmt.Sprintf("status %d", call.Code), Tries: max(call.Attempt, 1), Until: time.Now().Add(d).UnixNano(),
 	}
 	span := trace.Begin(t.bus, trace.FromContext(ctx), wait)
 	defer trace.End(t.bus, span, wait)

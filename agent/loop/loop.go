@@ -150,7 +150,7 @@ func (l *Loop) awaitRuntime(ctx context.Context) bool {
 	if ok {
 		return ctx.Err() == nil
 	}
-	wait := trace.Wait{For: trace.WaitRuntime, On: "the container runtime", Detail: why}
+	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetRuntime}, Cause: why}
 	span := trace.Begin(l.cfg.Bus, trace.Span{}, wait)
 	defer func() { trace.End(l.cfg.Bus, span, wait) }()
 	for !ok {
@@ -162,7 +162,7 @@ func (l *Loop) awaitRuntime(ctx context.Context) bool {
 		changed = l.cfg.Ready.Changed()
 		ok, why = l.cfg.Ready.Ready()
 		if !ok {
-			wait.Detail = why // the wait ends with the last reason
+			wait.Cause = why // the wait ends with the last reason
 		}
 	}
 	return true

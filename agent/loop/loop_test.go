@@ -197,7 +197,7 @@ func TestWaitsForTheRuntime(t *testing.T) {
 		r.ready.set(false) // a change that is no change
 		equal(t, "handled while it is down", []string(nil), r.h.took())
 		waits := tracetest.Events[trace.Wait](r.rec)
-		equal(t, "waits", []trace.Wait{{For: trace.WaitRuntime, On: "the container runtime", Detail: "it is down"}}, waits)
+		equal(t, "waits", []trace.Wait{{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetRuntime}, Cause: "it is down", Class: trace.Classify("it is down")}}, waits)
 		if err := r.loop.Healthy(time.Second); err != nil {
 			t.Errorf("a loop that waits for the runtime is not stuck: %v", err)
 		}

@@ -63,8 +63,7 @@ func (m *Manager) Run(ctx context.Context) error {
 
 func (m *Manager) wait(delay time.Duration, tries int, err error) func() {
 	w := trace.Wait{
-		For: trace.WaitBackoff, On: "the API server, to take mirror pods",
-		Detail: fmt.Sprintf("next try in %s after %d failed: %v", delay.Round(time.Millisecond), tries, err),
+		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetMirrorPods}, Tries: tries, Cause: err.Error(), Until: time.Now().Add(delay).UnixNano(),
 	}
 	span := trace.Begin(m.cfg.Bus, trace.Span{}, w)
 	return func() { trace.End(m.cfg.Bus, span, w) }

@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // renewShare is how often in its duration a lease is renewed.
@@ -37,7 +39,7 @@ func (n *Node) keepLease(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			err = again.wait(ctx, n.cfg.Bus, "lease of the node", err, nil)
+			err = again.wait(ctx, n.cfg.Bus, trace.TargetLease, err, nil)
 		} else {
 			again.reset()
 			err = sleep(ctx, jitter(n.cfg.LeaseDuration/renewShare), nil)

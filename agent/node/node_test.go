@@ -25,6 +25,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -166,7 +167,7 @@ func (w *world) told() []string {
 func (w *world) waits() (out []string) {
 	for _, r := range w.rec.OfKind("pod.wait") {
 		if r.Edge == trace.EdgeBegin {
-			out = append(out, r.Event.(*trace.Wait).Detail)
+			out = append(out, say.Detail(r.Event.(*trace.Wait), r.Start()))
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ func (n *Node) register(ctx context.Context, cause string) error {
 		if err == nil || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := again.wait(ctx, n.cfg.Bus, "registration of the node", err, nil); err != nil {
+		if err := again.wait(ctx, n.cfg.Bus, trace.TargetRegistration, err, nil); err != nil {
 			return err
 		}
 	}

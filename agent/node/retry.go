@@ -17,13 +17,13 @@ const (
 type backoff struct{ next time.Duration }
 
 // wait pauses because of err. It returns early, with nil, when wake gets something.
-func (b *backoff) wait(ctx context.Context, bus *trace.Bus, on string, err error, wake <-chan struct{}) error {
+func (b *backoff) wait(ctx context.Context, bus *trace.Bus, on trace.TargetKind, err error, wake <-chan struct{}) error {
 	if b.next == 0 {
 		b.next = firstBackoff
 	}
 	d := b.next + rand.N(b.next/5)
 	b.next = min(2*b.next, maxBackoff)
-	w := trace.Wait{For: trace.WaitBackoff, On: on, Detail: "again in " + d.Round(time.Millisecond).String() + ": " + err.Error()}
+	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: on}, Cause: err.Error(), Until: time.Now().Add(d).UnixNano()}
 	span := trace.Begin(bus, trace.FromContext(ctx), w)
 	defer trace.End(bus, span, w)
 	return sleep(ctx, d, wake)

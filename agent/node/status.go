@@ -31,7 +31,7 @@ func (n *Node) keepStatus(ctx context.Context) error {
 			err = n.registerAgain(ctx)
 		case err != nil:
 			n.cfg.HeartbeatFailed()
-			err = again.wait(ctx, n.cfg.Bus, "status of the node", err, n.wake)
+			err = again.wait(ctx, n.cfg.Bus, trace.TargetNodeStatus, err, n.wake)
 		default:
 			again.reset()
 			err = n.idle(ctx)
@@ -70,7 +70,10 @@ func (n *Node) idle(ctx context.Context) error {
 func (n *Node) registerAgain(ctx context.Context) error {
 	n.forget()
 	n.log(ctx, "warn", "the node's object was deleted from the API: it is registered again in "+n.cfg.StatusFrequency.String(), trace.KV{K: "node", V: n.cfg.Name})
-	w := trace.Wait{For: trace.WaitBackoff, On: "registration of the node", Detail: "its object was deleted"}
+	w := trace.Wait{
+		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRegistration}, Note: "its object was deleted",
+		Until: time.Now().Add(n.cfg.StatusFrequency).UnixNano(),
+	}
 	span := trace.Begin(n.cfg.Bus, trace.FromContext(ctx), w)
 	err := sleep(ctx, n.cfg.StatusFrequency, nil)
 	trace.End(n.cfg.Bus, span, w)

@@ -2,7 +2,6 @@ package objcache
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,7 +70,7 @@ func (c *Objects) ask(ctx context.Context, k key) (metav1.Object, error) {
 		case !apierrors.IsForbidden(err) || time.Since(began)+delay > lastRefusal:
 			return nil, err
 		}
-		wait := trace.Wait{For: trace.WaitBackoff, On: k.String(), Detail: fmt.Sprintf("the API server does not let this node read it yet; again in %v", delay)}
+		wait := trace.Wait{For: trace.WaitBackoff, Target: k.target(), Cause: err.Error(), Until: time.Now().Add(delay).UnixNano()}
 		span := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), wait)
 		pause(ctx, delay)
 		trace.End(c.cfg.Bus, span, wait)

@@ -74,7 +74,7 @@ func (c *Objects) await(ctx context.Context, k key, done <-chan struct{}) error 
 		return nil
 	default:
 	}
-	wait := trace.Wait{For: trace.WaitObject, On: k.String()}
+	wait := trace.Wait{For: trace.WaitObject, Target: k.target()}
 	span := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(c.cfg.Bus, span, wait) }()
 	select {

@@ -208,7 +208,7 @@ func TestWatched(t *testing.T) {
 		}
 		waits := tracetest.Events[trace.Wait](b.rec)
 		if !slices.ContainsFunc(waits, func(w trace.Wait) bool {
-			return w.For == trace.WaitObject && w.On == "configmap a/conf" && w.Detail == ""
+			return w.For == trace.WaitObject && w.Target == trace.Target{Kind: trace.TargetConfigMap, Namespace: "a", Name: "conf"} && w.Cause == ""
 		}) {
 			t.Errorf("waits: %v", waits)
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // kind is what an object is, as error messages call it.
@@ -22,6 +24,14 @@ type key struct {
 }
 
 func (k key) String() string { return string(k.kind) + " " + k.namespace + "/" + k.name }
+
+func (k key) target() trace.Target {
+	kind := trace.TargetConfigMap
+	if k.kind == secret {
+		kind = trace.TargetSecret
+	}
+	return trace.Target{Kind: kind, Namespace: k.namespace, Name: k.name}
+}
 
 // refs are the objects that a pod refers to, each with the names of the pod's volumes that show it.
 type refs map[key][]string

@@ -72,7 +72,7 @@ func (c *Objects) synced(ctx context.Context, what string, inf cache.SharedIndex
 	if inf.HasSynced() {
 		return nil
 	}
-	wait := trace.Wait{For: trace.WaitObject, On: "the first list of " + what}
+	wait := trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetList, Name: what}}
 	span := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(c.cfg.Bus, span, wait) }()
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)

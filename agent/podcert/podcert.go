@@ -148,7 +148,7 @@ func (m *Manager) await(ctx context.Context, volume string, ready <-chan struct{
 		return nil
 	default:
 	}
-	wait := trace.Wait{For: trace.WaitObject, On: "certificate for volume " + volume}
+	wait := trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetPodCertificate, Name: volume}, Limit: firstTimeout}
 	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(m.cfg.Bus, span, wait) }()
 	timer := time.NewTimer(firstTimeout)

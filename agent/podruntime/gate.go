@@ -89,14 +89,14 @@ func (r *run) shownError(err error) error {
 func (r *run) ask(ctx context.Context, q *gate.Question) (gate.Answer, error) {
 	q.Held = func() func() {
 		r.lease.drop() // a person thinks: let other pods work
-		return r.wait(ctx, "the person who steps")
+		return r.wait(ctx, trace.Wait{Target: trace.Target{Kind: trace.TargetPerson}})
 	}
 	a, err := r.cfg.Gate.Ask(ctx, q)
 	if err != nil || a.Delay <= 0 {
 		return a, err
 	}
 	r.lease.drop()
-	defer r.wait(ctx, "a delay of "+a.Delay.String())()
+	defer r.wait(ctx, trace.Wait{Target: trace.Target{Kind: trace.TargetDelay}, Limit: a.Delay, Until: time.Now().Add(a.Delay).UnixNano()})()
 	t := time.NewTimer(a.Delay)
 	defer t.Stop()
 	select {
@@ -109,8 +109,8 @@ func (r *run) ask(ctx context.Context, q *gate.Question) (gate.Answer, error) {
 }
 
 // wait names a wait at the gate; the returned function ends it.
-func (r *run) wait(ctx context.Context, on string) (end func()) {
-	w := trace.Wait{For: trace.WaitGate, On: on}
+func (r *run) wait(ctx context.Context, w trace.Wait) (end func()) {
+	w.For = trace.WaitGate
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), w)
 	return func() { trace.End(r.cfg.Bus, span, w) }
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/slots"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // What is asked, in order, of a plan that goes through.
@@ -131,7 +132,7 @@ func TestGateDelays(t *testing.T) {
 				var waits []string
 				for _, r := range w.rec.OfKind("pod.wait") {
 					if e, ok := r.Event.(*trace.Wait); ok && r.Edge == trace.EdgeEnd {
-						waits = append(waits, e.On+" "+r.Dur.String())
+						waits = append(waits, say.On(e)+" "+r.Dur.String())
 					}
 				}
 				equal(t, "waits", []string{

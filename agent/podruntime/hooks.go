@@ -83,7 +83,7 @@ func (r *run) preStop(ctx context.Context, s *Step) error {
 	if c == nil {
 		c = &v1.Container{Name: s.Container}
 	}
-	wait := trace.Wait{For: trace.WaitGrace, On: "the preStop hook of container " + s.Container, Detail: fmt.Sprintf("at most %d s", s.Grace)}
+	wait := trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetHook, Name: "preStop", Container: s.Container}, Limit: time.Duration(s.Grace) * time.Second}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(r.cfg.Bus, span, wait) }()
 	limit, cancel := context.WithTimeout(trace.ContextWith(ctx, span), time.Duration(s.Grace)*time.Second)

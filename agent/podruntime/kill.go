@@ -25,7 +25,7 @@ func (r *run) kill(ctx context.Context, s *Step) error {
 // stop is kill with that many seconds left.
 func (r *run) stop(ctx context.Context, s *Step, grace int64) error {
 	r.sayKilling(ctx, s)
-	wait := trace.Wait{For: trace.WaitGrace, On: "container " + s.Container + " to end", Detail: fmt.Sprintf("at most %d s", grace)}
+	wait := trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: s.Container}, Limit: time.Duration(grace) * time.Second}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)
 	_, err := r.cfg.Containers.StopContainer(trace.ContextWith(ctx, span), &runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: grace})
 	trace.End(r.cfg.Bus, span, wait)

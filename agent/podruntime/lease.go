@@ -114,7 +114,7 @@ func (l *lease) acquire(ctx context.Context, turn slots.Turn) error {
 }
 
 func (l *lease) follow(ctx context.Context, taking <-chan struct{}) error {
-	wait := trace.Wait{For: trace.WaitQueue, On: "the slot that another step of the pod waits for"}
+	wait := trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetStepSlot}}
 	span := trace.Begin(l.bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(l.bus, span, wait) }()
 	select {

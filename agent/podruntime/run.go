@@ -207,6 +207,7 @@ func (r *run) do(ctx context.Context, s *Step) error {
 	}
 	if err != nil {
 		act.Err = err.Error()
+		act.Class = trace.Classify(act.Err)
 	}
 	trace.End(r.cfg.Bus, span, act)
 	return err

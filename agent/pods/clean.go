@@ -76,7 +76,7 @@ func (s *Syncer) awaitClean(ctx context.Context, pod *v1.Pod) error {
 	if claimed == nil {
 		return nil
 	}
-	wait := trace.Wait{For: trace.WaitLock, On: "what an earlier life of the pod left to be cleaned"}
+	wait := trace.Wait{For: trace.WaitLock, Target: trace.Target{Kind: trace.TargetLeftovers}}
 	span := trace.Begin(s.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(s.cfg.Bus, span, wait) }()
 	select {

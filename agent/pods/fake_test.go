@@ -18,6 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -218,15 +219,15 @@ func openWaits(t *testing.T, rec *tracetest.Recorder) []string {
 		w, _ := r.Event.(*trace.Wait)
 		switch r.Edge {
 		case trace.EdgeBegin:
-			open[r.Span] = strings.TrimSpace(fmt.Sprintf("%s: %s %s", w.For, w.On, w.Detail))
+			open[r.Span] = strings.TrimSpace(fmt.Sprintf("%s: %s %s", w.For, say.On(w), say.Detail(w, r.Start())))
 			order = append(order, r.Span)
 		case trace.EdgeEnd:
 			if open[r.Span] == "" {
-				t.Errorf("the wait for %s ends and is not open", w.On)
+				t.Errorf("the wait for %s ends and is not open", say.On(w))
 			}
 			delete(open, r.Span)
 		case trace.EdgePoint:
-			t.Errorf("the wait for %s is a point", w.On)
+			t.Errorf("the wait for %s is a point", say.On(w))
 		}
 	}
 	var out []string

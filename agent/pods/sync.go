@@ -2,7 +2,6 @@ package pods
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"time"
 
@@ -49,7 +48,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	switch {
 	case out.RetryAt.IsZero():
 	case out.Early:
-		res.Wait = trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"}
+		res.Wait = trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}}
 	default:
 		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
 	}
@@ -74,7 +73,7 @@ func (s *Syncer) awaitLogs(ctx context.Context, pod *v1.Pod) {
 	if left <= 0 {
 		return
 	}
-	wait := trace.Wait{For: trace.WaitRuntime, On: "the end of a log that the status shows"}
+	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLog}}
 	span := trace.Begin(s.cfg.Bus, trace.FromContext(ctx), wait)
 	select {
 	case <-ctx.Done():
@@ -113,13 +112,13 @@ func (s *Syncer) held(ctx context.Context, pod *v1.Pod) (bool, worker.Result) {
 	ok, why := s.cfg.Network.NetworkReady()
 	noNetwork := !ok && !pod.Spec.HostNetwork
 	s.sayNetwork(ctx, pod, noNetwork, why)
-	wait := trace.Wait{For: trace.WaitRuntime, On: "the pod network", Detail: why}
+	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetNetwork}, Cause: why}
 	if !noNetwork {
 		n := s.victims(pod)
 		if n == 0 {
 			return false, worker.Result{}
 		}
-		wait = trace.Wait{For: trace.WaitPod, On: fmt.Sprintf("%d pods that give way to this one", n)}
+		wait = trace.Wait{For: trace.WaitPod, Target: trace.Target{Kind: trace.TargetPods}, Ahead: n}
 	}
 	s.publishStatus(ctx, pod)
 	return true, worker.Result{RetryAt: time.Now().Add(networkRetry), Wait: wait}

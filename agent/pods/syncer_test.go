@@ -18,6 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -338,7 +339,7 @@ func TestWaitForNamesWhatIsHeldBack(t *testing.T) {
 		"container app to be tried again|ImagePullBackOff":              {"app": {Reason: "ImagePullBackOff"}},
 		"containers a, b to be tried again|a: Odd, b: CrashLoopBackOff": {"b": {Reason: "CrashLoopBackOff"}, "a": {Reason: "Odd"}},
 	} {
-		if w := waitFor(reasons); w.On+"|"+w.Detail != want || w.For != trace.WaitBackoff {
+		if w := waitFor(reasons); say.On(&w)+"|"+say.Detail(&w, 0) != want || w.For != trace.WaitBackoff {
 			t.Errorf("%+v, want %s", w, want)
 		}
 	}

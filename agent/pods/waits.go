@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -80,7 +79,7 @@ func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
 	s.cfg.Store.with(pod.UID, func(e *entry) {
 		s.endInitWait(e)
 		if container != "" {
-			e.initWait = trace.Wait{For: trace.WaitInit, On: "init container " + container}
+			e.initWait = trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: container}}
 			e.initSpan = trace.Begin(s.cfg.Bus, trace.FromContext(ctx), e.initWait)
 		}
 	})
@@ -88,7 +87,7 @@ func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
 
 // endInitWait is called with the store's lock.
 func (s *Syncer) endInitWait(e *entry) {
-	if e.initWait.On != "" {
+	if e.initWait.For != "" {
 		trace.End(s.cfg.Bus, e.initSpan, e.initWait)
 		e.initWait = trace.Wait{}
 	}
@@ -96,22 +95,13 @@ func (s *Syncer) endInitWait(e *entry) {
 
 // waitFor is the wait for containers that are held back, and why they are.
 func waitFor(reasons map[string]podruntime.Reason) trace.Wait {
-	wait := trace.Wait{For: trace.WaitBackoff, On: "the next try"}
 	names := slices.Sorted(maps.Keys(reasons))
-	switch len(names) {
-	case 0:
-	case 1:
-		wait.On = "container " + names[0] + " to be tried again"
-		if wait.Detail = reasons[names[0]].Reason; wait.Detail == "CrashLoopBackOff" {
-			wait.On = "container " + names[0] + " to be restarted"
-		}
-	default:
-		wait.On = "containers " + strings.Join(names, ", ") + " to be tried again"
-		var why []string
-		for _, name := range names {
-			why = append(why, name+": "+reasons[name].Reason)
-		}
-		wait.Detail = strings.Join(why, ", ")
+	if len(names) == 0 {
+		return trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}}
+	}
+	wait := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: names[0]}, Reason: reasons[names[0]].Reason}
+	for _, name := range names[1:] {
+		wait.More = append(wait.More, trace.Held{Name: name, Reason: reasons[name].Reason})
 	}
 	return wait
 }

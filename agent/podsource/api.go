@@ -3,7 +3,6 @@ package podsource
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -129,8 +128,7 @@ func (a *API) backoff(ctx context.Context, err error) bool {
 	delay := retryDelay(a.tries, firstAPIRetry, lastAPIRetry)
 	a.tries++
 	wait := trace.Wait{
-		For: trace.WaitBackoff, On: "the API server, to watch pods",
-		Detail: fmt.Sprintf("next try in %s after %d failed: %v", delay.Round(time.Millisecond), a.tries, err),
+		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetWatch}, Tries: a.tries, Cause: err.Error(), Until: time.Now().Add(delay).UnixNano(),
 	}
 	span := trace.Begin(a.cfg.Bus, trace.Span{}, wait)
 	defer trace.End(a.cfg.Bus, span, wait)

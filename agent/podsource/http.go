@@ -116,8 +116,8 @@ func (h *HTTP) sleep(ctx context.Context, err error) bool {
 		delay = retryDelay(h.tries, min(firstHTTPRetry, h.cfg.Period), h.cfg.Period)
 		h.tries++
 		wait := trace.Wait{
-			For: trace.WaitBackoff, On: h.shown,
-			Detail: fmt.Sprintf("next try in %s after %d failed: %v", delay.Round(time.Millisecond), h.tries, err),
+			For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetAddress, Name: h.shown}, Tries: h.tries, Cause: err.Error(),
+			Until: time.Now().Add(delay).UnixNano(),
 		}
 		span := trace.Begin(h.cfg.Bus, trace.Span{}, wait)
 		defer trace.End(h.cfg.Bus, span, wait)

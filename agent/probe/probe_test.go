@@ -400,7 +400,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 		if len(evs) != 2 || evs[1].Result != "error" || evs[1].State != "failure" {
 			t.Errorf("trace %+v", evs)
 		}
-		if waits := tracetest.Events[trace.Wait](w.rec); len(waits) < 2 || waits[0].On != "readiness probe of web" {
+		if waits := tracetest.Events[trace.Wait](w.rec); len(waits) < 2 || waits[0].Target != (trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}) {
 			t.Errorf("waits %+v", waits)
 		}
 	})

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -88,8 +87,7 @@ func (p *Prober) arm(t *target, due, now time.Time) {
 	turn := t.turn
 	if delay := due.Sub(now); delay > 0 && t.value != Success {
 		t.wait = trace.Wait{
-			For: trace.WaitProbe, On: fmt.Sprintf("%s probe of %s", t.kind, t.spec.Name),
-			Detail: fmt.Sprintf("the next attempt is in %v", delay.Round(time.Millisecond)), Until: due.UnixNano(),
+			For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: t.kind.String(), Container: t.spec.Name}, Until: due.UnixNano(),
 		}
 		t.waiting = trace.Begin(p.cfg.Bus, t.pod.span(), t.wait)
 	}
@@ -112,7 +110,7 @@ func (p *Prober) halt(t *target) {
 }
 
 func (p *Prober) endWait(t *target) {
-	if t.wait.On != "" {
+	if t.wait.For != "" {
 		trace.End(p.cfg.Bus, t.waiting, t.wait)
 		t.wait = trace.Wait{}
 	}

@@ -60,7 +60,7 @@ func (c *Classes) Handler(ctx context.Context, pod *v1.Pod) (string, error) {
 	if h, ok := c.cached(name); ok {
 		return h, nil
 	}
-	wait := trace.Wait{For: trace.WaitObject, On: "RuntimeClass " + name}
+	wait := trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetRuntimeClass, Name: name}}
 	span := trace.Begin(c.bus, trace.FromContext(ctx), wait)
 	class, err := c.api.Get(ctx, name, metav1.GetOptions{})
 	trace.End(c.bus, span, wait)

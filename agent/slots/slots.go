@@ -11,11 +11,12 @@ import (
 
 // Slots are a number of places for concurrent work. Safe for concurrent use.
 type Slots struct {
-	name string
-	size int
-	pace Pace
-	wait trace.WaitKind
-	bus  *trace.Bus
+	name   string
+	target trace.TargetKind
+	size   int
+	pace   Pace
+	wait   trace.WaitKind
+	bus    *trace.Bus
 	// modest is the class that leaves one place to the others.
 	modest string
 
@@ -33,8 +34,10 @@ type Slots struct {
 
 // Config is what Slots are made of.
 type Config struct {
-	// Name is what is waited for, as waits and verdicts say it.
+	// Name is what is waited for, as verdicts and errors say it.
 	Name string
+	// Target is what it is in the waits.
+	Target trace.TargetKind
 	// Size is how many places there are, at least 1.
 	Size int
 	Pace Pace
@@ -56,7 +59,8 @@ func New(c Config) (*Slots, error) {
 		c.Wait = trace.WaitQueue
 	}
 	return &Slots{
-		name: c.Name, size: c.Size, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
+		target: c.Target,
+		name:   c.Name, size: c.Size, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
 		classes: map[string]*class{}, places: map[*Place]struct{}{}, outside: map[*Place]struct{}{},
 	}, nil
 }
@@ -82,10 +86,8 @@ func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	}
 
 	wait := trace.Wait{
-		For: s.wait, On: s.name, Detail: fmt.Sprintf("%d of %d slots busy, %d in the queue", busy, s.size, ahead), Behind: told(behind, now),
-	}
-	if t.Large {
-		wait.Detail += "; large work has one slot when the others are free"
+		For: s.wait, Target: trace.Target{Kind: s.target}, Size: s.size, Busy: busy, Ahead: ahead, Large: t.Large,
+		Behind: told(behind, now),
 	}
 	span := trace.Begin(s.bus, trace.FromContext(ctx), wait)
 	defer func() {

@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -108,13 +107,13 @@ func (m *Manager) poke() {
 
 // hold begins the pod's wait, ready ends it.
 func (m *Manager) hold(e *entry, w trace.Wait) {
-	if e.wait.On == "" {
+	if e.wait.For == "" {
 		e.wait, e.waits = w, trace.Begin(m.cfg.Bus, e.span, w)
 	}
 }
 
 func (m *Manager) ready(e *entry) {
-	if e.wait.On != "" {
+	if e.wait.For != "" {
 		trace.End(m.cfg.Bus, e.waits, e.wait)
 		e.wait = trace.Wait{}
 	}
@@ -142,15 +141,13 @@ func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 		case m.fails > 0 && m.resume.After(now):
 			later(m.resume)
 			m.hold(e, trace.Wait{
-				For: trace.WaitBackoff, On: "the API server, to take statuses",
-				Detail: fmt.Sprintf("%d tries failed, next in %s", m.fails, m.resume.Sub(now).Round(time.Millisecond)),
+				For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatuses}, Tries: m.fails, Until: m.resume.UnixNano(),
 			})
 			return false
 		case e.next.After(now):
 			later(e.next)
 			m.hold(e, trace.Wait{
-				For: trace.WaitBackoff, On: "the API server, to take the pod's status",
-				Detail: fmt.Sprintf("%d tries failed, next in %s", e.tries, e.next.Sub(now).Round(time.Millisecond)),
+				For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatus}, Tries: e.tries, Until: e.next.UnixNano(),
 			})
 			return false
 		case e.settle.After(now):
@@ -158,7 +155,7 @@ func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 			return false
 		case busy >= writers:
 			later(free)
-			m.hold(e, trace.Wait{For: trace.WaitQueue, On: "writes of other pods' statuses", Detail: fmt.Sprintf("%d at a time", writers)})
+			m.hold(e, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetStatuses}, Size: writers})
 			return false
 		}
 		m.ready(e)

@@ -2,7 +2,6 @@ package token
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -19,8 +18,8 @@ const (
 )
 
 func (m *Manager) request(ctx context.Context, namespace, account string, want *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
-	what := "token of " + namespace + "/" + account
-	wait := trace.Wait{For: trace.WaitObject, On: what}
+	what := trace.Target{Kind: trace.TargetToken, Namespace: namespace, Name: account}
+	wait := trace.Wait{For: trace.WaitObject, Target: what}
 	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(m.cfg.Bus, span, wait) }()
 	ctx, cancel := context.WithTimeout(trace.ContextWith(ctx, span), requestTimeout)
@@ -34,7 +33,7 @@ func (m *Manager) request(ctx context.Context, namespace, account string, want *
 		if !apierrors.IsForbidden(err) || time.Since(began)+delay > lastRefusal {
 			return nil, err
 		}
-		pauseWait := trace.Wait{For: trace.WaitBackoff, On: what, Detail: fmt.Sprintf("the API server does not let this node have it yet; again in %v", delay)}
+		pauseWait := trace.Wait{For: trace.WaitBackoff, Target: what, Cause: err.Error(), Until: time.Now().Add(delay).UnixNano()}
 		pauseSpan := trace.Begin(m.cfg.Bus, span, pauseWait)
 		pause(ctx, delay)
 		trace.End(m.cfg.Bus, pauseSpan, pauseWait)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // key names a volume on the node.
@@ -19,6 +21,8 @@ type key struct {
 	name  string
 	block bool
 }
+
+func (k key) target() trace.Target { return trace.Target{Kind: trace.TargetVolume, Name: k.name} }
 
 func (m *Manager) podsDir() string { return filepath.Join(m.cfg.RootDir, "pods") }
 

@@ -102,7 +102,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg.Period = defaultPeriod
 	}
 	var err error
-	m.slots, err = slots.New(slots.Config{Name: "volume operations", Size: cfg.Concurrency, Bus: cfg.Bus})
+	m.slots, err = slots.New(slots.Config{Name: "volume operations", Target: trace.TargetVolumeSlots, Size: cfg.Concurrency, Bus: cfg.Bus})
 	m.cfg = cfg
 	return m, err
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -166,7 +167,7 @@ func (s *script) news() []string {
 				out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s/%s %s", r.Edge, e.Op, r.Pod.UID, e.Name, e.Err)))
 			}
 		case *trace.Wait:
-			out = append(out, strings.TrimSpace(fmt.Sprintf("%s wait %s on %s (%s)", r.Edge, e.For, e.On, e.Detail)))
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s wait %s on %s (%s)", r.Edge, e.For, say.On(e), say.Detail(e, r.Start()))))
 		}
 	}
 	s.seen = len(recs)

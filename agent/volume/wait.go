@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func (w *waiter) await(ctx context.Context) error {
 	var wait trace.Wait
 	var span trace.Span
 	end := func() {
-		if wait.On != "" {
+		if wait.For != "" {
 			trace.End(w.m.cfg.Bus, span, wait)
 		}
 	}
@@ -58,9 +59,9 @@ func (w *waiter) await(ctx context.Context) error {
 		if out.done {
 			return out.err
 		}
-		if out.wait.For != wait.For || out.wait.On != wait.On || out.wait.Detail != wait.Detail {
+		if !reflect.DeepEqual(out.wait, wait) {
 			end()
-			if wait = out.wait; wait.On != "" {
+			if wait = out.wait; wait.For != "" {
 				span = trace.Begin(w.m.cfg.Bus, w.span, wait)
 			}
 		}
@@ -98,9 +99,9 @@ func (w *waiter) look(now time.Time) outcome {
 		out.pending = append(out.pending, k.name)
 		wait := s.waits(k, w.target, now)
 		if want := w.pod.wanted[k]; w.target == setUp && want != nil && (s == nil || !s.busy && !s.found) && !want.inUse(w.m.reported) {
-			wait = trace.Wait{For: trace.WaitAttach, On: "volume " + k.name, Detail: "the node's status has to say that it is in use"}
+			wait = trace.Wait{For: trace.WaitAttach, Target: k.target(), Note: "the node's status has to say that it is in use"}
 		}
-		working = working || wait.On == ""
+		working = working || wait.For == ""
 		out.wait = wait
 	}
 	if working {
@@ -152,9 +153,9 @@ func (s *state) waits(k key, target verb, now time.Time) trace.Wait {
 	switch {
 	case s == nil:
 	case s.busy && s.doing != target:
-		return trace.Wait{For: trace.WaitLock, On: "volume " + k.name, Detail: s.doing.String() + " of the same volume is under way"}
+		return trace.Wait{For: trace.WaitLock, Target: k.target(), Doing: s.doing.String()}
 	case !s.busy && s.retryAt.After(now):
-		return trace.Wait{For: trace.WaitBackoff, On: "volume " + k.name, Detail: fmt.Sprintf("next attempt %s after the last: %v", s.delay, s.err)}
+		return trace.Wait{For: trace.WaitBackoff, Target: k.target(), Cause: s.err.Error(), Until: s.retryAt.UnixNano()}
 	}
 	return trace.Wait{}
 }

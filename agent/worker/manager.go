@@ -121,7 +121,7 @@ func (m *Manager) add(uid types.UID, a Ask) *worker {
 	}
 	w.name = podid.FullName(a.Pod)
 	if ahead := m.names[w.name]; len(ahead) > 0 && !a.End && !m.closed() {
-		wait := trace.Wait{For: trace.WaitPod, On: "the earlier pod of this name to be gone", Detail: "of one name only one may run"}
+		wait := trace.Wait{For: trace.WaitPod, Target: trace.Target{Kind: trace.TargetEarlierPod}}
 		w.held, w.hold = true, openWait{span: trace.Begin(m.cfg.Bus, w.span, wait), wait: wait}
 	}
 	m.names[w.name] = append(m.names[w.name], w)

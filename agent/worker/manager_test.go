@@ -18,6 +18,7 @@ import (
 
 	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -130,7 +131,7 @@ func openWaits(rec *tracetest.Recorder) []string {
 		w, _ := r.Event.(*trace.Wait)
 		switch r.Edge {
 		case trace.EdgeBegin:
-			open[r.Span] = fmt.Sprintf("%s: %s (%s)", w.For, w.On, w.Detail)
+			open[r.Span] = fmt.Sprintf("%s: %s (%s)", w.For, say.On(w), say.Detail(w, r.Start()))
 		case trace.EdgeEnd:
 			delete(open, r.Span)
 		case trace.EdgePoint:
@@ -316,12 +317,12 @@ func TestOwnEventsDoNotDefeatBackOff(t *testing.T) {
 func TestEventsDuringALongBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{sync: func(context.Context, *v1.Pod) (Result, error) {
-			return Result{RetryAt: time.Now().Add(5 * time.Minute), Wait: trace.Wait{For: trace.WaitBackoff, On: "the image"}}, errors.New("ImagePullBackOff")
+			return Result{RetryAt: time.Now().Add(5 * time.Minute), Wait: trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "the image"}}}, errors.New("ImagePullBackOff")
 		}}
 		m, rec, stop := start(t, f, Config{})
 		m.Ask("u1", add(podOf("web", "u1")))
 		expect(t, f, "sync web")
-		if d := cmp.Diff([]string{"backoff: the image ()"}, openWaits(rec)); d != "" {
+		if d := cmp.Diff([]string{"backoff: the image (again in 5m0s)"}, openWaits(rec)); d != "" {
 			t.Errorf("open waits (-want +got):\n%s", d)
 		}
 		m.Wake("u1", Cause{Text: "ContainerDied"})
@@ -339,7 +340,7 @@ func TestEventsDuringALongBackOff(t *testing.T) {
 func TestRetryAtOfASuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{sync: func(context.Context, *v1.Pod) (Result, error) {
-			return Result{RetryAt: time.Now().Add(10 * time.Second), Wait: trace.Wait{For: trace.WaitBackoff, On: "CrashLoopBackOff"}}, nil
+			return Result{RetryAt: time.Now().Add(10 * time.Second), Wait: trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "CrashLoopBackOff"}}}, nil
 		}}
 		m, _, stop := start(t, f, Config{})
 		m.Ask("u1", add(podOf("web", "u1")))

@@ -255,7 +255,7 @@ func (w *worker) moved(from State, cause trace.Span) {
 func (w *worker) schedule(res Result, err error) {
 	at, wait := res.RetryAt, res.Wait
 	if wait.For == "" && !res.Watch {
-		wait = trace.Wait{For: trace.WaitBackoff, On: "the next try"}
+		wait = trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}}
 	}
 	if err == nil {
 		w.fails, w.quiet = 0, time.Time{}
@@ -264,7 +264,7 @@ func (w *worker) schedule(res Result, err error) {
 		w.fails++
 		if stirred := w.mach.due == woken; at.IsZero() || stirred && w.quiet.Before(at) {
 			at = w.quiet
-			wait = trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: err.Error()}
+			wait = trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: err.Error(), Class: trace.Classify(err.Error())}
 		}
 	}
 	if !at.IsZero() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func otherPull() Rule {
@@ -17,45 +18,46 @@ func otherPull() Rule {
 	}
 }
 
-const placeAmongPulls = "a place among the pulls"
+// pulls is what is waited for where few pulls are made at a time.
+var pulls = trace.Target{Kind: trace.TargetPulls}
 
 func findOtherPull(c *Case) []Finding {
 	own := ownSpans[*trace.ImagePull](c)
-	w := c.waited(func(e *trace.Wait) bool { return e.For == trace.WaitOtherPull && !ownFlight(own, e.On) })
+	w := c.waited(func(e *trace.Wait) bool { return e.For == trace.WaitOtherPull && !ownFlight(own, e.Target) })
 	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
 		return nil
 	}
 	long := w.longest()
 	f := Finding{Confidence: Certain, Evidence: w.evidence(), Cost: w.cost, Current: w.open != nil}
-	pods, pulls := c.pullsDuring(long)
+	pods, others := c.pullsDuring(long)
 	by := "another pod"
 	if len(pods) > 0 {
 		by = "pod " + pods[0]
 	}
-	if long.Event.On == placeAmongPulls {
-		f.Sentence = fmt.Sprintf("it waited %s for %s (%s)", took(w.cost, f.Current), placeAmongPulls, long.Event.Detail)
+	if long.Event.Target == pulls {
+		f.Sentence = fmt.Sprintf("it waited %s for %s (%s)", took(w.cost, f.Current), say.Target(pulls), detail(long))
 		if len(pods) > 0 {
 			f.Sentence += ", which " + someOf(pods) + " had"
 		}
 		f.Remedy = "Allow more pulls at once: serializeImagePulls: false and a larger maxParallelImagePulls in the kubelet configuration; or smaller images."
 		f.Disproof = "The pods that had the places pulled little, and the registry or the disk was the limit: then more pulls at once do not help."
 	} else {
-		f.Sentence = fmt.Sprintf("it waited %s for %s to pull the image %s", took(w.cost, f.Current), by, human.Image(long.Event.On))
+		f.Sentence = fmt.Sprintf("it waited %s for %s to pull the image %s", took(w.cost, f.Current), by, human.Image(long.Event.Target.Name))
 		if q := c.queuedPull(pods, long); q != nil {
-			f.Sentence += fmt.Sprintf(", which itself waited %s for %s", took(q.Dur(), q.Open), placeAmongPulls)
-			pulls = append(pulls, evidence(q.Rec(), "%s waited for %s: %s", q.Pod(), placeAmongPulls, took(q.Dur(), q.Open)))
+			f.Sentence += fmt.Sprintf(", which itself waited %s for %s", took(q.Dur(), q.Open), say.Target(pulls))
+			others = append(others, evidence(q.Rec(), "%s waited for %s: %s", q.Pod(), say.Target(pulls), took(q.Dur(), q.Open)))
 		}
 		f.Remedy = "Have the image on the node before pods need it (a pre-pull, a node image), or make it smaller: one pull serves all pods that ask for it meanwhile."
 		f.Disproof = "The pull of the other pod had ended before this wait did."
 	}
-	f.Evidence = few(append(f.Evidence, pulls...))
+	f.Evidence = few(append(f.Evidence, others...))
 	return []Finding{f}
 }
 
 // ownFlight reports whether the pod pulled the image itself.
-func ownFlight(own []Span[*trace.ImagePull], image string) bool {
+func ownFlight(own []Span[*trace.ImagePull], t trace.Target) bool {
 	for _, p := range own {
-		if p.Event.Image == image && !p.Event.Shared {
+		if t.Kind == trace.TargetImage && p.Event.Image == t.Name && !p.Event.Shared {
 			return true
 		}
 	}
@@ -64,12 +66,12 @@ func ownFlight(own []Span[*trace.ImagePull], image string) bool {
 
 // queuedPull is the longest wait of the pulling pods for a place among the pulls, of those that made up most of a wait.
 func (c *Case) queuedPull(pods []string, w *Span[*trace.Wait]) (best *Span[*trace.Wait]) {
-	pulls := map[string]bool{}
+	pulling := map[string]bool{}
 	for _, p := range pods {
-		pulls[p] = true
+		pulling[p] = true
 	}
 	for _, s := range nodeSpans[*trace.Wait](c) {
-		if s.Event.On != placeAmongPulls || !pulls[s.Pod().String()] || 2*s.Dur() < w.Dur() || !s.Stop.After(w.Start) {
+		if s.Event.Target != pulls || !pulling[s.Pod().String()] || 2*s.Dur() < w.Dur() || !s.Stop.After(w.Start) {
 			continue
 		}
 		if best == nil || s.Dur() > best.Dur() {
@@ -83,8 +85,8 @@ func (c *Case) queuedPull(pods []string, w *Span[*trace.Wait]) (best *Span[*trac
 func (c *Case) pullsDuring(w *Span[*trace.Wait]) (pods []string, ev []Evidence) {
 	seen := map[string]bool{}
 	for _, p := range nodeSpans[*trace.ImagePull](c) {
-		same := p.Event.Image == w.Event.On || w.Event.On == placeAmongPulls
-		places := w.Event.On == placeAmongPulls
+		places := w.Event.Target == pulls
+		same := places || p.Event.Image == w.Event.Target.Name
 		both := min(p.Stop.UnixNano(), w.Stop.UnixNano()) - max(p.Start.UnixNano(), w.Start.UnixNano())
 		if p.Event.Shared || !same || both <= 0 || places && 10*both < int64(w.Dur()) {
 			continue

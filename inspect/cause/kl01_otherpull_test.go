@@ -28,7 +28,7 @@ func TestOtherPull(t *testing.T) {
 			write: func(s *casetest.Script) {
 				act := s.Action(0, 3*sec, trace.Action{ID: "image " + image, Verb: "image", Target: image})
 				pull := s.Span(0, 3*sec, act, &trace.ImagePull{Image: image, Shared: true})
-				s.Wait(0, 3*sec, pull, trace.Wait{For: trace.WaitOtherPull, On: image, Detail: "another pod pulls this image already"})
+				s.Wait(0, 3*sec, pull, trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetImage, Name: image}})
 				s.Of(casetest.DB, 0, 3*sec, 0, &trace.ImagePull{Image: image})
 				start(s, 3*sec, "image "+image)
 			},
@@ -38,8 +38,8 @@ func TestOtherPull(t *testing.T) {
 			want: "it waited 3.00s for pod shop/db to pull the image web:1, which itself waited 2.90s for a place among the pulls",
 			write: func(s *casetest.Script) {
 				act := s.Action(0, 3*sec, trace.Action{ID: "image " + image, Verb: "image", Target: image})
-				s.Wait(0, 3*sec, act, trace.Wait{For: trace.WaitOtherPull, On: image, Detail: "another pod pulls this image already"})
-				s.Of(casetest.DB, 0, 2900*ms, 0, &trace.Wait{For: trace.WaitOtherPull, On: "a place among the pulls", Detail: "1 at a time"})
+				s.Wait(0, 3*sec, act, trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetImage, Name: image}})
+				s.Of(casetest.DB, 0, 2900*ms, 0, &trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetPulls}, Size: 1})
 				s.Of(casetest.DB, 2900*ms, 3*sec, 0, &trace.ImagePull{Image: image})
 				start(s, 3*sec, "image "+image)
 			},
@@ -49,7 +49,7 @@ func TestOtherPull(t *testing.T) {
 			cost: 5 * sec, current: true, now: 5 * sec,
 			write: func(s *casetest.Script) {
 				act := s.Action(0, casetest.Open, trace.Action{ID: "image " + image, Verb: "image", Target: image})
-				s.Wait(0, casetest.Open, act, trace.Wait{For: trace.WaitOtherPull, On: "a place among the pulls", Detail: "1 at a time"})
+				s.Wait(0, casetest.Open, act, trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetPulls}, Size: 1})
 				s.Of(casetest.DB, 0, casetest.Open, 0, &trace.ImagePull{Image: "shop/db:2"})
 			},
 		},
@@ -57,7 +57,7 @@ func TestOtherPull(t *testing.T) {
 			name: "not: beside the critical path",
 			write: func(s *casetest.Script) {
 				act := s.Action(0, 900*ms, trace.Action{ID: "image " + image, Verb: "image", Target: image})
-				s.Wait(0, 900*ms, act, trace.Wait{For: trace.WaitOtherPull, On: image})
+				s.Wait(0, 900*ms, act, trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetImage, Name: image}})
 				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
 				start(s, sec, "sandbox", "image "+image)
 			},
@@ -67,7 +67,7 @@ func TestOtherPull(t *testing.T) {
 			write: func(s *casetest.Script) {
 				s.Span(0, 3*sec, s.Action(0, 3*sec, trace.Action{ID: "image a", Verb: "image"}), &trace.ImagePull{Image: image})
 				act := s.Action(1*sec, 3*sec, trace.Action{ID: "image b", Verb: "image"})
-				s.Wait(1*sec, 3*sec, act, trace.Wait{For: trace.WaitOtherPull, On: image})
+				s.Wait(1*sec, 3*sec, act, trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetImage, Name: image}})
 				start(s, 3*sec, "image b")
 			},
 		},
@@ -75,7 +75,7 @@ func TestOtherPull(t *testing.T) {
 			name: "not: too short",
 			write: func(s *casetest.Script) {
 				act := s.Action(0, sec, trace.Action{ID: "image " + image, Verb: "image", Target: image})
-				s.Wait(0, 40*ms, act, trace.Wait{For: trace.WaitOtherPull, On: image})
+				s.Wait(0, 40*ms, act, trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetImage, Name: image}})
 				start(s, sec, "image "+image)
 			},
 		},

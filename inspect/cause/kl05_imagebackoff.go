@@ -29,7 +29,7 @@ var imageReasons = []string{
 
 func findImageBackoff(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitBackoff && slices.ContainsFunc(imageReasons, func(r string) bool { return strings.Contains(e.Detail, r) })
+		return e.For == trace.WaitBackoff && (e.Because(imageReasons...) || e.Class == trace.FailImage)
 	})
 	failed := slices.DeleteFunc(slices.Clone(ownSpans[*trace.Action](c)), func(s Span[*trace.Action]) bool { return s.Event.Verb != "image" || s.Err() == "" })
 	if len(w.spans) == 0 || len(failed) == 0 || !c.speaks(w.cost, w.open != nil) {

@@ -20,7 +20,7 @@ func backedOff(s *casetest.Script, at, until time.Duration, failures, err string
 			{K: "error", V: err},
 		},
 	})
-	s.Wait(at+500*ms, until, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "ErrImagePull"})
+	s.Wait(at+500*ms, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "ErrImagePull"})
 }
 
 func TestImageBackoff(t *testing.T) {
@@ -45,13 +45,13 @@ func TestImageBackoff(t *testing.T) {
 			cost: 900 * ms, current: true, now: sec,
 			write: func(s *casetest.Script) {
 				s.Action(0, 100*ms, trace.Action{ID: "image shop/web:1", Verb: "image", Target: "shop/web:1", Err: "ErrImageNeverPull: Container image"})
-				s.Wait(100*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: "image shop/web:1: ErrImageNeverPull: Container image"})
+				s.Wait(100*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "image shop/web:1: ErrImageNeverPull: Container image", Class: trace.Classify("image shop/web:1: ErrImageNeverPull: Container image")})
 			},
 		},
 		{
 			name: "not: another back-off",
 			write: func(s *casetest.Script) {
-				s.Wait(0, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be restarted", Detail: "CrashLoopBackOff"})
+				s.Wait(0, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
 			},
 			now: 6 * sec,
 		},
@@ -68,7 +68,7 @@ func TestImageBackoff(t *testing.T) {
 			name: "not: another pod's",
 			write: func(s *casetest.Script) {
 				s.PointOf(casetest.DB, 0, 0, &trace.Decision{By: "backoff", Subject: "shop/db:1", Verdict: "wait"})
-				s.Of(casetest.DB, 0, casetest.Open, 0, &trace.Wait{For: trace.WaitBackoff, On: "container db to be tried again", Detail: "ErrImagePull"})
+				s.Of(casetest.DB, 0, casetest.Open, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "db"}, Reason: "ErrImagePull"})
 			},
 			now: 6 * sec,
 		},

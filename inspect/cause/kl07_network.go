@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -25,17 +24,16 @@ var (
 	pluginMissing = regexp.MustCompile(`failed to find plugin "([^"]+)"`)
 )
 
-// cniError reports whether an error of the runtime is about the pod's network.
-func cniError(err string) bool {
-	return strings.Contains(err, "failed to setup network for sandbox") || strings.Contains(err, "cni plugin not initialized") ||
-		strings.Contains(err, "cni config not initialized") || pluginFailed.MatchString(err) || pluginMissing.MatchString(err)
+// cniError reports whether a failure is about the pod's network.
+func cniError(class trace.FailureClass) bool {
+	return class == trace.FailNetwork || class == trace.FailPlugin
 }
 
 func findNetwork(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitRuntime && e.On == "the pod network" || e.For == trace.WaitBackoff && cniError(e.Detail)
+		return e.For == trace.WaitRuntime && e.Target.Kind == trace.TargetNetwork || e.For == trace.WaitBackoff && cniError(e.Class)
 	})
-	failed, again := c.failedCalls("RunPodSandbox", func(s *Span[*trace.CRICall]) bool { return cniError(s.Err()) })
+	failed, again := c.failedCalls("RunPodSandbox", func(s *Span[*trace.CRICall]) bool { return cniError(s.Event.Class) })
 	if len(w.spans)+len(failed) == 0 {
 		return nil
 	}
@@ -51,7 +49,7 @@ func findNetwork(c *Case) []Finding {
 		}
 	}
 	for i := range w.spans {
-		why = cmp.Or(why, w.spans[i].Event.Detail)
+		why = cmp.Or(why, w.spans[i].Event.Cause)
 	}
 	if !c.speaks(f.Cost, f.Current) {
 		return nil

@@ -3,7 +3,6 @@ package cause
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -19,7 +18,7 @@ func nameReserved() Rule {
 
 func findReserved(c *Case) (out []Finding) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer"} {
-		refused, again := c.failedCalls(method, func(s *Span[*trace.CRICall]) bool { return isReserved(s.Err()) })
+		refused, again := c.failedCalls(method, func(s *Span[*trace.CRICall]) bool { return s.Event.Class == trace.FailNameReserved })
 		late, _ := c.failedCalls(method, func(s *Span[*trace.CRICall]) bool { return s.Event.Code == "DeadlineExceeded" })
 		if len(refused) == 0 || len(late) == 0 || !late[0].Stop.Before(refused[0].Stop) {
 			continue
@@ -32,14 +31,9 @@ func findReserved(c *Case) (out []Finding) {
 	return out
 }
 
-// isReserved reports whether containerd says that a name is taken by something that it is still making.
-func isReserved(err string) bool {
-	return strings.Contains(err, "is reserved for") && strings.Contains(err, "name")
-}
-
 func (c *Case) reserved(method string, late, refused []Span[*trace.CRICall]) Finding {
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitBackoff && (isReserved(e.Detail) || strings.Contains(e.Detail, "DeadlineExceeded"))
+		return e.For == trace.WaitBackoff && (e.Class == trace.FailNameReserved || e.Class == trace.FailDeadline)
 	})
 	f := Finding{Confidence: Certain, Cost: w.cost}
 	for _, s := range slices.Concat(late, refused) {

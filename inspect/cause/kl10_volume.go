@@ -3,11 +3,11 @@ package cause
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func volumeWait() Rule {
@@ -36,13 +36,13 @@ func (c *Case) volumeHoldups() (out []holdup) {
 			continue
 		}
 		what, ev := c.setUp(v)
-		out = append(out, holdup{c.on(v.ID(), v.Start, v.Stop), what, ev, v.Open})
+		out = append(out, holdup{c.on(v.ID(), v.Start, v.Stop), what, ev, v.Open, ""})
 	}
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
 		w := &waits[i]
 		if what := c.volumeWait(w, plugins); what != "" {
-			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open})
+			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open, w.Event.Target.Kind})
 		}
 	}
 	return out
@@ -51,19 +51,19 @@ func (c *Case) volumeHoldups() (out []holdup) {
 // volumeWait says what a wait outside a set-up was for; "" where it was not for storage.
 func (c *Case) volumeWait(w *Span[*trace.Wait], plugins map[string]string) string {
 	e := w.Event
-	name, about := strings.CutPrefix(e.On, "volume ")
+	name, about := e.Target.Name, e.Target.Kind == trace.TargetVolume
 	switch {
 	case e.For == trace.WaitAttach, e.For == trace.WaitLock && about && !objectPlugin(plugins[name]):
-		return e.On + ": " + quoted(e.Detail)
+		return say.On(e) + ": " + quoted(detail(w))
 	case e.For != trace.WaitBackoff:
 	case about && storage(plugins[name]):
-		return "another try with " + e.On + ": " + quoted(e.Detail)
+		return "another try with " + say.On(e) + ": " + quoted(detail(w))
 	case !about:
 		a := c.failedAction(w)
 		if a == nil || a.Event.Verb != "volumes" {
 			return ""
 		}
-		if v := c.failedVolume(w, func(v *trace.Volume) bool { return strings.Contains(a.Err(), v.Err) }); v != nil && storage(v.Event.Plugin) {
+		if v := c.failedVolume(w, func(*trace.Volume) bool { return true }); v != nil && storage(v.Event.Plugin) {
 			return "another try: " + quoted(v.Err())
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestVolumeWait(t *testing.T) {
 	data := trace.Volume{Name: "pvc-1", Plugin: csiPlugin}
-	attach := trace.Wait{For: trace.WaitAttach, On: "volume pvc-1", Detail: "ebs.csi.aws.com has to attach vol-1 (VolumeAttachment csi-1)"}
+	attach := trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"}, Note: "ebs.csi.aws.com has to attach vol-1 (VolumeAttachment csi-1)"}
 	run(t, "KL10", []script{
 		{
 			name: "attach", want: "it waited 8.00s for volume pvc-1: ebs.csi.aws.com has to attach vol-1 (VolumeAttachment csi-1)", cost: 8 * sec,
@@ -45,7 +45,7 @@ func TestVolumeWait(t *testing.T) {
 				err := `setup of volume "pvc-1" (kubernetes.io/csi) failed: no such driver`
 				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: "volumes", Err: err})
 				s.Span(0, 10*ms, act, &trace.Volume{Op: "setup", Name: "pvc-1", Plugin: csiPlugin, Err: err})
-				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: "volumes: " + err})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "volumes: " + err, Class: trace.Classify("volumes: " + err)})
 			},
 		},
 		{
@@ -61,7 +61,7 @@ func TestVolumeWait(t *testing.T) {
 			name: "not: a ConfigMap that is not there (KL11)",
 			write: func(s *casetest.Script) {
 				v := volumes(s, 0, 5*sec, trace.Volume{Name: "config", Plugin: "kubernetes.io/configmap"})
-				s.Wait(0, 5*sec, v, trace.Wait{For: trace.WaitObject, On: "configmap shop/app"})
+				s.Wait(0, 5*sec, v, trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetConfigMap, Namespace: "shop", Name: "app"}})
 				start(s, 5*sec, "volumes")
 			},
 		},

@@ -3,9 +3,9 @@ package cause
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func objectWait() Rule {
@@ -24,6 +24,7 @@ type holdup struct {
 	what     string    // what it was, for the sentence
 	evidence Evidence
 	open     bool
+	target   trace.TargetKind // of a wait
 }
 
 // objectPlugins are volumes made of objects of the API server.
@@ -32,10 +33,10 @@ func objectPlugin(name string) bool {
 }
 
 // aboutObject reports whether a back-off is about an object of the API server.
-func aboutObject(on string) bool {
-	return slices.ContainsFunc([]string{"configmap ", "secret ", "token of ", "claim of volume ", "certificate for volume "}, func(p string) bool {
-		return strings.HasPrefix(on, p)
-	})
+func aboutObject(t trace.Target) bool {
+	return slices.Contains([]trace.TargetKind{
+		trace.TargetConfigMap, trace.TargetSecret, trace.TargetToken, trace.TargetClaim, trace.TargetPodCertificate,
+	}, t.Kind)
 }
 
 // objectHoldups are the waits for objects, and for another try because of one.
@@ -46,15 +47,15 @@ func (c *Case) objectHoldups() (out []holdup) {
 		e := w.Event
 		what := ""
 		switch {
-		case e.For == trace.WaitObject, e.For == trace.WaitBackoff && aboutObject(e.On):
-			what = "for " + e.On
+		case e.For == trace.WaitObject, e.For == trace.WaitBackoff && aboutObject(e.Target):
+			what = "for " + say.On(e)
 		case e.For == trace.WaitBackoff:
 			if err := c.objectError(w); err != "" {
 				what = "to try again after " + quoted(err)
 			}
 		}
 		if what != "" {
-			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open})
+			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open, w.Event.Target.Kind})
 		}
 	}
 	return out
@@ -62,8 +63,8 @@ func (c *Case) objectHoldups() (out []holdup) {
 
 // objectError is why the try before a wait failed, if that was an object's fault: a volume that shows one, a claim, or an environment.
 func (c *Case) objectError(w *Span[*trace.Wait]) string {
-	if name, ok := strings.CutPrefix(w.Event.On, "volume "); ok {
-		if v := c.failedVolume(w, func(v *trace.Volume) bool { return v.Name == name }); v != nil && objectPlugin(v.Event.Plugin) {
+	if t := w.Event.Target; t.Kind == trace.TargetVolume {
+		if v := c.failedVolume(w, func(v *trace.Volume) bool { return v.Name == t.Name }); v != nil && objectPlugin(v.Event.Plugin) {
 			return v.Err()
 		}
 		return ""
@@ -73,17 +74,17 @@ func (c *Case) objectError(w *Span[*trace.Wait]) string {
 	case a == nil:
 		return ""
 	case a.Event.Verb == "volumes":
-		v := c.failedVolume(w, func(v *trace.Volume) bool { return strings.Contains(a.Err(), v.Err) })
-		if v == nil && strings.Contains(a.Err(), "claim") || v != nil && objectPlugin(v.Event.Plugin) {
+		v := c.failedVolume(w, func(*trace.Volume) bool { return true })
+		if v == nil && a.Event.Class == trace.FailObject || v != nil && objectPlugin(v.Event.Plugin) {
 			return a.Err()
 		}
-	case a.Event.Verb == "create" && (strings.Contains(a.Err(), "configmap") || strings.Contains(a.Err(), "secret")):
+	case a.Event.Verb == "create" && a.Event.Class == trace.FailObject:
 		return a.Err()
 	}
 	return ""
 }
 
-// failedAction is the action whose failure a wait follows: the wait's own words are the action's, or name its container.
+// failedAction is the action whose failure a wait follows: the pod worker's pause after an error, or a container's back-off.
 func (c *Case) failedAction(w *Span[*trace.Wait]) (last *Span[*trace.Action]) {
 	actions := ownSpans[*trace.Action](c)
 	for i := range actions {
@@ -91,8 +92,7 @@ func (c *Case) failedAction(w *Span[*trace.Wait]) (last *Span[*trace.Action]) {
 		if a.Err() == "" || a.Stop.After(w.Start) {
 			continue
 		}
-		named := a.Event.Container != "" && strings.Contains(w.Event.On, "container") && slices.Contains(words(w.Event.On), a.Event.Container)
-		if strings.Contains(w.Event.Detail, a.Err()) || named {
+		if a.Event.Container != "" && w.Event.Concerns(a.Event.Container) || w.Event.Target.Kind == trace.TargetRetry && w.Event.Cause != "" {
 			last = a
 		}
 	}
@@ -109,10 +109,6 @@ func (c *Case) failedVolume(w *Span[*trace.Wait], wanted func(*trace.Volume) boo
 		}
 	}
 	return last
-}
-
-func words(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' })
 }
 
 func findObjectWait(c *Case) []Finding {

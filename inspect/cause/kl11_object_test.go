@@ -9,7 +9,7 @@ import (
 
 func TestObjectWait(t *testing.T) {
 	config := trace.Volume{Name: "config", Plugin: "kubernetes.io/configmap"}
-	object := trace.Wait{For: trace.WaitObject, On: "configmap shop/app"}
+	object := trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetConfigMap, Namespace: "shop", Name: "app"}}
 	run(t, "KL11", []script{
 		{
 			name: "a slow answer", want: "it waited 3.00s for configmap shop/app", cost: 3 * sec,
@@ -22,7 +22,7 @@ func TestObjectWait(t *testing.T) {
 		{
 			name: "not readable yet", want: "it waited 1.00s for secret shop/key", cost: 1 * sec,
 			write: func(s *casetest.Script) {
-				s.Wait(0, sec, volumes(s, 0, sec, config), trace.Wait{For: trace.WaitBackoff, On: "secret shop/key", Detail: "the API server does not let this node read it yet"})
+				s.Wait(0, sec, volumes(s, 0, sec, config), trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetSecret, Namespace: "shop", Name: "key"}, Cause: "the API server does not let this node read it yet", Class: trace.Classify("the API server does not let this node read it yet")})
 				start(s, sec, "volumes")
 			},
 		},
@@ -32,14 +32,14 @@ func TestObjectWait(t *testing.T) {
 				err := `setup of volume "config" (kubernetes.io/configmap) failed: configmap "app" not found`
 				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: "volumes", Err: err})
 				s.Span(0, 10*ms, act, &trace.Volume{Op: "setup", Name: "config", Plugin: config.Plugin, Err: err})
-				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "the next try after an error", Detail: "volumes: " + err})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "volumes: " + err, Class: trace.Classify("volumes: " + err)})
 			},
 		},
 		{
 			name: "an environment's object is missing", want: `it waited 20.0s so far to try again after container web: env[X]: configmaps "none" not found`, cost: 19990 * ms, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
 				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
-				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "CreateContainerConfigError"})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CreateContainerConfigError"})
 			},
 		},
 		{
@@ -47,7 +47,7 @@ func TestObjectWait(t *testing.T) {
 			write: func(s *casetest.Script) {
 				v := volumes(s, 0, 3*sec, config)
 				s.Wait(0, 3*sec, v, object)
-				s.Wait(0, 2990*ms, 0, trace.Wait{For: trace.WaitTokens, On: "client throttling"})
+				s.Wait(0, 2990*ms, 0, trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient}})
 				start(s, 3*sec, "volumes")
 			},
 		},
@@ -55,7 +55,7 @@ func TestObjectWait(t *testing.T) {
 			name: "not: a container that crashes",
 			write: func(s *casetest.Script) {
 				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: "no such runtime"})
-				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "CreateContainerError"})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CreateContainerError"})
 			},
 		},
 		{

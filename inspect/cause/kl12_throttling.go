@@ -2,10 +2,10 @@ package cause
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func throttling() Rule {
@@ -18,23 +18,18 @@ func throttling() Rule {
 	}
 }
 
-const (
-	waitThrottled  = "client throttling"
-	waitRetryAfter = "the API server's Retry-After"
-)
-
 // throttled are the waits of the pod's requests. Who waits for an object waits for the request, which may be another goroutine's.
 func (c *Case) throttled() (out []holdup) {
 	waits := ownSpans[*trace.Wait](c)
 	others := c.pathStretches(func(s waterfall.Segment) bool { return s.Wait == trace.WaitObject || s.Wait == trace.WaitAttach })
 	for i := range waits {
 		w := &waits[i]
-		bucket := w.Event.For == trace.WaitTokens && w.Event.On == waitThrottled
-		if !bucket && (w.Event.For != trace.WaitBackoff || w.Event.On != waitRetryAfter) {
+		bucket := w.Event.For == trace.WaitTokens && w.Event.Target.Kind == trace.TargetClient
+		if !bucket && (w.Event.For != trace.WaitBackoff || w.Event.Target.Kind != trace.TargetRetryAfter) {
 			continue
 		}
 		at := append(c.on(w.ID(), w.Start, w.Stop), clip(others, w.Start, w.Stop)...)
-		out = append(out, holdup{at, w.Event.On, waitEvidence(w), w.Open})
+		out = append(out, holdup{at, say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind})
 	}
 	return out
 }
@@ -51,7 +46,7 @@ func findThrottling(c *Case) []Finding {
 		f.Evidence = append(f.Evidence, all[i].evidence)
 	}
 	f.Evidence = few(f.Evidence)
-	if strings.HasPrefix(longestOf(all).what, waitThrottled) {
+	if longestOf(all).target == trace.TargetClient {
 		f.Sentence = fmt.Sprintf("its requests to the API server waited %s for the agent's own client throttling", took(cost, open))
 		f.Remedy = "Raise kubeAPIQPS and kubeAPIBurst in the kubelet configuration; the log of requests (kubeloupe events) shows who else uses them up."
 		f.Disproof = "With twice the kubeAPIQPS and kubeAPIBurst, the same burst of pods waits as long."

@@ -31,7 +31,7 @@ func findSlowCgroup(c *Case) []Finding {
 		if err := o.Err(); err != "" {
 			text += "; " + quoted(err)
 		}
-		all = append(all, holdup{c.on(o.ID(), o.Start, o.Stop), o.Event.Op + " of " + o.Event.Path, evidence(o.Rec(), "%s", text), o.Open})
+		all = append(all, holdup{c.on(o.ID(), o.Start, o.Stop), o.Event.Op + " of " + o.Event.Path, evidence(o.Rec(), "%s", text), o.Open, ""})
 	}
 	cost := covered(stretches(all))
 	open := openOf(all) && !c.up()

@@ -34,7 +34,7 @@ func TestSlowCgroup(t *testing.T) {
 			name: "not: it queued for its turn",
 			write: func(s *casetest.Script) {
 				act := s.Action(0, 400*ms, trace.Action{ID: "cgroup", Verb: "cgroup"})
-				s.Wait(0, 395*ms, act, trace.Wait{For: trace.WaitQueue, On: "the runtime"})
+				s.Wait(0, 395*ms, act, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}})
 				s.Span(395*ms, 400*ms, act, &ensure)
 				start(s, 400*ms, "cgroup")
 			},

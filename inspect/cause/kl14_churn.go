@@ -24,7 +24,7 @@ func findChurn(c *Case) []Finding {
 			continue
 		}
 		switch err := s.Err(); {
-		case cniError(err) || isReserved(err):
+		case cniError(s.Event.Class) || s.Event.Class == trace.FailNameReserved:
 			continue
 		case err != "":
 			failed++

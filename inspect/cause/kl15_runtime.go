@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // lateAnswer is how long a call takes that only asks, and a relist, when the runtime is in trouble: they need milliseconds.
@@ -123,8 +124,8 @@ func (c *Case) stalledRelists() (out []stall) {
 	}
 	waits := nodeSpans[*trace.Wait](c)
 	for i := range waits {
-		if w := &waits[i]; w.Event.For == trace.WaitRuntime && w.Event.On == "the container runtime" {
-			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), false, w.Open, "the runtime was not ready: " + quoted(w.Event.Detail)})
+		if w := &waits[i]; w.Event.For == trace.WaitRuntime && w.Event.Target.Kind == trace.TargetRuntime {
+			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), false, w.Open, "the runtime was not ready: " + quoted(w.Event.Cause)})
 		}
 	}
 	return out
@@ -136,7 +137,7 @@ func (c *Case) lateTold() (out []stall) {
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
 		if w := &waits[i]; tells[w.ID()] && w.Dur() >= lateNews {
-			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), true, w.Open, "it waited for " + w.Event.On})
+			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), true, w.Open, "it waited for " + say.On(w.Event)})
 		}
 	}
 	return out

@@ -39,7 +39,7 @@ func TestStalledRuntime(t *testing.T) {
 			name: "a relist that fails while the pod is not told", want: "the container runtime did not answer or tell in time, which held the pod up for 1.00s: a relist (stream-error) took 1.00s and failed: list sandboxes: refused", cost: sec,
 			write: func(s *casetest.Script) {
 				sandbox(s, 0, sec)
-				s.Wait(sec, 2*sec, 0, trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"})
+				s.Wait(sec, 2*sec, 0, trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}})
 				s.Of(node(), sec, 2*sec, 0, &trace.PLEGRelist{Cause: "stream-error", Err: "list sandboxes: refused"})
 				start(s, 2*sec)
 			},
@@ -56,7 +56,7 @@ func TestStalledRuntime(t *testing.T) {
 			name: "it tells late", want: "the container runtime did not answer or tell in time, which held the pod up for 200ms: it waited for the runtime to tell of the latest action", cost: 200 * ms,
 			write: func(s *casetest.Script) {
 				sandbox(s, 0, sec)
-				s.Wait(sec, sec+200*ms, 0, trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"})
+				s.Wait(sec, sec+200*ms, 0, trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}})
 				start(s, sec+200*ms)
 			},
 		},
@@ -64,7 +64,7 @@ func TestStalledRuntime(t *testing.T) {
 			name: "not: it tells after a moment",
 			write: func(s *casetest.Script) {
 				sandbox(s, 0, sec)
-				s.Wait(sec, sec+90*ms, 0, trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"})
+				s.Wait(sec, sec+90*ms, 0, trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}})
 				start(s, sec+90*ms)
 			},
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // blockedFor is how long an iteration of the syncLoop takes that blocks it: it only hands on, in well under a millisecond.
@@ -59,7 +60,7 @@ func findBlockedLoop(c *Case) []Finding {
 		name := strings.TrimSpace(l.Event.Case + " " + l.Event.Op)
 		what, doing := c.busyWith(l)
 		what = fmt.Sprintf("iteration %d (%s), %s", l.Event.N, name, cmp.Or(what, "no record says on what"))
-		all = append(all, holdup{at, what, evidence(l.Rec(), "syncLoop iteration %d (%s): %s", l.Event.N, name, took(l.Dur(), l.Open)), l.Open})
+		all = append(all, holdup{at, what, evidence(l.Rec(), "syncLoop iteration %d (%s): %s", l.Event.N, name, took(l.Dur(), l.Open)), l.Open, ""})
 		f.Evidence = append(f.Evidence, all[len(all)-1].evidence)
 		if doing != nil {
 			f.Evidence = append(f.Evidence, *doing)
@@ -105,7 +106,7 @@ func (c *Case) busyWith(l *Span[*trace.Loop]) (what string, ev *Evidence) {
 		note(s.Rec(), s.Start, s.Stop, "the API server's "+s.Event.Verb+" "+s.Event.Resource)
 	}
 	for _, s := range nodeSpans[*trace.Wait](c) {
-		note(s.Rec(), s.Start, s.Stop, "a wait ("+string(s.Event.For)+") for "+s.Event.On)
+		note(s.Rec(), s.Start, s.Stop, "a wait ("+string(s.Event.For)+") for "+say.On(s.Event))
 	}
 	return what, ev
 }

@@ -11,7 +11,7 @@ import (
 func TestBlockedLoop(t *testing.T) {
 	initDone := func(s *casetest.Script) {
 		s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
-		s.Wait(sec, 5*sec, 0, trace.Wait{For: trace.WaitInit, On: "init container setup"})
+		s.Wait(sec, 5*sec, 0, trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: "setup"}})
 	}
 	run(t, "KL16", []script{
 		{

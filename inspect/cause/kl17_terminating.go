@@ -122,13 +122,10 @@ func (c *Case) tooLong(s *endStep, a *Span[*trace.Action]) bool {
 // graceOf is how long a kill or a hook may take, as the wait within it says.
 func (c *Case) graceOf(a *Span[*trace.Action]) (time.Duration, bool) {
 	for _, w := range ownSpans[*trace.Wait](c) {
-		var n int64
 		if w.Event.For != trace.WaitGrace || w.Rec().Parent != a.ID() {
 			continue
 		}
-		if _, err := fmt.Sscanf(w.Event.Detail, "at most %d s", &n); err == nil && n >= 0 {
-			return time.Duration(min(n, 1<<31)) * time.Second, true
-		}
+		return w.Event.Limit, true
 	}
 	return 0, false
 }

@@ -15,7 +15,7 @@ func durationOf(n uint64) time.Duration { return time.Duration(n) }
 func TestStuckTerminating(t *testing.T) {
 	kill := func(s *casetest.Script, from, to time.Duration) {
 		act := s.Action(from, to, trace.Action{ID: "kill web", Verb: "kill", Container: "web"})
-		s.Wait(from, to, act, trace.Wait{For: trace.WaitGrace, On: "container web to end", Detail: "at most 30 s"})
+		s.Wait(from, to, act, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Limit: 30 * time.Second})
 	}
 	end := func(s *casetest.Script) { s.Milestone(10*sec, "terminating") }
 	run(t, "KL17", []script{
@@ -40,7 +40,7 @@ func TestStuckTerminating(t *testing.T) {
 			write: func(s *casetest.Script) {
 				end(s)
 				act := s.Action(10*sec, 30*sec, trace.Action{ID: "pre-stop web", Verb: "pre-stop", Container: "web"})
-				s.Wait(10*sec, 30*sec, act, trace.Wait{For: trace.WaitGrace, On: "the preStop hook of container web", Detail: "at most 20 s"})
+				s.Wait(10*sec, 30*sec, act, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetHook, Name: "preStop", Container: "web"}, Limit: 20 * time.Second})
 				s.Milestone(33*sec, "gone")
 			},
 		},

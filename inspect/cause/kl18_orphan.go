@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func orphanedVolume() Rule {
@@ -55,7 +56,7 @@ func findOrphanedVolume(c *Case) []Finding {
 		for i := range waits {
 			w := &waits[i]
 			if c.waitsForVolume(w, m[1]) {
-				all = append(all, holdup{c.on(w.ID(), w.Start, w.Stop), w.Event.On, waitEvidence(w), w.Open})
+				all = append(all, holdup{c.on(w.ID(), w.Start, w.Stop), say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind})
 			}
 		}
 		cost := covered(stretches(all))
@@ -79,11 +80,11 @@ func (c *Case) waitsForVolume(w *Span[*trace.Wait], name string) bool {
 	if e.For != trace.WaitAttach && e.For != trace.WaitLock && e.For != trace.WaitBackoff {
 		return false
 	}
-	if e.On == "volume "+name {
+	if e.Target == (trace.Target{Kind: trace.TargetVolume, Name: name}) {
 		return true
 	}
 	v := c.failedVolume(w, func(v *trace.Volume) bool { return path.Base(v.Path) == name || v.Name == name })
-	return v != nil && strings.Contains(e.Detail, v.Err())
+	return v != nil && (e.Target.Kind == trace.TargetRetry || e.Target == (trace.Target{Kind: trace.TargetVolume, Name: v.Event.Name}))
 }
 
 func orphanFinding(d Point[*trace.Decision], sentence string) Finding {

@@ -16,7 +16,7 @@ func TestOrphanedVolume(t *testing.T) {
 			Inputs: []trace.KV{{K: "path", V: "/var/lib/kubelet/pods/" + uid}},
 		}
 	}
-	attach := trace.Wait{For: trace.WaitAttach, On: "volume pvc-1", Detail: "ebs.csi.aws.com has to attach vol-1"}
+	attach := trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"}, Note: "ebs.csi.aws.com has to attach vol-1"}
 	run(t, "KL18", []script{
 		{
 			name: "the pod's own", want: "its directory is left on the node, as its volumes cannot be removed: /var/lib/kubelet/pods/u-web/", found: true, current: true,
@@ -43,7 +43,7 @@ func TestOrphanedVolume(t *testing.T) {
 			name: "not: another volume than the one waited for", now: 20 * sec,
 			write: func(s *casetest.Script) {
 				wait := attach
-				wait.On = "volume pvc-2"
+				wait.Target.Name = "pvc-2"
 				s.Wait(0, casetest.Open, volumes(s, 0, casetest.Open, trace.Volume{Name: "pvc-2", Plugin: csiPlugin}), wait)
 				s.PointOf(node(), 5*sec, 0, kept("u-old", "keep"))
 			},

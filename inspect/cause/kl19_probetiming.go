@@ -3,10 +3,10 @@ package cause
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // slowProbing is what a probe's figures must cost to be worth a word; early attempts come closer together than that.
@@ -23,15 +23,18 @@ func probeTiming() Rule {
 	}
 }
 
-// probeName names a probe as waits for it do.
-func probeName(e *trace.ProbeAttempt) string { return e.Probe + " probe of " + e.Container }
+// probeOf is an attempt's probe, as waits for it name it.
+func probeOf(e *trace.ProbeAttempt) trace.Target {
+	return trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}
+}
 
 // probeWait is a wait of a probe that its own figures are the reason for.
 type probeWait struct {
 	holdup
-	name, why string
-	certain   bool
-	dur       time.Duration
+	probe   trace.Target
+	why     string
+	certain bool
+	dur     time.Duration
 }
 
 // idleProbes finds them.
@@ -40,11 +43,11 @@ func (c *Case) idleProbes() (out []probeWait) {
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
 		w := &waits[i]
-		if w.Event.For != trace.WaitProbe || strings.HasPrefix(w.Event.On, "liveness ") {
+		if w.Event.For != trace.WaitProbe || w.Event.Target.Name == "liveness" {
 			continue
 		}
 		before, after := around(attempts, w)
-		p := probeWait{holdup: holdup{c.on(w.ID(), w.Start, w.Stop), w.Event.On, waitEvidence(w), w.Open}, name: w.Event.On, dur: w.Dur()}
+		p := probeWait{holdup: holdup{c.on(w.ID(), w.Start, w.Stop), say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind}, probe: w.Event.Target, dur: w.Dur()}
 		passed := after != nil && (after.Event.Result == "success" || after.Event.Result == "warning")
 		switch {
 		case before == nil && (passed || w.Open):
@@ -66,7 +69,7 @@ func around(attempts []Span[*trace.ProbeAttempt], w *Span[*trace.Wait]) (before,
 	for i := range attempts {
 		a := &attempts[i]
 		switch {
-		case probeName(a.Event) != w.Event.On:
+		case probeOf(a.Event) != w.Event.Target:
 		case !a.Stop.After(w.Start):
 			before = a
 		case after == nil && !w.Open && !a.Start.Before(w.Stop):
@@ -100,7 +103,7 @@ func findProbeTiming(c *Case) []Finding {
 	if certain {
 		f.Confidence, upTo = Certain, ""
 	}
-	f.Sentence = fmt.Sprintf("the %s decided when it was ready: %s, which took %s%s", long.name, long.why, upTo, took(cost, f.Current))
+	f.Sentence = fmt.Sprintf("the %s decided when it was ready: %s, which took %s%s", long.what, long.why, upTo, took(cost, f.Current))
 	for i := range all {
 		if covered(all[i].at) > 0 {
 			f.Evidence = append(f.Evidence, all[i].evidence)
@@ -108,8 +111,8 @@ func findProbeTiming(c *Case) []Finding {
 	}
 	attempts, ready := ownSpans[*trace.ProbeAttempt](c), c.milestone("ready")
 	for i := range attempts {
-		if a := &attempts[i]; probeName(a.Event) == long.name && (ready == nil || a.Start.Before(ready.At())) {
-			f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s: %s %s", long.name, a.Event.Result, quoted(a.Event.Output)))
+		if a := &attempts[i]; probeOf(a.Event) == long.probe && (ready == nil || a.Start.Before(ready.At())) {
+			f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s: %s %s", long.what, a.Event.Result, quoted(a.Event.Output)))
 		}
 	}
 	f.Evidence = few(f.Evidence)

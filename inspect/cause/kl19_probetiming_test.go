@@ -17,7 +17,7 @@ func started(s *casetest.Script, at time.Duration) {
 }
 
 func probing(s *casetest.Script, from, to time.Duration) {
-	s.Wait(from, to, 0, trace.Wait{For: trace.WaitProbe, On: "readiness probe of web"})
+	s.Wait(from, to, 0, trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}})
 }
 
 func attempt(s *casetest.Script, at time.Duration, result string) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func starvedProbe() Rule {
@@ -69,12 +70,12 @@ func findStarvedProbe(c *Case) []Finding {
 	for i := range attempts {
 		a := &attempts[i]
 		if heldBack(a.Event) {
-			own.add(a, c.heldBackFor(a), evidence(a.Rec(), "%s: %s after %s: %s; %s", probeName(a.Event), a.Event.Result, human.Duration(a.Dur()),
+			own.add(a, c.heldBackFor(a), evidence(a.Rec(), "%s: %s after %s: %s; %s", say.Target(probeOf(a.Event)), a.Event.Result, human.Duration(a.Dur()),
 				quoted(a.Event.Output), throttleText(a.Event.Throttle)))
 			continue
 		}
 		if u := c.saturatedDuring(a.Start, a.Stop); u != nil && timedOut(a.Event) {
-			node.add(a, c.starved(a), evidence(a.Rec(), "%s: %s after %s: %s", probeName(a.Event), a.Event.Result, human.Duration(a.Dur()),
+			node.add(a, c.starved(a), evidence(a.Rec(), "%s: %s after %s: %s", say.Target(probeOf(a.Event)), a.Event.Result, human.Duration(a.Dur()),
 				quoted(a.Event.Output)), evidence(u.Rec, "%s", usageText(u.Event)))
 		}
 	}
@@ -102,7 +103,7 @@ func (s *starving) add(a *Span[*trace.ProbeAttempt], at []stretch, e ...Evidence
 	if timedOut(a.Event) {
 		s.timeouts++
 	}
-	s.name = probeName(a.Event)
+	s.name = say.Target(probeOf(a.Event))
 	s.gaveUp = s.gaveUp || a.Event.Probe != "readiness" && a.Event.State == "failure"
 	if a.Event.Probe != "liveness" { // nobody waits for that one to be ready
 		s.at = append(s.at, at...)
@@ -153,7 +154,7 @@ func (c *Case) starved(a *Span[*trace.ProbeAttempt]) []stretch {
 func (c *Case) waitAfter(a *Span[*trace.ProbeAttempt]) *Span[*trace.Wait] {
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
-		if w := &waits[i]; w.Event.For == trace.WaitProbe && w.Event.On == probeName(a.Event) && !w.Start.Before(a.Stop.Add(-time.Millisecond)) {
+		if w := &waits[i]; w.Event.For == trace.WaitProbe && w.Event.Target == probeOf(a.Event) && !w.Start.Before(a.Stop.Add(-time.Millisecond)) {
 			return w
 		}
 	}

@@ -2,7 +2,6 @@ package cause
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -48,7 +47,7 @@ func findInit(c *Case) []Finding {
 func (c *Case) longestInit(w *waited) (name string, most time.Duration) {
 	by := map[string]time.Duration{}
 	for _, s := range w.spans {
-		n := strings.TrimPrefix(s.Event.On, "init container ")
+		n := s.Event.Target.Name
 		if by[n] += s.Dur(); by[n] > most {
 			name, most = n, by[n]
 		}

@@ -11,7 +11,7 @@ import (
 func TestInitDominates(t *testing.T) {
 	initFor := func(s *casetest.Script, name string, from, to time.Duration) {
 		s.Action(from, from+100*ms, trace.Action{ID: "start " + name, Verb: "start"})
-		s.Wait(from+100*ms, to, 0, trace.Wait{For: trace.WaitInit, On: "init container " + name})
+		s.Wait(from+100*ms, to, 0, trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: name}})
 	}
 	run(t, "KL21", []script{
 		{

@@ -18,25 +18,19 @@ func slotQueue() Rule {
 	}
 }
 
-// What waits for the runtime's slots are on: the slots, and beside the step that waits for them.
-const (
-	runtimeSlots      = "container runtime"
-	slotOfAnotherStep = "the slot that another step of the pod waits for"
-)
-
 func findSlotQueue(c *Case) []Finding {
 	stuck := c.heldUp() // KL29
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitQueue && (e.On == runtimeSlots && stuck[e] == nil || e.On == slotOfAnotherStep && len(stuck) == 0)
+		return e.For == trace.WaitQueue && (e.Target.Kind == trace.TargetRuntimeSlots && stuck[e] == nil || e.Target.Kind == trace.TargetStepSlot && len(stuck) == 0)
 	})
 	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
 		return nil
 	}
 	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil}
 	f.Sentence = fmt.Sprintf("it waited %s for its turn at the container runtime", took(w.cost, f.Current))
-	queue := slices.DeleteFunc(slices.Clone(w.spans), func(s Span[*trace.Wait]) bool { return s.Event.On != runtimeSlots })
+	queue := slices.DeleteFunc(slices.Clone(w.spans), func(s Span[*trace.Wait]) bool { return s.Event.Target.Kind != trace.TargetRuntimeSlots })
 	if len(queue) > 0 {
-		f.Sentence += ": " + queue[0].Event.Detail
+		f.Sentence += ": " + detail(&queue[0])
 		if n := c.podsAtWork(queue[0].Start, queue[0].Stop); n > 0 {
 			f.Sentence += fmt.Sprintf("; other pods worked on meanwhile: %d", n)
 		}

@@ -19,7 +19,7 @@ func crashBackoff() Rule {
 
 func findCrashBackoff(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitBackoff && strings.Contains(e.Detail, "CrashLoopBackOff")
+		return e.For == trace.WaitBackoff && e.Because("CrashLoopBackOff")
 	})
 	decisions := slices.DeleteFunc(slices.Clone(ownPoints[*trace.Decision](c)), func(p Point[*trace.Decision]) bool {
 		return p.Event.By != "restart" || p.Event.Verdict != "wait"

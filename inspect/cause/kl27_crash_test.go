@@ -20,7 +20,7 @@ func TestCrashBackoff(t *testing.T) {
 			By: "restart", Subject: "web", Verdict: "wait", Reason: "it ended with exit code 3; crash-loop back-off until 12:00:15",
 			Inputs: []trace.KV{{K: "retry_at", V: "2026-03-01T12:00:15Z"}, {K: "exitCode", V: "3"}, {K: "attempt", V: "1"}},
 		})
-		s.Wait(at, until, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be restarted", Detail: "CrashLoopBackOff"})
+		s.Wait(at, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
 	}
 	run(t, "KL27", []script{
 		{
@@ -49,7 +49,7 @@ func TestCrashBackoff(t *testing.T) {
 					By: "restart", Subject: "web", Verdict: "wait", Reason: "its liveness probe failed; crash-loop back-off until 12:00:15",
 					Inputs: []trace.KV{{K: "exitCode", V: "0"}, {K: "attempt", V: "1"}},
 				})
-				s.Wait(5*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be restarted", Detail: "CrashLoopBackOff"})
+				s.Wait(5*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
 			},
 		},
 		{
@@ -88,7 +88,7 @@ func TestStepped(t *testing.T) {
 		{
 			name: "two actions", want: "it waited 3.00s for the person who steps it, at 2 actions", cost: 3 * sec,
 			write: func(s *casetest.Script) {
-				w := trace.Wait{For: trace.WaitGate, On: "the person who steps"}
+				w := trace.Wait{For: trace.WaitGate, Target: trace.Target{Kind: trace.TargetPerson}}
 				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "dirs", Verb: "dirs"}), w)
 				s.Wait(1100*ms, 3100*ms, s.Action(1100*ms, 4*sec, trace.Action{ID: "sandbox", Verb: "sandbox"}), w)
 				start(s, 4*sec, "sandbox")
@@ -97,7 +97,7 @@ func TestStepped(t *testing.T) {
 		{
 			name: "not: everybody waits a little for the queue",
 			write: func(s *casetest.Script) {
-				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "sandbox", Verb: "sandbox"}), trace.Wait{For: trace.WaitQueue, On: "container runtime"})
+				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "sandbox", Verb: "sandbox"}), trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}})
 				start(s, 1100*ms, "sandbox")
 			},
 		},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func behindHung() Rule {
@@ -25,7 +26,7 @@ func findBehindHung(c *Case) []Finding {
 	if len(stuck) == 0 {
 		return nil
 	}
-	w := c.waited(func(e *trace.Wait) bool { return stuck[e] != nil || e.On == slotOfAnotherStep })
+	w := c.waited(func(e *trace.Wait) bool { return stuck[e] != nil || e.Target.Kind == trace.TargetStepSlot })
 	if !c.speaks(w.cost, w.open != nil) {
 		return nil
 	}
@@ -38,7 +39,7 @@ func findBehindHung(c *Case) []Finding {
 		s := &w.spans[i]
 		if who := stuck[s.Event]; who != nil {
 			hung = append(hung, who...)
-			f.Evidence = append(f.Evidence, evidence(s.Rec(), "wait for %s: %s, %s", s.Event.On, took(s.Dur(), s.Open), trace.Behind(who, 0)))
+			f.Evidence = append(f.Evidence, evidence(s.Rec(), "wait for %s: %s, %s", say.On(s.Event), took(s.Dur(), s.Open), trace.Behind(who, 0)))
 		}
 	}
 	f.Sentence = fmt.Sprintf("it waited %s %s", took(f.Cost, f.Current), trace.Behind(distinct(hung), 0))

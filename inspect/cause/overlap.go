@@ -104,7 +104,7 @@ func (c *Case) toTell() map[trace.SpanID]bool {
 	out := map[trace.SpanID]bool{}
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
-		if waits[i].Event.For == trace.WaitRuntime && waits[i].Event.On == "the runtime to tell of the latest action" {
+		if waits[i].Event.For == trace.WaitRuntime && waits[i].Event.Target.Kind == trace.TargetLatestAction {
 			out[waits[i].ID()] = true
 		}
 	}

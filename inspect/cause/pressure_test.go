@@ -24,7 +24,7 @@ func working(figures func(*casetest.Script, time.Duration)) func(*casetest.Scrip
 // waiting is one that waits for a probe instead.
 func waiting(figures func(*casetest.Script, time.Duration)) func(*casetest.Script) {
 	return func(s *casetest.Script) {
-		s.Wait(0, 1960*ms, 0, trace.Wait{For: trace.WaitBackoff, On: "the next try"})
+		s.Wait(0, 1960*ms, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}})
 		start(s, 1960*ms)
 		figures(s, sec)
 		figures(s, 2*sec)
@@ -84,7 +84,7 @@ func TestMemoryPressure(t *testing.T) {
 			write: func(s *casetest.Script) {
 				start(s, 300*ms)
 				s.Milestone(5*sec, "terminating")
-				s.Wait(5*sec, 7*sec, 0, trace.Wait{For: trace.WaitGrace, On: "container web"})
+				s.Wait(5*sec, 7*sec, 0, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}})
 				for at := 6 * sec; at <= 9*sec; at += sec {
 					usage(s, at, 50, stall("memory", 40))
 				}
@@ -95,7 +95,7 @@ func TestMemoryPressure(t *testing.T) {
 			name: "not: it waited for its container to end", found: true,
 			write: func(s *casetest.Script) {
 				s.Milestone(5*sec, "terminating")
-				s.Wait(5*sec, 9*sec, 0, trace.Wait{For: trace.WaitGrace, On: "container web"})
+				s.Wait(5*sec, 9*sec, 0, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}})
 				usage(s, 8*sec, 50, stall("memory", 60))
 				s.Milestone(9*sec, "gone")
 			},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // maxError bounds what is quoted of an error, in bytes.
@@ -35,12 +36,15 @@ func took(d time.Duration, open bool) string {
 
 // waitEvidence is a wait as evidence.
 func waitEvidence(s *Span[*trace.Wait]) Evidence {
-	text := fmt.Sprintf("wait (%s) for %s: %s", s.Event.For, s.Event.On, took(s.Dur(), s.Open))
-	if s.Event.Detail != "" {
-		text += "; " + quoted(s.Event.Detail)
+	text := fmt.Sprintf("wait (%s) for %s: %s", s.Event.For, say.On(s.Event), took(s.Dur(), s.Open))
+	if more := detail(s); more != "" {
+		text += "; " + quoted(more)
 	}
 	return evidence(s.Rec(), "%s", text)
 }
+
+// detail says more of a wait.
+func detail(s *Span[*trace.Wait]) string { return say.Detail(s.Event, s.Start.UnixNano()) }
 
 // callEvidence is a call to the runtime as evidence.
 func callEvidence(s *Span[*trace.CRICall]) Evidence {

@@ -92,7 +92,7 @@ func FuzzText(f *testing.F) {
 		tp := tape.New()
 		tp.Point(0, pod, 0, &trace.Milestone{Name: "seen", Source: s})
 		id := tp.Begin(0, pod, 0, &trace.Action{ID: s, Verb: s, Container: s, Target: s, Reason: s})
-		w := tp.Begin(0, pod, id, &trace.Wait{For: trace.WaitKind(s), On: s, Detail: s})
+		w := tp.Begin(0, pod, id, &trace.Wait{For: trace.WaitKind(s), Target: trace.Target{Kind: trace.TargetKind(s), Namespace: s, Name: s, Container: s}, Reason: s, Cause: s, Note: s})
 		tp.End(time.Duration(dur), w, nil)
 		tp.End(time.Duration(dur), id, &trace.Action{ID: s, Verb: s, Container: s, Err: s})
 		tp.Point(time.Duration(dur), pod, 0, &trace.PodStatus{Phase: s})

@@ -47,7 +47,7 @@ func scrambled(seed uint64) []trace.Record {
 		at := time.Duration(rnd.IntN(1000)) * ms
 		pod, parent := pods[rnd.IntN(3)], ids[rnd.IntN(len(ids))]
 		events := []trace.Event{
-			&trace.Action{ID: "create x", Verb: "create", Container: "x"}, &trace.CRICall{Method: "Status"}, &trace.Wait{For: "queue", On: "x"},
+			&trace.Action{ID: "create x", Verb: "create", Container: "x"}, &trace.CRICall{Method: "Status"}, &trace.Wait{For: "queue", Target: trace.Target{Kind: trace.TargetOther, Name: "x"}},
 			&trace.Sync{Why: "sync"}, &trace.ImagePull{Image: "a"}, &trace.Loop{Case: "pleg"},
 		}
 		id := t.Begin(at, pod, parent, events[rnd.IntN(len(events))])

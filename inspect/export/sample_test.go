@@ -83,7 +83,7 @@ func evil() []trace.Record {
 	a := t.Begin(1*ms, pod, s, &trace.Action{ID: "create x", Verb: "create", Container: "x\x1b[31m\u202e|`y```\x00"})
 	t.End(400*ms, a, &trace.Action{ID: "create x", Verb: "create", Container: "x\x1b[31m\u202e|`y```\x00", Err: "no such\n<img src=x onerror=alert(1)> --> \x1b[0m" + string([]byte{0xff, 0xfe})})
 	t.End(401*ms, s, &trace.Sync{Why: "create", N: 1, Err: "create x failed"})
-	t.Begin(402*ms, pod, 0, &trace.Wait{For: trace.WaitBackoff, On: "create x"})
+	t.Begin(402*ms, pod, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "create x"}})
 	t.Point(900*ms, pod, 0, &trace.PodStatus{Phase: "Pending", Total: 1})
 	return t.Records()
 }

@@ -19,7 +19,7 @@ func TestEnd(t *testing.T) {
 	tp.Point(20*ms, web, 0, &trace.Worker{From: "syncing", To: "terminating"})
 	tp.Point(20*ms, web, 0, &trace.Milestone{Name: "terminating"})
 	kill := tp.Begin(21*ms, web, 0, &trace.Action{ID: "kill web", Verb: "kill"})
-	wait := tp.Begin(21*ms, web, kill, &trace.Wait{For: trace.WaitGrace, On: "web"})
+	wait := tp.Begin(21*ms, web, kill, &trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetOther, Name: "web"}})
 	tp.End(30*ms, wait, nil)
 	tp.End(30*ms, kill, nil)
 	tp.Point(31*ms, web, 0, &trace.Milestone{Name: "gone", Since: 11 * ms})

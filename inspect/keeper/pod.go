@@ -5,7 +5,6 @@ import (
 	"container/list"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
@@ -202,12 +201,7 @@ func (p *pod) foldWait(r *trace.Record, e *trace.Wait, it *item) {
 	if r.Edge != trace.EdgeBegin || e.For != trace.WaitProbe {
 		return
 	}
-	kind, container, _ := strings.Cut(e.On, " probe of ")
-	_, in, _ := strings.Cut(e.Detail, " in ")
-	if _, err := time.ParseDuration(in); err != nil {
-		return
-	}
-	if pr := p.probes[[2]string{kind, container}]; pr != nil {
+	if pr := p.probes[[2]string{e.Target.Name, e.Target.Container}]; pr != nil && e.Until > 0 {
 		pr.next = it
 	}
 }

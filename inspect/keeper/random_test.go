@@ -167,7 +167,7 @@ func (n *node) ofNode() {
 	case 11:
 		n.begin(none, 0, &trace.PLEGRelist{Cause: "period"})
 	case 12:
-		n.begin(none, 0, &trace.Wait{For: pick(n, trace.WaitTokens, trace.WaitApproval), On: "client throttling"})
+		n.begin(none, 0, &trace.Wait{For: pick(n, trace.WaitTokens, trace.WaitApproval), Target: trace.Target{Kind: trace.TargetClient}})
 	case 13:
 		n.Point(n.at, none, 0, &trace.Usage{CPU: time.Duration(n.n)})
 	case 14:
@@ -199,9 +199,9 @@ func (n *node) ofPod(l *life) {
 		at := tape.Epoch.Add(n.at + time.Minute).Format(time.RFC3339Nano)
 		n.Point(n.at, p, 0, &trace.Decision{By: pick(n, "backoff", "restart", "admission"), Subject: "web", Inputs: []trace.KV{{K: "retry_at", V: at}}})
 	case 8:
-		n.begin(p, 0, &trace.Wait{For: trace.WaitBackoff, On: pick(n, "web", "the API server, to take statuses")})
+		n.begin(p, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: pick(n, trace.TargetContainer, trace.TargetStatuses), Name: "web"}})
 	case 9:
-		n.begin(p, n.parent(p, &trace.CSICall{}, &trace.Volume{}), &trace.Wait{For: pick(n, trace.WaitAttach, trace.WaitLock), On: "volume " + vol})
+		n.begin(p, n.parent(p, &trace.CSICall{}, &trace.Volume{}), &trace.Wait{For: pick(n, trace.WaitAttach, trace.WaitLock), Target: trace.Target{Kind: trace.TargetVolume, Name: vol}})
 	case 10:
 		n.begin(p, n.parent(p, &trace.Action{}), &trace.ImagePull{Image: fmt.Sprint("a:", n.n)})
 	case 11, 12:
@@ -230,7 +230,7 @@ func (n *node) ofPod(l *life) {
 	case 18:
 		n.begin(p, 0, &trace.ProbeAttempt{Container: "web", Probe: pick(n, "liveness", "readiness"), How: "exec", Early: n.chance(20)})
 	case 19:
-		n.begin(p, 0, &trace.Wait{For: trace.WaitProbe, On: pick(n, "liveness", "readiness") + " probe of web", Detail: fmt.Sprintf("the next attempt is in %ds", 1+n.rng.IntN(9))})
+		n.begin(p, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: pick(n, "liveness", "readiness"), Container: "web"}, Until: tape.Epoch.Add(n.at + time.Duration(1+n.rng.IntN(9))*time.Second).UnixNano()})
 	case 20:
 		n.begin(p, n.parent(p, &trace.Action{}), &trace.CRICall{Method: pick(n, "CreateContainer", "PullImage"), Request: trace.BodyOf(raw(`{"a":1}`), 50)})
 	case 21:

@@ -123,7 +123,7 @@ func TestALoudPod(t *testing.T) {
 		tp.Point(at, loud, 0, &trace.PodStatus{Phase: "Running", Message: text, Ready: i % 2, Total: 1})
 		tp.End(at, tp.Begin(at, loud, 0, &trace.ProbeAttempt{Probe: "liveness", Container: fmt.Sprint(i), Output: text}), nil)
 		tp.Begin(at, loud, 0, &trace.Volume{Name: fmt.Sprint("v", i%100), Op: "setup", Err: text})
-		tp.Begin(at, loud, 0, &trace.Wait{For: trace.WaitLock, Detail: text})
+		tp.Begin(at, loud, 0, &trace.Wait{For: trace.WaitLock, Note: text})
 	}
 	k := keeper.New(keeper.Options{Bytes: 2 << 20})
 	k.Apply(tp.Records(), 0)
@@ -196,7 +196,7 @@ func BenchmarkManyPods(b *testing.B) {
 	for b.Loop() {
 		seq++
 		pod := trace.Pod{Namespace: "ns", Name: fmt.Sprint("p", seq), UID: fmt.Sprint(seq)}
-		k.Apply([]trace.Record{{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Edge: trace.EdgeBegin, Event: &trace.Wait{On: pod.Name}}}, 0)
+		k.Apply([]trace.Record{{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Edge: trace.EdgeBegin, Event: &trace.Wait{Note: pod.Name}}}, 0)
 	}
 }
 

@@ -166,7 +166,7 @@ func (m *Model) applyNodeStatus(r *trace.Record, e *trace.NodeStatus) {
 // applyNodeWait notes waits of the node's own that have to do with the API server.
 func (m *Model) applyNodeWait(r *trace.Record, e *trace.Wait) {
 	switch {
-	case e.For == trace.WaitBackoff && strings.Contains(e.On, "://"): // the source of pods at that address
+	case e.For == trace.WaitBackoff && e.Target.Kind == trace.TargetAddress: // the source of pods there
 		m.applyWait(r, e, &m.urls)
 	case slices.Contains([]trace.WaitKind{trace.WaitTokens, trace.WaitBackoff, trace.WaitApproval, trace.WaitObject}, e.For):
 		m.applyWait(r, e, &m.api.waits)

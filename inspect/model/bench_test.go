@@ -57,7 +57,7 @@ func BenchmarkManyPods(b *testing.B) {
 	for b.Loop() {
 		seq++
 		pod := trace.Pod{Namespace: "ns", Name: fmt.Sprint("p", seq), UID: fmt.Sprint(seq)}
-		m.Apply(&trace.Record{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Edge: trace.EdgeBegin, Event: &trace.Wait{On: pod.Name}})
+		m.Apply(&trace.Record{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Edge: trace.EdgeBegin, Event: &trace.Wait{Note: pod.Name}})
 	}
 }
 

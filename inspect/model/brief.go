@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // Brief says in a few words what an event is about, without its kind.
@@ -41,7 +42,7 @@ func Brief(e trace.Event) string {
 	case *trace.Action:
 		return e.ID
 	case *trace.Wait:
-		return words(string(e.For), e.On)
+		return words(string(e.For), say.On(e))
 	case *trace.Gate:
 		return words(e.Action, e.Verdict)
 	case *trace.PodStatus:

@@ -17,12 +17,12 @@ func TestVolumes(t *testing.T) {
 	tp := tape.New()
 	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Spec: &trace.PodSpec{Volumes: []string{"data", "later"}}})
 	act := tp.Begin(0, web, 0, &trace.Action{ID: "volumes", Verb: "volumes"})
-	wait := tp.Begin(ms, web, act, &trace.Wait{For: trace.WaitAttach, On: "volume data"})
+	wait := tp.Begin(ms, web, act, &trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "data"}})
 	tp.End(11*ms, wait, nil)
 	vol := tp.Begin(11*ms, web, act, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi", Path: "/p"})
 	call := tp.Begin(12*ms, web, vol, &trace.CSICall{Driver: "d", Method: "NodeStageVolume"})
 	tp.End(20*ms, call, &trace.CSICall{Driver: "d", Method: "NodeStageVolume", Code: "OK"})
-	lock := tp.Begin(20*ms, web, vol, &trace.Wait{For: trace.WaitLock, On: "volume handle-1"})
+	lock := tp.Begin(20*ms, web, vol, &trace.Wait{For: trace.WaitLock, Target: trace.Target{Kind: trace.TargetVolume, Name: "handle-1"}})
 	tp.Point(21*ms, web, vol, &trace.VolumeProgress{Op: "fsgroup", Path: "/p", Files: 10})
 	m := modelOf(tp)
 	vs := m.Volumes()
@@ -77,7 +77,7 @@ func TestStatuses(t *testing.T) {
 	if got, s := state(); got != "failing" || !s.Pending.Equal(when(0)) || s.Errors != 1 {
 		t.Errorf("after a failure: %s %+v", got, s)
 	}
-	wait := tp.Begin(15*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "the API server, to take statuses"})
+	wait := tp.Begin(15*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatuses}})
 	if got, _ := state(); got != "waiting" {
 		t.Errorf("in the back-off: %s", got)
 	}
@@ -119,7 +119,7 @@ func TestAPIHealth(t *testing.T) {
 	call(30*ms, trace.APICall{Verb: "patch", Resource: "pods/status", Namespace: "shop", Name: "web", Code: 503})
 	call(40*ms, trace.APICall{Verb: "update", Resource: "leases", Err: "connection refused"})
 	tp.Begin(41*ms, node, 0, &trace.APICall{Verb: "update", Resource: "leases"})
-	tp.Begin(45*ms, node, 0, &trace.Wait{For: trace.WaitTokens, On: "client throttling"})
+	tp.Begin(45*ms, node, 0, &trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient}})
 	st := tp.Begin(46*ms, node, 0, &trace.NodeStatus{Op: "patch", Cause: "period"})
 	tp.End(48*ms, st, &trace.NodeStatus{Op: "patch", Cause: "period", Err: "connection refused"})
 	m = modelOf(tp)
@@ -149,7 +149,7 @@ func TestProbes(t *testing.T) {
 	}
 	attempt(0, trace.ProbeAttempt{Early: true, Result: "failure", State: "failure"})
 	attempt(10*ms, trace.ProbeAttempt{Result: "failure", Output: "500", Count: 1, Threshold: 3, State: "failure"})
-	tp.Begin(12*ms, web, 0, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of web", Detail: "the next attempt is in 988ms"})
+	tp.Begin(12*ms, web, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}, Until: when(time.Second).UnixNano()})
 	m := modelOf(tp)
 	want := []Probe{{
 		Pod: web, Container: "web", Kind: "readiness", How: "httpGet", Result: "failure", Output: "500", Count: 1, Threshold: 3,

@@ -143,7 +143,8 @@ func (p *pod) shorten(m *Model) {
 
 func (w *waits) shorten() {
 	for _, o := range w.open {
-		o.Detail, o.Behind = trace.Clip(o.Detail, short), nil
+		cutEvent(&o.Wait)
+		o.Behind = nil
 	}
 }
 

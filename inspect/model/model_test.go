@@ -87,7 +87,7 @@ func TestStates(t *testing.T) {
 		StateStarting: seen,
 		StateBackingOff: func(tp *tape.Tape) {
 			seen(tp)
-			tp.Begin(ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "image x"})
+			tp.Begin(ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "image x"}})
 		},
 		StateNotReady: func(tp *tape.Tape) { started(tp, web, 0, ms) },
 		StateReady:    func(tp *tape.Tape) { started(tp, web, 0, ms); ready(tp, web, ms, ms) },
@@ -129,10 +129,10 @@ func TestStates(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	tp := tape.New()
 	tp.Point(0, web, 0, &trace.Decision{By: "backoff", Verdict: "wait", Inputs: []trace.KV{{K: "retry_at", V: when(10 * time.Second).Format(time.RFC3339Nano)}}})
-	w := tp.Begin(ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "image x", Detail: "no such image"})
+	w := tp.Begin(ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "image x"}, Cause: "no such image", Class: trace.Classify("no such image")})
 	m := modelOf(tp)
 	p, _ := m.Pod(web)
-	if diff := cmp.Diff(Backoff{On: "image x", Detail: "no such image", Since: when(ms), Until: when(10 * time.Second)}, p.Backoff); diff != "" {
+	if diff := cmp.Diff(Backoff{Wait: trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "image x"}, Cause: "no such image", Class: trace.Classify("no such image")}, Since: when(ms), Until: when(10 * time.Second)}, p.Backoff); diff != "" {
 		t.Error(diff)
 	}
 	tp.End(10*time.Second, w, nil)

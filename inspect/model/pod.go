@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // Pod is what is known of one pod.
@@ -50,13 +51,16 @@ type Action struct {
 
 // Wait is time passing in which nothing works for the pod.
 type Wait struct {
-	For        trace.WaitKind
-	On, Detail string
-	Since      time.Time
-	Uncertain  bool
-	// Behind are who had what is waited for when the wait began.
-	Behind []trace.Holder
+	trace.Wait
+	Since     time.Time
+	Uncertain bool
 }
+
+// On says what is waited for.
+func (w *Wait) On() string { return say.On(&w.Wait) }
+
+// Detail says more of it.
+func (w *Wait) Detail() string { return say.Detail(&w.Wait, w.Since.UnixNano()) }
 
 // Pull is an image on its way to the node.
 type Pull struct {
@@ -71,13 +75,18 @@ type Pull struct {
 
 // Backoff is a delay imposed after failures.
 type Backoff struct {
-	On     string
-	Detail string
-	Since  time.Time // zero: no back-off
+	trace.Wait
+	Since time.Time // zero: no back-off
 	// Until is when it runs out; zero unknown. It comes from the input retry_at (RFC
 	// 3339) of the last decision by backoff or restart.
 	Until time.Time
 }
+
+// On says what is tried again then.
+func (b *Backoff) On() string { return say.On(&b.Wait) }
+
+// Detail says more of it.
+func (b *Backoff) Detail() string { return say.Detail(&b.Wait, b.Since.UnixNano()) }
 
 // Active reports whether the pod is backing off.
 func (b Backoff) Active() bool { return !b.Since.IsZero() }

@@ -81,11 +81,11 @@ func (m *Model) applyAction(p *pod, r *trace.Record, e *trace.Action) {
 func (p *pod) backoff() {
 	p.Backoff = Backoff{}
 	for _, w := range p.waits.open {
-		if w.For != trace.WaitBackoff || waterfall.AboutStatus(&trace.Wait{For: w.For, On: w.On}) {
+		if w.For != trace.WaitBackoff || waterfall.AboutStatus(&w.Wait) {
 			continue
 		}
 		if !p.Backoff.Active() || w.Since.Before(p.Backoff.Since) {
-			p.Backoff = Backoff{On: w.On, Detail: w.Detail, Since: w.Since}
+			p.Backoff = Backoff{Wait: w.Wait, Since: w.Since}
 		}
 	}
 	if p.Backoff.Active() && p.retryAt.After(p.Backoff.Since) {

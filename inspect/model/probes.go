@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -93,15 +92,9 @@ func (m *Model) applyProbe(p *pod, r *trace.Record, e *trace.ProbeAttempt) {
 	}
 }
 
-// nextProbe takes the time of the next attempt from the wait for it, which ends in it: "in 9.8s".
-func (p *pod) nextProbe(r *trace.Record, e *trace.Wait) {
-	kind, container, ok := strings.Cut(e.On, " probe of ")
-	if !ok {
-		return
-	}
-	pr := p.probes[probeKey{container, kind}]
-	_, in, ok := strings.Cut(e.Detail, " in ")
-	if d, err := time.ParseDuration(in); pr != nil && ok && err == nil {
-		pr.Next = r.At().Add(d)
+// nextProbe takes the time of the next attempt from the wait for it.
+func (p *pod) nextProbe(e *trace.Wait) {
+	if pr := p.probes[probeKey{e.Target.Container, e.Target.Name}]; pr != nil && e.Until > 0 {
+		pr.Next = time.Unix(0, e.Until)
 	}
 }

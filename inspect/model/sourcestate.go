@@ -93,8 +93,8 @@ func holdsUp(w *Wait, s *Source) bool {
 	if w.For != trace.WaitBackoff {
 		return false
 	}
-	return s.Name == "api" && w.On == "the API server, to watch pods" ||
-		s.Name == "http" && (w.On == s.Path || slices.ContainsFunc(s.Errors, func(e SourceError) bool { return e.Path == w.On }))
+	return s.Name == "api" && w.Target.Kind == trace.TargetWatch ||
+		s.Name == "http" && w.Target.Kind == trace.TargetAddress && (w.Target.Name == s.Path || slices.ContainsFunc(s.Errors, func(e SourceError) bool { return e.Path == w.Target.Name }))
 }
 
 func (m *Model) applySource(r *trace.Record, e *trace.Source) {

@@ -19,9 +19,9 @@ func TestSources(t *testing.T) {
 	tp.Point(2*ms, web, set, &trace.Source{Source: "file", Op: "ADD"})
 	tp.Point(3*ms, node, 0, &trace.SourceError{Source: "file", Path: "/m/bad.yaml", Line: 3, Message: "no"})
 	tp.Point(4*ms, node, 0, &trace.SourceError{Source: "api", Message: "connection refused"})
-	tp.Begin(5*ms, node, 0, &trace.Wait{For: trace.WaitBackoff, On: "the API server, to watch pods", Detail: "next try in 4s"})
+	tp.Begin(5*ms, node, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetWatch}, Cause: "next try in 4s", Class: trace.Classify("next try in 4s")})
 	tp.Point(5*ms, node, 0, &trace.SourceError{Source: "http", Path: "https://a/b", Message: "503"})
-	tp.Begin(5*ms, node, 0, &trace.Wait{For: trace.WaitBackoff, On: "https://a/b"})
+	tp.Begin(5*ms, node, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetAddress, Name: "https://a/b"}})
 	all := modelOf(tp)
 	if w := all.API().Waits; len(w) != 1 {
 		t.Errorf("what waits for a URL does not wait for the API server: %+v", w)
@@ -34,7 +34,7 @@ func TestSources(t *testing.T) {
 	bad := SourceError{At: when(3 * ms), SourceError: trace.SourceError{Source: "file", Path: "/m/bad.yaml", Line: 3, Message: "no"}}
 	down := SourceError{At: when(4 * ms), SourceError: trace.SourceError{Source: "api", Message: "connection refused"}}
 	want := []Source{
-		{Name: "api", Errors: []SourceError{down}, Wait: Wait{For: trace.WaitBackoff, On: "the API server, to watch pods", Detail: "next try in 4s", Since: when(5 * ms)}},
+		{Name: "api", Errors: []SourceError{down}, Wait: Wait{Wait: trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetWatch}, Cause: "next try in 4s"}, Since: when(5 * ms)}},
 		{Name: "file", At: when(ms), Pods: 1, Cause: "start", Path: "/m", Sets: 1, Changes: 1, Op: "ADD", Pod: web, Changed: when(2 * ms), Errors: []SourceError{bad}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -191,11 +190,10 @@ func (p *pod) waitsFor(r *trace.Record, e *trace.Wait) *volume {
 	if v := p.within(r.Parent); v != nil {
 		return v
 	}
-	_, name, ok := strings.Cut(" "+e.On, " volume ")
-	if !ok {
-		return nil
+	if k := e.Target.Kind; k == trace.TargetVolume || k == trace.TargetClaim || k == trace.TargetPodCertificate {
+		return p.volumes[e.Target.Name]
 	}
-	return p.volumes[name]
+	return nil
 }
 
 func (m *Model) applyCSICall(p *pod, r *trace.Record, e *trace.CSICall) {

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
@@ -54,7 +53,7 @@ func (w *waits) add(kind trace.WaitKind, dur time.Duration) {
 func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 	switch r.Edge {
 	case trace.EdgeBegin:
-		w, id := &Wait{For: e.For, On: e.On, Detail: e.Detail, Since: r.At(), Behind: e.Behind}, r.Span
+		w, id := &Wait{Wait: *e, Since: r.At()}, r.Span
 		for _, o := range of {
 			o.open[r.Span] = w
 		}
@@ -72,6 +71,13 @@ func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 	}
 }
 
+// aboutAPI reports whether a back-off is one of requests to the API server.
+func aboutAPI(k trace.TargetKind) bool {
+	return slices.Contains([]trace.TargetKind{
+		trace.TargetRetryAfter, trace.TargetEvents, trace.TargetStatuses, trace.TargetStatus, trace.TargetMirrorPods, trace.TargetWatch,
+	}, k)
+}
+
 func (m *Model) applyPodWait(p *pod, r *trace.Record, e *trace.Wait) {
 	of := []*waits{&p.waits}
 	if v := p.waitsFor(r, e); v != nil {
@@ -80,11 +86,11 @@ func (m *Model) applyPodWait(p *pod, r *trace.Record, e *trace.Wait) {
 	if waterfall.AboutStatus(e) {
 		of = append(of, &p.status().waits)
 	}
-	if e.For == trace.WaitTokens || e.For == trace.WaitBackoff && strings.Contains(e.On, "API server") {
+	if e.For == trace.WaitTokens || e.For == trace.WaitBackoff && aboutAPI(e.Target.Kind) {
 		of = append(of, &m.api.waits)
 	}
 	if e.For == trace.WaitProbe && r.Edge == trace.EdgeBegin {
-		p.nextProbe(r, e)
+		p.nextProbe(e)
 	}
 	m.applyWait(r, e, of...)
 	if e.For == trace.WaitBackoff && !waterfall.AboutStatus(e) {

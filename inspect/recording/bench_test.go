@@ -149,7 +149,7 @@ func BenchmarkRun(b *testing.B) {
 				}()
 			}
 			for b.Loop() {
-				trace.Point(bus, trace.Span{}, trace.Wait{For: trace.WaitQueue, On: "a place among 4 runtime calls"})
+				trace.Point(bus, trace.Span{}, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetOther, Name: "a place among 4 runtime calls"}})
 			}
 		})
 	}

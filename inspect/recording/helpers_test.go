@@ -42,9 +42,9 @@ func event(step, i int) (trace.Edge, trace.Event) {
 	case 1:
 		return trace.EdgeBegin, &trace.Sync{Why: "update", Cause: "ADD", N: i}
 	case 2:
-		return trace.EdgeBegin, &trace.Wait{For: trace.WaitQueue, On: "a place among 4 runtime calls"}
+		return trace.EdgeBegin, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetOther, Name: "a place among 4 runtime calls"}}
 	case 3:
-		return trace.EdgeEnd, &trace.Wait{For: trace.WaitQueue, On: "a place among 4 runtime calls"}
+		return trace.EdgeEnd, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetOther, Name: "a place among 4 runtime calls"}}
 	case 4:
 		return trace.EdgeBegin, &trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "there is none"}
 	case 5:

@@ -134,7 +134,7 @@ func apiOf(m *model.Model, args Args) *Table {
 		{Name: "KIND", Key: "kind"}, {Name: "ON", Key: "on"}, {Name: "FOR", Key: "since", Right: true}, {Name: "DETAIL", Key: "detail", Long: true},
 	}}
 	for _, w := range a.Waits {
-		waits.add(str(w.For), str(w.On), ago(w.Since, args.Now), str(w.Detail))
+		waits.add(str(w.For), str(w.On()), ago(w.Since, args.Now), str(w.Detail()))
 	}
 	t.section(waits)
 	return t

@@ -11,8 +11,8 @@ import (
 func backoffOf(p *model.Pod, args Args) *Table {
 	t := &Table{Key: "backoff", Title: "Back-off"}
 	if b := &p.Backoff; b.Active() {
-		t.fact("On", "on", str(b.On))
-		t.fact("Detail", "detail", str(b.Detail))
+		t.fact("On", "on", str(b.On()))
+		t.fact("Detail", "detail", str(b.Detail()))
 		t.fact("Since", "since", at(b.Since, args.Now))
 		t.fact("Until", "until", at(b.Until, args.Now))
 	}
@@ -43,7 +43,7 @@ func waitsOf(p *model.Pod, args Args) *Table {
 		{Key: "uncertain"},
 	}}
 	for _, w := range p.Waits {
-		t.add(str(w.For), str(w.On), ago(w.Since, args.Now), str(waitDetail(&w, args.Now)), yes(w.Uncertain))
+		t.add(str(w.For), str(w.On()), ago(w.Since, args.Now), str(waitDetail(&w, args.Now)), yes(w.Uncertain))
 	}
 	return t
 }
@@ -51,9 +51,9 @@ func waitsOf(p *model.Pod, args Args) *Table {
 // waitDetail is what is known of a wait, with who it is behind.
 func waitDetail(w *model.Wait, now time.Time) string {
 	if who := trace.Behind(w.Behind, max(now.Sub(w.Since), 0)); who != "" {
-		return strings.TrimPrefix(w.Detail+"; "+who, "; ")
+		return strings.TrimPrefix(w.Detail()+"; "+who, "; ")
 	}
-	return w.Detail
+	return w.Detail()
 }
 
 func pullsOf(p *model.Pod, args Args) *Table {

@@ -61,7 +61,7 @@ func doing(p *model.Pod, now time.Time) string {
 	case len(p.Pulls) > 0:
 		return pulling(&p.Pulls[0])
 	case p.Backoff.Active():
-		text := "backing off: " + p.Backoff.On
+		text := "backing off: " + p.Backoff.On()
 		if p.Backoff.Until.After(now) {
 			text += ", next try in " + human.Duration(p.Backoff.Until.Sub(now))
 		}
@@ -69,7 +69,7 @@ func doing(p *model.Pod, now time.Time) string {
 	}
 	for i := range p.Waits {
 		if w := &p.Waits[i]; w.For != "probe" {
-			return fmt.Sprintf("waits %s for %s (%s)", human.Duration(max(now.Sub(w.Since), 0)), w.On, w.For)
+			return fmt.Sprintf("waits %s for %s (%s)", human.Duration(max(now.Sub(w.Since), 0)), w.On(), w.For)
 		}
 	}
 	if len(p.Actions) > 0 {

@@ -79,7 +79,7 @@ func TestManySpansOpen(t *testing.T) {
 	tp := tape.New()
 	for i := range 100_000 {
 		tp.Point(0, web, 0, &trace.Milestone{Name: "started"})
-		tp.End(ms, tp.Begin(0, web, 0, &trace.Wait{For: trace.WaitLock, On: fmt.Sprint(i)}), nil)
+		tp.End(ms, tp.Begin(0, web, 0, &trace.Wait{For: trace.WaitLock, Note: fmt.Sprint(i)}), nil)
 	}
 	s := session.New(session.Options{})
 	apply(s, tp.Recs)

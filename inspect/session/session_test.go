@@ -198,8 +198,8 @@ func TestALifeIsBounded(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
 	tp.Point(400*ms, web, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
-	long := tp.Begin(500*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "long ago"})
-	tp.Begin(500*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "still"})
+	long := tp.Begin(500*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "long ago"}})
+	tp.Begin(500*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "still"}})
 	for i := range 1000 {
 		at := sec + time.Duration(i)*ms
 		tp.End(at, tp.Begin(at, web, 0, &trace.Sync{Why: "sync"}), nil)
@@ -220,7 +220,7 @@ func TestALifeIsBounded(t *testing.T) {
 	open := map[string]bool{}
 	for _, r := range c.Records {
 		if w, ok := r.Event.(*trace.Wait); ok {
-			open[w.On] = r.Edge == trace.EdgeBegin
+			open[w.Target.Name] = r.Edge == trace.EdgeBegin
 		}
 	}
 	if diff := cmp.Diff(map[string]bool{"long ago": false, "still": true}, open); diff != "" {
@@ -332,7 +332,7 @@ func TestTheAgentStops(t *testing.T) {
 	tp := tape.New()
 	live(tp, db, 0)
 	tp.Point(sec, web, 0, &trace.Milestone{Name: "seen"})
-	wait := tp.Begin(sec, web, 0, &trace.Wait{For: trace.WaitBackoff, On: "the next try"})
+	wait := tp.Begin(sec, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}})
 	tp.Point(5*sec, trace.Pod{}, 0, &trace.Agent{State: "stopping"})
 	tp.End(5*sec+ms, wait, nil)
 	tp.Point(6*sec, trace.Pod{}, 0, &trace.Agent{State: "stopped"})

@@ -13,7 +13,7 @@ import (
 
 // AboutStatus tells waits for the writing of a pod's status from those that hold the pod itself up.
 func AboutStatus(e *trace.Wait) bool {
-	return strings.Contains(e.On, "status") && slices.Contains([]trace.WaitKind{trace.WaitBackoff, trace.WaitQueue, trace.WaitTokens}, e.For)
+	return (e.Target.Kind == trace.TargetStatuses || e.Target.Kind == trace.TargetStatus) && slices.Contains([]trace.WaitKind{trace.WaitBackoff, trace.WaitQueue, trace.WaitTokens}, e.For)
 }
 
 // SaysReady reports whether a write tells the API that the pod is ready.
@@ -53,18 +53,17 @@ func (w *Waterfall) inAPI(own []trace.Record) {
 // probeGroups returns a row for each startup and readiness probe, from its first attempt (or wait for
 // it) to the one that said yes.
 func (w *Waterfall) probeGroups() []group {
-	by, order := map[string]*Row{}, []string{}
-	attempts := map[string]int{}
-	done := map[string]bool{}
+	by, order := map[trace.Target]*Row{}, []trace.Target{}
+	attempts := map[trace.Target]int{}
+	done := map[trace.Target]bool{}
 	for _, iv := range w.ivs {
 		name, e := w.probeOf(iv)
-		if name == "" || done[name] {
+		if name.Kind == "" || done[name] {
 			continue
 		}
 		row := by[name]
 		if row == nil {
-			kind, container, _ := strings.Cut(name, " of ")
-			row = &Row{Kind: RowOp, Label: kind, Detail: container, Start: iv.start, Span: iv.id}
+			row = &Row{Kind: RowOp, Label: name.Name + " probe", Detail: name.Container, Start: iv.start, Span: iv.id}
 			by[name], order = row, append(order, name)
 		}
 		row.End, row.Open = max(row.End, iv.end), iv.open
@@ -96,29 +95,29 @@ func (w *Waterfall) probeGroups() []group {
 
 // probeOf names the probe that an interval is an attempt of or a wait for, "" when it is neither. Waits count only
 // where attempts are told: else they have rows of their own. What comes after ready does not count.
-func (w *Waterfall) probeOf(iv *interval) (name string, e *trace.ProbeAttempt) {
+func (w *Waterfall) probeOf(iv *interval) (name trace.Target, e *trace.ProbeAttempt) {
 	if w.Ready >= 0 && iv.start >= w.Ready {
-		return "", nil
+		return name, nil
 	}
 	switch e := iv.event().(type) {
 	case *trace.ProbeAttempt:
 		if e.Probe != "liveness" {
-			return e.Probe + " probe of " + e.Container, e
+			return trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}, e
 		}
 	case *trace.Wait:
-		if e.For == trace.WaitProbe && w.attempted[e.On] {
-			return e.On, nil
+		if e.For == trace.WaitProbe && w.attempted[e.Target] {
+			return e.Target, nil
 		}
 	}
-	return "", nil
+	return name, nil
 }
 
 // findAttempts notes which probes have attempts.
 func (w *Waterfall) findAttempts() {
-	w.attempted = map[string]bool{}
+	w.attempted = map[trace.Target]bool{}
 	for _, iv := range w.ivs {
 		if e, ok := iv.event().(*trace.ProbeAttempt); ok && e.Probe != "liveness" {
-			w.attempted[e.Probe+" probe of "+e.Container] = true
+			w.attempted[trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}] = true
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestHostileRecords(t *testing.T) {
 			a := tp.Begin(0, pod, 0, action(0))
 			for i := range 8000 {
 				at := time.Duration(i) * time.Millisecond
-				tp.End(at+time.Microsecond, tp.Begin(at, pod, a, &trace.Wait{For: trace.WaitLock, On: fmt.Sprint(i)}), nil)
+				tp.End(at+time.Microsecond, tp.Begin(at, pod, a, &trace.Wait{For: trace.WaitLock, Target: trace.Target{Kind: trace.TargetOther, Name: fmt.Sprint(i)}}), nil)
 			}
 			tp.End(8*time.Second, a, nil)
 		}},

@@ -26,6 +26,9 @@ type interval struct {
 
 func (iv *interval) dur() time.Duration { return iv.end - iv.start }
 
+// began is when an interval began, in Unix nanoseconds.
+func (w *Waterfall) began(iv *interval) int64 { return w.t0 + int64(iv.start) }
+
 // event returns what is known best: the end's event, else the begin's.
 func (iv *interval) event() trace.Event {
 	if iv.fin != nil {

@@ -23,7 +23,7 @@ func TestLivenessIsNotOnThePath(t *testing.T) {
 		at := tp.Begin(100*ms, web, 0, &trace.ProbeAttempt{Container: "web", Probe: probe})
 		tp.End(end, at, &trace.ProbeAttempt{Container: "web", Probe: probe, Result: "success", State: "success"})
 	}
-	wait := tp.Begin(200*ms, web, 0, &trace.Wait{For: trace.WaitProbe, On: "liveness probe of web"})
+	wait := tp.Begin(200*ms, web, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "liveness", Container: "web"}})
 	tp.End(299*ms, wait, nil)
 	tp.Point(300*ms, web, 0, &trace.Milestone{Name: "ready", Since: 300 * ms})
 	f, err := waterfall.Build(tp.Records(), web)

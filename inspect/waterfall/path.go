@@ -2,7 +2,6 @@ package waterfall
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -166,7 +165,7 @@ func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
 		if !ok || !iv.overlaps(from, to) || (e.For == trace.WaitProbe && !probes) || AboutStatus(e) || iv.owner() != nil {
 			continue
 		}
-		if e.For == trace.WaitProbe && strings.HasPrefix(e.On, "liveness") {
+		if e.For == trace.WaitProbe && e.Target.Name == "liveness" {
 			continue // nothing waits for that one
 		}
 		out = append(out, iv)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // RowKind says what a row stands for.
@@ -101,7 +102,7 @@ func (w *Waterfall) buildRows() []Row {
 			groups = append(groups, g)
 			continue
 		}
-		if name, _ := w.probeOf(iv); name != "" {
+		if name, _ := w.probeOf(iv); name.Kind != "" {
 			continue // in the probe's row
 		}
 		if e, ok := iv.wait(); ok && iv.owner() == nil && !AboutStatus(e) && !(w.Ready >= 0 && iv.start >= w.Ready) && (w.onPath[iv] || iv.dur() >= shortWait) {
@@ -210,17 +211,17 @@ func (w *Waterfall) nested(a *interval) []Row {
 func (w *Waterfall) waitRow(iv *interval, e *trace.Wait, depth int) Row {
 	return Row{
 		Kind: RowWait, Label: "wait", Detail: waitingFor(e), Start: iv.start, End: iv.end,
-		Depth: depth, Open: iv.open, Wait: e.For, Note: e.Detail, Span: iv.id, Critical: w.onPath[iv],
+		Depth: depth, Open: iv.open, Wait: e.For, Note: say.Detail(e, w.began(iv)), Span: iv.id, Critical: w.onPath[iv],
 	}
 }
 
 // waitingFor names a wait by its kind and what it is on, which may begin with the kind.
 func waitingFor(e *trace.Wait) string {
-	kind := string(e.For)
-	if e.On == kind || strings.HasPrefix(e.On, kind+" ") {
-		return e.On
+	kind, on := string(e.For), say.On(e)
+	if on == kind || strings.HasPrefix(on, kind+" ") {
+		return on
 	}
-	return strings.TrimSpace(kind + " " + e.On)
+	return strings.TrimSpace(kind + " " + on)
 }
 
 // mergePrepare makes one row of admission, cgroup and directories when they are

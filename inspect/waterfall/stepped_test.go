@@ -20,7 +20,7 @@ func TestGateOpenedInTheMiddle(t *testing.T) {
 		{ID: "cgroup", Verb: "cgroup"}, {ID: "image a", Verb: "image"}, {ID: "start web", Verb: "start", Needs: []string{"image a"}},
 	}})
 	cgroup := tp.Begin(0, web, sync, &trace.Action{ID: "cgroup", Verb: "cgroup"})
-	gate := tp.Begin(0, web, cgroup, &trace.Wait{For: trace.WaitGate, On: "the person who steps"})
+	gate := tp.Begin(0, web, cgroup, &trace.Wait{For: trace.WaitGate, Target: trace.Target{Kind: trace.TargetPerson}})
 	tp.End(500*ms, gate, nil)
 	tp.End(501*ms, cgroup, nil)
 	image := tp.Begin(501*ms, web, sync, &trace.Action{ID: "image a", Verb: "image"})

@@ -50,7 +50,7 @@ type Waterfall struct {
 	// onPath holds the actions and waits that the path runs through.
 	onPath map[*interval]bool
 	// attempted are the probes of which attempts are told, as "readiness probe of web".
-	attempted map[string]bool
+	attempted map[trace.Target]bool
 	// spans are what the runtime told, by the call (or the span that is missing) above them.
 	spans  map[trace.SpanID][]*rspan
 	hasAPI bool // statuses are written

@@ -62,7 +62,7 @@ func slowPull() *tape.Tape {
 	}
 	t.End(51*ms, vol, nil)
 	sb := t.Begin(3*ms, cart, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
-	q := t.Begin(3*ms, cart, sb, &trace.Wait{For: trace.WaitQueue, On: "runtime", Detail: "4 of 4 slots busy"})
+	q := t.Begin(3*ms, cart, sb, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 4, Busy: 4})
 	t.End(110*ms, q, nil)
 	run := t.Begin(110*ms, cart, sb, &trace.CRICall{Method: "RunPodSandbox"})
 	t.End(315*ms, run, &trace.CRICall{Method: "RunPodSandbox", Code: "OK"})
@@ -80,7 +80,7 @@ func slowPull() *tape.Tape {
 	t.End(4235*ms, sync, nil)
 	t.Point(4234*ms, cart, 0, &trace.Milestone{Name: "started", Since: 4234 * ms})
 	t.Point(4234*ms, cart, 0, &trace.PodStatus{Phase: "Running", Total: 1})
-	pr := t.Begin(4240*ms, cart, 0, &trace.Wait{For: trace.WaitProbe, On: "startup probe of cart"})
+	pr := t.Begin(4240*ms, cart, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "startup", Container: "cart"}})
 	t.End(4670*ms, pr, nil)
 	t.Point(4671*ms, cart, 0, &trace.Milestone{Name: "ready", Since: 4671 * ms})
 	return t
@@ -96,7 +96,7 @@ func retry() *tape.Tape {
 	fail := t.Begin(103*ms, cart, s1, &trace.Action{ID: "create web", Verb: "create", Container: "web"})
 	t.End(113*ms, fail, &trace.Action{ID: "create web", Verb: "create", Container: "web", Err: "CreateContainerConfigError: no such\nkey \x1b[31m\"a\""})
 	t.End(114*ms, s1, &trace.Sync{Why: "create", N: 1, Err: "create web failed"})
-	bo := t.Begin(114*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, On: "create web", Detail: "10s"})
+	bo := t.Begin(114*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "create web"}, Cause: "10s", Class: trace.Classify("10s")})
 	t.End(1114*ms, bo, nil)
 	s2 := t.Begin(1115*ms, cart, 0, &trace.Sync{Why: "retry", N: 2})
 	t.Point(1115*ms, cart, s2, plan("web", "web:1"))
@@ -120,9 +120,9 @@ func inCluster() *tape.Tape {
 	call(t, 2*ms, 152*ms, sync, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
 	vol := t.Begin(2*ms, cart, sync, &trace.Action{ID: "volumes", Verb: "volumes"})
 	token := t.Begin(3*ms, cart, vol, &trace.Volume{Op: "setup", Name: "token", Plugin: "kubernetes.io/projected"})
-	t.End(40*ms, t.Begin(4*ms, cart, token, &trace.Wait{For: trace.WaitObject, On: "token of shop/default"}), nil)
+	t.End(40*ms, t.Begin(4*ms, cart, token, &trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetToken, Namespace: "shop", Name: "default"}}), nil)
 	t.End(42*ms, token, nil)
-	t.End(200*ms, t.Begin(42*ms, cart, vol, &trace.Wait{For: trace.WaitAttach, On: "volume data", Detail: "VolumeAttachment csi-1"}), nil)
+	t.End(200*ms, t.Begin(42*ms, cart, vol, &trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "data"}, Note: "VolumeAttachment csi-1"}), nil)
 	data := t.Begin(200*ms, cart, vol, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi"})
 	for i, m := range []string{"NodeStageVolume", "NodePublishVolume"} {
 		c := t.Begin(time.Duration(200+50*i)*ms, cart, data, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: m})
@@ -134,7 +134,7 @@ func inCluster() *tape.Tape {
 	call(t, 350*ms, 400*ms, sync, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
 	call(t, 400*ms, 450*ms, sync, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
 	hook := t.Begin(450*ms, cart, sync, &trace.Action{ID: "post-start cart", Verb: "post-start", Container: "cart"})
-	t.End(500*ms, t.Begin(450*ms, cart, hook, &trace.Wait{For: trace.WaitHook, On: "hook of cart", Detail: "exec"}), nil)
+	t.End(500*ms, t.Begin(450*ms, cart, hook, &trace.Wait{For: trace.WaitHook, Target: trace.Target{Kind: trace.TargetHook, Container: "cart"}, Note: "exec"}), nil)
 	t.End(500*ms, hook, nil)
 	t.Point(500*ms, cart, sync, &trace.Milestone{Name: "started", Since: 500 * ms})
 	t.End(501*ms, sync, nil)
@@ -146,12 +146,12 @@ func inCluster() *tape.Tape {
 		t.End(to, id, &end)
 	}
 	probe(501*ms, 511*ms, "failure", 1)
-	t.End(700*ms, t.Begin(511*ms, cart, 0, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of cart", Detail: "the next attempt is in 189ms"}), nil)
+	t.End(700*ms, t.Begin(511*ms, cart, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "cart"}}), nil)
 	probe(700*ms, 720*ms, "success", 1)
 	t.Point(720*ms, cart, 0, &trace.Milestone{Name: "ready", Since: 720 * ms})
 	try := t.Begin(721*ms, cart, 0, &trace.StatusPatch{Op: "patch", Version: 2})
 	t.End(730*ms, try, &trace.StatusPatch{Op: "patch", Version: 2, Err: "connection refused"})
-	t.End(800*ms, t.Begin(730*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, On: "the API server, to take statuses"}), nil)
+	t.End(800*ms, t.Begin(730*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatuses}}), nil)
 	again := t.Begin(800*ms, cart, 0, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2})
 	t.End(810*ms, again, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2, Bytes: 700, Changed: []string{"Ready False (ContainersNotReady) → True"}})
 	probe(900*ms, 910*ms, "success", 2)
@@ -198,9 +198,9 @@ func initThenTwo() *tape.Tape {
 	call(t, 100*ms, 150*ms, s1, trace.Action{ID: "create setup", Verb: "create", Container: "setup"}, "CreateContainer")
 	call(t, 150*ms, 200*ms, s1, trace.Action{ID: "start setup", Verb: "start", Container: "setup"}, "StartContainer")
 	t.End(600*ms, s1, nil)
-	short := t.Begin(200*ms-100*time.Microsecond, cart, 0, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
+	short := t.Begin(200*ms-100*time.Microsecond, cart, 0, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: "setup"}})
 	t.End(200*ms, short, nil) // too short for a row
-	w := t.Begin(200*ms, cart, 0, &trace.Wait{For: trace.WaitInit, On: "init container setup"})
+	w := t.Begin(200*ms, cart, 0, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: "setup"}})
 	t.End(1000*ms, w, nil)
 	s2 := t.Begin(1000*ms, cart, 0, &trace.Sync{Why: "sync", N: 2})
 	t.Point(1000*ms, cart, s2, &trace.Plan{Steps: []trace.PlanStep{
@@ -227,7 +227,7 @@ func stepped() *tape.Tape {
 	t.Point(0, cart, sync, plan("cart", "redis:7.2"))
 	one := func(from, open, to time.Duration, a trace.Action, method string) {
 		act := t.Begin(from, cart, sync, &a)
-		w := t.Begin(from, cart, act, &trace.Wait{For: trace.WaitGate, On: "the person who steps"})
+		w := t.Begin(from, cart, act, &trace.Wait{For: trace.WaitGate, Target: trace.Target{Kind: trace.TargetPerson}})
 		t.End(open, w, nil)
 		c := t.Begin(open, cart, act, &trace.CRICall{Method: method})
 		t.End(to, c, &trace.CRICall{Method: method, Code: "OK"})
@@ -507,7 +507,7 @@ func TestSeveralWaits(t *testing.T) {
 		tp.Point(0, cart, 0, &trace.Milestone{Name: "seen"})
 		at := time.Duration(0)
 		for i := range n {
-			w := tp.Begin(at, cart, 0, &trace.Wait{For: trace.WaitInit, On: fmt.Sprintf("init container %d", i), Detail: "sleeps"})
+			w := tp.Begin(at, cart, 0, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: fmt.Sprint(i)}, Note: "sleeps"})
 			at += 100 * ms
 			tp.End(at, w, nil)
 		}

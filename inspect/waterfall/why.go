@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // maxNamed is how many things that were waited for are named.
@@ -39,9 +40,9 @@ func (w *Waterfall) longest() part {
 		if s.Kind != SegmentWait {
 			continue
 		}
-		if e, ok := s.iv.wait(); ok && e.On != "" && !seen[s.Label+" "+e.On] {
-			seen[s.Label+" "+e.On] = true
-			p.on = append(p.on, e.On)
+		if e, ok := s.iv.wait(); ok && !seen[s.Label+" "+say.On(e)] {
+			seen[s.Label+" "+say.On(e)] = true
+			p.on = append(p.on, say.On(e))
 		}
 	}
 	var best part
@@ -88,7 +89,7 @@ func (p part) reason(w *Waterfall) string {
 		if len(p.on) > 1 {
 			return strings.Join(p.on, ", ")
 		}
-		return strings.Trim(e.On+", "+e.Detail, ", ")
+		return strings.Trim(say.On(e)+", "+say.Detail(e, w.began(p.iv)), ", ")
 	}
 	a, _ := p.iv.action()
 	if err := p.iv.err(); err != "" {
@@ -235,7 +236,7 @@ func (w *Waterfall) whyNot() string {
 			continue
 		}
 		if e, ok := iv.wait(); ok && e.For != trace.WaitProbe && !AboutStatus(e) {
-			head += fmt.Sprintf("; waiting (%s) for %s", e.For, cmp.Or(e.On, "something unnamed"))
+			head += fmt.Sprintf("; waiting (%s) for %s", e.For, cmp.Or(say.On(e), "something unnamed"))
 		} else if isAction {
 			head += "; now " + a.ID + " for " + human.Duration(iv.dur())
 		}

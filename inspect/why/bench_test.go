@@ -29,7 +29,7 @@ func busy(n int) *session.Session {
 		step := func(from, to time.Duration, id, verb, method string) {
 			act := tp.Begin(at+from, pod, sync, &trace.Action{ID: id, Verb: verb})
 			if verb == "sandbox" {
-				tp.End(at+from+50*ms, tp.Begin(at+from, pod, act, &trace.Wait{For: trace.WaitQueue, On: "container runtime", Detail: "4 of 4 slots busy"}), nil)
+				tp.End(at+from+50*ms, tp.Begin(at+from, pod, act, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 4, Busy: 4}), nil)
 			}
 			if method != "" {
 				tp.End(at+to, tp.Begin(at+from+50*ms, pod, act, &trace.CRICall{Method: method, Code: "OK"}), nil)

@@ -9,6 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // Explain tells what became of the case's pod.
@@ -90,7 +91,7 @@ func (r *Report) path(c *cause.Case) {
 	on := map[trace.SpanID]string{}
 	for i := range c.Records {
 		if e, ok := c.Records[i].Event.(*trace.Wait); ok {
-			on[c.Records[i].Span] = e.On
+			on[c.Records[i].Span] = say.On(e)
 		}
 	}
 	for _, s := range slices.Concat(c.Fall.Path, c.Fall.Tail) {
@@ -167,7 +168,7 @@ func (r *Report) waits(c *cause.Case) {
 		w.Count++
 		w.Total += s.dur
 		if s.dur >= longest[s.event.For] {
-			w.On, longest[s.event.For] = s.event.On, s.dur
+			w.On, longest[s.event.For] = say.On(s.event), s.dur
 		}
 	}
 	for _, s := range slices.Concat(c.Fall.Path, c.Fall.Tail) {

@@ -21,7 +21,7 @@ type Condition struct {
 
 // waitKinds are the kinds that a condition may name.
 var waitKinds = []trace.WaitKind{
-	trace.WaitQueue, trace.WaitPoll, trace.WaitBackoff, trace.WaitTokens, trace.WaitLock, trace.WaitOtherPull, trace.WaitRuntime, trace.WaitKernel,
+	trace.WaitQueue, trace.WaitBackoff, trace.WaitTokens, trace.WaitLock, trace.WaitOtherPull, trace.WaitRuntime,
 	trace.WaitProbe, trace.WaitGate, trace.WaitInit, trace.WaitGrace, trace.WaitPod, trace.WaitAttach, trace.WaitObject, trace.WaitApproval,
 	trace.WaitHook, trace.WaitCredentials,
 }

@@ -93,7 +93,7 @@ func TestFailOnErrors(t *testing.T) {
 		"unexplained>x":    `"x" is not a duration or a percentage: want for example 500ms or 2%`,
 		"unexplained>101%": "101% is not a percentage from 0% to 100%",
 		"unexplained>NaN%": "NaN% is not a percentage",
-		"stop>2s":          `column 1: no field "stop" (fields: start, ready, floor, unexplained, wait, wait.KIND (kinds are queue, poll, backoff,`,
+		"stop>2s":          `column 1: no field "stop" (fields: start, ready, floor, unexplained, wait, wait.KIND (kinds are queue, backoff,`,
 		"strat>2s":         `no field "strat": did you mean start?`,
 		"wait.foo>2s":      `no field "wait.foo": did you mean wait.pod? (fields: start,`,
 		"wait.qeue>2s":     `no field "wait.qeue": did you mean wait.queue?`,

@@ -88,18 +88,18 @@ var situations = map[string]situation{
 				Inputs: []trace.KV{{K: "failures", V: string(rune('1' + i))}, {K: "retry_at", V: tape.Epoch.Add(31*sec + 400*ms).Format(time.RFC3339Nano)}, {K: "error", V: err}},
 			})
 		}
-		s.Wait(402*ms, 11*sec, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "ErrImagePull"})
-		s.Wait(11402*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be tried again", Detail: "ErrImagePull"})
+		s.Wait(402*ms, 11*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "ErrImagePull"})
+		s.Wait(11402*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "ErrImagePull"})
 		s.Point(500*ms, 0, &trace.PodStatus{Phase: "Pending", Total: 1})
 	}},
 	"queue-and-probe": {write: func(s *casetest.Script) {
 		act := s.Action(ms, 1500*ms, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
-		s.Wait(ms, 1300*ms, act, trace.Wait{For: trace.WaitQueue, On: "container runtime", Detail: "4 of 4 slots busy, 37 in the queue"})
+		s.Wait(ms, 1300*ms, act, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 4, Busy: 4, Ahead: 37})
 		s.Call(1300*ms, 1500*ms, act, "RunPodSandbox", "")
 		s.Of(casetest.DB, 0, 900*ms, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
 		start(s, 1500*ms, "sandbox")
 		s.Milestone(1540*ms, "started")
-		s.Wait(1545*ms, 2540*ms, 0, trace.Wait{For: trace.WaitProbe, On: "readiness probe of web", Detail: "the next attempt is in 1s"})
+		s.Wait(1545*ms, 2540*ms, 0, trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}, Until: tape.Epoch.Add(2545 * ms).UnixNano()})
 		s.Span(2540*ms, 2550*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: "readiness", How: "httpGet", Result: "success", State: "success"})
 		s.Milestone(2550*ms, "ready")
 		running(s, 2550*ms, 1)
@@ -115,7 +115,7 @@ var situations = map[string]situation{
 			By: "restart", Subject: "web", Verdict: "wait", Reason: "it ended with exit code 3; crash-loop back-off until 12:00:40",
 			Inputs: []trace.KV{{K: "retry_at", V: tape.Epoch.Add(40 * sec).Format(time.RFC3339Nano)}, {K: "exitCode", V: "3"}, {K: "attempt", V: "1"}},
 		})
-		s.Wait(20*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, On: "container web to be restarted", Detail: "CrashLoopBackOff", Until: tape.Epoch.Add(40 * sec).UnixNano()})
+		s.Wait(20*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff", Until: tape.Epoch.Add(40 * sec).UnixNano()})
 	}},
 	"ending": {now: 72 * sec, write: func(s *casetest.Script) {
 		sandbox(s, ms, 120*ms)
@@ -124,7 +124,7 @@ var situations = map[string]situation{
 		running(s, 160*ms, 1)
 		s.Point(60*sec, 0, &trace.Milestone{Name: "terminating"})
 		act := s.Action(60*sec, casetest.Open, trace.Action{ID: "kill web", Verb: "kill", Container: "web"})
-		s.Wait(60*sec, casetest.Open, act, trace.Wait{For: trace.WaitGrace, On: "container web to end", Detail: "at most 30 s"})
+		s.Wait(60*sec, casetest.Open, act, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Limit: 30 * time.Second})
 	}},
 	"found-running": {found: true, write: func(s *casetest.Script) { running(s, sec, 1) }},
 }

@@ -87,11 +87,15 @@ type Segment struct {
 // Waiting is something that goes on in a pod that is not up.
 type Waiting struct {
 	// For is a kind of wait; empty for work.
-	For    trace.WaitKind `json:"for,omitempty"`
-	On     string         `json:"on"`
-	Detail string         `json:"detail,omitempty"`
-	Since  time.Time      `json:"since"`
-	Dur    time.Duration  `json:"dur_ns"`
+	For trace.WaitKind `json:"for,omitempty"`
+	// Target is what is waited for, On the same in words, Detail more of it.
+	Target trace.Target `json:"target,omitzero"`
+	On     string       `json:"on"`
+	Detail string       `json:"detail,omitempty"`
+	// Pulls says that the work is a pull.
+	Pulls bool          `json:"pulls,omitempty"`
+	Since time.Time     `json:"since"`
+	Dur   time.Duration `json:"dur_ns"`
 	// Behind are who had what is waited for when the wait began.
 	Behind []trace.Holder `json:"behind,omitempty"`
 	// Next is what happens next, At when; zero where nobody can know.

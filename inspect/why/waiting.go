@@ -3,16 +3,14 @@ package why
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // waitSpan is a wait of the pod.
@@ -54,7 +52,9 @@ func waiting(c *cause.Case) (out []Waiting) {
 		if !s.open || waterfall.AboutStatus(s.event) {
 			continue
 		}
-		w := Waiting{For: s.event.For, On: s.event.On, Detail: human.Line(s.event.Detail), Since: s.rec.At(), Dur: c.Now.Sub(s.rec.At()), Behind: s.event.Behind}
+		w := Waiting{
+			For: s.event.For, Target: s.event.Target, On: say.On(s.event), Detail: human.Line(say.Detail(s.event, s.rec.Start())), Since: s.rec.At(), Dur: c.Now.Sub(s.rec.At()), Behind: s.event.Behind,
+		}
 		w.Next, w.At = next(c, s)
 		out = append(out, w)
 	}
@@ -98,10 +98,10 @@ func working(c *cause.Case) (out []Waiting) {
 		}
 	}
 	for id, r := range open {
-		what := ""
+		what, pulls := "", false
 		switch e := r.Event.(type) {
 		case *trace.ImagePull:
-			what = "pulling " + human.Image(e.Image)
+			what, pulls = "pulling "+human.Image(e.Image), true
 		case *trace.CRICall:
 			if up := open[r.Parent]; up == nil || !isPull(up) {
 				what = e.Method
@@ -112,7 +112,7 @@ func working(c *cause.Case) (out []Waiting) {
 		if up := open[r.Parent]; what == "" || waits[id] || waits[r.Parent] || up != nil && isWait(up) {
 			continue // a wait says it
 		}
-		w := Waiting{On: what, Since: r.At(), Dur: c.Now.Sub(r.At())}
+		w := Waiting{On: what, Pulls: pulls, Since: r.At(), Dur: c.Now.Sub(r.At())}
 		if p := progress[id]; p != nil {
 			w.Detail, w.Next, w.At = arriving(r, p)
 		}
@@ -140,11 +140,6 @@ func arriving(pull, p *trace.Record) (detail, next string, at time.Time) {
 	return detail + ", " + human.Rate(e.Done, took), "all has arrived, at this rate", p.At().Add(left)
 }
 
-var (
-	inTime = regexp.MustCompile(`\bin (\S+)$`)
-	atMost = regexp.MustCompile(`at most (\d+) s`)
-)
-
 // next says what happens when a wait is over, and when that is.
 func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 	e := s.event
@@ -159,7 +154,7 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 	case trace.WaitTokens:
 		return "its turn, when the rate allows it", at
 	case trace.WaitProbe:
-		return "the " + e.On + " is tried again", at
+		return "the " + say.On(e) + " is tried again", at
 	case trace.WaitInit:
 		return "the next container is started when that one has ended", at
 	case trace.WaitGrace:
@@ -181,7 +176,7 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 		return "it goes on when the runtime has", at
 	case trace.WaitHook:
 		return "it goes on when the hook has ended", at
-	case trace.WaitPoll, trace.WaitLock, trace.WaitKernel, trace.WaitApproval:
+	case trace.WaitLock, trace.WaitApproval:
 	}
 	return "", at
 }
@@ -191,15 +186,8 @@ func until(c *cause.Case, s waitSpan) time.Time {
 	if s.event.Until != 0 {
 		return time.Unix(0, s.event.Until)
 	}
-	if m := atMost.FindStringSubmatch(s.event.Detail); m != nil && s.event.For == trace.WaitGrace {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			return s.rec.At().Add(time.Duration(n) * time.Second)
-		}
-	}
-	if m := inTime.FindStringSubmatch(s.event.Detail); m != nil && s.event.For == trace.WaitProbe {
-		if d, err := time.ParseDuration(m[1]); err == nil {
-			return s.rec.At().Add(d)
-		}
+	if s.event.For == trace.WaitGrace {
+		return s.rec.At().Add(s.event.Limit)
 	}
 	if s.event.For == trace.WaitBackoff {
 		return retryAt(c, s.rec.At())
@@ -224,9 +212,9 @@ func retryAt(c *cause.Case, after time.Time) (at time.Time) {
 // text says what is waited for or done.
 func (w Waiting) text() string {
 	if w.For == "" {
-		s := "is " + w.On
-		if !strings.HasPrefix(w.On, "pulling ") {
-			s = "is in " + w.On
+		s := "is in " + w.On
+		if w.Pulls {
+			s = "is " + w.On
 		}
 		if w.Detail != "" {
 			s += " (" + w.Detail + ")"

@@ -49,7 +49,7 @@ func looping(t *testing.T, d time.Duration) *node {
 	root := trace.ForPod(trace.Span{}, podid.Ref(p))
 	trace.Point(n.bus, root, trace.Milestone{Name: "seen", Source: "file"})
 	sync := trace.Begin(n.bus, root, trace.Sync{Why: "create", N: 1})
-	wait := trace.Wait{For: trace.WaitRuntime, On: "the runtime to tell of the latest action"}
+	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}}
 	waiting := trace.Begin(n.bus, sync, wait)
 	updates <- podsource.Update{Op: podsource.OpAdd, Source: "file", Pods: []*v1.Pod{podOf("other")}}
 	n.until("the iteration", func(r *trace.Record) bool {

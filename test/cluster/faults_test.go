@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // faulty is a proxy in front of the API server, for the node alone.
@@ -133,7 +134,7 @@ func TestFaults(t *testing.T) {
 		clear(pauses)
 		for _, r := range a.find(func(r *trace.Record) bool { return r.At().After(since) && r.Edge == trace.EdgeBegin }) {
 			if w, ok := r.Event.(*trace.Wait); ok && w.For == trace.WaitBackoff {
-				pauses[w.On] = append(pauses[w.On], w.Detail)
+				pauses[say.On(w)] = append(pauses[say.On(w)], say.Detail(w, r.Start()))
 			}
 		}
 		if n := len(pauses[watch]); n < 3 {
@@ -144,7 +145,7 @@ func TestFaults(t *testing.T) {
 	for on, details := range pauses {
 		t.Logf("back-off %s: %d times", on, len(details))
 	}
-	if list := pauses[watch]; strings.Fields(list[0])[3] == strings.Fields(list[1])[3] {
+	if list := pauses[watch]; list[0] == list[1] {
 		t.Errorf("back-offs of the watch: %q", list)
 	}
 	// Every other request fails while pods come and go.

@@ -146,7 +146,7 @@ func TestOutage(t *testing.T) {
 	time.Sleep(*outage - time.Since(gone))
 	tries := a.find(func(r *trace.Record) bool {
 		w, ok := r.Event.(*trace.Wait)
-		return ok && r.Edge == trace.EdgeBegin && w.For == trace.WaitBackoff && strings.Contains(w.On, "API server") && r.At().After(gone)
+		return ok && r.Edge == trace.EdgeBegin && w.For == trace.WaitBackoff && w.Target.Kind == trace.TargetWatch && r.At().After(gone)
 	})
 	if len(tries) < 3 {
 		t.Errorf("%d back-offs to watch pods are told in %s", len(tries), *outage)

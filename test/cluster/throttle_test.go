@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // TestThrottled has a client that may ask once a second, and a server that asks it to come again: both are waits of the pod whose
@@ -42,10 +43,10 @@ func TestThrottled(t *testing.T) {
 		t.Helper()
 		r := a.record("a wait of p for "+on, func(r *trace.Record) bool {
 			w, ok := r.Event.(*trace.Wait)
-			return ok && r.Pod.Name == "p" && w.For == kind && w.On == on && r.Edge == trace.EdgeEnd
+			return ok && r.Pod.Name == "p" && w.For == kind && say.On(w) == on && r.Edge == trace.EdgeEnd
 		})
-		if w := r.Event.(*trace.Wait); !strings.Contains(w.Detail, detail) || r.Dur <= 0 {
-			t.Errorf("%s: %s, %s, want %q", on, w.Detail, r.Dur, detail)
+		if w := r.Event.(*trace.Wait); !strings.Contains(say.Detail(w, r.Start()), detail) || r.Dur <= 0 {
+			t.Errorf("%s: %s, %s, want %q", on, say.Detail(w, r.Start()), r.Dur, detail)
 		}
 	}
 	wait(trace.WaitBackoff, "the API server's Retry-After", "get configmaps: status 429, again in 1")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // longEnough is how long a wait or a minor action must have taken to be worth a line.
@@ -250,15 +251,16 @@ func milestone(e *trace.Milestone) string {
 }
 
 func wait(r *trace.Record, e *trace.Wait) string {
-	s := fmt.Sprintf("%s for %s", e.For, cmp.Or(e.On, "something unnamed"))
-	if strings.Contains(" "+e.On+" ", " "+string(e.For)+" ") {
-		s = e.On
+	on := say.On(e)
+	s := fmt.Sprintf("%s for %s", e.For, cmp.Or(on, "something unnamed"))
+	if strings.Contains(" "+on+" ", " "+string(e.For)+" ") {
+		s = on
 	}
 	switch {
 	case e.For == trace.WaitGrace: // the kill that it is part of says it
-	case e.For == trace.WaitProbe && strings.Contains(e.On, " probe of "): // attempts say it
+	case e.For == trace.WaitProbe: // attempts say it
 	case r.Edge == trace.EdgeBegin && e.For == trace.WaitBackoff:
-		return join("waits: "+s, e.Detail)
+		return join("waits: "+s, say.Detail(e, r.Start()))
 	case r.Edge == trace.EdgeEnd && r.Dur >= longEnough:
 		return join("waited: "+s, trace.Behind(e.Behind, 0))
 	}

@@ -10,11 +10,6 @@ var waits = map[trace.WaitKind]Lesson{
 			"who takes clearly longer than such calls do here gives its place away.",
 		"KEP-3673, parallel image pull limit, has the same thought for pulls",
 	},
-	trace.WaitPoll: {
-		"wait for the next look", "What is waited for cannot call back, so it is looked at in intervals. " +
-			"On average half an interval is lost, whatever came first.",
-		"KEP-3386, evented PLEG, on why polling costs time",
-	},
 	trace.WaitBackoff: {
 		"back-off", "The last tries failed, and the next one waits, each time about twice as long up to a maximum. " +
 			"That keeps what fails from taking the node or the registry down with it; the wait itself is not the fault.",
@@ -39,11 +34,6 @@ var waits = map[trace.WaitKind]Lesson{
 		"wait for the runtime", "The runtime has to do something on its own before the agent can go on, as getting its network ready. " +
 			"The CRI view shows what it says of itself.",
 		"kubernetes.io/docs/concepts/containers/cri/",
-	},
-	trace.WaitKernel: {
-		"wait for the kernel", "The kernel has to finish: a cgroup to empty, a mount to settle. " +
-			"Processes that sleep in the kernel, for a disk or a network file system, hold it up.",
-		"kubernetes.io/docs/concepts/architecture/cgroups/",
 	},
 	trace.WaitProbe: {
 		"wait for a probe", "The container runs, and its next probe is due only after its initial delay or period. " +

@@ -105,13 +105,13 @@ func (n *nodeScript) member(name string, at time.Duration) {
 		{Op: "setup", Name: "token", Plugin: "kubernetes.io/projected", Path: "/var/lib/kubelet/pods/x/volumes/token"},
 	} {
 		sp := n.Begin(at+ms, act, &v)
-		n.Both(at+2*ms, at+time.Duration(20+20*i)*ms, sp, &trace.Wait{For: trace.WaitObject, On: "configmap shop/" + v.Name})
+		n.Both(at+2*ms, at+time.Duration(20+20*i)*ms, sp, &trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetConfigMap, Namespace: "shop", Name: v.Name}})
 		n.End(at+time.Duration(22+20*i)*ms, sp, &v)
 	}
 	n.End(at+42*ms, act, &trace.Action{ID: "volumes", Verb: "volumes"})
 	n.Point(at+200*ms, of, &trace.Milestone{Name: "started", Since: 200 * ms})
 	n.attempt(at+201*ms, of, "failure", 1)
-	n.Both(at+204*ms, at+300*ms, of, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of web", Detail: "the next attempt is in 96ms"})
+	n.Both(at+204*ms, at+300*ms, of, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}})
 	n.attempt(at+300*ms, of, "success", 1)
 	n.Point(at+303*ms, of, &trace.Milestone{Name: "ready", Since: 303 * ms})
 	n.Point(at+303*ms, of, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, IP: fmt.Sprintf("10.88.0.%d", n.uids)})
@@ -142,14 +142,14 @@ func (n *nodeScript) attempt(at time.Duration, of Span, result string, run int) 
 
 func (n *nodeScript) sick(of Span) {
 	n.attempt(72*time.Second, of, "failure", 3)
-	n.Begin(72*time.Second+3*ms, of, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of web", Detail: "the next attempt is in 9.997s"})
+	n.Begin(72*time.Second+3*ms, of, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}, Until: Epoch.Add(81 * time.Second).UnixNano()})
 	n.Point(72*time.Second+4*ms, of, &trace.PodStatus{Phase: "Running", Ready: 0, Total: 1})
 	e := trace.StatusPatch{Op: "patch", Version: 4, Changed: []string{"Ready True → False (ContainersNotReady)"}, Bytes: 180, Age: ms}
 	sp := n.Begin(72*time.Second+5*ms, of, &e)
 	e.Err, e.Age = "dial tcp 10.0.0.1:6443: connection refused", 9*ms
 	n.request(72*time.Second+5*ms, 72*time.Second+13*ms, sp, trace.APICall{Client: "main", Verb: "patch", Resource: "pods/status", Namespace: "shop", Name: "web-00", Err: e.Err})
 	n.End(72*time.Second+13*ms, sp, &e)
-	n.Begin(72*time.Second+13*ms, of, &trace.Wait{For: trace.WaitBackoff, On: "the API server, to take statuses", Detail: "2 tries failed, next in 4s"})
+	n.Begin(72*time.Second+13*ms, of, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatuses}, Cause: "2 tries failed, next in 4s", Class: trace.Classify("2 tries failed, next in 4s")})
 }
 
 // starting adds a pod whose volumes are not set up; their parent is returned.
@@ -164,7 +164,7 @@ func (n *nodeScript) starting(name string, at time.Duration) Span {
 func (n *nodeScript) attaching(at time.Duration) {
 	act := n.starting("db-0", at)
 	v := n.Begin(at+2*ms, act, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi"})
-	n.Begin(at+3*ms, v, &trace.Wait{For: trace.WaitAttach, On: "volume pvc-7", Detail: "hostpath.csi.k8s.io has to attach vol-7"})
+	n.Begin(at+3*ms, v, &trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-7"}, Note: "hostpath.csi.k8s.io has to attach vol-7"})
 }
 
 func (n *nodeScript) chowning(at time.Duration) {

@@ -25,7 +25,7 @@ func Flood(perSecond, seconds int) []trace.Record {
 		loop := n.loop(at, trace.Loop{Case: "pleg", Pods: 1})
 		sync := n.Begin(at+ms, loop.Of(key), &trace.Sync{Why: "sync", Cause: "ContainerStarted", N: i + 1})
 		n.action(at+ms, at+40*ms, sync, trace.Action{ID: "start main", Verb: "start", Container: "main"}, trace.CRICall{Method: "StartContainer", Container: fmt.Sprintf("c%063d", i)})
-		n.Both(at+40*ms, at+41*ms, sync, &trace.Wait{For: trace.WaitQueue, On: "a place among 4 runtime calls"})
+		n.Both(at+40*ms, at+41*ms, sync, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetOther, Name: "a place among 4 runtime calls"}})
 		n.End(at+50*ms, sync, &trace.Sync{Why: "sync", Cause: "ContainerStarted", N: i + 1})
 		n.Point(at+51*ms, loop.Of(key), &trace.PodStatus{Phase: "Running", Ready: i % 2, Total: 1, Restarts: i / 100})
 		n.Point(at+52*ms, loop.Of(key), &trace.NodeEvent{Type: "Normal", Reason: "Started", Message: fmt.Sprintf("Container started, %d", i)})

@@ -83,7 +83,7 @@ func (n *nodeScript) start(p pod) {
 		n.End(at+p.pull, act, &trace.Action{ID: "image main", Verb: "image", Target: p.image, Reason: "not on the node"})
 		ready = max(ready, at+p.pull)
 	}
-	n.Both(ready, ready+6*ms, sync, &trace.Wait{For: trace.WaitQueue, On: "a place among 4 runtime calls"})
+	n.Both(ready, ready+6*ms, sync, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetOther, Name: "a place among 4 runtime calls"}})
 	ready += 6 * ms
 	n.action(ready, ready+41*ms, sync, trace.Action{ID: "create main", Verb: "create", Container: "main"}, trace.CRICall{Method: "CreateContainer", Sandbox: sandbox, Container: container})
 	n.action(ready+41*ms, ready+129*ms, sync, trace.Action{ID: "start main", Verb: "start", Container: "main"}, trace.CRICall{Method: "StartContainer", Container: container})
@@ -116,7 +116,7 @@ func (n *nodeScript) crash(at time.Duration) {
 		By: "backoff", Subject: "main", Verdict: "wait", Reason: "it ended 3 times, the last after 0.2 s",
 		Inputs: []trace.KV{{K: "delay", V: "20s"}, {K: "retry_at", V: Epoch.Add(at + 60*time.Second).Format(time.RFC3339Nano)}, {K: "restarts", V: "3"}},
 	})
-	n.Begin(at+40*time.Second, Span{}.Of(key), &trace.Wait{For: trace.WaitBackoff, On: "main", Detail: "20s"})
+	n.Begin(at+40*time.Second, Span{}.Of(key), &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "main"}, Cause: "20s", Class: trace.Classify("20s")})
 	n.Point(at+40*time.Second, Span{}.Of(key), &trace.NodeEvent{Type: "Warning", Reason: "BackOff", Message: "Back-off restarting failed container main"})
 	n.Point(at+40*time.Second, Span{}.Of(key), &trace.PodStatus{Phase: "Running", Ready: 0, Total: 1, Restarts: 3, Containers: []trace.ContainerStatus{
 		{Name: "main", State: "waiting", Reason: "CrashLoopBackOff", Message: "back-off 20s restarting failed container", Restarts: 3, ID: id},

@@ -44,11 +44,11 @@ func (n *nodeScript) sources() {
 	url := "https://deploy.example/pods.yaml"
 	n.Both(60*ms, 90*ms, Span{}, &trace.Source{Source: "http", Op: "SET", Cause: "start", Path: url, Pods: 1})
 	n.Point(60*time.Second, Span{}, &trace.SourceError{Source: "http", Path: url, Message: "503 Service Unavailable", Kept: true})
-	n.Begin(60*time.Second, Span{}, &trace.Wait{For: trace.WaitBackoff, On: url, Detail: "next try in 20s after 2 failed: 503 Service Unavailable"})
+	n.Begin(60*time.Second, Span{}, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetAddress, Name: url}, Note: "next try in 20s after 2 failed: 503 Service Unavailable"})
 	n.Both(30*ms, 45*ms, Span{}, &trace.Source{Source: "api", Op: "SET", Cause: "start", Pods: 4})
 	n.Point(70*time.Second, Span{}, &trace.SourceError{Source: "api", Message: "dial tcp 10.0.0.1:6443: connection refused", Kept: true})
 	n.Begin(71*time.Second, Span{}, &trace.Wait{
-		For: trace.WaitBackoff, On: "the API server, to watch pods", Detail: "next try in 8s after 3 failed: dial tcp 10.0.0.1:6443: connection refused",
+		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetWatch}, Note: "next try in 8s after 3 failed: dial tcp 10.0.0.1:6443: connection refused",
 	})
 }
 
@@ -86,5 +86,5 @@ func (n *nodeScript) queued(name string, at time.Duration, ahead int) {
 	of := Span{}.Of(n.key("jobs", name))
 	n.Point(at, of, &trace.Milestone{Name: "seen", Source: "file", Spec: &trace.PodSpec{Containers: []trace.ContainerSpec{{Name: "main", Image: "job:1"}}}})
 	act := n.Begin(at+ms, of, &trace.Action{ID: "sandbox", Verb: "sandbox"})
-	n.Begin(at+2*ms, act, &trace.Wait{For: trace.WaitQueue, On: "container runtime", Detail: fmt.Sprintf("4 of 4 slots busy, %d in the queue", ahead)})
+	n.Begin(at+2*ms, act, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Note: fmt.Sprintf("4 of 4 slots busy, %d in the queue", ahead)})
 }

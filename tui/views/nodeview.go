@@ -159,7 +159,7 @@ func (p *Node) slots(m *model.Model) section {
 		return s
 	}
 	s.add("waiting", fmt.Sprintf("%d, the longest %s for %s", waiting, p.Theme.Clean(who.String()), style.Age(p.now.Sub(oldest.Since))), style.Slow)
-	s.may("slots", p.Theme.Clean(oldest.Detail), style.Plain)
+	s.may("slots", p.Theme.Clean(oldest.Detail()), style.Plain)
 	s.may("the longest is", p.Theme.Clean(trace.Behind(oldest.Behind, p.now.Sub(oldest.Since))), style.Plain)
 	return s
 }

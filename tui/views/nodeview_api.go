@@ -14,7 +14,7 @@ import (
 
 // waterfallStatus tells waits for the writing of statuses.
 func waterfallStatus(w *model.Wait) bool {
-	return waterfall.AboutStatus(&trace.Wait{For: w.For, On: w.On})
+	return waterfall.AboutStatus(&w.Wait)
 }
 
 // apart says that the agent has had nothing to do with an API server.

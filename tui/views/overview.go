@@ -193,7 +193,7 @@ func why(pod *model.Pod, now time.Time) string {
 		return strings.TrimSpace("Failed " + pod.Reason + " " + pod.Message)
 	}
 	if pod.Backoff.Active() {
-		return strings.TrimSpace("back-off " + pod.Backoff.On + " " + pod.Backoff.Detail)
+		return strings.TrimSpace("back-off " + pod.Backoff.On() + " " + pod.Backoff.Detail())
 	}
 	if d := now.Sub(pod.Start.Started); pod.State() == model.StateNotReady && !pod.Start.Started.IsZero() && d > patience {
 		what := " after its containers started"

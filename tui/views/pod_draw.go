@@ -90,7 +90,7 @@ func (p *Pod) present() {
 		p.add(style.Plain, th.Clean(fmt.Sprintf("now: %s for %s %s", a.ID, style.Age(p.now.Sub(a.Since)), a.Reason)))
 	}
 	for _, w := range p.pod.Waits {
-		p.add(style.Dim, th.Clean(fmt.Sprintf("now: waits %s for %s (%s) %s", style.Age(p.now.Sub(w.Since)), w.On, w.For, w.Detail)))
+		p.add(style.Dim, th.Clean(fmt.Sprintf("now: waits %s for %s (%s) %s", style.Age(p.now.Sub(w.Since)), w.On(), w.For, w.Detail())))
 		if who := trace.Behind(w.Behind, p.now.Sub(w.Since)); who != "" {
 			p.add(style.Dim, th.Clean("     "+who))
 		}

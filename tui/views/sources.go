@@ -148,7 +148,7 @@ func (p *Sources) says(r sourceRow) string {
 	if e := r.Failing(); e != nil {
 		text := e.Message
 		if w := r.Wait; !w.Since.IsZero() {
-			text = "waits " + style.Age(p.now.Sub(w.Since)) + ", " + cmp.Or(w.Detail, text)
+			text = "waits " + style.Age(p.now.Sub(w.Since)) + ", " + cmp.Or(w.Detail(), text)
 		}
 		return th.Clean(text)
 	}

@@ -127,12 +127,12 @@ func (p *Volumes) doing(v model.Volume) string {
 
 // waitText says what is waited for: the kind, what, figures.
 func waitText(w *model.Wait) string {
-	s := "wait " + string(w.For) + " " + w.On
-	if strings.Contains(" "+w.On+" ", " "+string(w.For)+" ") {
-		s = "wait " + w.On
+	s := "wait " + string(w.For) + " " + w.On()
+	if strings.Contains(" "+w.On()+" ", " "+string(w.For)+" ") {
+		s = "wait " + w.On()
 	}
-	if w.Detail != "" {
-		s += ": " + w.Detail
+	if w.Detail() != "" {
+		s += ": " + w.Detail()
 	}
 	return s
 }

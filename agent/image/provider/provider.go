@@ -115,7 +115,7 @@ func (p *provider) provide(ctx context.Context, repository string, pod *v1.Pod) 
 	if entries, ok := p.cache.get(repository, who.key(p.spec.TokenAttributes)); ok {
 		return entries, image.Credential{ServiceAccount: who.origin}, nil
 	}
-	wait := trace.Wait{For: trace.WaitCredentials, On: p.spec.Name, Detail: repository}
+	wait := trace.Wait{For: trace.WaitCredentials, Target: trace.Target{Kind: trace.TargetProvider, Namespace: repository, Name: p.spec.Name}}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), wait)
 	defer trace.End(p.cfg.Bus, span, wait)
 	asked := p.flight.DoChan(join(repository, who.hash(), who.annotationsKey()), func() (any, error) {

@@ -30,7 +30,7 @@ func (p *Plugin) attachWait(ctx context.Context, v vol) (map[string]string, erro
 	if err != nil || va != nil {
 		return publishContext(va), err
 	}
-	wait := trace.Wait{For: trace.WaitAttach, On: "volume " + v.name, Detail: fmt.Sprintf("%s has to attach %s (VolumeAttachment %s)", v.driver, v.handle, id)}
+	wait := trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: v.name}, Limit: timeout, Note: fmt.Sprintf("%s has to attach %s (VolumeAttachment %s)", v.driver, v.handle, id)}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(p.cfg.Bus, span, wait) }()
 	err = volume.Idle(ctx, func() error {

@@ -21,7 +21,7 @@ func (p *Plugin) awaitDriver(ctx context.Context, name string, s volume.Spec) (*
 	if d != nil || !s.Adopt {
 		return p.driver(name)
 	}
-	wait := trace.Wait{For: trace.WaitAttach, On: "CSI driver " + name, Detail: "it has to register with this agent; its volume " + s.Volume.Name + " is there already"}
+	wait := trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetDriver, Name: name}, Note: "it has to register with this agent; its volume " + s.Volume.Name + " is there already"}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(p.cfg.Bus, span, wait) }()
 	err := volume.Idle(ctx, func() error {

@@ -81,6 +81,7 @@ func (s *Script) PointOf(pod trace.Pod, at time.Duration, parent trace.SpanID, e
 // Action adds a step of the pod's plan, as "image web", with the ids of what it needs.
 func (s *Script) Action(from, to time.Duration, a trace.Action, needs ...string) trace.SpanID {
 	s.steps = append(s.steps, trace.PlanStep{ID: a.ID, Verb: a.Verb, Needs: needs})
+	a.Class = trace.Classify(a.Err)
 	return s.Span(from, to, 0, &a)
 }
 
@@ -95,7 +96,7 @@ func (s *Script) Call(from, to time.Duration, parent trace.SpanID, method, err s
 	if err != "" {
 		code = "Unknown"
 	}
-	return s.Span(from, to, parent, &trace.CRICall{Method: method, Code: code, Err: err})
+	return s.Span(from, to, parent, &trace.CRICall{Method: method, Code: code, Err: err, Class: trace.Classify(err)})
 }
 
 // Milestone adds a milestone, as started or ready.

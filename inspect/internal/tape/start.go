@@ -37,7 +37,7 @@ func (t *Tape) Start(s Start) {
 	t.End(started, sync, nil)
 	t.Point(started, s.Pod, 0, &trace.PodStatus{Phase: "Running", Total: 1})
 	if s.Probe > 0 {
-		t.End(started+s.Probe, t.Begin(started, s.Pod, 0, &trace.Wait{For: trace.WaitProbe, On: "readiness probe of web"}), nil)
+		t.End(started+s.Probe, t.Begin(started, s.Pod, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}}), nil)
 	}
 	t.Point(started+s.Probe, s.Pod, 0, &trace.Milestone{Name: "ready", Since: started + s.Probe - at})
 }
@@ -52,7 +52,7 @@ func (t *Tape) volumes(s Start, sync trace.SpanID) time.Duration {
 func (t *Tape) sandbox(s Start, sync trace.SpanID) time.Duration {
 	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
 	if s.Queue > 0 {
-		t.End(s.At+s.Queue, t.Begin(s.At, s.Pod, a, &trace.Wait{For: trace.WaitQueue, On: "runtime", Detail: "4 of 4 slots busy"}), nil)
+		t.End(s.At+s.Queue, t.Begin(s.At, s.Pod, a, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 4, Busy: 4}), nil)
 	}
 	end := s.At + s.Queue + s.Sandbox
 	t.End(end, t.Begin(s.At+s.Queue, s.Pod, a, &trace.CRICall{Method: "RunPodSandbox"}), &trace.CRICall{Method: "RunPodSandbox", Code: "OK"})

@@ -299,7 +299,7 @@ func TestAnotherAgentTakesOver(t *testing.T) {
 	l.waitFor(func() bool {
 		return slices.ContainsFunc(second.rec.OfKind("pod.wait"), func(r trace.Record) bool {
 			w, ok := r.Event.(*trace.Wait)
-			return ok && w.On == "CSI driver "+driverName
+			return ok && w.Target.Kind == trace.TargetDriver && w.Target.Name == driverName
 		})
 	})
 	l.startDriver()

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,9 +78,15 @@ func generate(src string) (string, error) {
 			return "", err
 		}
 	}
-	b.WriteString("\n## Wait kinds\n\n" + oneLine(s.types["WaitKind"]) + "\n\n| kind | what is waited for |\n| --- | --- |\n")
-	for _, c := range s.consts {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", c.value, cell(c.doc))
+	b.WriteString("\n## Values\n")
+	for _, name := range slices.Sorted(maps.Keys(s.consts)) {
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| value | meaning |\n| --- | --- |\n", name, oneLine(s.types[name]))
+		for _, c := range s.consts[name] {
+			if c.doc == "" {
+				return "", fmt.Errorf("the value %q of %s has no comment", c.value, name)
+			}
+			fmt.Fprintf(&b, "| `%s` | %s |\n", c.value, cell(c.doc))
+		}
 	}
 	return b.String(), nil
 }
@@ -112,8 +120,9 @@ func typeName(t reflect.Type, name string, parts *queue) (string, error) {
 		return "string, RFC 3339", nil
 	case reflect.TypeFor[trace.Body]():
 		return "object, the CRI message", nil
-	case reflect.TypeFor[trace.WaitKind]():
-		return "string, a [wait kind](#wait-kinds)", nil
+	}
+	if t.Kind() == reflect.String && t.Name() != "string" {
+		return fmt.Sprintf("string, a [%s](#%s)", t.Name(), anchor(t.Name())), nil
 	}
 	switch t.Kind() {
 	case reflect.String:

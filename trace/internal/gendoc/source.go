@@ -14,13 +14,13 @@ import (
 type source struct {
 	types  map[string]string            // doc by type
 	fields map[string]map[string]string // doc by type and field
-	consts []constant                   // of type WaitKind
+	consts map[string][]constant        // by type
 }
 
 type constant struct{ value, doc string }
 
 func parse(dir string) (*source, error) {
-	s := &source{types: map[string]string{}, fields: map[string]map[string]string{}}
+	s := &source{types: map[string]string{}, fields: map[string]map[string]string{}, consts: map[string][]constant{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -77,11 +77,11 @@ func (s *source) typeSpec(g *ast.GenDecl, spec *ast.TypeSpec) {
 
 func (s *source) valueSpec(spec *ast.ValueSpec) {
 	id, ok := spec.Type.(*ast.Ident)
-	if !ok || id.Name != "WaitKind" || len(spec.Values) != 1 {
+	if !ok || len(spec.Values) != 1 {
 		return
 	}
-	if lit, ok := spec.Values[0].(*ast.BasicLit); ok {
-		s.consts = append(s.consts, constant{strings.Trim(lit.Value, `"`), oneLine(spec.Comment.Text() + " " + spec.Doc.Text())})
+	if lit, ok := spec.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+		s.consts[id.Name] = append(s.consts[id.Name], constant{strings.Trim(lit.Value, `"`), oneLine(spec.Comment.Text() + " " + spec.Doc.Text())})
 	}
 }
 

@@ -1,0 +1,49 @@
+package trace
+
+import "regexp"
+
+// FailureClass says what sort of thing went wrong, as far as the text of an error tells. What it is empty for is not known.
+type FailureClass string
+
+// The classes of failure.
+const (
+	FailDeadline     FailureClass = "deadline"      // the runtime gave no answer in time
+	FailNameReserved FailureClass = "name-reserved" // the runtime still makes what has the name
+	FailNetwork      FailureClass = "pod-network"   // the pod network: CNI is not configured, a plugin failed
+	FailPlugin       FailureClass = "cni-missing"   // the pod network: a CNI plugin is not on the node
+	FailImage        FailureClass = "image"         // the image cannot be had; ErrImagePull and its like
+	FailObject       FailureClass = "object"        // a ConfigMap, Secret or another object of the API server is missing or refused
+)
+
+// patterns are what the errors of the runtime, of CNI plugins and of the API server look like. The first that matches counts. Their
+// authors may be anybody: a container's image, a registry, a plugin.
+var patterns = []struct {
+	class FailureClass
+	text  *regexp.Regexp
+}{
+	{FailPlugin, regexp.MustCompile(`failed to find plugin "[^"]+"`)},
+	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|cni (plugin|config) not initialized|plugin type="[^"]+"`)},
+	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name`)},
+	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b`)},
+	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|couldn't find key .+ in (ConfigMap|Secret) |references non-existent (config|secret) key|failed to fetch PVC from API server`)},
+	{FailDeadline, regexp.MustCompile(`code = DeadlineExceeded|context deadline exceeded`)},
+}
+
+// maxClassified bounds how much of an error is looked at: where it begins, it says what it is.
+const maxClassified = 4 << 10
+
+// Classify says what sort of failure an error's text tells of.
+func Classify(err string) FailureClass {
+	if err == "" {
+		return ""
+	}
+	if len(err) > maxClassified {
+		err = err[:maxClassified]
+	}
+	for _, p := range patterns {
+		if p.text.MatchString(err) {
+			return p.class
+		}
+	}
+	return ""
+}

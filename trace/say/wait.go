@@ -1,0 +1,203 @@
+package say
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// On says what is waited for: "readiness probe of web".
+func On(w *trace.Wait) string {
+	if len(w.More) > 0 && w.Target.Kind == trace.TargetContainer {
+		names := []string{w.Target.Name}
+		for _, h := range w.More {
+			names = append(names, h.Name)
+		}
+		return "containers " + strings.Join(names, ", ") + " to be tried again"
+	}
+	if w.Target.Kind == trace.TargetContainer {
+		switch {
+		case w.For == trace.WaitGrace:
+			return Target(w.Target) + " to end"
+		case w.Reason == "CrashLoopBackOff":
+			return Target(w.Target) + " to be restarted"
+		}
+		return Target(w.Target) + " to be tried again"
+	}
+	if w.Target.Kind == trace.TargetRetry && w.Cause != "" {
+		return "the next try after an error"
+	}
+	if w.Target.Kind == trace.TargetDelay && w.Limit > 0 {
+		return "a delay of " + w.Limit.String()
+	}
+	if w.Target.Kind == trace.TargetPods {
+		return fmt.Sprintf("%d pods that give way to this one", w.Ahead)
+	}
+	if w.Target.Kind == trace.TargetStatuses && w.For == trace.WaitQueue {
+		return "writes of other pods' statuses"
+	}
+	if w.Target.Kind == trace.TargetEvents && w.For == trace.WaitTokens {
+		return "events to the API server"
+	}
+	return Target(w.Target)
+}
+
+// Target names a target: "volume data", "secret shop/keys".
+func Target(t trace.Target) string {
+	object := t.Name
+	if t.Namespace != "" {
+		object = t.Namespace + "/" + t.Name
+	}
+	switch t.Kind {
+	case trace.TargetPods:
+		return "pods that give way to this one"
+	case trace.TargetEarlierPod:
+		return "the earlier pod of this name to be gone"
+	case trace.TargetLeftovers:
+		return "what an earlier life of the pod left to be cleaned"
+	case trace.TargetContainer:
+		return "container " + t.Name
+	case trace.TargetInitContainer:
+		return "init container " + t.Name
+	case trace.TargetProbe:
+		return t.Name + " probe of " + t.Container
+	case trace.TargetHook:
+		if t.Name == "" {
+			return "hook of " + t.Container
+		}
+		return "the " + t.Name + " hook of container " + t.Container
+	case trace.TargetLog:
+		return "the end of a log that the status shows"
+	case trace.TargetRetry:
+		return "the next try"
+	case trace.TargetPerson:
+		return "the person who steps"
+	case trace.TargetDelay:
+		return "a delay"
+	case trace.TargetImage, trace.TargetProvider, trace.TargetAddress, trace.TargetOther:
+		return t.Name
+	case trace.TargetPulls:
+		return "a place among the pulls"
+	case trace.TargetRegistry:
+		return "registryPullQPS"
+	case trace.TargetVolume:
+		return "volume " + t.Name
+	case trace.TargetClaim:
+		return "claim of volume " + t.Name
+	case trace.TargetDriver:
+		return "CSI driver " + t.Name
+	case trace.TargetVolumeSlots:
+		return "volume operations"
+	case trace.TargetRuntime:
+		return "the container runtime"
+	case trace.TargetRuntimeSlots:
+		return "container runtime"
+	case trace.TargetStepSlot:
+		return "the slot that another step of the pod waits for"
+	case trace.TargetLatestAction:
+		return "the runtime to tell of the latest action"
+	case trace.TargetNetwork:
+		return "the pod network"
+	case trace.TargetConfigMap, trace.TargetSecret:
+		return string(t.Kind) + " " + object
+	case trace.TargetToken:
+		return "token of " + object
+	case trace.TargetRuntimeClass:
+		return "RuntimeClass " + t.Name
+	case trace.TargetPodCertificate:
+		return "certificate for volume " + t.Name
+	case trace.TargetList:
+		return "the first list of " + t.Name
+	case trace.TargetRequest:
+		return "signing request " + t.Name
+	case trace.TargetCertificate:
+		return t.Name + " certificate"
+	case trace.TargetClient:
+		return "client throttling"
+	case trace.TargetRetryAfter:
+		return "the API server's Retry-After"
+	case trace.TargetEvents:
+		return "the API server, to take events"
+	case trace.TargetStatuses:
+		return "the API server, to take statuses"
+	case trace.TargetStatus:
+		return "the API server, to take the pod's status"
+	case trace.TargetMirrorPods:
+		return "the API server, to take mirror pods"
+	case trace.TargetWatch:
+		return "the API server, to watch pods"
+	case trace.TargetLease:
+		return "lease of the node"
+	case trace.TargetRegistration:
+		return "registration of the node"
+	case trace.TargetNodeStatus:
+		return "status of the node"
+	case trace.TargetLockFile:
+		return "--lock-file " + t.Name
+	}
+	return object
+}
+
+// Detail says more of a wait that began at that time, in Unix nanoseconds; "" when there is no more.
+func Detail(w *trace.Wait, began int64) string {
+	if w.Note != "" {
+		return w.Note
+	}
+	again := ""
+	if d := time.Duration(w.Until - began); w.Until > 0 && began > 0 && d > 0 {
+		again = d.Round(time.Millisecond).String()
+	}
+	switch {
+	case w.Size > 0 && w.Busy == 0:
+		return fmt.Sprintf("%d at a time", w.Size)
+	case w.Size > 0 && w.Large:
+		return fmt.Sprintf("%d of %d slots busy, %d in the queue; large work has one slot when the others are free", w.Busy, w.Size, w.Ahead)
+	case w.Size > 0:
+		return fmt.Sprintf("%d of %d slots busy, %d in the queue", w.Busy, w.Size, w.Ahead)
+	case w.Every > 0:
+		return fmt.Sprintf("%.3g a second, %d at once", float64(time.Second)/float64(w.Every), w.Burst)
+	case w.Target.Kind == trace.TargetDelay:
+		return ""
+	case w.For == trace.WaitGrace:
+		return fmt.Sprintf("at most %d s", int64(w.Limit/time.Second))
+	case w.Doing != "":
+		return w.Doing + " of the same volume is under way"
+	case w.For == trace.WaitProbe && again != "":
+		return "the next attempt is in " + again
+	case w.For == trace.WaitOtherPull && w.Target.Kind == trace.TargetImage:
+		return "another pod pulls this image already"
+	case w.For == trace.WaitCredentials:
+		return w.Target.Namespace
+	case w.For == trace.WaitPod && w.Target.Kind == trace.TargetEarlierPod:
+		return "of one name only one may run"
+	case w.For == trace.WaitApproval:
+		return "kubectl certificate approve " + w.Target.Name
+	}
+	if len(w.More) > 0 {
+		said := w.Target.Name + ": " + w.Reason
+		for _, h := range w.More {
+			said += ", " + h.Name + ": " + h.Reason
+		}
+		return said
+	}
+	said := cmp.Or(w.Reason, w.Cause)
+	if w.Reason != "" && w.Cause != "" {
+		said = w.Reason + ": " + w.Cause
+	}
+	if w.For != trace.WaitBackoff || w.Target.Kind == trace.TargetContainer || w.Target.Kind == trace.TargetRetry {
+		return said
+	}
+	next := ""
+	switch {
+	case w.Tries > 0 && again != "":
+		next = fmt.Sprintf("%d tries failed, next in %s", w.Tries, again)
+	case w.Tries > 0:
+		next = fmt.Sprintf("%d tries failed", w.Tries)
+	case again != "":
+		next = "again in " + again
+	}
+	return strings.Trim(next+": "+said, ": ")
+}

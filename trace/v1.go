@@ -1,0 +1,216 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Recordings of the first schema have sentences where there are facts now. This file alone reads them: each such event has a type of its
+// own, which becomes the present one as soon as it is parsed. Whoever made the recording wrote the sentences.
+
+// Version is the schema that records are written in.
+const Version = 2
+
+// older is an event of an earlier schema.
+type older interface {
+	Event
+	// upgrade returns the event as it would be published now; r is its record.
+	upgrade(r *Record) Event
+}
+
+// firstSchema are the kinds that were otherwise in the first schema.
+func firstSchema(kind string) (Event, bool) {
+	if kind == kindWait.String() {
+		return new(waitV1), true
+	}
+	return New(kind)
+}
+
+// newOf returns a fresh event of a kind in a version of the schema.
+func newOf(version int, kind string) (Event, bool) {
+	if version < Version {
+		return firstSchema(kind)
+	}
+	return New(kind)
+}
+
+// upgraded returns the record's event in the present schema.
+func (r *Record) upgraded(version int) Event {
+	switch e := r.Event.(type) {
+	case older:
+		return e.upgrade(r)
+	case *CRICall:
+		if version < Version {
+			e.Class = Classify(e.Err)
+		}
+	case *Action:
+		if version < Version {
+			e.Class = Classify(e.Err)
+		}
+	}
+	return r.Event
+}
+
+type waitV1 struct {
+	For     WaitKind `json:"for"`
+	On      string   `json:"on"`
+	Detail  string   `json:"detail"`
+	Until   int64    `json:"until_ns"`
+	Behind  []Holder `json:"behind"`
+	Clipped int      `json:"clipped"`
+}
+
+// Kind implements Event.
+func (*waitV1) Kind() Kind { return kindWait }
+
+func (o *waitV1) upgrade(r *Record) Event {
+	w := &Wait{For: o.For, Note: o.Detail, Until: o.Until, Behind: o.Behind, Clipped: o.Clipped}
+	if o.Detail == "another pod pulls this image already" || o.Detail == "of one name only one may run" {
+		w.Note = "" // the kind says it
+	}
+	w.Target, w.More = targetV1(o.For, o.On)
+	switch {
+	case w.Target.Kind == TargetContainer && len(w.More) == 0 && o.For == WaitBackoff:
+		w.Reason, w.Note = o.Detail, ""
+	case w.Target.Kind == TargetContainer && o.For == WaitBackoff: // web: CrashLoopBackOff, db: ErrImagePull
+		w.Note = ""
+		for i, held := range strings.Split(o.Detail, ", ") {
+			switch reason := afterV1(held, ": "); {
+			case i == 0:
+				w.Reason = reason
+			case i <= len(w.More):
+				w.More[i-1].Reason = reason
+			}
+		}
+	case o.For == WaitBackoff, o.For == WaitRuntime:
+		w.Cause, w.Class = o.Detail, Classify(o.Detail)
+	case o.For == WaitCredentials:
+		w.Target.Namespace = o.Detail
+	}
+	var n int64
+	if _, err := fmt.Sscanf(o.Detail, "at most %d s", &n); err == nil && n >= 0 && n < 1<<31 {
+		w.Limit, w.Note = time.Duration(n)*time.Second, ""
+	}
+	if d, err := time.ParseDuration(afterV1(o.Detail, "the next attempt is in ")); err == nil && d > 0 && w.Until == 0 {
+		w.Until = r.Start() + int64(d)
+		w.Note = ""
+	}
+	w.slotsV1(o.Detail)
+	if w.Target.Kind == TargetPods {
+		_, _ = fmt.Sscanf(o.On, "%d pods", &w.Ahead) // it began so
+	}
+	return w
+}
+
+// slotsV1 takes the figures of a queue.
+func (w *Wait) slotsV1(detail string) {
+	size, busy, ahead := 0, 0, 0
+	if _, err := fmt.Sscanf(detail, "%d of %d slots busy, %d in the queue", &busy, &size, &ahead); err != nil {
+		if _, err := fmt.Sscanf(detail, "%d at a time", &size); err != nil {
+			return
+		}
+		busy, ahead = 0, 0
+	}
+	if size > 0 && busy >= 0 && ahead >= 0 {
+		w.Size, w.Busy, w.Ahead, w.Note = size, busy, ahead, ""
+	}
+}
+
+// afterV1 returns what follows a text's first cut, or "".
+func afterV1(s, cut string) string {
+	_, rest, _ := strings.Cut(s, cut)
+	return rest
+}
+
+// wholeV1 are targets by what was said of them.
+var wholeV1 = map[string]Target{
+	"the earlier pod of this name to be gone":            {Kind: TargetEarlierPod},
+	"what an earlier life of the pod left to be cleaned": {Kind: TargetLeftovers},
+	"the end of a log that the status shows":             {Kind: TargetLog},
+	"the next try":                                       {Kind: TargetRetry},
+	"the next try after an error":                        {Kind: TargetRetry},
+	"the person who steps":                               {Kind: TargetPerson},
+	"a place among the pulls":                            {Kind: TargetPulls},
+	"registryPullQPS":                                    {Kind: TargetRegistry},
+	"volume operations":                                  {Kind: TargetVolumeSlots},
+	"the container runtime":                              {Kind: TargetRuntime},
+	"container runtime":                                  {Kind: TargetRuntimeSlots},
+	"the slot that another step of the pod waits for":    {Kind: TargetStepSlot},
+	"the runtime to tell of the latest action":           {Kind: TargetLatestAction},
+	"the pod network":                                    {Kind: TargetNetwork},
+	"client throttling":                                  {Kind: TargetClient},
+	"the API server's Retry-After":                       {Kind: TargetRetryAfter},
+	"the API server, to take events":                     {Kind: TargetEvents},
+	"events to the API server":                           {Kind: TargetEvents},
+	"the API server, to take statuses":                   {Kind: TargetStatuses},
+	"writes of other pods' statuses":                     {Kind: TargetStatuses},
+	"the API server, to take the pod's status":           {Kind: TargetStatus},
+	"the API server, to take mirror pods":                {Kind: TargetMirrorPods},
+	"the API server, to watch pods":                      {Kind: TargetWatch},
+	"lease of the node":                                  {Kind: TargetLease},
+	"registration of the node":                           {Kind: TargetRegistration},
+	"status of the node":                                 {Kind: TargetNodeStatus},
+}
+
+// targetV1 finds what a sentence was about.
+func targetV1(kind WaitKind, on string) (t Target, more []Held) {
+	if t, ok := wholeV1[on]; ok {
+		return t, nil
+	}
+	if names, ok := strings.CutPrefix(on, "containers "); ok {
+		list := strings.Split(strings.TrimSuffix(names, " to be tried again"), ", ")
+		for _, name := range list[1:] {
+			more = append(more, Held{Name: name})
+		}
+		return Target{Kind: TargetContainer, Name: list[0]}, more
+	}
+	if name, ok := strings.CutPrefix(on, "container "); ok {
+		for _, end := range []string{" to end", " to be restarted", " to be tried again"} {
+			name = strings.TrimSuffix(name, end)
+		}
+		return Target{Kind: TargetContainer, Name: name}, nil
+	}
+	if hook, ok := strings.CutPrefix(on, "the "); ok && strings.Contains(hook, " hook of container ") {
+		name, container, _ := strings.Cut(hook, " hook of container ")
+		return Target{Kind: TargetHook, Name: name, Container: container}, nil
+	}
+	if name, container, ok := strings.Cut(on, " probe of "); ok {
+		return Target{Kind: TargetProbe, Name: name, Container: container}, nil
+	}
+	for prefix, kind := range map[string]TargetKind{
+		"init container ": TargetInitContainer, "volume ": TargetVolume, "claim of volume ": TargetClaim, "CSI driver ": TargetDriver,
+		"RuntimeClass ": TargetRuntimeClass, "certificate for volume ": TargetPodCertificate, "the first list of ": TargetList,
+		"signing request ": TargetRequest, "--lock-file ": TargetLockFile,
+	} {
+		if name, ok := strings.CutPrefix(on, prefix); ok {
+			return Target{Kind: kind, Name: name}, nil
+		}
+	}
+	if name, ok := strings.CutPrefix(on, "hook of "); ok {
+		return Target{Kind: TargetHook, Container: name}, nil
+	}
+	if name, ok := strings.CutSuffix(on, " certificate"); ok {
+		return Target{Kind: TargetCertificate, Name: name}, nil
+	}
+	for prefix, kind := range map[string]TargetKind{"configmap ": TargetConfigMap, "secret ": TargetSecret, "token of ": TargetToken} {
+		if object, ok := strings.CutPrefix(on, prefix); ok {
+			namespace, name, found := strings.Cut(object, "/")
+			if !found {
+				namespace, name = "", object
+			}
+			return Target{Kind: kind, Namespace: namespace, Name: name}, nil
+		}
+	}
+	switch {
+	case strings.HasSuffix(on, " pods that give way to this one"):
+		return Target{Kind: TargetPods}, nil
+	case kind == WaitOtherPull:
+		return Target{Kind: TargetImage, Name: on}, nil
+	case kind == WaitCredentials:
+		return Target{Kind: TargetProvider, Name: on}, nil
+	case kind == WaitBackoff && strings.Contains(on, "://"):
+		return Target{Kind: TargetAddress, Name: on}, nil
+	}
+	return Target{Kind: TargetOther, Name: on}, nil
+}
