@@ -40,14 +40,8 @@ func flagError(c *cobra.Command, err error) error {
 
 // meant is the name most like a wrong one, or where they are listed.
 func meant(wrong string, names []string, prefix, listed string) string {
-	best, least := "", min(max(1, len(wrong)/2), 3)+1
-	for _, n := range names {
-		if d := human.Distance(wrong, n); d < least {
-			best, least = n, d
-		}
+	if near := human.Nearest(wrong, names); near != "" {
+		return ": did you mean " + prefix + near + "?"
 	}
-	if best == "" {
-		return ": " + listed
-	}
-	return ": did you mean " + prefix + best + "?"
+	return ": " + listed
 }

@@ -111,7 +111,7 @@ func (f *Fields) find(name string, begins bool) (*Field, error) {
 // unknown is the error about a field that there is not.
 func (f *Fields) unknown(name string) error {
 	text := fmt.Sprintf("no field %q", name)
-	if near := Nearest(name, f.names()); near != "" {
+	if near := human.Nearest(name, f.names()); near != "" {
 		text += ": did you mean " + near + "?"
 	}
 	text += " (fields: " + f.list() + ")"
@@ -140,24 +140,6 @@ func (f *Fields) names() []string {
 	return out
 }
 
-// Nearest returns the name that may have been meant by a wrong one, which it begins, continues or is like; "" when none is near.
-func Nearest(wrong string, names []string) string {
-	wrong = strings.ToLower(wrong)
-	far := min(max(1, len(wrong)/2), 3)
-	best, least := "", far+1
-	for _, n := range names {
-		small := strings.ToLower(n)
-		d := human.Distance(wrong, small)
-		if min(len(small), len(wrong)) > 2 && (strings.HasPrefix(small, wrong) || strings.HasPrefix(wrong, small)) {
-			d = min(d, far)
-		}
-		if d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
 // OneOf is a Check for a field whose values are known. Case does not matter.
 func OneOf(values ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
@@ -166,7 +148,7 @@ func OneOf(values ...string) func(string) (string, error) {
 			return values[i], nil
 		}
 		text := fmt.Sprintf("%q is not one of its values", s)
-		if near := Nearest(s, values); near != "" {
+		if near := human.Nearest(s, values); near != "" {
 			return "", fmt.Errorf("%s: did you mean %s?", text, near)
 		}
 		return "", fmt.Errorf("%s: want one of %s", text, strings.Join(values, ", "))

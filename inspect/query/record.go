@@ -57,7 +57,7 @@ func (rs *Records) look(t reflect.Type, prefix string, at []int) (out []member) 
 			continue
 		}
 		m := member{name: prefix + name, index: index}
-		_, text := reflect.New(ft).Interface().(json.Marshaler)
+		_, text := reflect.TypeAssert[json.Marshaler](reflect.New(ft))
 		if ft.Kind() == reflect.Struct && !text {
 			out = append(out, rs.look(ft, m.name+".", index)...)
 			continue

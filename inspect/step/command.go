@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // Help is what `h` prints.
@@ -135,7 +135,7 @@ func (s *Session) goUntil(what string) (string, error) {
 	if !slices.Contains(milestones, what) {
 		var err error
 		if b, err = parseBreak(what); err != nil {
-			if near := query.Nearest(what, milestones); near != "" {
+			if near := human.Nearest(what, milestones); near != "" {
 				err = fmt.Errorf("no milestone %q: did you mean %s?", what, near)
 			}
 			return "", fmt.Errorf("until: %w", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // A breakpoint is [before|after] [WHAT] [if CONDITIONS] [#N], or "on error [WHAT] ...", which is after WHAT if err. The conditions are
@@ -162,7 +163,7 @@ func checkWhat(what string) error {
 	}
 	text := fmt.Sprintf("no step or CRI method %q", what)
 	first, _, _ := strings.Cut(what, " ")
-	if near := query.Nearest(strings.Trim(first, "*?"), stepNames()); near != "" {
+	if near := human.Nearest(strings.Trim(first, "*?"), stepNames()); near != "" {
 		return fmt.Errorf("%s: did you mean %s?", text, near)
 	}
 	return fmt.Errorf("%s: steps are %s", text, strings.Join(verbs, ", "))
@@ -188,7 +189,7 @@ func parseCode(s string) (codes.Code, error) {
 		}
 		names = append(names, c.String())
 	}
-	if near := query.Nearest(flat, names); near != "" && s != "" {
+	if near := human.Nearest(flat, names); near != "" && s != "" {
 		return 0, fmt.Errorf("%q is no gRPC code: did you mean %s?", s, near)
 	}
 	return 0, fmt.Errorf("%q is no gRPC code: want one as Unavailable, NotFound, DeadlineExceeded or Unknown", s)
