@@ -12,7 +12,7 @@ func otherPull() Rule {
 	return Rule{
 		ID: "KL01", Name: "waited for another pod's pull",
 		About: "Another pod was pulling the same image already, or the pulls at once are limited (maxParallelImagePulls, " +
-			"serializeImagePulls) and others were first. It speaks of waits of kind other-pull on the critical path, unless the pull " +
+			"serializeImagePulls) and others were first. It is reported for waits of kind other-pull on the critical path, unless the pull " +
 			"that was waited for is the pod's own.",
 		Find: findOtherPull,
 	}

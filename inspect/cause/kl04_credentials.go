@@ -9,7 +9,7 @@ import (
 func slowCredentials() Rule {
 	return Rule{
 		ID: "KL04", Name: "credential provider slow",
-		About: "A pull waited for an exec credential provider to answer. It speaks of waits of kind credentials on the critical path.",
+		About: "A pull waited for an exec credential provider to answer. It is reported for waits of kind credentials on the critical path.",
 		Find:  findSlowCredentials,
 	}
 }

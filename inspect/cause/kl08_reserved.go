@@ -11,7 +11,7 @@ func nameReserved() Rule {
 	return Rule{
 		ID: "KL08", Name: "name reserved after a timeout",
 		About: "A RunPodSandbox or CreateContainer took longer than the agent waits (runtimeRequestTimeout), the runtime went on with it, " +
-			"and the next tries failed because the name is reserved. It speaks only where the call that timed out was seen.",
+			"and the next tries failed because the name is reserved. It is reported only when the call that timed out was seen.",
 		Find: findReserved,
 	}
 }

@@ -14,7 +14,7 @@ func volumeWait() Rule {
 	return Rule{
 		ID: "KL10", Name: "volume wait",
 		About: "A volume was not there yet: it had to be attached to the node, the CSI driver or a mount took its time, somebody else worked on the " +
-			"same volume, or a try failed and the next one had to wait. It speaks where that took 10 ms and 5 % of the critical path or more. " +
+			"same volume, or a try failed and the next one had to wait. It is reported when that took 10 ms and 5 % of the critical path or more. " +
 			"Changes of ownership are KL09's, objects of the API server KL11's, client throttling KL12's.",
 		Find: findVolumeWait,
 	}

@@ -11,8 +11,8 @@ import (
 func objectWait() Rule {
 	return Rule{
 		ID: "KL11", Name: "API object wait",
-		About: "The pod waited for an object of the API server: a ConfigMap, a Secret, a token, a claim, a RuntimeClass, a certificate. It speaks " +
-			"of waits of kind object, of back-off about such an object, and of tries that failed because of one, which together took " +
+		About: "The pod waited for an object of the API server: a ConfigMap, a Secret, a token, a claim, a RuntimeClass, a certificate. It is reported " +
+			"for waits of kind object, for back-off about such an object, and for tries that failed because of one, which together took " +
 			"10 ms and 5 % of the critical path or more. Time in which the client's own throttling was the reason is KL12's.",
 		Find: findObjectWait,
 	}

@@ -12,7 +12,7 @@ func throttling() Rule {
 	return Rule{
 		ID: "KL12", Name: "client throttling",
 		About: "A request of the pod to the API server waited for the agent's own token bucket (kubeAPIQPS, kubeAPIBurst), or because the server " +
-			"asked to come again later (Retry-After). It speaks where such waits took 10 ms and 5 % of the critical path or more; writes of " +
+			"asked to come again later (Retry-After). It is reported when such waits took 10 ms and 5 % of the critical path or more; writes of " +
 			"the status are not on it.",
 		Find: findThrottling,
 	}

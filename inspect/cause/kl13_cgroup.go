@@ -13,7 +13,7 @@ const slowCgroupOp = 50 * time.Millisecond
 func slowCgroup() Rule {
 	return Rule{
 		ID: "KL13", Name: "cgroup operations slow",
-		About: "Making or changing the pod's cgroups took long. It speaks of operations of 50 ms and more each, which together took 5 % of the " +
+		About: "Making or changing the pod's cgroups took long. It is reported for operations of 50 ms and more each, which together took 5 % of the " +
 			"critical path or more. Removing them is no part of a start: see KL17.",
 		Find: findSlowCgroup,
 	}

@@ -24,7 +24,7 @@ func stalledRuntime() Rule {
 		ID: "KL15", Name: "PLEG or runtime stalled",
 		About: "The container runtime did not answer in time, or did not tell what had happened. It rests on calls that only ask (List..., ...Status, " +
 			"Version) and relists that took 2 s or more or failed, on calls that ran into their deadline or found nobody (not pulls and commands), on " +
-			"the syncLoop waiting for the runtime, and on the pod waiting 100 ms or more to be told of what was done. It speaks where that took 10 ms and 5 % of " +
+			"the syncLoop waiting for the runtime, and on the pod waiting 100 ms or more to be told of what was done. It is reported when that took 10 ms and 5 % of " +
 			"the critical path, or of the pod's end, or more. A long RunPodSandbox alone is no stall.",
 		Find: findStalledRuntime,
 	}

@@ -17,7 +17,7 @@ const blockedFor = 100 * time.Millisecond
 func blockedLoop() Rule {
 	return Rule{
 		ID: "KL16", Name: "syncLoop blocked",
-		About: "An iteration of the syncLoop took 100 ms or more, and meanwhile nothing that happened reached the pod's worker. It speaks where " +
+		About: "An iteration of the syncLoop took 100 ms or more, and meanwhile nothing that happened reached the pod's worker. It is reported when " +
 			"10 ms and 5 % of the critical path or more lie in such an iteration and no record of the pod's own covers them, or where an " +
 			"event of the runtime about the pod had to wait for its end.",
 		Find: findBlockedLoop,

@@ -13,7 +13,7 @@ import (
 func orphanedVolume() Rule {
 	return Rule{
 		ID: "KL18", Name: "orphaned volume",
-		About: "The volumes of a pod that nobody knows any more are still on the node and cannot be removed. It speaks of the pod whose " +
+		About: "The volumes of a pod that nobody knows any more are still on the node and cannot be removed. It is reported for the pod whose " +
 			"directory was kept (the verdict keep of orphan), and of a pod that waits for a persistent volume which such a directory still has mounted.",
 		Find: findOrphanedVolume,
 	}

@@ -16,7 +16,7 @@ func starvedProbe() Rule {
 		ID: "KL20", Name: "probe starved of CPU",
 		About: "Attempts of a probe ran into their timeout while the node's processors were busy for 90 % of the time or more, or tasks waited for " +
 			"one for 50 % of it (PSI). Or attempts failed while the container's own CPU limit, or its pod's, was used up in half of the periods and " +
-			"its threads were stopped for 25 % of the time or more. It speaks where such attempts, with the wait that follows each, took 10 ms and " +
+			"its threads were stopped for 25 % of the time or more. It is reported when such attempts, with the wait that follows each, took 10 ms and " +
 			"5 % of the start or more, or where a liveness or startup probe gave up for it.",
 		Find: findStarvedProbe,
 	}

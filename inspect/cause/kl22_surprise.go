@@ -12,7 +12,7 @@ func surprise() Rule {
 	return Rule{
 		ID: "KL22", Name: "GC or eviction surprise",
 		About: "The node itself took away what the pod needed: image garbage collection removed the image that the pod then had to pull, or the pod " +
-			"was ended to make room (preemption, eviction). It speaks where the verdict that removed the image is on record, nobody pulled it in " +
+			"was ended to make room (preemption, eviction). It is reported when the verdict that removed the image is on record, nobody pulled it in " +
 			"between, and the pull took 10 ms and 5 % of the critical path or more.",
 		Find: findSurprise,
 	}

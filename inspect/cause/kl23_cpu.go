@@ -11,7 +11,7 @@ func cpuPressure() Rule {
 		ID: "KL23", Name: "CPU pressure",
 		About: "While the pod worked, tasks of the node waited for a processor for 50 % of the time or more (PSI cpu some) and the processors were busy for " +
 			"90 % or more. Where the kernel has no PSI: busy for 95 % or more, and the agent's own threads waited for a processor for 10 % of it. The cost is " +
-			"that share of the pod's work to its start, or to its end, an estimate; it speaks from 10 ms and 5 % of the critical path on.",
+			"that share of the pod's work to its start, or to its end, an estimate; it is reported from 10 ms and 5 % of the critical path on.",
 		Find: pressure{
 			resource: "a processor", stall: cpuStall, notPulls: true,
 			remedy:   "See who uses the processors (systemd-cgtop, kubectl top pods); limit how many pods start at once, reserve CPU for the system (kubeReserved, systemReserved), or spread the pods.",

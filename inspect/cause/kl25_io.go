@@ -4,7 +4,7 @@ func ioPressure() Rule {
 	return Rule{
 		ID: "KL25", Name: "IO pressure",
 		About: "While the pod worked, tasks of the node stalled for block devices for 30 % of the time or more (PSI io some). The cost is that share of " +
-			"the pod's work to its start, or to its end, an estimate; it speaks from 10 ms and 5 % of the critical path on. A pull that unpacks stalls itself, which is " +
+			"the pod's work to its start, or to its end, an estimate; it is reported from 10 ms and 5 % of the critical path on. A pull that unpacks stalls itself, which is " +
 			"pressure all the same. A kernel without PSI is silent.",
 		Find: pressure{
 			resource: "a disk", stall: stallFrom("io", 30),

@@ -9,7 +9,7 @@ import (
 func stepped() Rule {
 	return Rule{
 		ID: "KL28", Name: "stepped by a person",
-		About: "Somebody steps the pod: its actions go one by one, each when that person says so. It speaks of waits of kind gate.",
+		About: "Somebody steps the pod: its actions go one by one, each when that person says so. It is reported for waits of kind gate.",
 		Find:  findStepped,
 	}
 }

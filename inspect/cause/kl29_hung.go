@@ -13,7 +13,7 @@ func behindHung() Rule {
 	return Rule{
 		ID: "KL29", Name: "behind pods that hang",
 		About: "Other pods' calls held the places that the pod needed (of the runtime's slots, of volume operations, of pulls) for clearly longer " +
-			"than such calls take on this node, until they had to go on outside. It speaks of waits that name who they were behind.",
+			"than such calls take on this node, until they had to continue outside. It is reported for waits that name who they were behind.",
 		Find: findBehindHung,
 	}
 }

@@ -113,11 +113,11 @@ const indexHead = `# Causes
 
 What ` + "`kubeloupe why`" + ` can name. Written from the rules and from test/causes (` + "`go test ./inspect/cause -run TestPages -update`" + `).
 
-Each rule has tests with scripted records, of what it speaks of and of near-misses. The last column says where a test also brings the condition
-about: on containerd; on a node of a cluster, which is containerd with Kubernetes' own control plane; on an agent with the simulated runtime, where
-the disk, the processors and the memory are the machine's own; or with one real part of the agent and the rest of the start told by hand.
+Each rule has tests with scripted records, both of what it reports and of near-misses. The last column says where a test also reproduces
+the cause: on containerd; on a node of a cluster, which is containerd with Kubernetes' own control plane; on an agent with the simulated
+runtime, but with the machine's real disk, processors and memory; or with one real part of the agent and otherwise scripted records.
 
-| id | cause | brought about on |
+| id | cause | reproduced on |
 | --- | --- | --- |
 `
 
