@@ -93,21 +93,33 @@ func (iv *interval) overlaps(from, to time.Duration) bool { return iv.start < to
 
 // collect pairs begins with ends and links parents with children.
 func (w *Waterfall) collect(own []trace.Record) {
-	by := map[trace.SpanID]*interval{}
+	begins := 0
+	for i := range own {
+		if own[i].Edge == trace.EdgeBegin {
+			begins++
+		}
+	}
+	by, place := make(map[trace.SpanID]*interval, begins), make([]interval, 0, begins)
+	w.ivs = make([]*interval, 0, begins)
+	add := func(iv interval) *interval {
+		if len(place) == cap(place) { // an end without its begin
+			place = make([]interval, 0, 8)
+		}
+		place = append(place, iv)
+		p := &place[len(place)-1]
+		by[iv.id], w.ivs = p, append(w.ivs, p)
+		return p
+	}
 	for i := range own {
 		r := &own[i]
 		switch {
 		case time.Duration(r.Start()-w.t0) > w.End: // the start was over: a restart, or the pod's end
 		case r.Edge == trace.EdgeBegin:
-			iv := &interval{id: r.Span, parent: r.Parent, start: w.rel(r.Time), end: w.End, open: true, begin: r.Event}
-			by[r.Span] = iv
-			w.ivs = append(w.ivs, iv)
+			add(interval{id: r.Span, parent: r.Parent, start: w.rel(r.Time), end: w.End, open: true, begin: r.Event})
 		case r.Edge == trace.EdgeEnd:
 			iv := by[r.Span]
 			if iv == nil {
-				iv = &interval{id: r.Span, parent: r.Parent, start: w.rel(r.Start())}
-				by[r.Span] = iv
-				w.ivs = append(w.ivs, iv)
+				iv = add(interval{id: r.Span, parent: r.Parent, start: w.rel(r.Start())})
 			}
 			iv.end, iv.open, iv.fin = w.rel(r.Time), false, r.Event
 		}

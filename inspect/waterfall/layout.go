@@ -63,18 +63,18 @@ const (
 // the bars; spare is how many columns errors and the details of waits get in any case.
 func (w *Waterfall) Layout(width, spare int) Layout {
 	width = max(width, minWidth)
-	l := Layout{Width: width, Span: max(w.End, time.Microsecond)}
+	l, rows := Layout{Width: width, Span: max(w.End, time.Microsecond)}, w.Rows()
 	l.Labels = minLabels
-	for _, r := range w.rows {
+	for _, r := range rows {
 		l.Labels = max(l.Labels, utf8.RuneCountInString(r.Text())+2+2*r.Depth)
 	}
 	l.Labels = min(l.Labels, (width-spare)*2/5)
 	l.Bars = max(width-l.Labels-afterBars-spare, 10)
-	w.columns(&l)
+	w.columns(&l, rows)
 	least := max(min(l.Bars, width/3), 10)
 	for over := l.over(); over > 0 && l.Bars > least; over = l.over() {
 		l.Bars = max(l.Bars-over, least)
-		w.columns(&l)
+		w.columns(&l, rows)
 	}
 	return l
 }
@@ -93,11 +93,11 @@ func (l *Layout) over() int {
 }
 
 // columns puts the rows in the columns of the time line.
-func (w *Waterfall) columns(l *Layout) {
+func (w *Waterfall) columns(l *Layout, rows []Row) {
 	l.Ticks, l.Lines = ticks(l.Span, l.Bars), l.Lines[:0]
-	longest := w.longestRow()
-	for i, r := range w.rows {
-		ln := Line{Row: r, Branch: w.branch(i)}
+	longest := w.longestRow(rows)
+	for i, r := range rows {
+		ln := Line{Row: r, Branch: branch(rows, i)}
 		ln.Label = strings.Repeat("  ", max(r.Depth-1, 0)) + r.Label
 		ln.Bar = min(column(r.Start, l.Span, l.Bars), l.Bars-1)
 		ln.Cols = column(r.End, l.Span, l.Bars) - ln.Bar
@@ -125,13 +125,13 @@ func (r Row) Text() string {
 
 // longestRow returns the critical row that took most of a start that is over, -1
 // when none took half of it.
-func (w *Waterfall) longestRow() int {
+func (w *Waterfall) longestRow(rows []Row) int {
 	best := -1
 	if w.Started < 0 {
 		return best
 	}
-	for i, r := range w.rows {
-		if d := w.within(r); r.Critical && r.Depth == 0 && d > 0 && 2*d >= w.Length() && (best < 0 || d > w.within(w.rows[best])) {
+	for i, r := range rows {
+		if d := w.within(r); r.Critical && r.Depth == 0 && d > 0 && 2*d >= w.Length() && (best < 0 || d > w.within(rows[best])) {
 			best = i
 		}
 	}
@@ -143,11 +143,11 @@ func (w *Waterfall) within(r Row) time.Duration {
 	return max(min(r.End, w.Length())-r.Start, 0)
 }
 
-func (w *Waterfall) branch(i int) Branch {
+func branch(rows []Row, i int) Branch {
 	switch {
-	case w.rows[i].Depth == 0:
+	case rows[i].Depth == 0:
 		return BranchNone
-	case i+1 < len(w.rows) && w.rows[i+1].Depth > 0:
+	case i+1 < len(rows) && rows[i+1].Depth > 0:
 		return BranchMore
 	}
 	return BranchLast

@@ -44,9 +44,8 @@ type Waterfall struct {
 	// Incomplete says that records of this start are known to be missing.
 	Incomplete bool
 
-	rows []Row
-	ivs  []*interval
-	t0   int64
+	ivs []*interval
+	t0  int64
 	// onPath holds the actions and waits that the path runs through.
 	onPath map[*interval]bool
 	// attempted are the probes of which attempts are told, as "readiness probe of web".
@@ -116,24 +115,34 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	w.findAttempts()
 	w.findPath(needsOf(own))
 	w.floor()
-	w.rows = w.buildRows()
 	return w, nil
 }
 
-// Rows returns what to draw, in order.
-func (w *Waterfall) Rows() []Row { return slices.Clone(w.rows) }
+// Rows makes what to draw, in order.
+func (w *Waterfall) Rows() []Row { return w.buildRows() }
 
-// lastLife returns the records of the pod since it was last seen anew.
+// lastLife returns the records of the pod since it was last seen anew: a part of recs where no others are among them.
 func lastLife(recs []trace.Record, pod trace.Pod) []trace.Record {
-	var own []trace.Record
-	for _, r := range recs {
-		if r.Pod != pod || r.Event == nil {
+	isOwn := func(r *trace.Record) bool { return r.Pod == pod && r.Event != nil }
+	from, n := 0, 0
+	for i := range recs {
+		if !isOwn(&recs[i]) {
 			continue
 		}
-		if m, ok := r.Event.(*trace.Milestone); ok && m.Name == "seen" {
-			own = own[:0]
+		if m, ok := recs[i].Event.(*trace.Milestone); ok && m.Name == "seen" {
+			from, n = i, 0
 		}
-		own = append(own, r)
+		n++
+	}
+	recs = recs[from:]
+	if n == len(recs) {
+		return recs
+	}
+	own := make([]trace.Record, 0, n)
+	for i := range recs {
+		if isOwn(&recs[i]) {
+			own = append(own, recs[i])
+		}
 	}
 	return own
 }
