@@ -74,7 +74,7 @@ func (m *Model) heaviest() []*pod {
 // shortenHistories keeps of what is not among the last only what lists show.
 func (m *Model) shortenHistories() {
 	but(&m.calls, 100, func(c *Call) { c.Request, c.Response = trace.Body{}, trace.Body{} })
-	but(&m.loops, 50, func(l *Loop) { l.Caused = nil })
+	but(&m.loops, 50, func(l *loop) { l.Caused = nil })
 	but(&m.starts, 100, func(s *Start) { s.Segments = nil })
 	but(&m.passes, 2, func(p *Pass) {
 		p.Omitted += len(p.Decisions)

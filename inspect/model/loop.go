@@ -26,6 +26,12 @@ type Loop struct {
 	Caused   []Effect
 }
 
+// loop is a Loop being folded.
+type loop struct {
+	Loop
+	span trace.SpanID
+}
+
 // Effect is something that a loop iteration caused.
 type Effect struct {
 	Kind string // the event's kind, as pod.sync
@@ -36,8 +42,8 @@ type Effect struct {
 // Loops returns the last iterations, oldest first.
 func (m *Model) Loops() []Loop {
 	out := make([]Loop, 0, m.loops.Len())
-	m.loops.Each(func(l *Loop) {
-		c := *l
+	m.loops.Each(func(l *loop) {
+		c := l.Loop
 		c.Caused = append([]Effect(nil), l.Caused...)
 		out = append(out, c)
 	})
@@ -47,15 +53,9 @@ func (m *Model) Loops() []Loop {
 func (m *Model) applyLoop(r *trace.Record, e *trace.Loop) {
 	l := m.loopOf[r.Span]
 	if l == nil {
-		l = &Loop{Begin: at(r.Start())}
-		old, displaced := m.loops.Push(l)
-		if displaced {
-			for id, o := range m.loopOf {
-				if o == old {
-					delete(m.loopOf, id)
-					break
-				}
-			}
+		l = &loop{Loop: Loop{Begin: at(r.Start())}, span: r.Span}
+		if old, displaced := m.loops.Push(l); displaced {
+			delete(m.loopOf, old.span)
 		}
 		m.loopOf[r.Span] = l
 	}

@@ -20,8 +20,8 @@ type Model struct {
 	gone  ring.Ring[trace.Pod]
 	open  spans
 
-	loops    ring.Ring[*Loop]
-	loopOf   map[trace.SpanID]*Loop
+	loops    ring.Ring[*loop]
+	loopOf   map[trace.SpanID]*loop
 	calls    ring.Ring[*Call]
 	inFlight map[trace.SpanID]*Call
 	samples  ring.Ring[sample]
@@ -44,7 +44,9 @@ type Model struct {
 	api    api
 	nodes  nodeWrites
 	starts ring.Ring[*Start]
-	kept   []trace.Pod // pods with kept records, oldest first
+	kept   []*pod         // those with kept records, oldest first
+	spare  [][]keptRecord // room that starts had which are forgotten
+	place  []trace.Record // of the records of a start that is being explained
 }
 
 // New returns an empty model.
@@ -54,7 +56,7 @@ func New(opt Options) *Model {
 		opt:  opt,
 		pods: map[trace.Pod]*pod{}, heard: list.New(), gone: ring.New[trace.Pod](opt.Gone),
 		open:  newSpans(opt.Open),
-		loops: ring.New[*Loop](opt.Loops), loopOf: map[trace.SpanID]*Loop{},
+		loops: ring.New[*loop](opt.Loops), loopOf: map[trace.SpanID]*loop{},
 		calls: ring.New[*Call](opt.Calls), inFlight: map[trace.SpanID]*Call{},
 		samples: ring.New[sample](opt.Samples),
 		passes:  ring.New[*Pass](opt.Passes), passOf: map[trace.SpanID]*Pass{},

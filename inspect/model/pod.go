@@ -170,7 +170,7 @@ type pod struct {
 	written   *written
 	probes    map[probeKey]*Probe
 	syncs     map[trace.SpanID]*Sync
-	recs      []trace.Record
+	recs      []keptRecord
 	jumps     []jump        // of the wall clock while it started, the oldest first
 	recSize   int           // bytes of recs, and of what gave way in them
 	heard     *list.Element // of Model.heard

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"container/list"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -16,23 +15,28 @@ type span struct {
 	parent trace.SpanID
 	began  int64
 	doubt  bool
-	drop   func()        // takes it out of whatever shows it
-	mark   func()        // marks it uncertain there
-	place  *list.Element // in spans.order
+	drop   func() // takes it out of whatever shows it
+	mark   func() // marks it uncertain there
+	// older and newer are its neighbours among all, left and right those among what has the same parent.
+	older, newer, left, right peer
 }
+
+// peer is a span that others own.
+type peer *span
 
 // spans are the open spans of the stream, at most max of them: the oldest make room.
 type spans struct {
-	byID   map[trace.SpanID]*span
-	order  *list.List                              // oldest first
-	below  map[trace.SpanID]map[trace.SpanID]*span // by parent
-	max    int
-	doubts int
-	pruned int64
+	byID  map[trace.SpanID]*span
+	below map[trace.SpanID]peer // by parent, the first of those that it has
+	// oldest and newest are the ends of all.
+	oldest, newest peer
+	max            int
+	doubts         int
+	pruned         int64
 }
 
 func newSpans(size int) spans {
-	return spans{byID: map[trace.SpanID]*span{}, order: list.New(), below: map[trace.SpanID]map[trace.SpanID]*span{}, max: size}
+	return spans{byID: map[trace.SpanID]*span{}, below: map[trace.SpanID]peer{}, max: size}
 }
 
 // begin notes an open span. drop and mark are called at most once each; they must not use r,
@@ -48,11 +52,22 @@ func (s *spans) begin(r *trace.Record, drop, mark func()) {
 		s.unlink(again)
 	}
 	sp := &span{id: r.Span, parent: r.Parent, began: r.Time, drop: drop, mark: mark}
-	s.byID[sp.id], sp.place = sp, s.order.PushBack(sp)
-	if s.below[sp.parent] == nil {
-		s.below[sp.parent] = map[trace.SpanID]*span{}
+	s.byID[sp.id] = sp
+	s.link(sp)
+}
+
+// link puts a span at the end of all, and before those of the same parent.
+func (s *spans) link(sp *span) {
+	if sp.older = s.newest; sp.older != nil {
+		sp.older.newer = sp
+	} else {
+		s.oldest = sp
 	}
-	s.below[sp.parent][sp.id] = sp
+	s.newest = sp
+	if sp.right = s.below[sp.parent]; sp.right != nil {
+		sp.right.left = sp
+	}
+	s.below[sp.parent] = sp
 }
 
 // end closes a span and whatever uncertain ones were left below it.
@@ -65,10 +80,14 @@ func (s *spans) end(id trace.SpanID) {
 	if s.doubts == 0 {
 		return
 	}
-	for _, c := range s.below[id] {
+	var doubtful []trace.SpanID
+	for c := s.below[id]; c != nil; c = c.right {
 		if c.doubt {
-			s.end(c.id)
+			doubtful = append(doubtful, c.id)
 		}
+	}
+	for _, id := range doubtful {
+		s.end(id)
 	}
 }
 
@@ -122,8 +141,25 @@ func (s *spans) remove(sp *span) {
 
 func (s *spans) unlink(sp *span) {
 	delete(s.byID, sp.id)
-	s.order.Remove(sp.place)
-	if delete(s.below[sp.parent], sp.id); len(s.below[sp.parent]) == 0 {
+	if sp.older != nil {
+		sp.older.newer = sp.newer
+	} else {
+		s.oldest = sp.newer
+	}
+	if sp.newer != nil {
+		sp.newer.older = sp.older
+	} else {
+		s.newest = sp.older
+	}
+	if sp.right != nil {
+		sp.right.left = sp.left
+	}
+	switch {
+	case sp.left != nil:
+		sp.left.right = sp.right
+	case sp.right != nil:
+		s.below[sp.parent] = sp.right
+	default:
 		delete(s.below, sp.parent)
 	}
 	if sp.doubt {
@@ -132,7 +168,7 @@ func (s *spans) unlink(sp *span) {
 }
 
 func (s *spans) dropOldest() {
-	if oldest, ok := s.order.Front().Value.(*span); ok {
-		s.remove(oldest)
+	if s.oldest != nil {
+		s.remove(s.oldest)
 	}
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -64,9 +63,31 @@ func (m *Model) StartStats() StartStats {
 
 // Slowest returns the n slowest finished starts, slowest first.
 func (m *Model) Slowest(n int) []Start {
-	out := m.Starts()
-	slices.SortStableFunc(out, func(a, b Start) int { return cmp.Compare(b.ToStarted, a.ToStarted) })
-	return out[:min(n, len(out))]
+	slow := m.slowest(n)
+	out := make([]Start, 0, len(slow))
+	for _, s := range slow {
+		c := *s
+		c.Segments = slices.Clone(s.Segments)
+		out = append(out, c)
+	}
+	return out
+}
+
+// slowest is Slowest without copies. It goes over all starts once; most of them are not among the slowest.
+func (m *Model) slowest(n int) []*Start {
+	out := make([]*Start, 0, n+1)
+	m.starts.Each(func(s *Start) {
+		if len(out) == n && (n == 0 || s.ToStarted <= out[n-1].ToStarted) {
+			return
+		}
+		at := len(out)
+		for at > 0 && out[at-1].ToStarted < s.ToStarted {
+			at--
+		}
+		out = slices.Insert(out, at, s)
+		out = out[:min(n, len(out))]
+	})
+	return out
 }
 
 // StartRecords returns the records of a pod's start, from seen to ready, as far
@@ -76,7 +97,7 @@ func (m *Model) StartRecords(key trace.Pod) (recs []trace.Record, cut bool) {
 	if p == nil {
 		return nil, false
 	}
-	return slices.Clone(p.recs), p.cut
+	return p.records(nil), p.cut
 }
 
 // since is how long the pod took to get there; what the agent took to find it there says nothing of that.
@@ -116,10 +137,12 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		s.Ready, s.ToReady = r.At(), s.since(e)
 		m.began(p, r, e)
 		p.recording = p.recording && p.untold()
-		m.starts.Each(func(o *Start) {
-			if o.Pod == p.Key {
-				o.Ready, o.ToReady = s.Ready, s.ToReady
+		m.starts.Back(func(o *Start) bool { // the newest of a pod is its last life's
+			if o.Pod != p.Key {
+				return true
 			}
+			o.Ready, o.ToReady = s.Ready, s.ToReady
+			return false
 		})
 	case "terminating":
 		m.terminating(p, r)
@@ -168,7 +191,9 @@ func (m *Model) waterfall(p *pod, now time.Time) (*waterfall.Waterfall, error) {
 	if !p.recording {
 		now = time.Time{}
 	}
-	w, err := waterfall.BuildAt(p.recs, p.Key, now)
+	m.place = p.records(m.place[:0])
+	defer clear(m.place)
+	w, err := waterfall.BuildAt(m.place, p.Key, now)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +263,7 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 			kept.Event = &c
 		}
 	case *trace.ImageProgress:
-		p.recs = slices.DeleteFunc(p.recs, func(o trace.Record) bool {
+		p.recs = slices.DeleteFunc(p.recs, func(o keptRecord) bool {
 			_, same := o.Event.(*trace.ImageProgress)
 			return same && o.Parent == r.Parent
 		})
@@ -249,10 +274,11 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 		return
 	}
 	if len(p.recs) == 0 {
-		m.kept = append(m.kept, p.Key)
+		m.kept = append(m.kept, p)
 		m.makeRoom()
+		p.recs = m.room()
 	}
-	p.recs = append(p.recs, kept)
+	p.recs = append(p.recs, keep(&kept))
 	p.recSize += kept.Size()
 }
 
@@ -273,7 +299,7 @@ func (m *Model) keepSpan(p *pod, r *trace.Record, e *trace.RuntimeSpan) {
 	p.spans++
 	kept := *r
 	kept.Event = p.straight(e)
-	p.recs = append(p.recs, kept)
+	p.recs = append(p.recs, keep(&kept))
 	p.recSize += r.Size()
 }
 
@@ -299,8 +325,11 @@ func onWayToAPI(e trace.Event) bool {
 
 // forget drops the kept records of a pod and keeps no more.
 func (m *Model) forget(p *pod) {
+	m.reuse(p.recs)
 	p.recs, p.recSize, p.spans, p.recording = nil, 0, 0, false
-	m.kept = slices.DeleteFunc(m.kept, func(k trace.Pod) bool { return k == p.Key })
+	if i := slices.Index(m.kept, p); i >= 0 {
+		m.kept = slices.Delete(m.kept, i, i+1)
+	}
 }
 
 // makeRoom drops the kept records of the oldest start that is neither under way
@@ -309,16 +338,13 @@ func (m *Model) makeRoom() {
 	if len(m.kept) <= m.opt.Kept {
 		return
 	}
-	slow := m.Slowest(10)
-	for _, k := range m.kept {
-		p := m.pods[k]
-		isSlow := slices.ContainsFunc(slow, func(s Start) bool { return s.Pod == k })
-		if p != nil && !p.recording && !isSlow {
+	slow := m.slowest(10)
+	for _, p := range m.kept {
+		isSlow := func(s *Start) bool { return s.Pod == p.Key }
+		if !p.recording && !slices.ContainsFunc(slow, isSlow) {
 			m.forget(p)
 			return
 		}
 	}
-	if p := m.pods[m.kept[0]]; p != nil {
-		m.forget(p)
-	}
+	m.forget(m.kept[0])
 }
