@@ -51,13 +51,13 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // the runtime is asked from time to time without it
 	}
-	defer watch.close()
+	defer func() { _ = watch.Close() }()
 	var later <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case _, ok := <-watch.changes:
+		case _, ok := <-watch.C:
 			if !ok {
 				return nil // there is no more room for watches: as above
 			}

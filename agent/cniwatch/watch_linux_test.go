@@ -3,12 +3,11 @@ package cniwatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // patience is how long a test waits for what should happen at once.
@@ -109,11 +108,11 @@ func TestChanges(t *testing.T) {
 			}
 			w, err := newWatch(p.dir)
 			p.must(err)
-			defer w.close()
+			defer func() { p.must(w.Close()) }()
 			for _, do := range c.do {
 				do(p)
-				p.comes(w.changes, "the directory")
-				settle(w.changes, 100*time.Millisecond)
+				p.comes(w.C, "the directory")
+				settle(w.C, 100*time.Millisecond)
 			}
 			if c.name == "it goes" {
 				return
@@ -123,8 +122,8 @@ func TestChanges(t *testing.T) {
 				func() { p.write(file) }, func() { p.write(file) }, func() { p.rename(file, file+".away") }, func() { p.rename(file+".away", file) }, func() { p.must(os.Remove(file)) },
 			} {
 				do()
-				p.comes(w.changes, "a file")
-				settle(w.changes, 20*time.Millisecond)
+				p.comes(w.C, "a file")
+				settle(w.C, 20*time.Millisecond)
 			}
 		})
 	}
@@ -137,16 +136,16 @@ func TestOthers(t *testing.T) {
 	p.make()
 	w, err := newWatch(p.dir)
 	p.must(err)
-	defer w.close()
+	defer func() { p.must(w.Close()) }()
 	p.rename(p.dir, p.dir+".old")
 	p.make()
-	p.comes(w.changes, "the directory")
-	settle(w.changes, time.Second)
+	p.comes(w.C, "the directory")
+	settle(w.C, time.Second)
 	p.write(filepath.Join(p.base, "x"))
 	p.write(filepath.Join(p.base, "cni", "x"))
 	p.write(filepath.Join(p.dir+".old", "x"))
 	select {
-	case <-w.changes:
+	case <-w.C:
 		t.Error("a change")
 	case <-time.After(100 * time.Millisecond): // one that comes later is missed: the test is lenient then, and never wrong
 	}
@@ -156,25 +155,25 @@ func TestOthers(t *testing.T) {
 func TestNobodyIsWoken(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	pending := func(w *watch) (n int) {
-		p.must(w.raw.Read(func(fd uintptr) bool {
-			n, _ = unix.Read(int(fd), make([]byte, 4096))
-			return true
-		}))
-		return n
+	pending := func(w *watch, within time.Duration) int {
+		events, err := w.in.ReadWithin(make([]byte, 4096), within)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal(err)
+		}
+		return len(events)
 	}
 	p.make()
 	w, err := openWatch(p.dir)
 	p.must(err)
-	defer func() { p.must(w.file.Close()) }()
+	defer func() { p.must(w.in.Close()) }()
 	p.write(filepath.Join(p.base, "x"))
 	p.must(os.Remove(filepath.Join(p.base, "x")))
 	p.must(os.Mkdir(filepath.Join(p.base, "y"), 0o750))
-	if n := pending(w); n > 0 {
-		t.Errorf("%d bytes of events of others", n)
+	if n := pending(w, 50*time.Millisecond); n > 0 {
+		t.Errorf("%d events of others", n)
 	}
 	p.write(filepath.Join(p.dir, "x"))
-	if n := pending(w); n <= 0 {
+	if n := pending(w, patience); n == 0 {
 		t.Error("nothing of a file in the directory")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/agent/inotify"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -69,7 +70,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("plugin registry: %w", err)
 	}
-	defer watch.close()
+	defer func() { _ = watch.Close() }()
 	var under sync.WaitGroup
 	defer under.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -80,7 +81,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
-		case <-watch.changes:
+		case <-watch.C:
 		case out := <-w.ended:
 			w.note(out)
 		case <-timer.C:
@@ -90,10 +91,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 }
 
 // pass looks at the registry, starts what is to be done and returns in how long to look again.
-func (w *Watcher) pass(ctx context.Context, watch *watcher, under *sync.WaitGroup) time.Duration {
+func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.WaitGroup) time.Duration {
 	seen, dirs := scan(w.cfg.Dir)
 	for _, d := range dirs {
-		if err := watch.add(d); err != nil {
+		if _, err := watch.Add(d, watchOps); err != nil {
 			w.decide(ctx, d, "unwatched", err.Error())
 		}
 	}

@@ -28,7 +28,7 @@ func TestHouse(t *testing.T) {
 				reads = append(reads, f.name)
 				wrong, any := checkOpens(f.name, f.ast)
 				opened[f.name] = any
-				for _, why := range append(wrong, checkReads(f.name, f.ast)...) {
+				for _, why := range slices.Concat(wrong, checkReads(f.name, f.ast), checkInotify(f.name, f.ast)) {
 					t.Error(why)
 				}
 			}
@@ -175,6 +175,15 @@ func TestCheckOpens(t *testing.T) {
 		p := parse(t, "a", "a.go", "package a\nfunc f() { "+c.body+" }")
 		if got, _ := checkOpens(c.name, p.files[0].ast); (len(got) > 0) != c.wrong {
 			t.Errorf("%s: %s: %q", c.name, c.body, got)
+		}
+	}
+}
+
+func TestCheckInotify(t *testing.T) {
+	for name, want := range map[string]int{"agent/a/a.go": 2, "agent/inotify/a.go": 0, "inspect/a/a.go": 0} {
+		p := parse(t, "a", "a.go", "package a\nfunc f() { unix.InotifyInit1(0); syscall.InotifyAddWatch(1, x, 2); unix.Read(1, nil) }")
+		if got := checkInotify(name, p.files[0].ast); len(got) != want {
+			t.Errorf("%s: got %q, want %d", name, got, want)
 		}
 	}
 }

@@ -1,23 +1,22 @@
 package podsource
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/kubeloupe/kubeloupe/agent/inotify"
 )
 
-// watcher tells what happens to manifests through inotify. It is used directly, not through
-// fsnotify, for IN_CLOSE_WRITE: a manifest is read when its writer has closed it, neither earlier
+// watcher tells what happens to manifests. A manifest is read when its writer has closed it, neither earlier
 // (half a manifest may be valid YAML of another pod) nor later.
 type watcher struct {
-	fd     int
-	file   *os.File
+	in     *inotify.Watcher
 	batchC chan []change
 	done   chan struct{}
 	// wd is the one watch in force and dir the directory it is on.
@@ -26,29 +25,24 @@ type watcher struct {
 }
 
 const (
-	watchSelf = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
-	watchMask = unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE |
-		unix.IN_CREATE | unix.IN_ATTRIB | watchSelf
+	watchOps = inotify.Names | inotify.CloseWrite | inotify.Attrib | inotify.DeleteSelf | inotify.MoveSelf
 	// pairWait is how long a rename's second half may lag behind its first.
 	pairWait = 2 * time.Millisecond
 )
 
 func newWatcher() (*watcher, error) {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	in, err := inotify.New()
 	if err != nil {
-		return nil, fmt.Errorf("inotify_init: %w", err)
+		return nil, err
 	}
-	w := &watcher{
-		fd: fd, file: os.NewFile(uintptr(fd), "inotify"), wd: -1,
-		batchC: make(chan []change, 16), done: make(chan struct{}),
-	}
+	w := &watcher{in: in, wd: -1, batchC: make(chan []change, 16), done: make(chan struct{})}
 	go w.read()
 	return w, nil
 }
 
 // close ends the reader and waits for it.
 func (w *watcher) close() {
-	_ = w.file.Close()
+	_ = w.in.Close()
 	for {
 		select {
 		case <-w.batchC:
@@ -72,15 +66,15 @@ func (w *watcher) batches() <-chan []change {
 func (w *watcher) arm(path string) error {
 	for range 16 {
 		dir := watchDir(path)
-		wd, err := unix.InotifyAddWatch(w.fd, dir, watchMask)
-		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		wd, err := w.in.Add(dir, watchOps)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue // it went away just now
 		}
 		if err != nil {
-			return fmt.Errorf("inotify watch on %s: %w", dir, err)
+			return err
 		}
 		if wd != w.wd && w.wd >= 0 {
-			_, _ = unix.InotifyRmWatch(w.fd, uint32(w.wd)) // a watch descriptor is not negative; it may be gone already
+			w.in.Remove(w.wd)
 		}
 		w.wd, w.dir = wd, dir
 		if watchDir(path) == dir {
@@ -125,60 +119,47 @@ func (w *watcher) interpret(path string, batch []change) (files []change, all bo
 	return files, false
 }
 
-// read delivers events until the descriptor is closed.
+// read delivers events until the watcher is closed.
 func (w *watcher) read() {
 	defer close(w.done)
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := w.file.Read(buf)
+		events, err := w.in.Read(buf)
 		if err != nil {
 			return
 		}
-		batch, lone := parseEvents(buf[:n])
+		batch, lone := changesOf(events)
 		if lone {
 			// A rename has two events and only the first is here.
-			_ = w.file.SetReadDeadline(time.Now().Add(pairWait))
-			if more, err := w.file.Read(buf); err == nil {
-				rest, _ := parseEvents(buf[:more])
+			if more, err := w.in.ReadWithin(buf, pairWait); err == nil {
+				rest, _ := changesOf(more)
 				batch = append(batch, rest...)
 			}
-			_ = w.file.SetReadDeadline(time.Time{})
 		}
 		markBackups(batch)
 		w.batchC <- batch
 	}
 }
 
-// parseEvents decodes inotify events. Lone is true when the last is the first half of a rename.
-func parseEvents(buf []byte) (batch []change, lone bool) {
-	for len(buf) >= unix.SizeofInotifyEvent {
-		wd := int32(binary.NativeEndian.Uint32(buf[0:])) // the field is signed
-		mask := binary.NativeEndian.Uint32(buf[4:])
-		cookie := binary.NativeEndian.Uint32(buf[8:])
-		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[12:]))
-		if end > len(buf) {
-			break
-		}
-		name := strings.TrimRight(string(buf[unix.SizeofInotifyEvent:end]), "\x00")
-		buf = buf[end:]
-		c := change{wd: int(wd), name: name, cookie: cookie}
+// changesOf says what events mean for manifests. Lone is true when the last is the first half of a rename.
+func changesOf(events []inotify.Event) (batch []change, lone bool) {
+	for _, e := range events {
+		c := change{wd: e.Watch, name: e.Name, cookie: e.Cookie}
 		lone = false
 		switch {
-		case mask&unix.IN_IGNORED != 0:
-			continue
-		case mask&unix.IN_Q_OVERFLOW != 0:
+		case e.Has(inotify.Overflow):
 			c.wd, c.kind = -1, everything
-		case mask&(unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT) != 0:
+		case e.Moved():
 			c.kind = everything
-		case mask&unix.IN_MOVED_FROM != 0:
+		case e.Has(inotify.MovedFrom):
 			c.kind, lone = gone, true
-		case mask&unix.IN_DELETE != 0:
+		case e.Has(inotify.Delete):
 			c.kind = gone
-		case mask&(unix.IN_CLOSE_WRITE|unix.IN_MOVED_TO) != 0:
+		case e.Has(inotify.CloseWrite | inotify.MovedTo):
 			c.kind = written
-		case mask&unix.IN_CREATE != 0:
+		case e.Has(inotify.Create):
 			c.kind = created
-		case mask&unix.IN_ATTRIB != 0:
+		case e.Has(inotify.Attrib):
 			c.kind = attributes
 		default:
 			continue

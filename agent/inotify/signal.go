@@ -1,0 +1,51 @@
+package inotify
+
+// BufferSize is room for one event of any size, in bytes; Signal reads by more.
+const BufferSize = 16 + 256
+
+// Signal tells that something happened, and not what. C holds one signal, which stands for all until it is taken, and is closed
+// when there can be no more. Its reader is a goroutine that Close ends and waits for.
+type Signal struct {
+	*Watcher
+	C    <-chan struct{}
+	done chan struct{}
+}
+
+// NewSignal reads events of w from now on, by so many bytes, and signals those batches of which matters is true; nil is all. Matters is
+// called by one goroutine; what it returns an error for ends the signals. Close closes w too.
+func NewSignal(w *Watcher, bytes int, matters func([]Event) (bool, error)) *Signal {
+	c := make(chan struct{}, 1)
+	s := &Signal{Watcher: w, C: c, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		defer close(c)
+		buf := make([]byte, max(bytes, BufferSize))
+		for {
+			events, err := w.Read(buf)
+			if err != nil {
+				return
+			}
+			if matters != nil {
+				does, err := matters(events)
+				if err != nil {
+					return
+				}
+				if !does {
+					continue
+				}
+			}
+			select {
+			case c <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return s
+}
+
+// Close ends the watches and the reader.
+func (s *Signal) Close() error {
+	err := s.Watcher.Close()
+	<-s.done
+	return err
+}
