@@ -122,7 +122,7 @@ func testViewNames(t *testing.T) {
 		}
 	}
 	err := Run(t.Context(), Config{Source: none{}, ViewName: "bogus"})
-	if err == nil || !strings.Contains(err.Error(), `view "bogus": there is none of that name, want one of overview, loop, workers`) {
+	if err == nil || !strings.Contains(err.Error(), `view "bogus" is unknown: must be one of overview, loop, pods`) {
 		t.Errorf("Run: %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func testTabsScroll(t *testing.T) {
 		for active := range tabs {
 			line, places := tabLine(style.New(false), tabs, active, w)
 			text := sgr.ReplaceAllString(line, "")
-			if style.Width(text) > w || !strings.Contains(text, "▶"+tabs[active].digit+" Workers") {
+			if style.Width(text) > w || !strings.Contains(text, "▶"+tabs[active].digit+" Pods") {
 				t.Fatalf("%d of %d columns, tab %d: %q", style.Width(text), w, active, text)
 			}
 			for i, p := range places {

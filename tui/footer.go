@@ -54,15 +54,15 @@ func (a *app) filtered(th *style.Theme) string {
 func cost(n model.Node, short bool) string {
 	cpu, rss := style.Unknown, style.Unknown
 	if share, ok := n.Usage.Share(); ok {
-		cpu = fmt.Sprintf("%.1f%%", share*100)
+		cpu = fmt.Sprintf("%.1f %%", share*100)
 	}
 	if n.Usage.RSS > 0 {
 		rss = style.Bytes(n.Usage.RSS)
 	}
 	if short {
-		return cpu + " " + rss + " lost " + style.Count(n.Lost)
+		return cpu + " " + rss + " dropped " + style.Count(n.Lost)
 	}
-	return "agent cpu " + cpu + " mem " + rss + " lost " + style.Count(n.Lost)
+	return "agent cpu " + cpu + " mem " + rss + " dropped " + style.Count(n.Lost)
 }
 
 // hints are the keys worth a reminder, as many as there is room for in w columns.

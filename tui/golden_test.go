@@ -196,7 +196,7 @@ func TestGolden(t *testing.T) {
 		{"overview", "1"},
 		{"loop", "2"},
 		{"loop-children", "2 / c o n f i g enter enter"},
-		{"workers", "3"},
+		{"pods", "3"},
 		{"cri", "4"},
 		{"cri-methods", "4 m"},
 		{"cri-call", "4 s G enter"},

@@ -125,7 +125,7 @@ func (s status) right(th *style.Theme) []segment {
 		out = append(out, segment{text: "API failing " + style.Age(d), tone: style.Fail})
 	}
 	if n.Lost > 0 {
-		out = append(out, segment{text: "lost " + style.Count(n.Lost), tone: style.Slow})
+		out = append(out, segment{text: "dropped " + style.Count(n.Lost), tone: style.Slow})
 	}
 	if s.follows && !s.frozen {
 		out = append(out, segment{text: "follow", tone: style.Dim, drop: 3})

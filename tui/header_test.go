@@ -25,7 +25,7 @@ func TestHeader(t *testing.T) {
 		{"80", 80, func(*status) {}, "lab-1 · containerd 2.4.2 · up 12m41s   loop ● 0.3s  PLEG evented  214 ev/s  LIVE"},
 		{"60", 60, func(*status) {}, "lab-1 · containerd 2.4.2     loop ● 0.3s  PLEG evented  LIVE"},
 		{"frozen", 80, func(s *status) { s.frozen, s.waiting = true, 1234 }, "lab-1 · containerd 2.4.2 · up 12m41s    loop ● 0.3s  PLEG evented  FROZEN +1,234"},
-		{"lost", 80, func(s *status) { s.node.Lost = 77 }, "lab-1 · containerd 2.4.2 · up 12m41s    loop ● 0.3s  PLEG evented  lost 77  LIVE"},
+		{"lost", 80, func(s *status) { s.node.Lost = 77 }, "lab-1 · containerd 2.4.2             loop ● 0.3s  PLEG evented  dropped 77  LIVE"},
 		{"simulated", 80, func(s *status) { s.node.Simulated = true }, "lab-1 · SIMULATED · containerd 2.4.2             loop ● 0.3s  PLEG evented  LIVE"},
 		{"degraded", 80, func(s *status) { s.node.State, s.node.Reason = "degraded", "runtime is down" }, "lab-1 · containerd 2.4.2 · degraded runtime is down            loop ● 0.3s  LIVE"},
 		{"stuck", 80, func(s *status) { s.turning = model.Loop{N: 7, Begin: now.Add(-12 * time.Second)} }, "lab-1 · containerd 2.4.2 · up 12m41s         loop busy 12.0s  PLEG evented  LIVE"},

@@ -64,7 +64,7 @@ func testKeysGoToViews(t *testing.T) {
 	d.keys("tab").want("▶9 Log")
 	d.keys("tab").want("▶v Volumes")
 	d.keys("1 0").want("▶1 Overview") // there is no view 0
-	d.keys("3 5 esc").want("▶3 Workers")
+	d.keys("3 5 esc").want("▶3 Pods")
 }
 
 func TestKeysMove(t *testing.T) { synctest.Test(t, testKeysMove) }
@@ -211,7 +211,7 @@ func testFreeze(t *testing.T) {
 	if got := selectedRow(d); got != before {
 		t.Errorf("frozen, but the row changed from %q to %q", before, got)
 	}
-	d.keys("space").want("LIVE", "lost 2")
+	d.keys("space").want("LIVE", "dropped 2")
 	if got := selectedRow(d); got == before {
 		t.Error("what came while frozen is not shown")
 	}
@@ -311,7 +311,7 @@ func TestExport(t *testing.T) { synctest.Test(t, testExport) }
 func testExport(t *testing.T) {
 	dir := t.TempDir()
 	d := drive(t, Config{ExportDir: dir}, 80, 24).play().keys("3 e")
-	path := filepath.Join(dir, "kubeloupe-workers-20260314-092808.txt")
+	path := filepath.Join(dir, "kubeloupe-pods-20260314-092808.txt")
 	d.want("written to ")
 	got, err := os.ReadFile(path)
 	if err != nil {
@@ -333,7 +333,7 @@ func testExport(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	want := []string{"kubeloupe-overview-20260314-092808.txt", "kubeloupe-workers-20260314-092808-2.txt", "kubeloupe-workers-20260314-092808.txt"}
+	want := []string{"kubeloupe-overview-20260314-092808.txt", "kubeloupe-pods-20260314-092808-2.txt", "kubeloupe-pods-20260314-092808.txt"}
 	if !slices.Equal(names, want) {
 		t.Errorf("files %v, want %v", names, want)
 	}
@@ -360,9 +360,9 @@ func TestMouse(t *testing.T) { synctest.Test(t, testMouse) }
 
 func testMouse(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play()
-	d.want("▶1 Overview 2 Loop 3 Workers")
+	d.want("▶1 Overview 2 Loop 3 Pods")
 	d.send(tea.MouseClickMsg{X: 23, Y: 1, Button: tea.MouseLeft})
-	d.want("▶3 Workers")
+	d.want("▶3 Pods")
 	d.send(tea.MouseClickMsg{X: 4, Y: bodyTop + 3, Button: tea.MouseLeft})
 	if got := selectedRow(d); !strings.Contains(got, "shop/web-00") {
 		t.Errorf("clicked row: %q", got)

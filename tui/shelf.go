@@ -45,6 +45,17 @@ func ViewNames() []string {
 
 func viewName(p views.Page) string { return strings.ToLower(p.Name()) }
 
+// KnownView reports whether Config.ViewName may be name.
+func KnownView(name string) bool { return slices.Contains(ViewNames(), viewOf(name)) }
+
+// viewOf is the name of the view that a user means: "workers" was the name of "pods".
+func viewOf(name string) string {
+	if name = strings.ToLower(name); name == "workers" {
+		return "pods"
+	}
+	return name
+}
+
 // newLook returns what all pages share.
 func newLook(th *style.Theme) views.Look {
 	var digits []string
@@ -74,7 +85,7 @@ func (a *app) fill() {
 func (a *app) first() int {
 	for i, t := range a.tabs {
 		switch {
-		case a.cfg.ViewName != "" && viewName(t.page) == strings.ToLower(a.cfg.ViewName),
+		case a.cfg.ViewName != "" && viewName(t.page) == viewOf(a.cfg.ViewName),
 			a.cfg.View > 0 && t.digit == string(rune('0'+a.cfg.View%10)):
 			return i
 		}
@@ -87,8 +98,8 @@ func (a *app) first() int {
 
 // checkView reports a view that there is not.
 func checkView(name string) error {
-	if name == "" || slices.Contains(ViewNames(), strings.ToLower(name)) {
+	if name == "" || KnownView(name) {
 		return nil
 	}
-	return fmt.Errorf("terminal UI: view %q: there is none of that name, want one of %s", name, strings.Join(ViewNames(), ", "))
+	return fmt.Errorf("terminal UI: view %q is unknown: must be one of %s", name, strings.Join(ViewNames(), ", "))
 }

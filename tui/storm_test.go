@@ -53,7 +53,7 @@ func TestSpareOverSSH(t *testing.T) {
 		{"cri", many, 120, 40},
 		{"loop", many, 200, 50},
 		{"overview", many, 200, 50},
-		{"workers", many, 200, 50},
+		{"pods", many, 200, 50},
 	} {
 		bubble(t, fmt.Sprintf("%s %dx%d %d", c.view, c.w, c.h, len(c.recs)), func(t *testing.T) {
 			spare(t, Config{Source: tuitest.Play(c.recs, 0), ViewName: c.view, Env: xterm, width: c.w, height: c.h})

@@ -21,9 +21,9 @@ func testTabsFold(t *testing.T) {
 		active string
 		want   string
 	}{
-		{160, "Loop", " 1 Overview ▶2 Loop  3 Workers  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  t Status  p Probes  o Sources  x Eviction  r Starts          ? help"},
-		{120, "Loop", " 1 Overview▶2 Loop 3 Workers 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v t p o x r          ? help"},
-		{80, "Loop", " 1 Overview▶2 Loop 3 Workers 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v t p o x r"},
+		{160, "Loop", " 1 Overview ▶2 Loop  3 Pods  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  t Status  p Probes  o Sources  x Eviction  r Starts          ? help"},
+		{117, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v t p o x r          ? help"},
+		{80, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v t p o x r"},
 		{80, "Status", " 1 2 3 4 5 6 7 8 9 v▶t Status p o x r   ? help"},
 		{60, "Status", " 1 2 3 4 5 6 7 8 9 v▶t Status p o x r                         ? help"},
 	} {

@@ -65,7 +65,7 @@ func checkLook(output, view string) error {
 	if !slices.Contains([]string{"", "text", "wide", "json"}, output) {
 		return fmt.Errorf("--output %q: must be text, wide or json", output)
 	}
-	if view != "" && !slices.Contains(tui.ViewNames(), view) {
+	if view != "" && !tui.KnownView(view) {
 		return fmt.Errorf("--view %q is unknown: must be one of %s", view, strings.Join(tui.ViewNames(), ", "))
 	}
 	return nil

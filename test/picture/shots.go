@@ -58,7 +58,7 @@ func shots() []shot {
 	}
 	return []shot{
 		one("loop", "The Loop: each iteration of syncLoop, and what it did", "2", "CASE", "housekeeping"),
-		one("workers", "The Workers: each pod's worker, and what it does or waits for", "3", "WORKER", "jobs/report"),
+		one("pods", "Pods: each pod, its worker, and what it does or waits for", "3", "WORKER", "jobs/report"),
 		one("cri", "CRI: calls to the container runtime", "4", "METHOD", "StartContainer"),
 		one("gc", "GC: garbage collection passes", "5", "image", "container"),
 		{name: "node", title: "The Node: what the agent and the machine have, and what the API server says of it", keys: []string{"8"}, want: []string{"machine and agent"}, rows: 42},

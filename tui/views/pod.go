@@ -142,7 +142,12 @@ func (p *Pod) explain(f Frame) {
 func (p *Pod) phase(was string) string {
 	phase := cmp.Or(p.pod.Phase, was)
 	switch s := p.pod.State(); s {
-	case model.StateBackingOff, model.StateNotReady, model.StateTerminating, model.StateGone:
+	case model.StateGone:
+		if phase != "" {
+			return "gone (last phase " + phase + ")"
+		}
+		return "gone"
+	case model.StateBackingOff, model.StateNotReady, model.StateTerminating:
 		return strings.TrimPrefix(phase+", "+string(s), ", ")
 	case model.StateUnknown, model.StateStarting, model.StateReady, model.StateCompleted, model.StateFailed: // the phase says it
 	}

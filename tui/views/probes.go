@@ -68,12 +68,12 @@ func (p *Probes) columns() []table.Column[model.Probe] {
 		text("container", 9, 1, 1, func(r model.Probe) string { return th.Clean(r.Container) }),
 		text("probe", 9, 0, 0, func(r model.Probe) string { return th.Clean(r.Kind) }),
 		text("how", 9, 0, 5, func(r model.Probe) string { return th.Clean(r.How) }),
-		toned(text("says", 8, 0, 0, func(r model.Probe) string { return th.Clean(says(&r)) }), func(r model.Probe) style.Tone {
+		toned(text("result", 8, 0, 0, func(r model.Probe) string { return th.Clean(result(&r)) }), func(r model.Probe) style.Tone {
 			return toneIf(r.State == "failure" || failing(&r), style.Fail)
 		}),
 		text("run", 5, 0, 2, run),
 		number("tries", 5, 6, func(r model.Probe) int64 { return int64(r.Attempts) }, count),
-		oddity("failed", 6, 3, style.Slow, func(r model.Probe) int64 { return int64(r.Failures) }),
+		oddity("failures", 8, 3, style.Slow, func(r model.Probe) int64 { return int64(r.Failures) }),
 		duration("took", 4, time.Second, func(r model.Probe) time.Duration { return r.Dur }),
 		{Title: "last", Width: style.DurWidth, Right: true, Cell: p.last},
 		{Title: "next", Width: style.DurWidth, Right: true, Drop: 7, Cell: p.next},
@@ -81,15 +81,15 @@ func (p *Probes) columns() []table.Column[model.Probe] {
 	}
 }
 
-// says is what a probe says of its container, in words that views have room for.
-func says(r *model.Probe) string {
+// result is the result of a probe that counts; "failing" is a success whose last attempts failed, less often than the threshold.
+func result(r *model.Probe) string {
 	switch {
 	case r.State == "success" && failing(r):
-		return "yes, yet"
+		return "failing"
 	case r.State == "success":
-		return "yes"
+		return "success"
 	case r.State == "failure":
-		return "no"
+		return "failure"
 	}
 	return r.State
 }

@@ -39,8 +39,8 @@ func NewWorkers(look Look) *Workers {
 
 func podID(r model.Pod) string { return r.Key.String() + r.Key.UID }
 
-// Name implements Page.
-func (*Workers) Name() string { return "Workers" }
+// Name implements Page. The page lists pods; what a pod's worker does is a column of it.
+func (*Workers) Name() string { return "Pods" }
 
 // Refresh implements Page.
 func (p *Workers) Refresh(f Frame) {
