@@ -131,7 +131,7 @@ func (a *app) absorb(msg recsMsg) tea.Cmd {
 	}
 	a.ended = msg.err
 	if a.endedWell() {
-		a.tell(views.Say{Text: "the stream of events has ended; this is how it was at the end"})
+		a.tell(views.Say{Text: "the event stream has ended; this is the last state"})
 	}
 	if a.backlog.frozen {
 		a.backlog.add(msg.chunks)

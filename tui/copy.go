@@ -25,7 +25,7 @@ func (a *app) copy() tea.Cmd {
 	}
 	text, what := a.copied()
 	if text == "" {
-		a.tell(views.Say{Text: "there is nothing to copy"})
+		a.tell(views.Say{Text: "nothing to copy"})
 		return nil
 	}
 	if len(text) > maxCopy {

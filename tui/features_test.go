@@ -47,10 +47,10 @@ func TestReverse(t *testing.T) { synctest.Test(t, testReverse) }
 func testReverse(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play().keys("3 s g")
 	d.want("POD▲", "jobs/flaky")
-	d.keys("S").want("POD▼", "sorted by pod, turned round")
+	d.keys("S").want("POD▼", "sorted by pod, reversed")
 	d.keys("g")
 	if got := selectedRow(d); !strings.Contains(got, "shop/web-27") {
-		t.Errorf("first, turned round: %q", got)
+		t.Errorf("first, reversed: %q", got)
 	}
 	d.keys("s").wantNot("▼", "turned round") // the next column begins as it should
 	d.keys("S S").wantNot("turned round")
@@ -74,7 +74,7 @@ func testCopy(t *testing.T) {
 		{"3", "jobs/flaky  backing off  syncing  0/1  3  2  1  71ms  wait backoff main  5.0s", "copied the row, 77 characters"},
 		{"5 enter", "image GC at 09:27:55.000", "copied the text"},
 		{"1", "slowest starts", "copied the overview view"},
-		{"2 / z z z z enter", "", "there is nothing to copy"},
+		{"2 / z z z z enter", "", "nothing to copy"},
 	} {
 		d := drive(t, Config{}, 80, 24).play().keys(c.keys)
 		cmd := d.app.update(press("y"))
@@ -210,7 +210,7 @@ func testEveryScreenSaysWhyItIsEmpty(t *testing.T) {
 	d.now = d.now.Add(time.Hour)
 	each("the stream of events broke: connection refused")
 	d.app.absorb(recsMsg{err: io.EOF})
-	each("the stream of events has ended")
+	each("the event stream has ended")
 	d.send(tea.WindowSizeMsg{Width: 20, Height: 5})
 	d.want("This terminal is", "needs 60x16 or more.", "q quits")
 }
@@ -281,7 +281,7 @@ func testReplay(t *testing.T) {
 		t.Errorf("asked\n%q, want\n%q", p.asked, want)
 	}
 	p.state.AtEnd = true
-	d.keys("?").want("AT ITS END", "of the replay", "pause the replay, or go on")
+	d.keys("?").want("AT ITS END", "of the replay", "pause or resume the replay")
 	d.wantNot("freeze")
 	for _, w := range []int{60, 120, 200} {
 		d.send(tea.WindowSizeMsg{Width: w, Height: 24})

@@ -274,7 +274,7 @@ func TestHelpListsTheKeysOfTheView(t *testing.T) { synctest.Test(t, testHelpList
 
 func testHelpListsTheKeysOfTheView(t *testing.T) {
 	d := drive(t, Config{}, 100, 50).play().keys("4 ?")
-	d.want("help: CRI", "calls, or figures per method", "write what is on screen to a file")
+	d.want("help: CRI", "calls, or figures per method", "write the screen to a file")
 	d.keys("?").want("▶4 CRI")
 	d.wantNot("help: CRI")
 	for _, tab := range d.app.tabs {
@@ -463,7 +463,7 @@ func testScreensInWords(t *testing.T) {
 	d.want("waiting for the first event", "LIVE", "loop -")
 	for view, want := range map[string]string{
 		"2": "no iteration of syncLoop seen yet", "3": "no pod seen yet", "4": "no call to the runtime seen yet",
-		"5": "no garbage collection pass seen yet", "6": "no pod seen yet", "7": "Nothing is being stepped.", "9": "nothing worth a line yet",
+		"5": "no garbage collection pass seen yet", "6": "no pod seen yet", "7": "Nothing is being stepped.", "9": "no important event yet",
 	} {
 		d.keys(view).want(want)
 	}

@@ -99,8 +99,8 @@ func TestStepKeys(t *testing.T) {
 		d.keys("esc d 2 s enter").want("running  image redis:7.2")
 		end.stops <- stopAt(gate.After)
 		d.settle()
-		d.want("paused after  image redis:7.2", "failed after 2.10s", "r does it again")
-		d.keys("r s c ?").want("retry: do again what failed", "a shell on the node")
+		d.want("paused after  image redis:7.2", "failed after 2.10s", "r retries it")
+		d.keys("r s c ?").want("retry the failed action", "a shell on the node")
 		if want := []string{"fail x", "i", "where", "delay 2s", "retry", "s", "c"}; !slices.Equal(end.asked, want) {
 			t.Errorf("asked %q, want %q", end.asked, want)
 		}
@@ -117,7 +117,7 @@ func TestStepAttached(t *testing.T) {
 		end.stops <- stop
 		d.run(d.app.step.Listen(t.Context()))
 		d.keys("!").want("shell: only in a session on the agent's own terminal")
-		d.keys("?").want("leave; the pod goes on")
+		d.keys("?").want("quit; the pod continues")
 		if strings.Contains(d.screen(), "delete the pod") {
 			t.Error("help says that q deletes the pod")
 		}

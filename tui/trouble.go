@@ -18,7 +18,7 @@ func (a *app) trouble() string {
 	case a.ended != nil && !a.endedWell():
 		return "the stream of events broke: " + a.ended.Error()
 	case a.cfg.Player != nil && a.cfg.Player.State().Err != "":
-		return "the replay cannot go on: " + a.cfg.Player.State().Err
+		return "the replay cannot continue: " + a.cfg.Player.State().Err
 	case a.ended == nil && a.cfg.Link != nil:
 		return a.cfg.Link()
 	}
@@ -31,7 +31,7 @@ func (a *app) note() string {
 	case t != "":
 		return t
 	case a.ended != nil:
-		return "the stream of events has ended"
+		return "the event stream has ended"
 	case a.model.Node().Records == 0:
 		return "waiting for the first event"
 	}

@@ -154,7 +154,7 @@ func (s *Session) goUntil(what string) (string, error) {
 	}
 	s.pace = toBreak
 	if !s.say(answer{verdict: "go"}) {
-		return "nothing waits now; goes on until " + what, nil
+		return "no action waits now; continues until " + what, nil
 	}
 	return "", nil
 }

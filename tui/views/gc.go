@@ -94,7 +94,7 @@ func (p *GC) verdicts(r model.Pass) tea.Cmd {
 		lines = append(lines, Text{Line: fmt.Sprintf("and %d more that are not kept", r.Omitted), Tone: style.Dim})
 	}
 	if len(lines) == 0 {
-		lines = []Text{{Line: "this pass told no verdict", Tone: style.Dim}}
+		lines = []Text{{Line: "this run has no decisions", Tone: style.Dim}}
 	}
 	return send(Open{NewPager(p.Look, "verdicts", th.Clean(title), lines)})
 }

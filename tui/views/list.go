@@ -132,7 +132,7 @@ func (l *list[R]) order() string {
 		text = "in the usual order"
 	}
 	if l.tbl.Reversed() {
-		text += ", turned round"
+		text += ", reversed"
 	}
 	return text
 }

@@ -39,7 +39,7 @@ type logRow struct {
 func NewLog(look Look) *Log {
 	p := &Log{parts: parts{Look: look}}
 	p.lines = list[logRow]{Look: look, open: p.whole, stream: true}
-	p.lines.tbl = p.table(p.columns(), "nothing worth a line yet; a shows all records")
+	p.lines.tbl = p.table(p.columns(), "no important event yet; a shows all records")
 	took := duration("took", 2, slowCall, logRow.took)
 	p.records = list[logRow]{Look: look, open: p.whole, stream: true}
 	p.records.tbl = p.table(slices.Insert(p.columns(), 2, took), "no record seen yet")

@@ -104,7 +104,7 @@ func (p *Node) runtime(n *model.Node, m *model.Model) section {
 func (p *Node) machine(n *model.Node) section {
 	s, u := section{title: "machine and agent"}, &n.Usage
 	if u.At.IsZero() || u.Interval <= 0 {
-		s.add("", "the agent has not told yet what it takes", style.Dim)
+		s.add("", "the agent has not reported its usage yet", style.Dim)
 		return s
 	}
 	part := func(d time.Duration) string { return fmt.Sprintf("%.1f%%", 100*d.Seconds()/u.Interval.Seconds()) }

@@ -38,7 +38,7 @@ func (p *Pod) cause(f *cause.Finding, first bool) {
 	}
 	text := f.Name + ": " + f.Sentence
 	if f.Current {
-		text = f.Name + " (goes on): " + f.Sentence
+		text = f.Name + " (ongoing): " + f.Sentence
 	}
 	lead := th.Left(f.ID, 4) + " " + th.Right(style.Known(f.Cost), style.DurWidth) + "  "
 	for _, line := range Wrap(th.Clean(text), p.w-2-findingLead) {
@@ -74,7 +74,7 @@ func findingText(th *style.Theme, f *cause.Finding, w int) []Text {
 		cause.Likely:  "likely: the records fit this, and nothing else that is known",
 	}[f.Confidence], style.Plain)
 	if f.Current {
-		doc.add("now", "it goes on", style.Slow)
+		doc.add("now", "ongoing", style.Slow)
 	}
 	doc.head("evidence")
 	for _, e := range f.Evidence {

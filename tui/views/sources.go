@@ -39,7 +39,7 @@ func NewSources(look Look) *Sources {
 		},
 		Text:   func(r sourceRow) string { return p.name(r) + " " + p.state(r) + " " + p.says(r) },
 		Failed: func(r sourceRow) bool { return r.err != nil || r.Failing() != nil },
-		Empty:  "no source of pods has told anything yet",
+		Empty:  "no pod source has reported yet",
 	})
 	p.open = p.details
 	return p
@@ -153,7 +153,7 @@ func (p *Sources) says(r sourceRow) string {
 		return th.Clean(text)
 	}
 	if r.At.IsZero() {
-		return "has delivered nothing yet"
+		return "has not delivered anything yet"
 	}
 	text := r.Path
 	if r.Name == "api" {

@@ -125,7 +125,7 @@ func (p *Status) server() string {
 		text := fmt.Sprintf("failing %s× for %s: %s (%s)", style.Count(a.Failing), style.Age(p.now.Sub(a.Since)), a.Err, a.Call)
 		parts = append(parts, span{text: th.Clean(text), tone: style.Fail})
 	case a.OK.IsZero():
-		return th.Paint(style.Dim, th.Cut(" API  this agent has asked no API server yet", p.w))
+		return th.Paint(style.Dim, th.Cut(" API  this agent has not contacted an API server yet", p.w))
 	default:
 		parts = append(parts, span{text: "answered " + style.Age(p.now.Sub(a.OK)) + " ago"})
 	}

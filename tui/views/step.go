@@ -63,20 +63,20 @@ type stepKeys struct {
 // NewStep returns the page; without a stepper it says how to step.
 func NewStep(look Look, s Stepper) *Step {
 	return &Step{Look: look, stepper: s, keys: stepKeys{
-		next:    keys.Bind("n", "do this action, stop before the next", "n"),
-		into:    keys.Bind("s", "step: stop before the next CRI call too", "s"),
-		cont:    keys.Bind("c", "go on to the next breakpoint or the end", "c"),
-		again:   keys.Bind("r", "retry: do again what failed", "r"),
+		next:    keys.Bind("n", "run this action, stop before the next", "n"),
+		into:    keys.Bind("s", "step into: also stop before the next CRI call", "s"),
+		cont:    keys.Bind("c", "continue to the next breakpoint or to the end", "c"),
+		again:   keys.Bind("r", "retry the failed action", "r"),
 		brk:     keys.Bind("b", "set a breakpoint", "b"),
 		print:   keys.Bind("p", "print the request in full", "p"),
-		inspect: keys.Bind("i", "inspect: what the node has of the pod now", "i"),
+		inspect: keys.Bind("i", "inspect: what exists on the node for this pod now", "i"),
 		fail:    keys.Bind("f", "fail here, with a gRPC code", "f"),
 		delay:   keys.Bind("d", "delay here", "d"),
-		shell:   keys.Bind("!", "a shell on the node, which knows of the pod", "!"),
+		shell:   keys.Bind("!", "a shell on the node, with variables of the pod", "!"),
 		command: keys.Bind(":", "any other command: until, where, diff, p PATH", ":"),
 		quit:    keys.Bind("q", "delete the pod, clean up and quit", "q"),
-		left:    keys.Bind("q", "leave; the pod goes on", "q"),
-		leave:   keys.Bind("^C", "quit without that", "ctrl+c"),
+		left:    keys.Bind("q", "quit; the pod continues", "q"),
+		leave:   keys.Bind("^C", "quit without deleting the pod", "ctrl+c"),
 	}}
 }
 
@@ -361,7 +361,7 @@ var moving = []string{"next", "step", "continue", "until", "retry", "fail", "del
 func (p *Step) do(line string) tea.Cmd {
 	name, _ := step.Split(line)
 	if p.over && name != "quit" {
-		return send(Say{Text: "stepping is over"})
+		return send(Say{Text: "stepping has ended"})
 	}
 	moved := slices.Contains(moving, name) && !p.busy && p.stop.Waits()
 	if moved {

@@ -21,7 +21,7 @@ func (p *Step) View() string {
 			"Nothing is being stepped.",
 			"",
 			"kubeloupe step FILE runs the pod of that manifest and stops before each action of its plan. This view "+
-				"then shows the exact request that comes next and what changed since the last stop. The rest of the node goes on.",
+				"then shows the exact request that comes next and what changed since the last stop. The rest of the node continues.",
 			"",
 			"kubeloupe step --pod NS/NAME does the same to a pod of an agent that runs already.")
 	case !p.have && p.over:
@@ -122,7 +122,7 @@ func (p *Step) ending(w int) []Text {
 		"6 shows where the time of its start went.",
 	}
 	if p.stop.Attached {
-		what = []string{"What the agent does to the pod next, as its deletion, stops here again.", "q leaves; the pod goes on.", what[2]}
+		what = []string{"What the agent does to the pod next, as its deletion, stops here again.", "q quits; the pod continues.", what[2]}
 	}
 	for _, s := range what {
 		for _, l := range Wrap(s, w) {
@@ -136,10 +136,10 @@ func (p *Step) ending(w int) []Text {
 func (p *Step) result(w int) []Text {
 	th, tone := p.Theme, style.Strong
 	title := "done in " + human.Duration(p.stop.Took)
-	words := []string{"n goes on to the next action, c to the next breakpoint or the end."}
+	words := []string{"n continues to the next action, c to the next breakpoint or to the end."}
 	if p.stop.Err != "" {
 		title, tone = "failed after "+human.Duration(p.stop.Took), style.Fail
-		words = append([]string{th.Clean(p.stop.Err), ""}, "r does it again. n goes on with what does not need it.")
+		words = append([]string{th.Clean(p.stop.Err), ""}, "r retries it. n continues with actions that do not depend on it.")
 	}
 	if p.stop.Hit != "" {
 		words = append([]string{"breakpoint: " + th.Clean(p.stop.Hit), ""}, words...)
