@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 //
 // Upstream: apiserver/pkg/util/webhook/webhook.go, WithExponentialBackoff and DefaultShouldRetry.
 func retry(ctx context.Context, f func(context.Context) error) error {
-	pause := 500 * time.Millisecond
+	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Steps: attempts}
 	for n := 1; ; n++ {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		err := f(call)
@@ -28,8 +29,7 @@ func retry(ctx context.Context, f func(context.Context) error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(pause):
-			pause += pause / 2
+		case <-time.After(pauses.Step()):
 		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
 )
 
@@ -74,14 +75,14 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 	defer done()
 	again := &rotator{what: "client", bus: cfg.Bus}
 	var certPEM []byte
-	for pause := firstBackoff / 4; ; pause = min(2*pause, maxBackoff) {
+	for pauses := backoff.Doubling(firstBackoff/4, maxBackoff); ; {
 		if certPEM, err = request(ctx, cfg, client, keyPEM); err == nil {
 			break
 		}
 		if err := final(err, cfg.BootstrapKubeconfig); err != nil {
 			return err
 		}
-		if ctx.Err() != nil || !again.waitAgain(ctx, pause, err) {
+		if ctx.Err() != nil || !again.waitAgain(ctx, pauses.Step(), err) {
 			return fmt.Errorf("bootstrap: %w", err)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -70,9 +71,10 @@ func (r *rotator) load() error {
 // run renews the certificate when it is due, until ctx ends.
 func (r *rotator) run(ctx context.Context) error {
 	var (
-		pause time.Duration
-		of    *tls.Certificate // whose deadline it is
-		when  time.Time
+		first  = backoff.Doubling(firstBackoff, maxBackoff)
+		pauses = first
+		of     *tls.Certificate // whose deadline it is
+		when   time.Time
 	)
 	for {
 		now, current := time.Now(), r.current.Load()
@@ -101,15 +103,14 @@ func (r *rotator) run(ctx context.Context) error {
 			err = r.recover(ctx, current, err)
 		}
 		if err == nil {
-			pause = 0
+			pauses = first
 			r.rotated()
 			continue
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		pause = min(max(2*pause, firstBackoff), maxBackoff)
-		if !r.waitAgain(ctx, pause, err) {
+		if !r.waitAgain(ctx, pauses.Step(), err) {
 			return nil
 		}
 	}

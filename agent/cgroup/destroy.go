@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -195,7 +196,7 @@ func (m *Manager) removeAll(ctx context.Context, tops []string) error {
 }
 
 func pause(ctx context.Context, try int) error {
-	t := time.NewTimer(min(time.Millisecond<<min(try, 10), longestPause))
+	t := time.NewTimer(backoff.After(backoff.Doubling(time.Millisecond, longestPause), try))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record/util"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -187,8 +187,7 @@ func (r *Recorder) tokens(ctx context.Context) bool {
 
 // backoff waits before the next try; false when ctx ended.
 func (r *Recorder) backoff(ctx context.Context, try int, err error) bool {
-	delay := min(firstRetry<<(try-1), lastRetry)
-	delay = delay/2 + rand.N(delay/2+1)
+	delay := backoff.After(backoff.Spread(firstRetry, lastRetry), try-1)
 	wait := trace.Wait{
 		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetEvents}, Tries: try, Ahead: len(r.queue), Cause: err.Error(),
 		Until: time.Now().Add(delay).UnixNano(),

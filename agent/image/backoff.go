@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	pauses "github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -62,10 +63,10 @@ func (b *backoff) fail(t target, began, now time.Time, err string) attempt {
 	}
 	b.drop(now)
 	if !ok || a.expired(now) {
-		a = attempt{delay: backoffFirst / 2}
+		a = attempt{}
 	}
+	a.delay = pauses.After(pauses.Doubling(backoffFirst, backoffMax), a.failures)
 	a.failures++
-	a.delay = min(2*a.delay, backoffMax)
 	a.at, a.err = now, trace.Clip(err, maxError)
 	b.all[t] = a
 	return a

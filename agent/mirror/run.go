@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -33,17 +33,17 @@ type step struct {
 
 // Run keeps the mirrors until ctx ends, and returns nil then.
 func (m *Manager) Run(ctx context.Context) error {
+	pauses := backoff.Spread(firstRetry, lastRetry)
 	for tries := 0; ; {
 		var retry <-chan time.Time
 		var end func()
 		if err := m.pass(ctx); err != nil && ctx.Err() == nil {
-			delay := min(firstRetry<<min(tries, 16), lastRetry)
-			delay = delay/2 + rand.N(delay/2+1)
+			delay := pauses.Step()
 			tries++
 			retry = time.After(delay)
 			end = m.wait(delay, tries, err)
 		} else {
-			tries = 0
+			tries, pauses = 0, backoff.Spread(firstRetry, lastRetry)
 		}
 		done := false
 		select {

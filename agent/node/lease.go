@@ -21,7 +21,7 @@ const renewShare = 4
 // Upstream: component-helpers/apimachinery/lease/controller.go.
 func (n *Node) keepLease(ctx context.Context) error {
 	var (
-		again backoff
+		again retry
 		lease *coordinationv1.Lease // as the API server has it; nil when that is not known
 		err   error
 	)

@@ -17,7 +17,7 @@ import (
 //
 // Upstream: pkg/kubelet/kubelet_node_status.go, registerWithAPIServer.
 func (n *Node) register(ctx context.Context, cause string) error {
-	var again backoff
+	var again retry
 	for {
 		err := n.tryRegister(ctx, cause)
 		if err == nil || ctx.Err() != nil {

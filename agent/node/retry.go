@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -13,23 +16,22 @@ const (
 	maxBackoff   = 7 * time.Second
 )
 
-// backoff is the pause before something is tried again: twice as long each time.
-type backoff struct{ next time.Duration }
+// retry is the pause before something is tried again: twice as long each time, and up to a fifth more. The zero value begins.
+type retry struct{ b wait.Backoff }
 
 // wait pauses because of err. It returns early, with nil, when wake gets something.
-func (b *backoff) wait(ctx context.Context, bus *trace.Bus, on trace.TargetKind, err error, wake <-chan struct{}) error {
-	if b.next == 0 {
-		b.next = firstBackoff
+func (r *retry) wait(ctx context.Context, bus *trace.Bus, on trace.TargetKind, err error, wake <-chan struct{}) error {
+	if r.b.Duration == 0 {
+		r.b = backoff.Jittered(firstBackoff, maxBackoff, 0.2)
 	}
-	d := b.next + rand.N(b.next/5)
-	b.next = min(2*b.next, maxBackoff)
+	d := r.b.Step()
 	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: on}, Cause: err.Error(), Until: time.Now().Add(d).UnixNano()}
 	span := trace.Begin(bus, trace.FromContext(ctx), w)
 	defer trace.End(bus, span, w)
 	return sleep(ctx, d, wake)
 }
 
-func (b *backoff) reset() { b.next = 0 }
+func (r *retry) reset() { r.b = wait.Backoff{} }
 
 // sleep waits for d, or until wake gets something.
 func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {

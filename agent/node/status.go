@@ -21,7 +21,7 @@ func (n *Node) keepStatus(ctx context.Context) error {
 	if err := n.register(ctx, "start"); err != nil {
 		return ended(ctx, err)
 	}
-	var again backoff
+	var again retry
 	for {
 		err := n.sync(ctx)
 		switch {

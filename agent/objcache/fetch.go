@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -60,7 +61,8 @@ func (c *Objects) ask(ctx context.Context, k key) (metav1.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	began := time.Now()
-	for delay := firstRefusal; ; delay *= 2 {
+	for pauses := backoff.Doubling(firstRefusal, lastRefusal); ; {
+		delay := pauses.Duration
 		obj, err := c.request(ctx, k)
 		switch {
 		case err == nil:
@@ -72,7 +74,7 @@ func (c *Objects) ask(ctx context.Context, k key) (metav1.Object, error) {
 		}
 		wait := trace.Wait{For: trace.WaitBackoff, Target: k.target(), Cause: err.Error(), Until: time.Now().Add(delay).UnixNano()}
 		span := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), wait)
-		pause(ctx, delay)
+		pause(ctx, pauses.Step())
 		trace.End(c.cfg.Bus, span, wait)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -43,7 +44,8 @@ func (c *Objects) watch(it *item) {
 
 // keepWatch watches, again and again, until ctx ends.
 func (c *Objects) keepWatch(ctx context.Context, it *item) {
-	delay := firstRewatch
+	first := backoff.Jittered(firstRewatch, lastRewatch, 1)
+	pauses := first
 	for initial := true; ctx.Err() == nil; {
 		began := time.Now()
 		err := c.watchOnce(ctx, it, initial)
@@ -56,14 +58,13 @@ func (c *Objects) keepWatch(ctx context.Context, it *item) {
 			continue
 		}
 		if time.Since(began) > lastRewatch {
-			delay = firstRewatch
-		} else if err != nil && delay == firstRewatch {
+			pauses = first
+		} else if err != nil && pauses == first {
 			trace.Point(c.cfg.Bus, trace.Span{}, trace.Log{
 				Level: "warn", Message: "the watch of an object ended", Attrs: []trace.KV{{K: "object", V: it.key.String()}, {K: "err", V: err.Error()}},
 			})
 		}
-		pause(ctx, delay+rand.N(delay))
-		delay = min(2*delay, lastRewatch)
+		pause(ctx, pauses.Step())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -19,7 +20,8 @@ import (
 
 // watch reads the runtime's event stream, again and again.
 func (p *PLEG) watch(ctx context.Context) {
-	delay := 100 * time.Millisecond
+	first := backoff.Doubling(100*time.Millisecond, 5*time.Second)
+	pauses := first
 	for ctx.Err() == nil {
 		got, err := p.readStream(ctx)
 		if ctx.Err() != nil {
@@ -33,14 +35,13 @@ func (p *PLEG) watch(ctx context.Context) {
 		p.setMode(ctx, false, "event stream ended: "+errText(err))
 		p.Demand("stream-error")
 		if got {
-			delay = 100 * time.Millisecond
+			pauses = first
 		}
 		select {
-		case <-time.After(delay):
+		case <-time.After(pauses.Step()):
 		case <-ctx.Done():
 			return
 		}
-		delay = min(2*delay, 5*time.Second)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 )
 
 // The back-off between attempts to register one plugin.
@@ -25,7 +27,7 @@ type entry struct {
 	id         identity
 	busy       bool
 	registered *plugin
-	delay      time.Duration
+	fails      int // in a row
 	retryAt    time.Time
 }
 
@@ -79,6 +81,6 @@ func plan(seen map[string]identity, known map[string]*entry, now time.Time) (ops
 
 // fail notes a failed attempt.
 func (e *entry) fail(now time.Time) {
-	e.delay = min(max(firstDelay, 2*e.delay), lastDelay)
-	e.retryAt = now.Add(e.delay)
+	e.retryAt = now.Add(backoff.After(backoff.Doubling(firstDelay, lastDelay), e.fails))
+	e.fails++
 }

@@ -114,7 +114,7 @@ func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.W
 			w.known[o.path] = e
 		}
 		if o.step == register && e.id != seen[o.path] {
-			e.id, e.delay = seen[o.path], 0
+			e.id, e.fails = seen[o.path], 0
 		}
 		e.busy = true
 		id, was := e.id, e.registered
@@ -146,7 +146,7 @@ func (w *Watcher) note(out outcome) {
 	case out.err != nil:
 		e.fail(time.Now())
 	case out.got != nil:
-		e.delay = 0
+		e.fails = 0
 	default:
 		e.id = identity{} // deregistered: whatever is there now is new
 	}

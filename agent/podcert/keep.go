@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -46,7 +47,7 @@ func (e *RefusedError) Error() string {
 
 // keep has a credential issued and renewed until ctx ends or it is refused.
 func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Pod, src *v1.PodCertificateProjection) {
-	delay := firstDelay
+	pauses := backoff.Jittered(firstDelay, lastDelay, 1)
 	for ctx.Err() == nil {
 		key, done, err := m.issue(ctx, pod, src)
 		if ctx.Err() != nil {
@@ -57,11 +58,10 @@ func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Po
 				Level: "warn", Message: "a certificate was not issued; asking again",
 				Attrs: []trace.KV{{K: "volume", V: at.volume}, {K: "err", V: err.Error()}},
 			})
-			pause(ctx, delay+rand.N(delay))
-			delay = min(2*delay, lastDelay)
+			pause(ctx, pauses.Step())
 			continue
 		}
-		delay = firstDelay
+		pauses = backoff.Jittered(firstDelay, lastDelay, 1)
 		refused := verdict(done)
 		m.set(at, c, key, done, refused)
 		if refused != nil {

@@ -3,13 +3,13 @@ package podsource
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -157,8 +157,7 @@ func (a *API) Wake() {
 // retryDelay is the time before the next try after a number of failed ones: doubled with each, between
 // half of it and all of it, so that nodes do not come in step.
 func retryDelay(tries int, first, last time.Duration) time.Duration {
-	d := min(first<<min(tries, 16), last)
-	return d/2 + rand.N(d/2+1)
+	return backoff.After(backoff.Spread(first, last), tries)
 }
 
 // deliver hands over what is held.

@@ -2,11 +2,11 @@ package status
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -23,9 +23,8 @@ const (
 // hangs behind the API server) goes on, and another pod's write may begin; kubeclient ends it after a minute.
 const writePatience = 5 * time.Second
 
-func backoff(tries int, last time.Duration) time.Duration {
-	d := min(firstRetry<<min(tries, 16), last)
-	return d/2 + rand.N(d/2+1)
+func retryDelay(tries int, last time.Duration) time.Duration {
+	return backoff.After(backoff.Spread(firstRetry, last), tries)
 }
 
 // Run writes until ctx ends, and returns nil then.
@@ -202,13 +201,13 @@ func (m *Manager) done(e *entry, r result) {
 		}
 	case refused:
 		m.answered()
-		e.next = now.Add(backoff(e.tries, lastRefused))
+		e.next = now.Add(retryDelay(e.tries, lastRefused))
 		e.tries++
 		again = true
 	case unreachable:
-		m.resume = now.Add(backoff(m.fails, lastRetry))
+		m.resume = now.Add(retryDelay(m.fails, lastRetry))
 		m.fails++
-		e.next = now.Add(backoff(e.tries, lastRetry))
+		e.next = now.Add(retryDelay(e.tries, lastRetry))
 		e.tries++
 		again = true
 	case over:

@@ -7,6 +7,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -25,7 +26,8 @@ func (m *Manager) request(ctx context.Context, namespace, account string, want *
 	ctx, cancel := context.WithTimeout(trace.ContextWith(ctx, span), requestTimeout)
 	defer cancel()
 	began := time.Now()
-	for delay := firstRefusal; ; delay *= 2 {
+	for pauses := backoff.Doubling(firstRefusal, lastRefusal); ; {
+		delay := pauses.Duration
 		got, err := m.create(ctx, namespace, account, want)
 		if err == nil {
 			return got, nil
@@ -35,7 +37,7 @@ func (m *Manager) request(ctx context.Context, namespace, account string, want *
 		}
 		pauseWait := trace.Wait{For: trace.WaitBackoff, Target: what, Cause: err.Error(), Until: time.Now().Add(delay).UnixNano()}
 		pauseSpan := trace.Begin(m.cfg.Bus, span, pauseWait)
-		pause(ctx, delay)
+		pause(ctx, pauses.Step())
 		trace.End(m.cfg.Bus, pauseSpan, pauseWait)
 	}
 }

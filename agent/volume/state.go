@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -79,6 +80,7 @@ type state struct {
 	failed  [verbs]uint64 // number of the last attempt that failed, from 1
 	err     error         // of the last attempt; nil once one succeeds
 	slow    bool          // the last attempt failed after it had overstayed its place
+	fails   int           // in a row, and the pause after the last
 	delay   time.Duration
 	retryAt time.Time
 }
@@ -101,13 +103,14 @@ func (s *state) due(w *wanted, now time.Time) (bool, time.Time) {
 }
 
 // fresh forgets the back-off, for when something else is wanted than what failed.
-func (s *state) fresh() { s.delay, s.retryAt = 0, time.Time{} }
+func (s *state) fresh() { s.fails, s.delay, s.retryAt = 0, 0, time.Time{} }
 
 // fail notes a failed attempt.
 func (s *state) fail(v verb, attempt uint64, err error, now time.Time) {
 	s.err = err
 	s.failed[v] = attempt
-	s.delay = min(max(firstDelay, 2*s.delay), lastDelay)
+	s.delay = backoff.After(backoff.Doubling(firstDelay, lastDelay), s.fails)
+	s.fails++
 	s.retryAt = now.Add(s.delay)
 }
 

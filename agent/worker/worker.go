@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -260,7 +261,7 @@ func (w *worker) schedule(res Result, err error) {
 	if err == nil {
 		w.fails, w.quiet = 0, time.Time{}
 	} else {
-		w.quiet = time.Now().Add(min(retryFirst<<min(w.fails, 10), retryMax))
+		w.quiet = time.Now().Add(backoff.After(backoff.Doubling(retryFirst, retryMax), w.fails))
 		w.fails++
 		if stirred := w.mach.due == woken; at.IsZero() || stirred && w.quiet.Before(at) {
 			at = w.quiet

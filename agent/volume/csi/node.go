@@ -15,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/backoff"
 )
 
 // nodeIDs is the node's annotation with its ids for drivers.
@@ -28,14 +30,14 @@ var tries = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250
 //
 // Upstream: pkg/volume/csi/csi_plugin.go, initializeCSINode.
 func (p *Plugin) Run(ctx context.Context) error {
-	for delay := time.Second; ; delay = min(2*delay, time.Minute) {
+	for pauses := backoff.Doubling(time.Second, time.Minute); ; {
 		p.nodeMu.Lock()
 		_, err := p.csiNode(ctx)
 		p.nodeMu.Unlock()
 		if err == nil {
 			return nil
 		}
-		t := time.NewTimer(delay)
+		t := time.NewTimer(pauses.Step())
 		select {
 		case <-ctx.Done():
 			t.Stop()

@@ -1,0 +1,42 @@
+// Package backoff has the pauses between tries, as apimachinery's wait.Backoff.
+//
+// It owns their shape: how they grow, and how nodes are kept from coming in step. First and last pause, when to begin again and the
+// wait itself are the caller's. It runs no goroutine and publishes nothing.
+package backoff
+
+import (
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Doubling returns pauses that double from the first to the last, which stays. Each Step returns one.
+func Doubling(first, last time.Duration) wait.Backoff {
+	return wait.Backoff{Duration: first, Factor: 2, Steps: math.MaxInt, Cap: last}
+}
+
+// Spread is Doubling with pauses between half of it and all of it, so that nodes do not come in step.
+func Spread(first, last time.Duration) wait.Backoff {
+	b := Doubling(first/2, last/2)
+	b.Jitter = 1
+	return b
+}
+
+// Jittered is Doubling with pauses of up to so much more: 0.2 is a fifth.
+func Jittered(first, last time.Duration, jitter float64) wait.Backoff {
+	b := Doubling(first, last)
+	b.Jitter = jitter
+	return b
+}
+
+// After returns the pause after a try that failed, when so many before it had failed. It is for those who count tries anyway.
+func After(b wait.Backoff, failed int) time.Duration {
+	for range failed {
+		if b.Steps == 0 { // the last pause stays
+			break
+		}
+		b.Step()
+	}
+	return b.Step()
+}
