@@ -78,6 +78,9 @@ func (l *listening) run(ctx context.Context) error {
 	if err == nil && through.pod != "" && !through.met {
 		l.s.note("there is no event of pod " + l.pod + ": use NAMESPACE/POD as in kubeloupe inspect pods")
 	}
+	if err == nil && where != nil && l.output != "json" && through.found > 0 && !through.lines {
+		l.s.note(fmt.Sprintf("--where selects %d records, but none of them has a line: use -o json", through.found))
+	}
 	return err
 }
 
@@ -89,6 +92,8 @@ type sieve struct {
 	where *query.Filter // nil for none
 	of    *query.Records
 	met   bool // there was a record of the pod
+	found int  // how many records were let through
+	lines bool // one of them is worth a line
 }
 
 // Next implements source.
@@ -99,6 +104,8 @@ func (s *sieve) Next(ctx context.Context, buf []trace.Record) ([]trace.Record, u
 		return len(s.kinds) > 0 && !slices.Contains(s.kinds, r.Event.Kind().String()) || s.pod != "" && r.Pod.String() != s.pod ||
 			s.where != nil && !s.where.Match(s.of.Row(&r))
 	})
+	s.found += len(recs)
+	s.lines = s.lines || s.where != nil && slices.ContainsFunc(recs, func(r trace.Record) bool { return printer.Line(&r) != "" })
 	return recs, lost, err
 }
 

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -69,8 +70,23 @@ func ParseFailOn(s string) (Condition, error) {
 	return parse(s, f)
 }
 
-// ParseWhere reads what selects reports: as ParseFailOn, and words and expressions that are looked for in the sentence of Brief.
-func ParseWhere(s string) (Condition, error) { return parse(s, fields()) }
+// ParseWhere reads what selects reports: as ParseFailOn, and words and expressions that are looked for in the sentence of Brief. A word
+// like the id of a cause that there is not is an error.
+func ParseWhere(s string) (Condition, error) {
+	c, err := parse(s, fields())
+	if err != nil {
+		return Condition{}, err
+	}
+	for _, t := range c.all.Terms() {
+		if id := strings.TrimLeft(t.Text, "!-"); t.Field == "" && likeID.MatchString(id) {
+			return Condition{}, fmt.Errorf("condition %q: there is no cause %s: ids are KL01 to KL29; quotes search for the text", s, id)
+		}
+	}
+	return c, nil
+}
+
+// likeID is what the id of a cause looks like, spelled by anybody.
+var likeID = regexp.MustCompile(`^(?i)kl-?\d+$`)
 
 func parse(s string, f query.Fields) (Condition, error) {
 	c := Condition{text: strings.TrimSpace(s)}

@@ -130,6 +130,17 @@ func TestWhere(t *testing.T) {
 	}
 }
 
+func TestWhereRefusesCausesThatThereAreNot(t *testing.T) {
+	for _, s := range []string{"KL99", "start>2s !kl2", "kl-05"} {
+		if _, err := why.ParseWhere(s); err == nil || !strings.Contains(err.Error(), "ids are KL01 to KL29") {
+			t.Errorf("ParseWhere(%q): %v", s, err)
+		}
+	}
+	if _, err := why.ParseWhere(`"KL99" KL02 kl`); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzParseFailOn(f *testing.F) {
 	for _, s := range []string{"start>2s", "unexplained>2%", "wait.queue<=1ms", "KL05", "any", "KL", "a>>b", "ns=shop !ready", "start>2s && KL02"} {
 		f.Add(s)
