@@ -95,7 +95,8 @@ func (b *Bus) Anchor() {
 	e := ClockStepped{Step: time.Duration(step), Jump: time.Duration(max(late, 0)), Ahead: time.Duration(max(-late, 0))}
 	b.epoch += int64(e.Jump)
 	b.ahead = int64(e.Ahead)
-	put(b, EdgePoint, child(Span{}), e)
+	s := child(Span{})
+	put(b, EdgePoint, &s, &e)
 }
 
 // Seq returns the sequence number of the newest record; 0 before the first.

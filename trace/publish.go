@@ -16,7 +16,7 @@ func Point[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 		return parent
 	}
 	s := child(parent)
-	publish[E, P](b, EdgePoint, s, e)
+	publish[E, P](b, EdgePoint, &s, &e)
 	return s
 }
 
@@ -27,7 +27,7 @@ func Begin[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 		return parent
 	}
 	s := child(parent)
-	s.start = publish[E, P](b, EdgeBegin, s, e) + 1
+	s.start = publish[E, P](b, EdgeBegin, &s, &e) + 1
 	return s
 }
 
@@ -36,7 +36,7 @@ func End[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	if b == nil {
 		return
 	}
-	publish[E, P](b, EdgeEnd, s, e)
+	publish[E, P](b, EdgeEnd, &s, &e)
 }
 
 // Place publishes a point with the identity that it has already, as what another program told of its own span.
@@ -44,7 +44,7 @@ func Place[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	if b == nil {
 		return
 	}
-	publish[E, P](b, EdgePoint, s, e)
+	publish[E, P](b, EdgePoint, &s, &e)
 }
 
 func child(parent Span) Span {
@@ -57,10 +57,12 @@ func child(parent Span) Span {
 
 // publish copies e into the box of the oldest slot, cut to what an event may take. Boxes are recycled per
 // event type, so a warm ring allocates nothing; readers copy out under the lock. The
-// clock is read under it too, so that times are in the order of sequence numbers.
-func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (elapsed int64) {
+// clock is read under it too, so that times are in the order of sequence numbers. Events are large: s and e stay with the caller, who
+// need not have them on the heap.
+func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s *Span, e *E) (elapsed int64) {
 	if blank := b.scrub.Load(); blank != nil && len(textsOf[P(nil).Kind()]) > 0 {
-		e = scrubbed[E, P](*blank, s.Pod, e)
+		own := scrubbed[E, P](*blank, s.Pod, *e)
+		e = &own
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +70,7 @@ func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (elapsed int
 }
 
 // put is publish under the lock. It returns the monotonic time since the bus's birth.
-func put[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (elapsed int64) {
+func put[E any, P pointerTo[E]](b *Bus, edge Edge, s *Span, e *E) (elapsed int64) {
 	elapsed = b.elapsed()
 	at := b.next & uint64(len(b.slots)-1)
 	slot := &b.slots[at]
@@ -82,7 +84,7 @@ func put[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (elapsed int64) 
 		box = take[E, P](b)
 		slot.Event = box
 	}
-	*box = e
+	*box = *e
 	slot.Seq = b.next
 	slot.Time = b.epoch + elapsed
 	slot.Edge = edge
@@ -94,7 +96,7 @@ func put[E any, P pointerTo[E]](b *Bus, edge Edge, s Span, e E) (elapsed int64) 
 	slot.Span = s.ID
 	slot.Parent = s.Parent
 	slot.Pod = s.Pod
-	size := int(unsafe.Sizeof(e)) + box.limit(cut) + slot.Pod.limit(cut)
+	size := int(unsafe.Sizeof(*e)) + box.limit(cut) + slot.Pod.limit(cut)
 	b.sizes[at] = uint32(size)
 	b.bytes += int64(size)
 	b.total += int64(size)
