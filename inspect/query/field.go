@@ -108,6 +108,20 @@ func (f *Fields) find(name string, begins bool) (*Field, error) {
 	return nil, f.unknown(name)
 }
 
+// longer returns the only field that begins with the name of f and can be compared with op, as errs of err>3; f itself if there is none.
+func (f *Fields) longer(field *Field, op string) *Field {
+	var found []*Field
+	for i := range f.All {
+		if g := &f.All[i]; g != field && strings.HasPrefix(g.Name, field.Name) && slices.Contains(g.operators(), op) {
+			found = append(found, g)
+		}
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	return field
+}
+
 // unknown is the error about a field that there is not.
 func (f *Fields) unknown(name string) error {
 	text := fmt.Sprintf("no field %q", name)

@@ -186,6 +186,9 @@ func (p *parser) named(t *term) bool {
 // compared finishes a condition on a field.
 func (p *parser) compared(t *term, at int, name, op string) bool {
 	f, err := p.fields.find(name, p.live)
+	if err == nil && p.live && !slices.Contains(f.operators(), op) {
+		f = p.fields.longer(f, op)
+	}
 	switch {
 	case err != nil:
 		p.fail(at, "%s", err)

@@ -18,6 +18,7 @@ var fields = Fields{
 		{Name: "restarts", Kind: Text | Figure},
 		{Name: "result", Kind: Text},
 		{Name: "err", Kind: Text | Flag},
+		{Name: "errs", Kind: Text | Figure},
 		{Name: "ready", Kind: Text | Flag},
 	},
 	Took: "took",
@@ -29,7 +30,7 @@ func shop(failed bool) Row {
 		"ns": {Text: "shop"}, "pod": {Text: "shop/Cart-1"}, "method": {Text: "PullImage"},
 		"took": {Text: "812ms", Figure: .812, Known: true}, "freed": {Text: "412 MiB", Figure: 412 << 20, Known: true},
 		"time": {Text: "09:26:53.000", Figure: 9*3600 + 26*60 + 53, Known: true}, "restarts": {Text: "1,234", Figure: 1234, Known: true},
-		"result": {Text: "not found"}, "ready": {Text: "1/1", True: true}, "err": {},
+		"result": {Text: "not found"}, "ready": {Text: "1/1", True: true}, "err": {}, "errs": {Text: "2", Figure: 2, Known: true},
 	}
 	if failed {
 		values["err"] = Value{Text: "image not found", True: true}
@@ -126,6 +127,8 @@ func TestFilters(t *testing.T) {
 		"err >500ms":       false,
 		"!err >500ms":      true,
 		"pod ~nginx":       false,
+		"err>1":            true, // errs, which begins so
+		"errs>2":           false,
 		"Namespace=shop":   true,
 		"ns == shop":       true,
 		"ns=shop && cart":  true,
