@@ -58,7 +58,6 @@ type parts struct {
 	// pulled are the records of who pulled which image; nil where none are kept.
 	pulled    *pulled.Store
 	pods      podParts
-	shortage  *pressure.Shortage
 	usage     *usage.Sampler // nil without a bus
 	collector *gc.Collector
 	serving   *certs.Serving // nil where the authenticated port is off
@@ -72,6 +71,7 @@ type machine struct {
 	machine   allocatable.Machine   // what there is
 	resources allocatable.Resources // what of it is for pods
 	ips       []string              // its addresses, the primary one first
+	shortage  *pressure.Shortage    // what it runs short of
 }
 
 // part is something that runs for the agent's life.

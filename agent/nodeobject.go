@@ -121,7 +121,7 @@ func (p *parts) seenNode(n *v1.Node) {
 
 // pressure is what the node is short of, for its conditions.
 func (p *parts) pressure() node.Pressure {
-	return node.Pressure{Memory: p.shortage.Short("memory"), Disk: p.shortage.Short("nodefs", "imagefs")}
+	return node.Pressure{Memory: p.host.shortage.Short("memory"), Disk: p.host.shortage.Short("nodefs", "imagefs")}
 }
 
 // runtime is what the runtime says of itself.
@@ -131,7 +131,7 @@ func (p *parts) runtime() node.Runtime {
 
 // admission adds to a pod's admission what is known of the node.
 func (p *parts) admission(in *admit.Inputs) {
-	in.MemoryPressure, in.DiskPressure = p.shortage.Short("memory"), p.shortage.Short("nodefs", "imagefs")
+	in.MemoryPressure, in.DiskPressure = p.host.shortage.Short("memory"), p.host.shortage.Short("nodefs", "imagefs")
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {
 		return // a node that stands alone takes what it is given

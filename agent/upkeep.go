@@ -60,15 +60,15 @@ func (p *parts) imagePolicy() gc.ImagePolicy {
 // newShortage judges how full the node is.
 func (p *parts) newShortage() {
 	kc := p.cfg.Kubelet.Kubelet
-	p.shortage = pressure.NewShortage(kc.EvictionHard, kc.EvictionPressureTransitionPeriod.Duration, p.self.Changed, p.cfg.Bus)
+	p.host.shortage = pressure.NewShortage(kc.EvictionHard, kc.EvictionPressureTransitionPeriod.Duration, p.self.Changed, p.cfg.Bus)
 }
 
 // addPressure watches how full the node is.
 func (p *parts) addPressure(images *gc.Collector) error {
-	imagefs := strings.TrimSuffix(p.imagePolicy().String()+", "+p.shortage.Rule("imagefs"), ", ")
-	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Seen: p.shortage.Observe, Signals: []pressure.Signal{
-		pressure.Memory("/proc/meminfo", p.shortage.Rule("memory")),
-		pressure.Disk("nodefs", p.shortage.Rule("nodefs"), pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
+	imagefs := strings.TrimSuffix(p.imagePolicy().String()+", "+p.host.shortage.Rule("imagefs"), ", ")
+	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Seen: p.host.shortage.Observe, Signals: []pressure.Signal{
+		pressure.Memory("/proc/meminfo", p.host.shortage.Rule("memory")),
+		pressure.Disk("nodefs", p.host.shortage.Rule("nodefs"), pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
 		pressure.Disk("imagefs", imagefs, images.ImageDir, p.fsInfo()),
 	}})
 	if err != nil {

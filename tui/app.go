@@ -14,6 +14,8 @@ import (
 
 // app is the whole UI: pages, what they draw from, and what is around them. It
 // is used by one goroutine, Bubble Tea's event loop.
+//
+// Many fields: a screen has as many parts, and Bubble Tea has one model for it.
 type app struct {
 	cfg  Config
 	ctx  context.Context // ends commands that wait

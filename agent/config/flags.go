@@ -27,6 +27,8 @@ type Flags struct {
 // nodeFlags are the flags that are about this node alone and so have no field in KubeletConfiguration.
 //
 // Upstream: cmd/kubelet/app/options/options.go, KubeletFlags.
+//
+// Many fields: one for each flag.
 type nodeFlags struct {
 	configFile, configDir         string
 	kubeconfig, bootstrap         string

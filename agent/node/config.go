@@ -15,6 +15,8 @@ import (
 
 // Config says who the node is and where the facts about it come from. Callbacks that are nil say nothing; they are called from one
 // goroutine at a time, and must not block for long.
+//
+// Many fields: a Node object says as many things of a node, and each comes from another part.
 type Config struct {
 	Name     string
 	Hostname string // Empty is Name.

@@ -62,6 +62,8 @@ type Sandbox struct {
 }
 
 // Container is one container.
+//
+// Many fields: it is what the CRI says of a container.
 type Container struct {
 	ID        string
 	Name      string

@@ -21,6 +21,8 @@ import (
 
 // run carries one plan out. Steps write only what the steps that need them read,
 // after they have ended, so mu guards the maps and nothing else.
+//
+// Many fields: what one step finds, another needs, and no plan outlives its run.
 type run struct {
 	*Runtime
 	pod   *v1.Pod

@@ -24,6 +24,8 @@ type Check struct {
 }
 
 // Config says what is served where. A port of 0 is off.
+//
+// Many fields: one for each thing that is served.
 type Config struct {
 	HealthzAddress string
 	HealthzPort    int32

@@ -17,6 +17,8 @@ type Source interface {
 }
 
 // Keeper is what is kept of one stream. Safe for concurrent use.
+//
+// Many fields: one for each kind of record that a late reader needs of a node.
 type Keeper struct {
 	opt Options
 

@@ -25,6 +25,8 @@ const (
 const soon = 5 * time.Second
 
 // node is the latest of what is about the node itself.
+//
+// Many fields: one for each kind of record that a late reader needs of the node itself.
 type node struct {
 	state    string
 	first    map[string]*item // the first and the last word of each state of the agent

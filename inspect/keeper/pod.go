@@ -15,6 +15,8 @@ import (
 const maxPulls = 64
 
 // pod is what is kept of one pod.
+//
+// Many fields: one for each kind of record that a late reader needs of a pod.
 type pod struct {
 	key   trace.Pod
 	first *item

@@ -9,6 +9,8 @@ import (
 )
 
 // Model is the node as far as the records tell. Build it with New.
+//
+// Many fields: one for each kind of thing that a node has, and what bounds them.
 type Model struct {
 	opt  Options
 	came int // bytes that all takes, as was weighed last, and of all records since

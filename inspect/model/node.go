@@ -7,6 +7,8 @@ import (
 )
 
 // Node is what is known of the node as a whole.
+//
+// Many fields: one for each thing that views show of a node.
 type Node struct {
 	Name           string
 	Version        string // kubeloupe's

@@ -12,6 +12,8 @@ import (
 )
 
 // Pod is what is known of one pod.
+//
+// Many fields: one for each thing that views show of a pod.
 type Pod struct {
 	Key   trace.Pod
 	First time.Time // of its records

@@ -19,6 +19,8 @@ var ErrRewound = errors.New("replay: begin anew")
 
 // Player plays a recording. One goroutine reads it with Next; the controls may be used
 // by any.
+//
+// Many fields: a player has a source, a clock, a place in the file and what the keys ask for.
 type Player struct {
 	rd       *recording.Reader
 	cfg      Config

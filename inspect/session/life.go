@@ -10,6 +10,8 @@ import (
 )
 
 // Life is one life of a pod, from when it was seen until it was gone.
+//
+// Many fields: one for each kind of record that causes look at, so that none has to be searched for.
 type Life struct {
 	Pod trace.Pod
 	// N counts the lives of this pod from 1, as far as they were seen.

@@ -66,6 +66,8 @@ const (
 )
 
 // Session steps one pod. Safe for concurrent use.
+//
+// Many fields: stepping joins a pod, its plan, who steps it and what they asked for.
 type Session struct {
 	cfg   Config
 	stops chan Stop

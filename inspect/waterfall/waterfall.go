@@ -17,6 +17,8 @@ var ErrNoRecords = errors.New("no records of this pod")
 var ErrAdopted = errors.New("the pod was found running: its start was not seen")
 
 // Waterfall is one start of a pod. All durations are since Origin.
+//
+// Many fields: it is the waterfall as JSON has it, flat for whoever reads it by jq.
 type Waterfall struct {
 	Pod    trace.Pod
 	Source string // where the pod came from; "" unknown

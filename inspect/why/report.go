@@ -9,6 +9,8 @@ import (
 )
 
 // Report is what became of one life of a pod. Fields named _ns are in nanoseconds, those named _percent in percent.
+//
+// Many fields: it is the report as JSON has it, flat for whoever reads it by jq.
 type Report struct {
 	Pod trace.Pod `json:"pod"`
 	// Stage is starting, up, down, ending or over; Phase is the pod's phase as its last status has it.

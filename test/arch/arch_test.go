@@ -28,7 +28,7 @@ func TestHouse(t *testing.T) {
 				reads = append(reads, f.name)
 				wrong, any := checkOpens(f.name, f.ast)
 				opened[f.name] = any
-				for _, why := range slices.Concat(wrong, checkReads(f.name, f.ast), checkInotify(f.name, f.ast)) {
+				for _, why := range slices.Concat(wrong, checkReads(f.name, f.ast), checkInotify(f.name, f.ast), checkWide(p, f)) {
 					t.Error(why)
 				}
 			}
@@ -184,6 +184,27 @@ func TestCheckInotify(t *testing.T) {
 		p := parse(t, "a", "a.go", "package a\nfunc f() { unix.InotifyInit1(0); syscall.InotifyAddWatch(1, x, 2); unix.Read(1, nil) }")
 		if got := checkInotify(name, p.files[0].ast); len(got) != want {
 			t.Errorf("%s: got %q, want %d", name, got, want)
+		}
+	}
+}
+
+func TestCheckWide(t *testing.T) {
+	fields := func(n int) string {
+		return "struct {" + strings.Repeat("a, b int; ", n/2) + strings.Repeat("c int; ", n%2) + "}"
+	}
+	for _, c := range []struct {
+		src  string
+		want []string
+	}{
+		{"type T " + fields(20), nil},
+		{"type T " + fields(21), []string{`a.go:2: T has 21 fields, 20 at most without a reason: group them, or say why in a paragraph "Many fields: ..." of its comment`}},
+		{"// T is wide.\n//\n// Many fields: one for each key.\ntype T " + fields(21), nil},
+		{"// T is wide.\n//\n// Many fields:\ntype T " + fields(21), []string{`a.go:5: T has 21 fields, 20 at most without a reason: group them, or say why in a paragraph "Many fields: ..." of its comment`}},
+		{"type (\n// T is wide.\n//\n// Many fields: one for each key.\nT " + fields(30) + ")", nil},
+	} {
+		p := parse(t, "a", "a.go", "package a\n"+c.src)
+		if diff := cmp.Diff(c.want, checkWide(p, p.files[0])); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", c.src, diff)
 		}
 	}
 }

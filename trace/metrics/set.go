@@ -12,6 +12,8 @@ var (
 )
 
 // set is all collectors of ours.
+//
+// Many fields: one for each collector.
 type set struct {
 	runtimeOps, runtimeOpsErrors      *prometheus.CounterVec
 	runtimeOpsDuration                *prometheus.HistogramVec

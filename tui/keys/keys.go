@@ -7,6 +7,8 @@ package keys
 import "charm.land/bubbles/v2/key"
 
 // Map are the keys that mean the same in every view.
+//
+// Many fields: one for each key.
 type Map struct {
 	Up, Down, Top, Bottom, PageUp, PageDown key.Binding
 	Enter, Back                             key.Binding

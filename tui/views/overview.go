@@ -19,6 +19,8 @@ import (
 
 // Overview is the node at a glance: pods, what starts, what is in trouble, the
 // slowest starts, pods that were found running, CRI calls and pressure.
+//
+// Many fields: one for each part of the page.
 type Overview struct {
 	Look
 	w, h   int

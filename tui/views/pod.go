@@ -20,6 +20,8 @@ import (
 
 // Pod shows one pod: the waterfall of its start, what it does now, its
 // containers and the verdicts about it.
+//
+// Many fields: one for each part of the page.
 type Pod struct {
 	Look
 	w, h       int

@@ -14,6 +14,8 @@ import (
 //
 //	CreateContainer ──▶ CREATED ──StartContainer──▶ RUNNING ──exit, StopContainer──▶ EXITED ──RemoveContainer──▶ gone
 //	                       └─────────StartContainer fails (code 128, StartError)──────▲
+//
+// Many fields: it is what the CRI says of a container, and what makes it behave so.
 type container struct {
 	id, name string
 	order    uint64

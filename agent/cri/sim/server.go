@@ -22,6 +22,8 @@ const maxMessage = 16 << 20
 
 // Server is a simulated runtime. Its methods are those of the CRI; they may be called directly or over gRPC.
 // Messages that a method returns share parts with the server and must not be changed.
+//
+// Many fields: a runtime has sandboxes, containers, images, streams and faults, all under one lock.
 type Server struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	runtimeapi.UnimplementedImageServiceServer
