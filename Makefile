@@ -44,7 +44,7 @@ demo: ## real pods on a real containerd, seen live
 	go run ./test/demo
 
 .PHONY: tour
-tour: ## be led through it, on a simulated runtime
+tour: ## a guided tour, on a simulated runtime
 	go run ./cmd/kubeloupe tour
 
 .PHONY: bench

@@ -12,7 +12,7 @@ var calls = map[string]Lesson{
 	"PullImage":                verbs["image"],
 	"UpdateContainerResources": verbs["resize"],
 	"ImageStatus": {
-		"ImageStatus", "The runtime is asked whether it has an image, and of what id. " +
+		"ImageStatus", "The agent asks the runtime whether it has an image, and for its id. " +
 			"It decides whether a pull is needed at all.",
 		"kubernetes.io/docs/concepts/containers/images/#image-pull-policy",
 	},
@@ -71,8 +71,8 @@ var ops = map[string]Lesson{
 		"kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/",
 	},
 	"status": {
-		"status", "The pod is ready here, and now the API server is told of it. " +
-			"Services send traffic, and rollouts go on, only after this.",
+		"status", "The pod is ready on the node, and the agent now updates its status in the API. " +
+			"Services send traffic, and rollouts continue, only after this.",
 		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-conditions",
 	},
 	"patch": {
@@ -94,7 +94,7 @@ var spans = []struct {
 	}},
 	{"network namespace", Lesson{
 		"network namespace", "The kernel makes a network of the pod's own, empty at first, which the CNI plugins fill. " +
-			"Making many at once is slow, for the kernel does it one after the other.",
+			"Creating many at the same time is slow, because the kernel creates them one after the other.",
 		"kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/",
 	}},
 	{"unpack", Lesson{
@@ -122,7 +122,7 @@ var spans = []struct {
 }
 
 var registry = Lesson{
-	"registry", "The registry is asked what a tag stands for, for a token, or for a part of the image. " +
+	"registry", "The runtime requests the digest of a tag, a token, or a part of the image from the registry. " +
 		"The answer's time is the network's and the registry's; its errors are those of the pull.",
 	"github.com/containerd/containerd/blob/main/docs/hosts.md",
 }

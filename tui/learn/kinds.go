@@ -16,7 +16,7 @@ var kinds = map[waterfall.RowKind]Lesson{
 	},
 	waterfall.RowCall: {
 		"call", "A gRPC call, to the container runtime through the CRI or to a volume driver through CSI. " +
-			"The agent has no part in how long it takes; the rows below it, where there are any, are what the runtime told of its own work.",
+			"The agent has no part in how long it takes; the rows below it, where there are any, are the runtime's reports of its own work.",
 		"kubernetes.io/docs/concepts/containers/cri/",
 	},
 	waterfall.RowOp: {
@@ -30,7 +30,7 @@ var kinds = map[waterfall.RowKind]Lesson{
 		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/",
 	},
 	waterfall.RowSpan: {
-		"span of the runtime", "The runtime told this of its own work, as an OpenTelemetry span below the CRI call that caused it. " +
+		"span of the runtime", "The runtime reported this part of its work as an OpenTelemetry span below the CRI call that caused it. " +
 			"Spans arrive some seconds after they end, so the newest part of a start may still lack its own.",
 		"github.com/containerd/containerd/blob/main/docs/tracing.md",
 	},

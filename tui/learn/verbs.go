@@ -4,7 +4,7 @@ package learn
 var verbs = map[string]Lesson{
 	"cgroup": {
 		"cgroup", "The kernel's group for all processes of the pod is made below its QoS class, with the pod's CPU and memory limits. " +
-			"It takes a millisecond or so; when it is slow, the kernel is busy with other groups, or systemd is asked and answers late.",
+			"It takes a millisecond or so; when it is slow, the kernel is busy with other cgroups, or systemd responds late.",
 		"KEP-2254; kubernetes.io/docs/concepts/architecture/cgroups/",
 	},
 	"dirs": {
@@ -58,7 +58,7 @@ var verbs = map[string]Lesson{
 		"KEP-1287, in-place update of pod resources",
 	},
 	"kill": {
-		"kill", "The container is stopped: its stop signal first, and SIGKILL when the grace period is over. " +
+		"kill", "The container is stopped: its stop signal first, and SIGKILL at the end of the grace period. " +
 			"A process that does not handle the signal makes this take the whole grace period, 30 s by default.",
 		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 	},
@@ -84,7 +84,7 @@ var verbs = map[string]Lesson{
 	},
 	"remove-cgroup": {
 		"removal of the cgroup", "The pod's cgroup is removed, and processes left in it are killed. " +
-			"The kernel refuses as long as one of them lives, so this waits for those that cannot be killed at once.",
+			"The kernel refuses as long as one of them lives, so this waits for processes that cannot be killed immediately.",
 		"kubernetes.io/docs/concepts/architecture/cgroups/",
 	},
 	"remove-dirs": {

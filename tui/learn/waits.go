@@ -7,7 +7,7 @@ var waits = map[trace.WaitKind]Lesson{
 	trace.WaitQueue: {
 		"wait in the queue", "Only so many calls to the runtime, or writes to the API, run at the same time; this pod waits for its turn. " +
 			"Without the limit a crowd of starting pods would slow one another down by more than they wait here; " +
-			"who takes clearly longer than such calls do here gives its place away.",
+			"a call that takes far too long releases its slot.",
 		"KEP-3673, parallel image pull limit, has the same thought for pulls",
 	},
 	trace.WaitBackoff: {
@@ -17,21 +17,21 @@ var waits = map[trace.WaitKind]Lesson{
 	},
 	trace.WaitTokens: {
 		"wait for a token", "Requests are limited to so many per second with a burst, and the burst is used up. " +
-			"It is the agent's own limit (registryPullQPS, kubeAPIQPS) or the server's, which asked to wait by Retry-After.",
+			"It is the agent's own limit (registryPullQPS, kubeAPIQPS) or the server's, which sent Retry-After.",
 		"kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/",
 	},
 	trace.WaitLock: {
-		"wait for a lock", "Somebody else works on the same thing, and two at once would spoil it. " +
+		"wait for a lock", "Another operation works on the same object, and both at the same time would conflict. " +
 			"The record says who holds it; if it is always the same one, look there.",
 		"kubernetes.io/docs/concepts/storage/volumes/",
 	},
 	trace.WaitOtherPull: {
 		"wait for another pull", "Another pod pulls the same image, and its pull serves this one too; or pulls go one at a time. " +
-			"serializeImagePulls and maxParallelImagePulls decide how many go at once.",
+			"serializeImagePulls and maxParallelImagePulls limit how many run at the same time.",
 		"KEP-3673; kubernetes.io/docs/concepts/containers/images/",
 	},
 	trace.WaitRuntime: {
-		"wait for the runtime", "The runtime has to do something on its own before the agent can go on, as getting its network ready. " +
+		"wait for the runtime", "The runtime has to finish something before the agent can continue, such as setting up its network. " +
 			"The CRI view shows what it says of itself.",
 		"kubernetes.io/docs/concepts/containers/cri/",
 	},
@@ -51,8 +51,8 @@ var waits = map[trace.WaitKind]Lesson{
 		"KEP-753; kubernetes.io/docs/concepts/workloads/pods/init-containers/",
 	},
 	trace.WaitGrace: {
-		"grace period", "The container was asked to end and may take its grace period to do so. " +
-			"It ends at once when its process handles the stop signal.",
+		"grace period", "The container received its stop signal and has its grace period to terminate. " +
+			"It terminates immediately if its process handles the stop signal.",
 		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 	},
 	trace.WaitPod: {
@@ -81,8 +81,8 @@ var waits = map[trace.WaitKind]Lesson{
 		"kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
 	},
 	trace.WaitCredentials: {
-		"wait for credentials", "A program on the node is asked for the registry's credentials before the pull. " +
-			"What it gives is kept for a while, so only some pulls pay for it.",
+		"wait for credentials", "A credential provider on the node supplies the registry's credentials before the pull. " +
+			"The credentials are cached for some time, so only some pulls wait for them.",
 		"KEP-2133, kubelet credential providers",
 	},
 }
