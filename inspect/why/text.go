@@ -134,7 +134,7 @@ func (p *page) title(r *Report) {
 		p.line("As of    %s", p.day(r.Now))
 	}
 	if r.Incomplete {
-		p.wrapped("Note     ", "records are missing: figures may be too low, and what goes on may have ended.")
+		p.wrapped("Note     ", "records are missing: figures may be too low, and ongoing operations may have ended.")
 	}
 }
 
@@ -266,7 +266,7 @@ func (p *page) finding(r *Report, f *cause.Finding) {
 	cost := "cost " + human.Duration(f.Cost)
 	switch {
 	case f.Current:
-		cost += " so far, goes on"
+		cost += " so far, ongoing"
 	case f.Cost == 0:
 		cost = "no cost on the critical path"
 	case f.End > 0:
