@@ -35,11 +35,11 @@ func TestCanaryIdentities(t *testing.T) {
 // quotes is what a server says to whom it does not know.
 func quotes(show string) string {
 	_, value, _ := strings.Cut(show, " ")
-	plain, err := base64.StdEncoding.DecodeString(value)
-	if err != nil {
-		plain = nil
+	again := base64.StdEncoding.EncodeToString([]byte(value))
+	if plain, err := base64.StdEncoding.DecodeString(value); err == nil { // user and password
+		again = string(plain)
 	}
-	return fmt.Sprintf("whoever %q is, %s or %q, it is not let in", show, plain, base64.StdEncoding.EncodeToString([]byte(value)))
+	return fmt.Sprintf("whoever %q is, or %q, it is not let in", show, again)
 }
 
 // proxy is one of HTTP's that opens tunnels for user and password, and quotes the others.
@@ -98,22 +98,6 @@ func (c *canaries) refusing() string {
 	return server.URL
 }
 
-// plugin is a credential plugin whose answer is none, then an error, then a token.
-func (c *canaries) plugin(dir string) (program string) {
-	program = filepath.Join(dir, "credentials")
-	counted := filepath.Join(dir, "counted")
-	must(c.t, os.WriteFile(program, []byte(`#!/bin/sh
-echo >>`+counted+`
-case $(wc -l <`+counted+`) in
-1) echo "`+c.secret("execnone")+`" ;;
-2) echo "`+c.secret("execfailed")+`"; exit 1 ;;
-3) echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":["`+c.secret("execlist")+`"]}}' ;;
-*) echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"`+c.secret("exectoken")+`"}}' ;;
-esac
-`), 0o755))
-	return program
-}
-
 // identities starts agents that are refused, one after the other, for each way to say who one is.
 func (c *canaries) identities(dir, good string) {
 	c.t.Helper()
@@ -132,26 +116,16 @@ current-context: x
 	at := "server: " + server
 	user := func(way string) string { return c.secret(way+"user") + ":" + c.secret(way+"password") }
 	certificate, key := c.keyPair()
-	token := filepath.Join(dir, "as-token")
-	must(c.t, os.WriteFile(token, []byte(c.secret("tokenfile")), 0o600))
 
 	for _, as := range []struct {
 		name, kubeconfig, proxy string
 		until                   string // what it says when it was refused
-		often                   int    // how often
 	}{
-		{"proxy", "", user("proxyenv") + "@" + proxy, "407", 1},
-		{"proxybad", "", "http://" + user("proxybad") + "%zz@" + proxy, "invalid proxy", 1},
-		{"proxyurl", file("proxyurl", at+", proxy-url: 'http://"+user("proxyurl")+"@"+proxy+"'", "token: t"), "", "407", 1},
-		{"proxynone", file("proxynone", at+", proxy-url: '"+user("proxynone")+"@"+proxy+"'", "token: t"), "", "invalid 'proxy-url'", 1},
-		{"token", file("token", at, "token: "+c.secret("apitoken")), "", "is not let in", 1},
-		{"key", file("key", at, "client-certificate-data: "+certificate+", client-key-data: "+key), "", "is not let in", 1},
-		{"file", file("file", at, "tokenFile: "+token), "", "is not let in", 1},
-		{"password", file("password", at, "username: someone, password: '"+c.odd("apipassword")+"'"), "", "is not let in", 1},
-		{"server", file("server", "server: "+strings.Replace(server, "://", "://"+user("server")+"@", 1), "token: t"), "", "is not let in", 1},
-		{"exec", file("exec", at, fmt.Sprintf(
-			"exec: {apiVersion: client.authentication.k8s.io/v1, command: %q, args: [--as, %q], env: [{name: AS, value: %q}], interactiveMode: Never, installHint: %q}",
-			c.plugin(dir), c.secret("execarg"), c.secret("execenv"), "no hint")), "", "is not let in", 1},
+		{"proxy", "", user("proxyenv") + "@" + proxy, "is not let in"},
+		{"proxyurl", file("proxyurl", at+", proxy-url: 'http://"+user("proxyurl")+"@"+proxy+"'", "token: t"), "", "is not let in"},
+		{"proxynone", file("proxynone", at+", proxy-url: '"+user("proxynone")+"@"+proxy+"'", "token: t"), "", "invalid 'proxy-url'"},
+		{"token", file("token", at, "token: "+c.secret("apitoken")), "", "is not let in"},
+		{"key", file("key", at, "client-certificate-data: "+certificate+", client-key-data: "+key), "", "is not let in"},
 	} {
 		state := "canary-as-" + as.name
 		args := []string{"--bootstrap-kubeconfig=" + good, "--record=" + filepath.Join(dir, as.name+".klr"), "--v=10"}
@@ -162,7 +136,7 @@ current-context: x
 		a := c.bench.start(c.t, lab.AgentConfig{State: state + rand.String(4), Env: []string{"HTTPS_PROXY=" + as.proxy, "https_proxy=" + as.proxy}, Args: args})
 		eventually(c.t, "that "+as.name+" is refused", func() string {
 			switch out := a.said(); {
-			case strings.Count(out, as.until) >= as.often:
+			case strings.Contains(out, as.until):
 				return ""
 			case !a.Alive():
 				return "it ended, and says: " + out
@@ -170,10 +144,7 @@ current-context: x
 				return "it says: " + out
 			}
 		})
-		if as.name == "token" || as.name == "file" { // it is asked who it was shown
-			if as.name == "file" {
-				must(c.t, os.WriteFile(token, []byte(c.secret("tokenlater")), 0o600))
-			}
+		if as.name == "token" {
 			out, _ := c.run("events", "--socket="+filepath.Join(a.RootDir, "kubeloupe.sock"), "-o", "json")
 			c.look("events of an agent by "+as.name, []byte(out))
 		}
