@@ -98,6 +98,22 @@ func (c *canaries) refusing() string {
 	return server.URL
 }
 
+// plugin is a credential plugin whose answer is none, then an error, then a token.
+func (c *canaries) plugin(dir string) (program string) {
+	program = filepath.Join(dir, "credentials")
+	counted := filepath.Join(dir, "counted")
+	must(c.t, os.WriteFile(program, []byte(`#!/bin/sh
+echo >>`+counted+`
+case $(wc -l <`+counted+`) in
+1) echo "`+c.secret("execnone")+`" ;;
+2) echo "`+c.secret("execfailed")+`"; exit 1 ;;
+3) echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":["`+c.secret("execlist")+`"]}}' ;;
+*) echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"`+c.secret("exectoken")+`"}}' ;;
+esac
+`), 0o755))
+	return program
+}
+
 // identities starts agents that are refused, one after the other, for each way to say who one is.
 func (c *canaries) identities(dir, good string) {
 	c.t.Helper()
@@ -116,6 +132,8 @@ current-context: x
 	at := "server: " + server
 	user := func(way string) string { return c.secret(way+"user") + ":" + c.secret(way+"password") }
 	certificate, key := c.keyPair()
+	token := filepath.Join(dir, "the-token")
+	must(c.t, os.WriteFile(token, []byte(c.secret("tokenfile")), 0o600))
 
 	for _, as := range []struct {
 		name, kubeconfig, proxy string
@@ -126,6 +144,12 @@ current-context: x
 		{"proxynone", file("proxynone", at+", proxy-url: '"+user("proxynone")+"@"+proxy+"'", "token: t"), "", "invalid 'proxy-url'"},
 		{"token", file("token", at, "token: "+c.secret("apitoken")), "", "is not let in"},
 		{"key", file("key", at, "client-certificate-data: "+certificate+", client-key-data: "+key), "", "is not let in"},
+		{"file", file("file", at, "tokenFile: "+token), "", "is not let in"},
+		{"password", file("password", at, "username: someone, password: '"+strings.ReplaceAll(c.odd("apipassword"), "'", "''")+"'"), "", "is not let in"},
+		{"server", file("server", "server: "+strings.Replace(server, "://", "://"+user("server")+"@", 1), "token: t"), "", "is not let in"},
+		{"exec", file("exec", at, fmt.Sprintf(
+			"exec: {apiVersion: client.authentication.k8s.io/v1, command: %q, args: [--as, %q], env: [{name: AS, value: %q}], interactiveMode: Never, installHint: %q}",
+			c.plugin(dir), c.secret("execarg"), c.secret("execenv"), "no hint")), "", "is not let in"},
 	} {
 		state := "canary-as-" + as.name
 		args := []string{"--bootstrap-kubeconfig=" + good, "--record=" + filepath.Join(dir, as.name+".klr"), "--v=10"}
@@ -144,7 +168,10 @@ current-context: x
 				return "it says: " + out
 			}
 		})
-		if as.name == "token" {
+		if as.name == "token" || as.name == "file" { // it is asked who it was shown
+			if as.name == "file" {
+				must(c.t, os.WriteFile(token, []byte(c.secret("tokenlater")), 0o600))
+			}
 			out, _ := c.run("events", "--socket="+filepath.Join(a.RootDir, "kubeloupe.sock"), "-o", "json")
 			c.look("events of an agent by "+as.name, []byte(out))
 		}
