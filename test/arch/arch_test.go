@@ -26,8 +26,8 @@ func TestHouse(t *testing.T) {
 		for _, f := range p.files {
 			if !f.isTest && !within(p.path, module+"/test") {
 				reads = append(reads, f.name)
-				wrong, any := checkOpens(f.name, f.ast)
-				opened[f.name] = any
+				wrong, found := checkOpens(f.name, f.ast)
+				opened[f.name] = found
 				for _, why := range append(wrong, checkReads(f.name, f.ast)...) {
 					t.Error(why)
 				}
