@@ -23,7 +23,7 @@ export GOWORK := off
 # Packages tested at once. Tests with a lab start containers: more than the
 # processors can bear makes all of them slow.
 TEST_P ?= 2
-TEST_TIMEOUT ?= 20m
+TEST_TIMEOUT ?= 30m
 TEST := CGO_ENABLED=1 go run ./test/gotest -race -p $(TEST_P) -timeout $(TEST_TIMEOUT)
 PKG ?= ./...
 

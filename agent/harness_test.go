@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen at once.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // host is a machine: a directory for the agent's state and a simulated runtime that
 // can be stopped and started. Its pods outlive agents and restarts of the runtime.

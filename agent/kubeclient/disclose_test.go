@@ -51,7 +51,7 @@ func TestShownTokensAreKnown(t *testing.T) {
 	dir := t.TempDir()
 	plugin, file := filepath.Join(dir, "plugin"), filepath.Join(dir, "token")
 	script := "#!/bin/sh\necho '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{\"token\":\"of-the-plugin\"}}'\n"
-	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, []byte("of-the-file"), 0o600); err != nil {

@@ -18,7 +18,7 @@ func hungUp(conn *net.UnixConn) bool {
 	}
 	up := true
 	err = raw.Control(func(fd uintptr) {
-		poll := []unix.PollFd{{Fd: int32(fd)}} //nolint:gosec // the kernel's numbers are that small
+		poll := []unix.PollFd{{Fd: int32(fd)}}
 		_, err := unix.Poll(poll, 0)
 		up = err != nil || poll[0].Revents&unix.POLLHUP == 0
 	})

@@ -80,7 +80,7 @@ func (t *Taker) Snapshot(ctx context.Context, pod trace.Pod) []string {
 // only so much is read as is shown, no link is followed, and foreign file systems, which may not answer, are not entered.
 func files(what, root string, foreign map[string]bool) []string {
 	var out []string
-	real, _ := filepath.EvalSymlinks(root) // as the kernel names mount points
+	resolved, _ := filepath.EvalSymlinks(root) // as the kernel names mount points
 	var add func(path string, dir bool, depth int)
 	add = func(path string, dir bool, depth int) {
 		switch {
@@ -91,7 +91,7 @@ func files(what, root string, foreign map[string]bool) []string {
 			out = append(out, what+"file "+path)
 		default:
 			out = append(out, what+"dir "+path+"/")
-			if depth == maxDepth || foreign[real+strings.TrimPrefix(path, root)] {
+			if depth == maxDepth || foreign[resolved+strings.TrimPrefix(path, root)] {
 				return
 			}
 			for _, e := range entries(path) {

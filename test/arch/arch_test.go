@@ -26,8 +26,8 @@ func TestHouse(t *testing.T) {
 		for _, f := range p.files {
 			if !f.isTest && !within(p.path, module+"/test") {
 				reads = append(reads, f.name)
-				wrong, any := checkOpens(f.name, f.ast)
-				opened[f.name] = any
+				wrong, found := checkOpens(f.name, f.ast)
+				opened[f.name] = found
 				for _, why := range slices.Concat(wrong, checkReads(f.name, f.ast), checkInotify(f.name, f.ast), checkWide(p, f)) {
 					t.Error(why)
 				}

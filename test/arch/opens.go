@@ -77,7 +77,7 @@ var opening = map[string]bool{
 
 // checkOpens says which opens of a file of the agent or its observers nobody has thought about: containers may write what is opened. It
 // reports whether there are any.
-func checkOpens(name string, f *ast.File) (wrong []string, any bool) {
+func checkOpens(name string, f *ast.File) (wrong []string, found bool) {
 	name = filepath.ToSlash(name)
 	if !strings.HasPrefix(name, "agent/") && !strings.HasPrefix(name, "inspect/") || strings.HasPrefix(name, "agent/cri/sim/") { // the simulated runtime's containers are not there
 		return nil, false
@@ -87,12 +87,12 @@ func checkOpens(name string, f *ast.File) (wrong []string, any bool) {
 		if !ok || !opening[nameOf(use)] {
 			return true
 		}
-		any = true
+		found = true
 		if opens[name] == "" {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: who writes what it opens? Use guestfile for what containers write, wholefile for what root writes, "+
 				"or name the file in test/arch/opens.go, with who writes it and what is done about that", name, nameOf(use)))
 		}
 		return true
 	})
-	return wrong, any
+	return wrong, found
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // node is an agent and what it published so far.
 type node struct {

@@ -159,11 +159,9 @@ func (c *canaries) step(s *space, socket string) {
 		out, _ := c.run("step", "--pod", s.name+"/stepped", "--creation", socket, "--script", script, "--transcript", script+".log")
 		done <- out
 	}()
-	eventually(c.t, "a session", func() string {
-		if out, _ := c.run("inspect", "pods", socket, "-o", "json"); out != "" {
-			return ""
-		}
-		return "none"
+	c.agent.record("a session", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.Log)
+		return ok && strings.Contains(e.Message, s.name+"/stepped")
 	})
 	s.create(stepped)
 	out := <-done

@@ -35,11 +35,11 @@ func TestCanaryIdentities(t *testing.T) {
 // quotes is what a server says to whom it does not know.
 func quotes(show string) string {
 	_, value, _ := strings.Cut(show, " ")
-	plain, err := base64.StdEncoding.DecodeString(value)
-	if err != nil {
-		plain = nil
+	again := base64.StdEncoding.EncodeToString([]byte(value))
+	if plain, err := base64.StdEncoding.DecodeString(value); err == nil { // user and password
+		again = string(plain)
 	}
-	return fmt.Sprintf("whoever %q is, %s or %q, it is not let in", show, plain, base64.StdEncoding.EncodeToString([]byte(value)))
+	return fmt.Sprintf("whoever %q is, or %q, it is not let in", show, again)
 }
 
 // proxy is one of HTTP's that opens tunnels for user and password, and quotes the others.
@@ -132,26 +132,24 @@ current-context: x
 	at := "server: " + server
 	user := func(way string) string { return c.secret(way+"user") + ":" + c.secret(way+"password") }
 	certificate, key := c.keyPair()
-	token := filepath.Join(dir, "as-token")
+	token := filepath.Join(dir, "the-token")
 	must(c.t, os.WriteFile(token, []byte(c.secret("tokenfile")), 0o600))
 
 	for _, as := range []struct {
 		name, kubeconfig, proxy string
 		until                   string // what it says when it was refused
-		often                   int    // how often
 	}{
-		{"proxy", "", user("proxyenv") + "@" + proxy, "407", 1},
-		{"proxybad", "", "http://" + user("proxybad") + "%zz@" + proxy, "invalid proxy", 1},
-		{"proxyurl", file("proxyurl", at+", proxy-url: 'http://"+user("proxyurl")+"@"+proxy+"'", "token: t"), "", "407", 1},
-		{"proxynone", file("proxynone", at+", proxy-url: '"+user("proxynone")+"@"+proxy+"'", "token: t"), "", "invalid 'proxy-url'", 1},
-		{"token", file("token", at, "token: "+c.secret("apitoken")), "", "is not let in", 1},
-		{"key", file("key", at, "client-certificate-data: "+certificate+", client-key-data: "+key), "", "is not let in", 1},
-		{"file", file("file", at, "tokenFile: "+token), "", "is not let in", 1},
-		{"password", file("password", at, "username: someone, password: '"+c.odd("apipassword")+"'"), "", "is not let in", 1},
-		{"server", file("server", "server: "+strings.Replace(server, "://", "://"+user("server")+"@", 1), "token: t"), "", "is not let in", 1},
+		{"proxy", "", user("proxyenv") + "@" + proxy, "is not let in"},
+		{"proxyurl", file("proxyurl", at+", proxy-url: 'http://"+user("proxyurl")+"@"+proxy+"'", "token: t"), "", "is not let in"},
+		{"proxynone", file("proxynone", at+", proxy-url: '"+user("proxynone")+"@"+proxy+"'", "token: t"), "", "invalid 'proxy-url'"},
+		{"token", file("token", at, "token: "+c.secret("apitoken")), "", "is not let in"},
+		{"key", file("key", at, "client-certificate-data: "+certificate+", client-key-data: "+key), "", "is not let in"},
+		{"file", file("file", at, "tokenFile: "+token), "", "is not let in"},
+		{"password", file("password", at, "username: someone, password: '"+strings.ReplaceAll(c.odd("apipassword"), "'", "''")+"'"), "", "is not let in"},
+		{"server", file("server", "server: "+strings.Replace(server, "://", "://"+user("server")+"@", 1), "token: t"), "", "is not let in"},
 		{"exec", file("exec", at, fmt.Sprintf(
 			"exec: {apiVersion: client.authentication.k8s.io/v1, command: %q, args: [--as, %q], env: [{name: AS, value: %q}], interactiveMode: Never, installHint: %q}",
-			c.plugin(dir), c.secret("execarg"), c.secret("execenv"), "no hint")), "", "is not let in", 1},
+			c.plugin(dir), c.secret("execarg"), c.secret("execenv"), "no hint")), "", "is not let in"},
 	} {
 		state := "canary-as-" + as.name
 		args := []string{"--bootstrap-kubeconfig=" + good, "--record=" + filepath.Join(dir, as.name+".klr"), "--v=10"}
@@ -162,7 +160,7 @@ current-context: x
 		a := c.bench.start(c.t, lab.AgentConfig{State: state + rand.String(4), Env: []string{"HTTPS_PROXY=" + as.proxy, "https_proxy=" + as.proxy}, Args: args})
 		eventually(c.t, "that "+as.name+" is refused", func() string {
 			switch out := a.said(); {
-			case strings.Count(out, as.until) >= as.often:
+			case strings.Contains(out, as.until):
 				return ""
 			case !a.Alive():
 				return "it ended, and says: " + out
