@@ -46,7 +46,7 @@ func TestNodeIsDescribed(t *testing.T) {
 	if len(runtime.Handlers) == 0 || !runtime.Handlers[0].UserNamespaces || runtime.Features == nil || !runtime.Features.SupplementalGroupsPolicy {
 		t.Errorf("%+v", runtime)
 	}
-	if !strings.Contains(certificates["client"], "stands alone") || !strings.Contains(certificates["serving"], "port is off") {
+	if !strings.Contains(certificates["client"], "is standalone") || !strings.Contains(certificates["serving"], "port is off") {
 		t.Errorf("certificates %q", certificates)
 	}
 	n.end()

@@ -19,7 +19,7 @@ type identity struct {
 func identify(ctx context.Context, cfg Config) (*identity, error) {
 	k := cfg.Kubelet
 	if k.API.Kubeconfig == "" {
-		certs.Without(cfg.Bus, "client", "this agent stands alone: there is no API server to show one to")
+		certs.Without(cfg.Bus, "client", "this agent is standalone: it has no API server that needs one")
 		return &identity{}, nil
 	}
 	agentName := "kubelet/" + cfg.Version

@@ -52,8 +52,8 @@ func testReverse(t *testing.T) {
 	if got := selectedRow(d); !strings.Contains(got, "shop/web-27") {
 		t.Errorf("first, reversed: %q", got)
 	}
-	d.keys("s").wantNot("▼", "turned round") // the next column begins as it should
-	d.keys("S S").wantNot("turned round")
+	d.keys("s").wantNot("▼", ", reversed") // the next column begins as it should
+	d.keys("S S").wantNot(", reversed")
 }
 
 func TestTimes(t *testing.T) { synctest.Test(t, testTimes) }

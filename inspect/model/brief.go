@@ -89,10 +89,10 @@ func Brief(e trace.Event) string {
 	return briefNode(e)
 }
 
-// decided is a verdict with its subject, as "remove web" and "web stays ended".
+// decided is a verdict with its subject, as "remove web" and "web will not be restarted".
 func decided(e *trace.Decision) string {
 	if e.By == "restart" && e.Verdict == "leave" {
-		return e.Subject + " stays ended"
+		return e.Subject + " will not be restarted"
 	}
 	return e.Verdict + " " + e.Subject
 }

@@ -11,7 +11,7 @@ func TestBriefInWords(t *testing.T) {
 	for want, e := range map[string]trace.Event{
 		"container schema ended":  &trace.PLEGEvent{Type: "ContainerDied", Name: "schema"},
 		"ContainerStarted schema": &trace.PLEGEvent{Type: "ContainerStarted", Name: "schema"},
-		"report stays ended: restartPolicy OnFailure: ended with exit code 0": &trace.Decision{
+		"report will not be restarted: restartPolicy OnFailure: ended with exit code 0": &trace.Decision{
 			By: "restart", Subject: "report", Verdict: "leave", Reason: "restartPolicy OnFailure: ended with exit code 0",
 		},
 		"remove old:1: unused":              &trace.Decision{By: "gc.image", Subject: "old:1", Verdict: "remove", Reason: "unused"},

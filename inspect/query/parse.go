@@ -202,6 +202,10 @@ func (p *parser) compared(t *term, at int, name, op string) bool {
 	}
 	p.space()
 	from := p.pos
+	if operatorAt(op+p.rest()) != op {
+		p.fail(from, "want a value after %s%s; quotes for one that begins with %c", name, op, p.rest()[0])
+		return false
+	}
 	value := p.value(op)
 	if value == "" && (p.live || p.pos == from) {
 		p.unfinished("want a value after " + name + op)

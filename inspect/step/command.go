@@ -70,7 +70,7 @@ func (s *Session) Do(ctx context.Context, line string) (string, error) {
 	command, rest := Split(line)
 	if rest != "" && slices.Contains(alone, command) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		return "", fmt.Errorf("%s stands alone: what is %q?", word, rest)
+		return "", fmt.Errorf("%s takes no argument: remove %q", word, rest)
 	}
 	switch command {
 	case "next":
