@@ -3,6 +3,7 @@ package arch
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -58,10 +59,8 @@ func readLayers(doc string) (layers, error) {
 func (all layers) of(path string) (row int, ok bool) {
 	name := layerName(path)
 	for row, l := range all {
-		for _, p := range l.packages {
-			if p == name {
-				return row, true
-			}
+		if slices.Contains(l.packages, name) {
+			return row, true
 		}
 	}
 	return 0, false
