@@ -13,7 +13,7 @@ import (
 )
 
 // Version is the protocol's. Both ends must speak the same.
-const Version = 2
+const Version = 3
 
 // Hello is the server's first line.
 type Hello struct {

@@ -73,6 +73,11 @@ func (w *Writer) beginSession() error {
 	if err := errors.Join(w.file.Chmod(0o600), w.file.Truncate(ix.end)); err != nil {
 		return err
 	}
+	if ix.version < Version { // what is added is of this one
+		if _, err := w.file.WriteAt(appendPrelude(nil), 0); err != nil {
+			return err
+		}
+	}
 	if w.file.size >= w.opt.MaxBytes/2 {
 		return w.rotate(false)
 	}
@@ -128,7 +133,7 @@ func isOurs(path string) error {
 		if bad != nil && !errors.Is(bad, io.EOF) {
 			err = bad
 		} else {
-			err = checkPrelude(p)
+			_, err = checkPrelude(p)
 		}
 		_ = f.Close() // it was only read
 	}

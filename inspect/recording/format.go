@@ -7,8 +7,9 @@ import (
 	"hash/crc32"
 )
 
-// Version is the format's version that this program writes, and the newest it reads.
-const Version = 1
+// Version is the format's version that this program writes, and the newest it reads. It is 2 since records have a schema (trace.Version):
+// what read recordings before would find no words in their waits.
+const Version = 2
 
 const (
 	magic      = "\x89KLREC\n\x1a" // not text, and shows whether a transfer changed line ends
@@ -61,15 +62,16 @@ func appendPrelude(dst []byte) []byte {
 	return append(dst, make([]byte, preludeLen-len(magic)-2)...)
 }
 
-// checkPrelude returns an error unless p begins as a recording that this program reads.
-func checkPrelude(p []byte) error {
+// checkPrelude returns the version of the recording that p begins, or an error unless this program reads it.
+func checkPrelude(p []byte) (version int, err error) {
 	if len(p) < preludeLen || string(p[:len(magic)]) != magic {
-		return errors.New("not a recording")
+		return 0, errors.New("not a recording")
 	}
-	if v := binary.LittleEndian.Uint16(p[len(magic):]); v > Version || v == 0 {
-		return fmt.Errorf("format version %d: this kubeloupe reads versions up to %d: use a newer kubeloupe", v, Version)
+	v := binary.LittleEndian.Uint16(p[len(magic):])
+	if v > Version || v == 0 {
+		return 0, fmt.Errorf("format version %d: this kubeloupe reads versions up to %d: use a newer kubeloupe", v, Version)
 	}
-	return nil
+	return int(v), nil
 }
 
 func (h *head) append(dst []byte) []byte {

@@ -26,6 +26,7 @@ type index struct {
 	troubles
 
 	torn        bool
+	version     int    // of the format
 	tornRecords uint64 // in the torn frame, as far as its head tells
 }
 
@@ -35,10 +36,11 @@ func indexFile(r io.ReaderAt, size int64) (*index, error) {
 	if err != nil && len(p) == 0 {
 		return nil, fmt.Errorf("read it: %w", err)
 	}
-	if err := checkPrelude(p); err != nil {
+	version, err := checkPrelude(p)
+	if err != nil {
 		return nil, err
 	}
-	ix := &index{payload: preludeLen, end: preludeLen}
+	ix := &index{version: version, payload: preludeLen, end: preludeLen}
 	for pos := int64(preludeLen); pos < size; {
 		h, at, err := ix.find(r, pos, size)
 		if err != nil {

@@ -8,7 +8,7 @@ func (r *Reader) loadParts(size int64) error {
 	if err != nil {
 		return err
 	}
-	r.info = Info{Format: FormatRecording, Version: Version, Bytes: size, Parts: 1, Torn: ix.torn}
+	r.info = Info{Format: FormatRecording, Version: ix.version, Bytes: size, Parts: 1, Torn: ix.torn}
 	if old, f := r.before(ix); old != nil {
 		r.files = []*os.File{f, r.files[0]}
 		r.info.Parts++

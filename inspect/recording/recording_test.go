@@ -132,7 +132,7 @@ func TestCreateRefuses(t *testing.T) {
 		return p
 	}
 	newer := appendPrelude(nil)
-	newer[len(magic)] = 2
+	newer[len(magic)] = 3
 	busyFile := filepath.Join(dir, "busy")
 	w, err := Create(busyFile, Options{})
 	if err != nil {
@@ -149,7 +149,7 @@ func TestCreateRefuses(t *testing.T) {
 		want       string
 	}{
 		{"text", file("text", []byte("my diary\n")), Options{}, "not a recording"},
-		{"newer", file("newer", newer), Options{}, "format version 2: this kubeloupe reads versions up to 1"},
+		{"newer", file("newer", newer), Options{}, "format version 3: this kubeloupe reads versions up to 2"},
 		{"small", filepath.Join(dir, "x"), Options{MaxBytes: 5}, "field MaxBytes: 5 bytes: must be at least 65536"},
 		{"busy", busyFile, Options{}, "is being written by another process"},
 		{"link", link, Options{}, "symbolic link"},
@@ -184,7 +184,7 @@ func TestOpenRefuses(t *testing.T) {
 		"":            "it is empty",
 		"my diary\n":  "neither a recording nor JSON lines",
 		"{\"a\":1}\n": "neither a recording nor JSON lines",
-		string(newer): "format version 9: this kubeloupe reads versions up to 1",
+		string(newer): "format version 9: this kubeloupe reads versions up to 2",
 		magic:         "not a recording",
 	} {
 		p := path(t)

@@ -86,14 +86,15 @@ func openFrames(br *bufio.Reader) (*Reader, error) {
 	if _, err := io.ReadFull(br, p); err != nil {
 		return nil, fmt.Errorf("read the stream: %w", err)
 	}
-	if err := checkPrelude(p); err != nil {
+	version, err := checkPrelude(p)
+	if err != nil {
 		return nil, fmt.Errorf("read the stream: %w", err)
 	}
 	dec, err := newDecoder()
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{info: Info{Format: FormatRecording, Version: Version, Stream: true, Parts: 1}}
+	r := &Reader{info: Info{Format: FormatRecording, Version: version, Stream: true, Parts: 1}}
 	r.stream = &frameStream{r: r, br: br, dec: dec}
 	return r, nil
 }

@@ -72,6 +72,30 @@ func waitNow(t *testing.T, then string, w *trace.Wait, began int64) string {
 	return string(out)
 }
 
+// TestAppendToVersion1: what is added to an earlier recording makes it one of this version, which an earlier kubeloupe refuses.
+func TestAppendToVersion1(t *testing.T) {
+	p := path(t)
+	old, err := os.ReadFile(filepath.Join("testdata", "v1.klrec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, was := read(t, p)
+	w, err := Create(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after, is := read(t, p)
+	if was.Version != 1 || is.Version != 2 || len(after) != len(before) || is.Sessions != was.Sessions+1 {
+		t.Errorf("%+v, %d records, then %+v, %d records", was, len(before), is, len(after))
+	}
+}
+
 func value(t *testing.T, text string) (v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &v); err != nil {

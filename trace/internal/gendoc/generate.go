@@ -26,6 +26,7 @@ writes one record per line, in this encoding; so do recordings and the control s
 
 // wireNames are the names of Record's fields as encoded.
 var wireNames = []struct{ field, name, kind string }{
+	{"", "v", "integer"},
 	{"Seq", "seq", "integer"},
 	{"Time", "time", "string"},
 	{"", "kind", "string"},
@@ -41,6 +42,7 @@ var wireNames = []struct{ field, name, kind string }{
 // wireDocs replace comments that speak of Go rather than of the encoding.
 var wireDocs = map[string]string{
 	"time":  "RFC 3339 in UTC with nine decimals. It follows the monotonic clock from the bus's birth, so it never runs backwards.",
+	"v":     "The version of the schema: 2. Records of the first schema have none.",
 	"kind":  "One of the kinds below.",
 	"edge":  "`begin` or `end`; left out for what has no duration.",
 	"event": "The event, as its kind says below.",
