@@ -24,7 +24,7 @@ func TestNodeIsDescribed(t *testing.T) {
 		t.Errorf("described %d times", d)
 	}
 	said := n.ask(0, "inspect", "node", "--socket", n.socket())
-	for _, want := range []string{"RESOURCE ", "ephemeral-storage", "runc ", "this agent stands alone", node.CgroupDriver} {
+	for _, want := range []string{"RESOURCE ", "ephemeral-storage", "runc ", "this agent is standalone", node.CgroupDriver} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}

@@ -157,6 +157,10 @@ func Detail(w *trace.Wait, began int64) string {
 		return fmt.Sprintf("%d of %d slots busy, %d in the queue; large work has one slot when the others are free", w.Busy, w.Size, w.Ahead)
 	case w.Size > 0:
 		return fmt.Sprintf("%d of %d slots busy, %d in the queue", w.Busy, w.Size, w.Ahead)
+	case w.Every > 0 && w.Target.Kind == trace.TargetClient:
+		return fmt.Sprintf("the %s client may ask %.3g times a second, %d at once", w.Target.Name, float64(time.Second)/float64(w.Every), w.Burst)
+	case w.Target.Kind == trace.TargetRetryAfter && again != "":
+		return w.Target.Name + ": " + w.Cause + ", again in " + again
 	case w.Every > 0:
 		return fmt.Sprintf("%.3g a second, %d at once", float64(time.Second)/float64(w.Every), w.Burst)
 	case w.Target.Kind == trace.TargetDelay:
