@@ -75,18 +75,27 @@ func (m *Manager) look(uid types.UID) bool {
 	if len(lost) == 0 {
 		return all
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, h := range lost {
-		if h.s.busy || !h.s.mounted || h.s.seen != h.was {
-			continue // it was worked on meanwhile
-		}
-		h.s.mounted = false
-		h.s.fresh()
+	for _, h := range m.lose(lost) { // not under the lock either: a publication looks for secrets
 		trace.Point(m.cfg.Bus, h.span, trace.Decision{By: "volumes", Subject: "volume " + h.key.name, Verdict: "set up again", Reason: h.why})
 	}
 	m.kick()
 	return false
+}
+
+// lose marks volumes as not mounted, and returns those that nothing worked on meanwhile.
+func (m *Manager) lose(lost []having) []having {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	marked := lost[:0]
+	for _, h := range lost {
+		if h.s.busy || !h.s.mounted || h.s.seen != h.was {
+			continue
+		}
+		h.s.mounted = false
+		h.s.fresh()
+		marked = append(marked, h)
+	}
+	return marked
 }
 
 // having is a volume that is mounted as far as is known.
