@@ -11,7 +11,7 @@ func TestClassify(t *testing.T) {
 		"": "",
 		`failed to setup network for sandbox "ab": plugin type="bridge" failed (add): failed to allocate for range 0: no IP addresses available`:                       FailNetwork,
 		`NetworkPluginNotReady: Network plugin returns error: cni plugin not initialized`:                                                                              FailNetwork,
-		`failed to setup network for sandbox "ab": failed to find plugin "calico" in path [/opt/cni/bin]`:                                                              FailPlugin,
+		`failed to setup network for sandbox "ab": failed to find plugin "calico" in path [/opt/cni/bin]`:                                                              FailNetwork,
 		`failed to reserve sandbox name "web_shop_u_0": name "web_shop_u_0" is reserved for "ab"`:                                                                      FailNameReserved,
 		`sandbox: create sandbox for shop/web: rpc error: code = DeadlineExceeded desc = context deadline exceeded`:                                                    FailDeadline,
 		`image r.io/none:1: ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "r.io/none:1": failed to resolve image: not found`:         FailImage,
@@ -20,6 +20,7 @@ func TestClassify(t *testing.T) {
 		`CreateContainerConfigError: couldn't find key pw in Secret shop/keys`:                                                                                         FailObject,
 		`error processing PVC default/data: failed to fetch PVC from API server: persistentvolumeclaims "data" is forbidden: User "system:node:n" cannot get resource`: FailObject,
 		`failed to create containerd task: exec: "secret-agent": executable file not found in $PATH`:                                                                   "",
+		`image r.io/a:1: ErrImagePull: the registry says: failed to setup network for sandbox, secret "a" not found`:                                                   FailImage,
 		`no space left on device`: "",
 		strings.Repeat("x", maxClassified) + ` secret "keys" not found`: "",
 	} {

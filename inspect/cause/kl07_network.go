@@ -26,7 +26,7 @@ var (
 
 // cniError reports whether a failure is about the pod's network.
 func cniError(class trace.FailureClass) bool {
-	return class == trace.FailNetwork || class == trace.FailPlugin
+	return class == trace.FailNetwork
 }
 
 func findNetwork(c *Case) []Finding {

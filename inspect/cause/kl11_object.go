@@ -89,7 +89,13 @@ func (c *Case) failedAction(w *Span[*trace.Wait]) (last *Span[*trace.Action]) {
 	actions := ownSpans[*trace.Action](c)
 	for i := range actions {
 		a := &actions[i]
-		if a.Err() == "" || a.Stop.After(w.Start) {
+		switch {
+		case a.Open || a.Stop.After(w.Start):
+			continue
+		case a.Err() == "":
+			if last != nil && last.Event.ID == a.Event.ID { // it worked then
+				last = nil
+			}
 			continue
 		}
 		if a.Event.Container != "" && w.Event.Concerns(a.Event.Container) || w.Event.Target.Kind == trace.TargetRetry && w.Event.Cause != "" {

@@ -84,7 +84,11 @@ func (c *Case) waitsForVolume(w *Span[*trace.Wait], name string) bool {
 		return true
 	}
 	v := c.failedVolume(w, func(v *trace.Volume) bool { return path.Base(v.Path) == name || v.Name == name })
-	return v != nil && (e.Target.Kind == trace.TargetRetry || e.Target == (trace.Target{Kind: trace.TargetVolume, Name: v.Event.Name}))
+	if v == nil || e.Target.Kind != trace.TargetRetry {
+		return v != nil && e.Target == (trace.Target{Kind: trace.TargetVolume, Name: v.Event.Name})
+	}
+	a := c.failedAction(w)
+	return a != nil && a.Event.Verb == "volumes"
 }
 
 func orphanFinding(d Point[*trace.Decision], sentence string) Finding {
