@@ -3,6 +3,7 @@ package corpus_test
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestNoise: what is found does not depend on sentences. Each text that only people are to read is replaced by noise in all recordings;
+// TestNoise: what is found does not depend on sentences. Each text that only people are to read is replaced by noise in all recordings, but for those of decides;
 // the causes, their costs, the phases, the critical path and what is waited for stay the same.
 func TestNoise(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.klr")
@@ -38,50 +39,24 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// noise returns a record whose texts for people say nothing.
+// noise returns a record whose texts for people say nothing: those with the tag scrub:"text", but for what names something.
 func noise(r trace.Record) trace.Record {
-	switch e := r.Event.(type) {
-	case *trace.Wait:
-		own := *e
-		blur(&own.Note)
-		blur(&own.Cause)
-		r.Event = &own
-	case *trace.Log:
-		own := *e
-		blur(&own.Message)
-		r.Event = &own
-	case *trace.NodeEvent:
-		own := *e
-		blur(&own.Message)
-		r.Event = &own
-	case *trace.CRICall:
-		own := *e
-		blur(&own.Err)
-		r.Event = &own
-	case *trace.Action:
-		own := *e
-		blur(&own.Err)
-		r.Event = &own
-	case *trace.Plan:
-		own := *e
-		blur(&own.Why)
-		r.Event = &own
-	case *trace.Sync:
-		own := *e
-		blur(&own.Err)
-		r.Event = &own
-	case *trace.PodStatus:
-		own := *e
-		blur(&own.Message)
-		r.Event = &own
+	own := reflect.New(reflect.TypeOf(r.Event).Elem())
+	own.Elem().Set(reflect.ValueOf(r.Event).Elem())
+	for i, v := range own.Elem().Fields() {
+		if i.Tag.Get("scrub") == "text" && v.Kind() == reflect.String && v.String() != "" && !decides[own.Elem().Type().Name()+"."+i.Name] {
+			v.SetString("noise noise")
+		}
 	}
+	r.Event, _ = reflect.TypeAssert[trace.Event](own)
 	return r
 }
 
-func blur(s *string) {
-	if *s != "" {
-		*s = "noise noise"
-	}
+// decides are fields with texts on which something decides: names of others' things, and sentences that have to become facts.
+var decides = map[string]bool{
+	"RuntimeSpan.Name": true, "Decision.Subject": true, // names
+	"Action.Reason":       true, // KL14: why a sandbox is made anew
+	"ProbeAttempt.Output": true, // KL20: whether a probe ran into its timeout
 }
 
 // facts is what why finds, without words.
