@@ -26,10 +26,10 @@ const (
 	TargetHook           TargetKind = "hook"            // a container's postStart or preStop handler
 	TargetLog            TargetKind = "log"             // the end of a container's log
 	TargetRetry          TargetKind = "retry"           // the pod worker's next attempt
-	TargetPerson         TargetKind = "person"          // who steps the pod
-	TargetDelay          TargetKind = "delay"           // a delay that who steps the pod asked for
+	TargetPerson         TargetKind = "person"          // the person who steps the pod
+	TargetDelay          TargetKind = "delay"           // a delay that the person who steps the pod asked for
 	TargetImage          TargetKind = "image"           // an image
-	TargetPulls          TargetKind = "pulls"           // a place among the pulls
+	TargetPulls          TargetKind = "pulls"           // a place among the pulls that may run at once
 	TargetRegistry       TargetKind = "registry"        // the rate of pulls (registryPullQPS)
 	TargetProvider       TargetKind = "provider"        // an exec credential provider; Namespace is the repository it is asked for
 	TargetVolume         TargetKind = "volume"          // a volume of the pod, or its handle
@@ -61,5 +61,5 @@ const (
 	TargetNodeStatus     TargetKind = "node-status"     // the node's status
 	TargetAddress        TargetKind = "address"         // the address of a source of pods
 	TargetLockFile       TargetKind = "lock-file"       // --lock-file
-	TargetOther          TargetKind = "other"           // what a recording names that this version does not know
+	TargetOther          TargetKind = "other"           // a target of an earlier recording that this version does not know
 )
