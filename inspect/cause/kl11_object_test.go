@@ -59,6 +59,22 @@ func TestObjectWait(t *testing.T) {
 			},
 		},
 		{
+			name: "not: the object came, and something else failed", now: 20 * sec,
+			write: func(s *casetest.Script) {
+				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
+				s.Action(20*ms, 30*ms, trace.Action{ID: "create web", Verb: "create", Container: "web"})
+				s.Wait(40*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "no space left on device"})
+			},
+		},
+		{
+			name: "not: a program whose name has secret in it", now: 20 * sec,
+			write: func(s *casetest.Script) {
+				err := `failed to create containerd task: exec: "secret-agent": executable file not found in $PATH`
+				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: err})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CreateContainerError"})
+			},
+		},
+		{
 			name: "not: it was there before it was needed",
 			write: func(s *casetest.Script) {
 				s.Wait(0, 300*ms, volumes(s, 0, 300*ms, config), object)
