@@ -33,12 +33,16 @@ func (b *bench) certificatePath(state string) string {
 	return b.nodePath(state, "pki", "kubelet-client-current.pem")
 }
 
-func (b *bench) lease(t *testing.T) *coordination.Lease {
+// lease waits for the lease of the node: that of a deleted node is garbage, collected at some time after its owner.
+func (b *bench) lease(t *testing.T) (l *coordination.Lease) {
 	t.Helper()
-	l, err := b.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(t.Context(), lab.NodeName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "the node's lease", func() (missing string) {
+		var err error
+		if l, err = b.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(t.Context(), lab.NodeName, metav1.GetOptions{}); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 	return l
 }
 
