@@ -9,17 +9,19 @@ import (
 // wire is the JSON form of a Record: one object per line, on stdout, in files
 // and on sockets alike. AppendJSON writes it.
 type wire struct {
-	Version int             `json:"v,omitempty"` // of the schema; left out in the first
-	Seq     uint64          `json:"seq"`
-	Time    string          `json:"time"`
-	Kind    string          `json:"kind"`
-	Edge    Edge            `json:"edge,omitempty"`
-	Dur     time.Duration   `json:"dur_ns,omitempty"`
-	Trace   TraceID         `json:"trace,omitzero"`
-	Span    SpanID          `json:"span,omitzero"`
-	Parent  SpanID          `json:"parent,omitzero"`
-	Pod     Pod             `json:"pod,omitzero"`
-	Event   json.RawMessage `json:"event"`
+	Version   int             `json:"v,omitempty"` // of the schema; left out in the first
+	Seq       uint64          `json:"seq"`
+	Time      string          `json:"time"`
+	Kind      string          `json:"kind"`
+	Edge      Edge            `json:"edge,omitempty"`
+	Observer  *Observer       `json:"observer,omitempty"`
+	Precision time.Duration   `json:"precision_ns,omitempty"`
+	Dur       time.Duration   `json:"dur_ns,omitempty"`
+	Trace     TraceID         `json:"trace,omitzero"`
+	Span      SpanID          `json:"span,omitzero"`
+	Parent    SpanID          `json:"parent,omitzero"`
+	Pod       Pod             `json:"pod,omitzero"`
+	Event     json.RawMessage `json:"event"`
 }
 
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
@@ -73,8 +75,16 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 			return fmt.Errorf("record %d, field event: %w", w.Seq, err)
 		}
 	}
+	observer := event.Kind().Observer()
+	if w.Observer != nil {
+		observer = *w.Observer
+	}
+	if w.Precision < 0 {
+		return fmt.Errorf("record %d, field precision_ns: %d: want 0 or more", w.Seq, int64(w.Precision))
+	}
 	rec := Record{
 		Seq: w.Seq, Time: at.UnixNano(), Edge: w.Edge, Dur: w.Dur, Trace: w.Trace,
+		Observer: observer, Precision: PrecisionOf(w.Precision),
 		Span: w.Span, Parent: w.Parent, Pod: w.Pod, Event: event,
 	}
 	if err := rec.inTime(); err != nil {

@@ -36,6 +36,12 @@ func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 	if r.Edge != EdgePoint {
 		dst = append(append(append(dst, `,"edge":"`...), r.Edge.String()...), '"')
 	}
+	if r.Observer != r.Event.Kind().Observer() {
+		dst = append(append(append(dst, `,"observer":"`...), r.Observer.String()...), '"')
+	}
+	if r.Precision != 0 {
+		dst = strconv.AppendInt(append(dst, `,"precision_ns":`...), int64(r.Precision.Duration()), 10)
+	}
 	if r.Dur != 0 {
 		dst = strconv.AppendInt(append(dst, `,"dur_ns":`...), int64(r.Dur), 10)
 	}
@@ -63,7 +69,7 @@ func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 // yet. A line as AppendJSON writes it is passed over once.
 func (r *Record) ParseJSON(line []byte) error {
 	l := lineReader{rest: line}
-	rec, version, kind, ok := l.record()
+	rec, version, kind, observed, ok := l.record()
 	if !ok {
 		return r.UnmarshalJSON(line)
 	}
@@ -75,6 +81,9 @@ func (r *Record) ParseJSON(line []byte) error {
 		return r.UnmarshalJSON(line) // more may follow the event
 	}
 	rec.Event = event
+	if !observed {
+		rec.Observer = event.Kind().Observer()
+	}
 	if rec.inTime() != nil {
 		return r.UnmarshalJSON(line)
 	}
@@ -89,26 +98,28 @@ func (r *Record) ParseJSON(line []byte) error {
 type lineReader struct{ rest []byte }
 
 // record reads all but the event, which is left in rest.
-func (l *lineReader) record() (r Record, version int, kind string, ok bool) {
+func (l *lineReader) record() (r Record, version int, kind string, observed, ok bool) {
 	end, found := bytes.CutSuffix(bytes.TrimRight(l.rest, " \r\n"), []byte("}"))
 	l.rest, version = end, Version
 	if found && !l.skip(lineStart) {
 		found, version = l.skip(lineStartV1), 1
 	}
 	if !found || !l.uint(&r.Seq) || !l.skip(`,"time":"`) || !l.time(&r.Time) || !l.skip(`","kind":`) {
-		return r, 0, "", false
+		return r, 0, "", false, false
 	}
 	if kind, ok = l.text(); !ok {
-		return r, 0, "", false
+		return r, 0, "", false, false
 	}
 	ok = l.optional(`,"edge":`, func() bool { return l.edge(&r.Edge) }) &&
+		l.optional(`,"observer":`, func() bool { observed = true; return l.id(r.Observer.UnmarshalText) }) &&
+		l.optional(`,"precision_ns":`, func() bool { return l.precision(&r.Precision) }) &&
 		l.optional(`,"dur_ns":`, func() bool { return l.dur(&r.Dur) }) &&
 		l.optional(`,"trace":`, func() bool { return l.id(r.Trace.UnmarshalText) }) &&
 		l.optional(`,"span":`, func() bool { return l.id(r.Span.UnmarshalText) }) &&
 		l.optional(`,"parent":`, func() bool { return l.id(r.Parent.UnmarshalText) }) &&
 		l.optional(`,"pod":{`, func() bool { return l.pod(&r.Pod) }) &&
 		l.skip(`,"event":`)
-	return r, version, kind, ok
+	return r, version, kind, observed, ok
 }
 
 func (l *lineReader) skip(s string) bool {
@@ -141,6 +152,13 @@ func (l *lineReader) dur(d *time.Duration) bool {
 	var v uint64
 	ok := l.uint(&v) && v < 1<<63
 	*d = time.Duration(v)
+	return ok
+}
+
+func (l *lineReader) precision(p *Precision) bool {
+	var d time.Duration
+	ok := l.dur(&d)
+	*p = PrecisionOf(d)
 	return ok
 }
 

@@ -17,6 +17,9 @@ var lines = []string{
 		`"trace":"000000000000000a000000000000000b","span":"000000000000000c","parent":"000000000000000d",` +
 		`"pod":{"namespace":"shop","name":"web","uid":"u"},"event":{"why":"sync","n":2}}`,
 	`{"v":2,"seq":7,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","edge":"begin","pod":{"name":"web"},"event":{"why":"","n":3}}`,
+	`{"v":2,"seq":9,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","observer":"kubelet-log","precision_ns":1000,"event":{"why":"","n":3}}`,
+	`{"v":2,"seq":9,"time":"2026-03-01T12:00:00.000000000Z","kind":"runtime.span","event":{"name":"","start_ns":0,"dur_ns":0}}`,
+	`{"v":2,"seq":9,"time":"2026-03-01T12:00:00.000000000Z","kind":"runtime.span","observer":"agent","event":{"name":"","start_ns":0,"dur_ns":0}}`,
 	`{"v":2,"seq":8,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.sync","pod":{"name":"we\u003cb"},"event":{"why":"","n":3}}`,
 }
 
@@ -46,6 +49,8 @@ func TestParseOtherForms(t *testing.T) {
 		{"after 2199", `{"seq":4,"time":"2200-01-01T00:00:00.000000000Z","kind":"agent","event":{}}`, "record 4, field time: 2200-"},
 		{"lasts less than nothing", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","edge":"end","dur_ns":-1,"event":{}}`, "record 4, field dur_ns: -1: want 0 or more"},
 		{"began before 1970", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","edge":"end","dur_ns":9223372036854775807,"event":{}}`, "record 4, field dur_ns: 9223372036854775807"},
+		{"an unknown observer", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","observer":"a dream","event":{}}`, `record: observer "a dream": want one of [agent runtime-span`},
+		{"less than exact", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"agent","precision_ns":-1,"event":{}}`, "record 4, field precision_ns: -1: want 0 or more"},
 		{"unknown kind", `{"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"dream","event":{}}`, `record 4, field kind: unknown kind "dream"`},
 	} {
 		var r Record

@@ -48,7 +48,7 @@ func Place[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 }
 
 func child(parent Span) Span {
-	s := Span{Trace: parent.Trace, ID: NewSpanID(), Parent: parent.ID, Pod: parent.Pod}
+	s := Span{Trace: parent.Trace, ID: NewSpanID(), Parent: parent.ID, Pod: parent.Pod, Observer: parent.Observer, Precision: parent.Precision}
 	if s.Trace.IsZero() {
 		s.Trace = NewTraceID()
 	}
@@ -88,6 +88,7 @@ func put[E any, P pointerTo[E]](b *Bus, edge Edge, s *Span, e *E) (elapsed int64
 	slot.Seq = b.next
 	slot.Time = b.epoch + elapsed
 	slot.Edge = edge
+	slot.Observer, slot.Precision = s.Observer, s.Precision
 	slot.Dur = 0
 	if edge == EdgeEnd && s.start != 0 { // 0: it was never begun on this bus
 		slot.Dur = durationOf(elapsed + 1 - s.start)

@@ -22,6 +22,9 @@ type Record struct {
 	Time int64
 	// Edge says whether the event begins, ends or just is.
 	Edge Edge
+	// Observer says who observed it, Precision how exactly its Time is known.
+	Observer  Observer
+	Precision Precision
 	// Dur is the time since the matching begin. Only ends carry it.
 	Dur time.Duration
 	// Trace groups the records of one cause, usually one life of a pod.

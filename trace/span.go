@@ -27,7 +27,10 @@ type Span struct {
 	ID     SpanID
 	Parent SpanID
 	Pod    Pod
-	start  int64 // monotonic time since the bus's birth, and one nanosecond; 0 where it was not begun on one
+	// Observer says who observed what is published under it, Precision how exactly the time is known.
+	Observer  Observer
+	Precision Precision
+	start     int64 // monotonic time since the bus's birth, and one nanosecond; 0 where it was not begun on one
 }
 
 // ForPod returns the span stamped with a pod; spans below it inherit the stamp.

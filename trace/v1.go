@@ -40,6 +40,10 @@ func (r *Record) upgraded(version int) Event {
 	switch e := r.Event.(type) {
 	case older:
 		return e.upgrade(r)
+	case *RuntimeSpan:
+		if version < Version && e.Service == "kubeloupe" { // of a CNI plugin: the agent saw it run
+			r.Observer, r.Precision = ObserverKernel, PrecisionOf(time.Millisecond)
+		}
 	case *CRICall:
 		if version < Version {
 			e.Class = Classify(e.Err)

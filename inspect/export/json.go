@@ -77,6 +77,10 @@ type Row struct {
 	Note     string            `json:"note,omitempty"`
 	Err      string            `json:"err,omitempty"`
 	Span     trace.SpanID      `json:"span,omitzero"`
+	// Observer is who saw it, left out for the agent itself; Precision is how exactly the times are known, left out where as exactly as
+	// the observer's clock.
+	Observer  trace.Observer `json:"observer,omitzero"`
+	Precision time.Duration  `json:"precision_ns,omitempty"`
 }
 
 // JSON writes the waterfall as a Start, indented.
@@ -105,6 +109,7 @@ func Of(f *waterfall.Waterfall) Start {
 		s.Rows = append(s.Rows, Row{
 			Kind: r.Kind, Label: r.Label, Detail: r.Detail, Verb: r.Verb, Wait: r.Wait, Depth: r.Depth, Start: r.Start, Dur: r.Dur(),
 			Critical: r.Critical, Open: r.Open, Note: r.Note, Err: r.Err, Span: r.Span,
+			Observer: r.Observer, Precision: r.Precision,
 		})
 	}
 	return s

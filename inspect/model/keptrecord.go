@@ -15,10 +15,15 @@ type keptRecord struct {
 	Span, Parent trace.SpanID
 	Event        trace.Event
 	Edge         trace.Edge
+	Observer     trace.Observer
+	Precision    trace.Precision
 }
 
 func keep(r *trace.Record) keptRecord {
-	return keptRecord{Seq: r.Seq, Time: r.Time, Dur: r.Dur, Trace: r.Trace, Span: r.Span, Parent: r.Parent, Event: r.Event, Edge: r.Edge}
+	return keptRecord{
+		Seq: r.Seq, Time: r.Time, Dur: r.Dur, Trace: r.Trace, Span: r.Span, Parent: r.Parent, Event: r.Event,
+		Edge: r.Edge, Observer: r.Observer, Precision: r.Precision,
+	}
 }
 
 // records appends the records that are kept of the pod's start.
@@ -27,6 +32,7 @@ func (p *pod) records(to []trace.Record) []trace.Record {
 		k := &p.recs[i]
 		to = append(to, trace.Record{
 			Seq: k.Seq, Time: k.Time, Edge: k.Edge, Dur: k.Dur, Trace: k.Trace, Span: k.Span, Parent: k.Parent, Pod: p.Key, Event: k.Event,
+			Observer: k.Observer, Precision: k.Precision,
 		})
 	}
 	return to

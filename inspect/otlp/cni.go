@@ -27,7 +27,7 @@ func (r *Receiver) strangeRun(why string) {
 
 // ran takes a plugin's run as a span of ours.
 func (r *Receiver) ran(e plugins.Exec) {
-	s := span{id: e.ID, parent: e.Parent, pod: e.Pod, cni: e.Command, event: trace.RuntimeSpan{
+	s := span{id: e.ID, parent: e.Parent, pod: e.Pod, cni: e.Command, observer: trace.ObserverKernel, lag: plugins.Precision, event: trace.RuntimeSpan{
 		Name: "cni.plugin." + cut(e.Plugin, maxKey), Service: "kubeloupe", Start: e.Start.UnixNano(), Dur: max(e.Dur, 0),
 		Attrs: []trace.KV{
 			{K: "cni.command", V: cut(e.Command, maxKey)},

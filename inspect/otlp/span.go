@@ -24,6 +24,8 @@ type span struct {
 	pod        trace.Pod
 	cni        string // the command of a plugin's run, whose trace and call are found by its pod
 	event      trace.RuntimeSpan
+	observer   trace.Observer // who saw it, and how late that may have been
+	lag        time.Duration
 }
 
 func spanOf(pb *tracepb.Span, service string) (span, error) {
@@ -31,9 +33,10 @@ func spanOf(pb *tracepb.Span, service string) (span, error) {
 		return span{}, errNoID
 	}
 	s := span{
-		trace:  trace.TraceID{Hi: binary.BigEndian.Uint64(pb.TraceId), Lo: binary.BigEndian.Uint64(pb.TraceId[8:])},
-		id:     trace.SpanID(binary.BigEndian.Uint64(pb.SpanId)),
-		parent: spanID(pb.GetParentSpanId()),
+		trace:    trace.TraceID{Hi: binary.BigEndian.Uint64(pb.TraceId), Lo: binary.BigEndian.Uint64(pb.TraceId[8:])},
+		id:       trace.SpanID(binary.BigEndian.Uint64(pb.SpanId)),
+		parent:   spanID(pb.GetParentSpanId()),
+		observer: trace.ObserverRuntimeSpan,
 	}
 	if s.trace.IsZero() || s.id == 0 {
 		return span{}, errNoID

@@ -18,7 +18,7 @@ type member struct {
 	ns    bool // an integer of nanoseconds
 }
 
-// Records is what conditions can ask of records: kind, pod, ns, dur, err, edge and time of each, and the fields of the events by their
+// Records is what conditions can ask of records: kind, pod, ns, dur, err, edge, observer, precision and time of each, and the fields of the events by their
 // names in JSON, durations without _ns. A Records is for one goroutine.
 type Records struct {
 	Fields  Fields
@@ -29,7 +29,7 @@ type Records struct {
 func NewRecords() *Records {
 	rs := &Records{members: map[trace.Kind][]member{}}
 	rs.Fields = Fields{
-		Took: "dur", Known: "kind, pod, ns, dur, err, edge, time, and the fields of events, see docs/events.md",
+		Took: "dur", Known: "kind, pod, ns, dur, err, edge, observer, precision, time, and the fields of events, see docs/events.md",
 		All: []Field{
 			{Name: "kind", Kind: Text, Check: OneOf(trace.Kinds()...)},
 			{Name: "pod", Kind: Text},
@@ -37,6 +37,8 @@ func NewRecords() *Records {
 			{Name: "dur", Kind: Duration},
 			{Name: "err", Kind: Text | Flag},
 			{Name: "edge", Kind: Text, Check: OneOf("begin", "end", "point")},
+			{Name: "observer", Kind: Text, Check: OneOf(trace.Observers()...)},
+			{Name: "precision", Kind: Duration},
 			{Name: "time", Kind: Text | Figure},
 		},
 	}
@@ -117,6 +119,11 @@ func (rs *Records) value(r *trace.Record, name string) Value {
 		return Value{Text: text, True: text != ""}
 	case "edge":
 		return Value{Text: r.Edge.String()}
+	case "observer":
+		return Value{Text: r.Observer.String()}
+	case "precision":
+		d := r.Precision.Duration()
+		return Value{Text: d.String(), Figure: d.Seconds(), Known: true}
 	case "time":
 		at := r.At().UTC()
 		return Value{Text: at.Format("2006-01-02T15:04:05.000Z"), Figure: SecondsOfDay(at), Known: true}

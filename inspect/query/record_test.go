@@ -18,7 +18,7 @@ func TestRecords(t *testing.T) {
 	}
 	begun := &trace.Record{Time: pull.Time, Edge: trace.EdgeBegin, Pod: pull.Pod, Event: &trace.CRICall{Method: "PullImage"}}
 	event := &trace.Record{Time: pull.Time, Event: &trace.PLEGEvent{Type: "ContainerDied", Lag: 2e9, From: "relist"}}
-	got := &trace.Record{Time: pull.Time, Event: &trace.ImagePull{Image: "web:1", Bytes: 20 << 20, Shared: true}}
+	got := &trace.Record{Time: pull.Time, Observer: trace.ObserverKernel, Precision: trace.PrecisionOf(time.Millisecond), Event: &trace.ImagePull{Image: "web:1", Bytes: 20 << 20, Shared: true}}
 	for text, want := range map[string][4]bool{ // of pull, begun, event, got
 		`ns=shop dur>500ms err~"not found"`: {true},
 		"kind=cri.call":                     {true, true},
@@ -34,6 +34,8 @@ func TestRecords(t *testing.T) {
 		"lag>1s":                            {false, false, true},
 		"bytes>10MiB":                       {false, false, false, true},
 		"shared=true":                       {false, false, false, true},
+		"observer=agent":                    {true, true, true},
+		"observer=kernel precision>=1ms":    {false, false, false, true},
 		">500ms":                            {true},
 		"<500ms":                            {},
 		"time>=12:03:04 time<12:04":         {true, true, true, true},
@@ -52,7 +54,8 @@ func TestRecords(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"kind=cri.cal":   `"cri.cal" is not one of its values: did you mean cri.call?`,
-		"methd=x":        `no field "methd": did you mean method? (fields: kind, pod, ns, dur, err, edge, time, and the fields of events`,
+		"observer=kernl": `"kernl" is not one of its values: did you mean kernel?`,
+		"methd=x":        `no field "methd": did you mean method? (fields: kind, pod, ns, dur, err, edge, observer, precision, time, and the fields of events`,
 		"lag>3":          `"3" is not a duration`,
 		"method>3":       "method cannot be compared with >",
 		"container=x y>": `no field "y"`,

@@ -41,6 +41,9 @@ type Row struct {
 	Verb string         // the action's verb, for actions
 	Wait trace.WaitKind // for waits
 	Span trace.SpanID   // 0 when the row stands for several
+	// Observer says who saw it, Precision how exactly Start and End are known.
+	Observer  trace.Observer
+	Precision time.Duration
 }
 
 // Dur returns how long the bar is.
@@ -118,6 +121,7 @@ func (w *Waterfall) buildRows() []Row {
 	for _, g := range groups {
 		rows = append(rows, g.rows...)
 	}
+	w.observed(rows)
 	return rows
 }
 

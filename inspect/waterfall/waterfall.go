@@ -54,7 +54,8 @@ type Waterfall struct {
 	attempted map[trace.Target]bool
 	// spans are what the runtime told, by the call (or the span that is missing) above them.
 	spans  map[trace.SpanID][]*rspan
-	hasAPI bool // statuses are written
+	others map[trace.SpanID]sighting // who saw what the agent did not
+	hasAPI bool                      // statuses are written
 }
 
 // SegmentKind says what covers a stretch of the critical path.
@@ -114,6 +115,7 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	w.place(own, marks, end)
 	w.collect(own)
 	w.collectSpans(own)
+	w.collectOthers(own)
 	w.findAttempts()
 	w.findPath(needsOf(own))
 	w.floor()

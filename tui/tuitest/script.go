@@ -92,6 +92,6 @@ func (s *Script) child(at time.Duration, parent Span) Span {
 func (s *Script) add(edge trace.Edge, at, dur time.Duration, sp Span, e trace.Event) {
 	s.recs = append(s.recs, trace.Record{
 		Time: Epoch.Add(at).UnixNano(), Edge: edge, Dur: dur,
-		Trace: sp.trace, Span: sp.id, Parent: sp.parent, Pod: sp.pod, Event: e,
+		Observer: e.Kind().Observer(), Trace: sp.trace, Span: sp.id, Parent: sp.parent, Pod: sp.pod, Event: e,
 	})
 }

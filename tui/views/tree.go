@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -97,6 +98,9 @@ func what(th *style.Theme, r *trace.Record) string {
 	}
 	if e := trace.Failure(r.Event); e != "" {
 		parts = append(parts, "failed: "+th.Clean(e))
+	}
+	if by := say.SeenBy(r); by != "" {
+		parts = append(parts, "("+by+")")
 	}
 	return strings.Join(parts, " ")
 }

@@ -62,7 +62,7 @@ func (t *Tape) add(at time.Duration, pod trace.Pod, parent trace.SpanID, edge tr
 	t.next++
 	t.Recs = append(t.Recs, trace.Record{
 		Seq: uint64(len(t.Recs) + 1), Time: Epoch.Add(at).UnixNano(), Edge: edge,
-		Trace: trace.TraceID{Lo: 1}, Span: t.next, Parent: parent, Pod: pod, Event: e,
+		Trace: trace.TraceID{Lo: 1}, Span: t.next, Parent: parent, Pod: pod, Event: e, Observer: e.Kind().Observer(),
 	})
 	return t.next
 }

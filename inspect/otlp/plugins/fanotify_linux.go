@@ -21,8 +21,8 @@ const (
 	maxEnviron = 64 << 10
 	retryEvery = 300 * time.Microsecond // a program is looked at again until it has taken over
 	retries    = 30
-	pause      = time.Millisecond // after notices of which none counts
-	eventSize  = 24               // of struct fanotify_event_metadata, in bytes
+	pause      = Precision // after notices of which none counts
+	eventSize  = 24        // of struct fanotify_event_metadata, in bytes
 )
 
 // event is one notice of the kernel.

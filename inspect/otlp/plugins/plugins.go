@@ -27,6 +27,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
+// Precision is how late a run's begin and end are noticed while this process has a processor.
+const Precision = time.Millisecond
+
 // Exec is one run of a plugin.
 type Exec struct {
 	// Plugin is the program's name, as bridge.

@@ -31,6 +31,8 @@ var wireNames = []struct{ field, name, kind string }{
 	{"Time", "time", "string"},
 	{"", "kind", "string"},
 	{"Edge", "edge", "string"},
+	{"Observer", "observer", "string, an [Observer](#observer)"},
+	{"Precision", "precision_ns", "integer, ns"},
 	{"Dur", "dur_ns", "integer, ns"},
 	{"Trace", "trace", "string"},
 	{"Span", "span", "string"},
@@ -41,11 +43,13 @@ var wireNames = []struct{ field, name, kind string }{
 
 // wireDocs replace comments that speak of Go rather than of the encoding.
 var wireDocs = map[string]string{
-	"time":  "RFC 3339 in UTC with nine decimals. It follows the monotonic clock from the bus's birth, so it never runs backwards.",
-	"v":     "The version of the schema: 2. Records of the first schema have none.",
-	"kind":  "One of the kinds below.",
-	"edge":  "`begin` or `end`; left out for what has no duration.",
-	"event": "The event, as its kind says below.",
+	"time":         "RFC 3339 in UTC with nine decimals. It follows the monotonic clock from the bus's birth, so it never runs backwards.",
+	"v":            "The version of the schema: 2. Records of the first schema have none.",
+	"observer":     "Who observed it. Left out where it is the usual one: `runtime-span` for `runtime.span`, `agent` for all else.",
+	"precision_ns": "How exactly the observer knew the time: what happened lies no further than that from `time`. Whole microseconds; left out where it is as exact as the observer's clock.",
+	"kind":         "One of the kinds below.",
+	"edge":         "`begin` or `end`; left out for what has no duration.",
+	"event":        "The event, as its kind says below.",
 }
 
 func generate(src string) (string, error) {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // source is what the doc comments say.
@@ -75,7 +77,15 @@ func (s *source) typeSpec(g *ast.GenDecl, spec *ast.TypeSpec) {
 	}
 }
 
+// numbered are types whose values are numbers, by the names that they have as encoded. The first constant has the type, the others follow.
+var numbered = map[string][]string{"Observer": trace.Observers()}
+
 func (s *source) valueSpec(spec *ast.ValueSpec) {
+	for prefix, names := range numbered {
+		if n := len(s.consts[prefix]); strings.HasPrefix(spec.Names[0].Name, prefix) && n < len(names) {
+			s.consts[prefix] = append(s.consts[prefix], constant{names[n], oneLine(spec.Comment.Text())})
+		}
+	}
 	id, ok := spec.Type.(*ast.Ident)
 	if !ok || len(spec.Values) != 1 {
 		return

@@ -1,0 +1,89 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Observer says who observed what a record tells. Records of several observers can stand in one stream.
+type Observer uint8
+
+// The observers.
+const (
+	ObserverAgent         Observer = iota // the agent itself, which did it or was called
+	ObserverRuntimeSpan                   // a span that the container runtime sent (OpenTelemetry)
+	ObserverRuntimeLog                    // a line of the container runtime's log
+	ObserverRuntimeEvents                 // the container runtime's events
+	ObserverRuntimeList                   // a read-only list call to the container runtime
+	ObserverKernel                        // the kernel: file notifications, mounts, cgroups, pressure
+	ObserverKubeletLog                    // a line of a kubelet's log
+	ObserverKubeletSpan                   // a span that a kubelet sent (OpenTelemetry)
+	ObserverKubeletAPI                    // a kubelet's own API
+	ObserverProxy                         // a proxy between a kubelet and its container runtime
+	ObserverAPIServer                     // the Kubernetes API: objects and Events
+)
+
+// observers are their names as encoded. They never change.
+var observers = [...]string{
+	ObserverAgent: "agent", ObserverRuntimeSpan: "runtime-span", ObserverRuntimeLog: "runtime-log", ObserverRuntimeEvents: "runtime-events",
+	ObserverRuntimeList: "runtime-list", ObserverKernel: "kernel", ObserverKubeletLog: "kubelet-log", ObserverKubeletSpan: "kubelet-span",
+	ObserverKubeletAPI: "kubelet-api", ObserverProxy: "proxy", ObserverAPIServer: "api-server",
+}
+
+// Observers returns the names of all observers, as encoded.
+func Observers() []string { return slices.Clone(observers[:]) }
+
+// Observer returns who observes events of a kind unless the record says otherwise. Encodings leave it out.
+func (k Kind) Observer() Observer {
+	if k == kindRuntimeSpan {
+		return ObserverRuntimeSpan
+	}
+	return ObserverAgent
+}
+
+// String returns the observer's name, as encoded.
+func (o Observer) String() string {
+	if int(o) < len(observers) {
+		return observers[o]
+	}
+	return fmt.Sprintf("observer-%d", uint8(o))
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (o Observer) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (o *Observer) UnmarshalText(b []byte) error {
+	for i, name := range observers {
+		if string(b) == name {
+			*o = Observer(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("observer %q: want one of %v", b, observers)
+}
+
+// Precision is how exactly the observer knew the time, in microseconds: what happened lies no further than that from the record's Time. 0
+// is as exact as the observer's clock, which on one node is everyone's: a program that writes down what it does itself. A log whose times
+// end with milliseconds has a precision of 1 ms, a poll has its period.
+type Precision uint32
+
+// PrecisionOf rounds up to whole microseconds, and down to the largest precision, of some 71 minutes. Less than nothing is exact.
+func PrecisionOf(d time.Duration) Precision {
+	us := max(d, 0) / time.Microsecond
+	if d > us*time.Microsecond {
+		us++
+	}
+	return Precision(min(us, math.MaxUint32))
+}
+
+// Duration returns the precision as a duration.
+func (p Precision) Duration() time.Duration { return time.Duration(p) * time.Microsecond }
+
+// SeenBy returns the span stamped with who observed it and how precisely in time; spans below it inherit the stamp.
+func SeenBy(s Span, o Observer, precision time.Duration) Span {
+	s.Observer, s.Precision = o, PrecisionOf(precision)
+	return s
+}
