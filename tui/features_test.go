@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/replay"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/tuitest"
 )
@@ -140,8 +141,8 @@ func testTabsScroll(t *testing.T) {
 		for active := range tabs {
 			line, places := tabLine(style.New(false), tabs, active, w)
 			text := sgr.ReplaceAllString(line, "")
-			if style.Width(text) > w || !strings.Contains(text, "▶"+tabs[active].digit+" Pods") {
-				t.Fatalf("%d of %d columns, tab %d: %q", style.Width(text), w, active, text)
+			if fit.Width(text) > w || !strings.Contains(text, "▶"+tabs[active].digit+" Pods") {
+				t.Fatalf("%d of %d columns, tab %d: %q", fit.Width(text), w, active, text)
 			}
 			for i, p := range places {
 				if p.to > w || p.from > p.to || p.from < p.to && !strings.Contains(text, tabs[i].digit) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
@@ -28,7 +29,7 @@ func (a *app) footer() []string {
 	if p := a.cfg.Player; p != nil && !p.State().Playing {
 		cost = replayed(p.State())
 	}
-	hints := th.Left(a.hints(a.w-style.Width(cost)-2), a.w-style.Width(cost)-2)
+	hints := th.Left(a.hints(a.w-fit.Width(cost)-2), a.w-fit.Width(cost)-2)
 	return []string{th.Paint(style.Dim, hints+" "+cost)}
 }
 
@@ -95,7 +96,7 @@ func (a *app) hints(w int) string {
 		last = "? help"
 	}
 	out = append(out, "y copy", "e export")
-	for len(out) > 1 && style.Width(strings.Join(out, "  ")+last)+3 > w {
+	for len(out) > 1 && fit.Width(strings.Join(out, "  ")+last)+3 > w {
 		out = out[:len(out)-1]
 	}
 	out = append(out, last)

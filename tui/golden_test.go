@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/tuitest"
 )
@@ -312,7 +313,7 @@ func within(t *testing.T, screen string, w, h int) {
 		t.Errorf("%d lines, want at most %d", len(lines), h)
 	}
 	for i, l := range lines {
-		if n := style.Width(l); n > w {
+		if n := fit.Width(l); n > w {
 			t.Errorf("line %d is %d columns wide, want at most %d: %q", i+1, n, w, l)
 		}
 	}

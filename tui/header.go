@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/replay"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
@@ -78,7 +79,7 @@ func header(th *style.Theme, s status, w int) string {
 	if l+1+r > w {
 		return th.Left(plainText(right, "  "), w)
 	}
-	return paint(th, left, th.Paint(style.Dim, " "+th.Glyphs.Dot+" ")) + strings.Repeat(" ", w-l-r) + paint(th, right, "  ")
+	return paint(th, left, th.Paint(style.Dim, " "+th.Glyphs.Dot+" ")) + fit.Spaces(w-l-r) + paint(th, right, "  ")
 }
 
 func (s status) left(th *style.Theme) []segment {
@@ -187,7 +188,7 @@ func dropOne(parts ...*[]segment) bool {
 	return true
 }
 
-func width(parts []segment, gap string) int { return style.Width(plainText(parts, gap)) }
+func width(parts []segment, gap string) int { return fit.Width(plainText(parts, gap)) }
 
 func plainText(parts []segment, gap string) string {
 	texts := make([]string, 0, len(parts))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/tuitest"
 )
@@ -38,7 +39,7 @@ func TestHeader(t *testing.T) {
 			s := status{node: node, now: now, rate: 214}
 			c.set(&s)
 			got := sgr.ReplaceAllString(header(style.New(false), s, c.w), "")
-			if n := style.Width(got); n > c.w {
+			if n := fit.Width(got); n > c.w {
 				t.Errorf("%d columns, want at most %d: %q", n, c.w, got)
 			}
 			if got != c.want {

@@ -5,6 +5,7 @@ import (
 
 	"charm.land/bubbles/v2/key"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
@@ -30,7 +31,7 @@ func (a *app) help() {
 	}
 	h.section("everywhere", less(k.Global(), taken))
 	h.section("while typing", k.Typing.All())
-	for _, l := range views.Wrap(helpNotes, a.w-2) {
+	for _, l := range fit.Wrap(helpNotes, a.w-2) {
 		h.lines = append(h.lines, views.Text{Line: l, Tone: style.Dim})
 	}
 	a.push(views.NewPager(a.look, "Help", "help: "+a.top().Name(), h.lines))

@@ -7,6 +7,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
@@ -84,9 +85,9 @@ func (p *prompt) lines() int {
 // below it what is wrong with it or what can be typed.
 func (p *prompt) view(th *style.Theme, w int) []string {
 	label := " " + p.label
-	room := max(w-style.Width(label)-1, 1)
+	room := max(w-fit.Width(label)-1, 1)
 	text := th.Clean(p.text)
-	for style.Width(text) > room {
+	for fit.Width(text) > room {
 		_, size := utf8.DecodeRuneInString(text)
 		text = text[size:]
 	}

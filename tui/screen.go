@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
@@ -57,8 +56,8 @@ func (a *app) draw() string {
 	}
 	th := a.look.Theme
 	if a.tooSmall() {
-		text := fmt.Sprintf("This terminal is %dx%d. kubeloupe needs %dx%d or more.\nq quits", a.w, a.h, minWidth, minHeight)
-		lines := strings.Split(ansi.Wrap(text, a.w, ""), "\n")
+		text := fmt.Sprintf("This terminal is %dx%d. kubeloupe needs %dx%d or more.", a.w, a.h, minWidth, minHeight)
+		lines := append(fit.Wrap(text, a.w), fit.Wrap("q quits", a.w)...)
 		return th.Fold(strings.Join(lines[:min(len(lines), a.h)], "\n"))
 	}
 	var tabs string
@@ -67,21 +66,13 @@ func (a *app) draw() string {
 	body := strings.Split(a.top().View(), "\n")
 	for i := range a.bodyHeight() {
 		if i < len(body) {
-			lines = append(lines, fit(body[i], a.w))
+			lines = append(lines, fit.Cut(body[i], a.w, ""))
 		} else {
 			lines = append(lines, "")
 		}
 	}
 	for _, l := range a.footer() {
-		lines = append(lines, fit(l, a.w))
+		lines = append(lines, fit.Cut(l, a.w, ""))
 	}
 	return th.Fold(strings.Join(lines, "\n"))
-}
-
-// fit makes sure that a line does not wrap.
-func fit(line string, w int) string {
-	if len(line) <= w || ansi.StringWidth(line) <= w {
-		return line
-	}
-	return ansi.Truncate(line, w, "")
 }

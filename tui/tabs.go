@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
@@ -55,7 +56,7 @@ func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []
 	from, to := d.window(w)
 	line, places, x := d.line(from, to)
 	if x+2+len(tabsHelp) <= w {
-		line += strings.Repeat(" ", w-x-len(tabsHelp)) + th.Paint(style.Dim, tabsHelp)
+		line += fit.Spaces(w-x-len(tabsHelp)) + th.Paint(style.Dim, tabsHelp)
 	}
 	return line, places
 }
@@ -74,7 +75,7 @@ func (d *tabDraw) width(from, to int) int {
 	n := 0
 	for i := from; i < to; i++ {
 		if drawn(d.tabs, i, d.active) {
-			n += len(d.gap) + style.Width(d.tabs[i].label(d.fold, i == d.active))
+			n += len(d.gap) + fit.Width(d.tabs[i].label(d.fold, i == d.active))
 		}
 	}
 	if from > 0 {
@@ -104,7 +105,7 @@ func (d *tabDraw) line(from, to int) (line string, places []place, x int) {
 	var b strings.Builder
 	add := func(tone style.Tone, text string) {
 		b.WriteString(d.th.Paint(tone, text))
-		x += style.Width(text)
+		x += fit.Width(text)
 	}
 	if from > 0 {
 		add(style.Dim, " "+d.th.Glyphs.Ellipsis)

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/tuitest"
 )
@@ -34,7 +35,7 @@ func testTabsFold(t *testing.T) {
 			}
 		}
 		line, places := tabLine(style.New(false), d.app.tabs, active, c.w)
-		if got := sgr.ReplaceAllString(line, ""); strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(c.want), " ") || style.Width(got) > c.w {
+		if got := sgr.ReplaceAllString(line, ""); strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(c.want), " ") || fit.Width(got) > c.w {
 			t.Errorf("%s in %d columns:\n%q, want\n%q", c.active, c.w, got, c.want)
 		}
 		if len(places) != len(d.app.tabs) || places[active].to <= places[active].from {

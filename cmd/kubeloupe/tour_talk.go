@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
+
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 )
 
 // tourWidth is how wide the tour's own text is.
@@ -22,22 +23,7 @@ func (t *tour) say(text string) {
 
 // prose says a paragraph.
 func (t *tour) prose(text string) {
-	width := 0
-	var b strings.Builder
-	for word := range strings.FieldsSeq(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case width > 0 && width+1+n > tourWidth:
-			b.WriteByte('\n')
-			width = 0
-		case width > 0:
-			b.WriteByte(' ')
-			width++
-		}
-		b.WriteString(word)
-		width += n
-	}
-	t.say(b.String())
+	t.say(strings.Join(fit.Wrap(text, tourWidth), "\n"))
 }
 
 // typed is what somebody types to get the same.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -35,8 +35,8 @@ func Text(w io.Writer, c *Comparison) error {
 	for _, s := range c.sections() {
 		fmt.Fprintf(&b, "\n%-*s %9s %9s %9s %8s\n", maxLabel, s.title, "A", "B", "delta", "change")
 		for _, l := range s.lines {
-			label := cut(human.Line(l.Label), maxLabel)
-			fmt.Fprintf(&b, "%s%s %9s %9s %9s %8s\n", label, strings.Repeat(" ", maxLabel-utf8.RuneCountInString(label)),
+			label := fit.Cut(human.Line(l.Label), maxLabel, fit.Ellipsis)
+			fmt.Fprintf(&b, "%s %9s %9s %9s %8s\n", fit.Left(label, maxLabel),
 				or(l.A, "-"), or(l.B, "-"), signed(l.Delta), l.change())
 		}
 	}
@@ -80,14 +80,6 @@ func markdown(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// cut keeps s to n characters, with an ellipsis where anything was cut.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }
 
 func write(w io.Writer, s string) error {

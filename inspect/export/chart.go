@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -54,7 +55,7 @@ func (p *picture) row(b *strings.Builder, i int) {
 	fmt.Fprintf(b, "<rect class=\"kl-strip\" x=\"8\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"/>\n", y, pictureWidth-16, rowHeight)
 	indent := float64(r.Depth) * 2 * advance
 	room := columns(p.left-margin-indent) - 1
-	text(b, margin+indent, float64(y+15), "kl-label", cut(human.Line(r.Text()), room))
+	text(b, margin+indent, float64(y+15), "kl-label", fit.Cut(human.Line(r.Text()), room, fit.Ellipsis))
 	height := 12
 	if r.Depth > 0 {
 		height = 8
@@ -72,10 +73,10 @@ func (p *picture) row(b *strings.Builder, i int) {
 func (p *picture) say(b *strings.Builder, end, start, y float64, s string) {
 	behind, before := columns(pictureWidth-margin-end)-1, columns(start-p.left)-1
 	if n := len([]rune(s)); n > behind && before > behind {
-		fmt.Fprintf(b, "<text class=\"kl-after kl-before\" x=\"%s\" y=\"%s\">%s</text>\n", px(start-advance), px(y), escape(cut(s, before)))
+		fmt.Fprintf(b, "<text class=\"kl-after kl-before\" x=\"%s\" y=\"%s\">%s</text>\n", px(start-advance), px(y), escape(fit.Cut(s, before, fit.Ellipsis)))
 		return
 	}
-	text(b, end+advance, y, "kl-after", cut(s, max(behind, 1)))
+	text(b, end+advance, y, "kl-after", fit.Cut(s, max(behind, 1), fit.Ellipsis))
 }
 
 // after is what is said behind a row's bar.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -40,14 +40,14 @@ func newPicture(f *waterfall.Waterfall) *picture {
 	p.slow, p.share = slowRow(f, p.rows)
 	label := 18
 	for _, r := range p.rows {
-		label = max(label, utf8.RuneCountInString(human.Line(r.Text()))+2*r.Depth)
+		label = max(label, fit.Width(human.Line(r.Text()))+2*r.Depth)
 	}
 	p.left = margin + advance*float64(min(label, 44)+2)
 	p.fit()
 	chars := columns(pictureWidth - 2*margin)
-	p.foot = wrap("why: "+human.Line(f.Why()), chars)
+	p.foot = fit.Wrap("why: "+human.Line(f.Why()), chars)
 	if s := f.Sum(); s != "" {
-		p.sum = wrap("sum: "+human.Line(s), chars)
+		p.sum = fit.Wrap("sum: "+human.Line(s), chars)
 	}
 	return p
 }
@@ -58,7 +58,7 @@ func (p *picture) fit() {
 	span := float64(max(p.f.End, time.Microsecond))
 	p.scale = room / span
 	for i, r := range p.rows {
-		text := float64(utf8.RuneCountInString(p.after(i))+1) * advance
+		text := float64(fit.Width(p.after(i))+1) * advance
 		if r.Err == "" && r.End > 0 && float64(r.End)*p.scale+text > room {
 			p.scale = max((room-text)/float64(r.End), room/2/span)
 		}
@@ -80,7 +80,7 @@ func (p *picture) heading(b *strings.Builder) {
 	if p.f.Phase != "" {
 		words = append([]string{human.Line(p.f.Phase)}, words...)
 	}
-	text(b, margin, 32, "kl-head", cut(human.Line(p.f.Pod.String()), 60))
+	text(b, margin, 32, "kl-head", fit.Cut(human.Line(p.f.Pod.String()), 60, fit.Ellipsis))
 	text(b, margin, 53, "kl-dim", strings.Join(words, "  ·  "))
 	p.legend(b, 31)
 }
@@ -89,7 +89,7 @@ func (p *picture) heading(b *strings.Builder) {
 func (p *picture) legend(b *strings.Builder, y float64) {
 	x := float64(pictureWidth - margin)
 	for _, k := range p.keys() {
-		x -= advance * float64(utf8.RuneCountInString(k.text))
+		x -= advance * float64(fit.Width(k.text))
 		text(b, x, y, "kl-dim", k.text)
 		fmt.Fprintf(b, "<g class=\"%s\"><rect class=\"kl-bar\" x=\"%s\" y=\"%s\" width=\"14\" height=\"10\" rx=\"2\"/></g>\n", k.class, px(x-20), px(y-9))
 		x -= 38

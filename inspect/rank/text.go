@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -41,7 +41,7 @@ type table struct {
 
 // line adds a line without blanks at its end.
 func (t *table) line(s string) {
-	t.WriteString(strings.TrimRight(cut(s, t.width), " ") + "\n")
+	t.WriteString(strings.TrimRight(fit.Cut(s, t.width, fit.Ellipsis), " ") + "\n")
 }
 
 func (t *table) head(r *Ranking) {
@@ -54,7 +54,7 @@ func (t *table) head(r *Ranking) {
 	}
 	if a := r.All; a.N > 0 {
 		figures := fmt.Sprintf("   %s p50 %s   p99 %s   max %s", human.Line(a.Name), human.Duration(a.P50), human.Duration(a.P99), human.Duration(a.Max))
-		if utf8.RuneCountInString(s+figures) <= t.width { // the table below has them too
+		if fit.Width(s+figures) <= t.width { // the table below has them too
 			s += figures
 		}
 	}
@@ -73,7 +73,7 @@ func withAll(r *Ranking) []Spread {
 func (t *table) starts(r *Ranking) {
 	pod := len("pod")
 	for _, s := range r.Starts {
-		pod = max(pod, utf8.RuneCountInString(human.Line(s.Pod.String())))
+		pod = max(pod, fit.Width(human.Line(s.Pod.String())))
 	}
 	number := len(fmt.Sprint(len(r.Starts)))
 	extra := r.By != "started" && r.By != "ready"
@@ -97,7 +97,7 @@ func (t *table) starts(r *Ranking) {
 		if s.Started < 0 {
 			goesOn = "…"
 		}
-		t.line(row + fmt.Sprintf("%8s%s %8s  %s  %s", human.Duration(s.SoFar), goesOn, human.Duration(s.Ready), pad(middle(human.Line(s.Pod.String()), pod), pod), human.Line(s.Cause)))
+		t.line(row + fmt.Sprintf("%8s%s %8s  %s  %s", human.Duration(s.SoFar), goesOn, human.Duration(s.Ready), pad(fit.Middle(human.Line(s.Pod.String()), pod, fit.Ellipsis), pod), human.Line(s.Cause)))
 	}
 }
 
@@ -111,9 +111,9 @@ func (t *table) spreads(title string, of []Spread) {
 		return fmt.Sprintf(" %7s %8s %8s %8s %8s %9s", n, p50, p90, p99, most, sum)
 	}
 	head := cells("starts", "p50", "p90", "p99", "max", "sum")
-	name := utf8.RuneCountInString(title)
+	name := fit.Width(title)
 	for _, s := range of {
-		name = max(name, utf8.RuneCountInString(human.Line(s.Name)))
+		name = max(name, fit.Width(human.Line(s.Name)))
 	}
 	name = min(name, t.width-len(head))
 	t.WriteString("\n")
@@ -134,24 +134,5 @@ func figure(d time.Duration, ok bool) string {
 
 // pad cuts or fills s to n characters.
 func pad(s string, n int) string {
-	s = cut(s, n)
-	return s + strings.Repeat(" ", max(n-utf8.RuneCountInString(s), 0))
-}
-
-// cut keeps s to n characters, with an ellipsis where anything was cut.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:max(n-1, 0)]) + "…"
-}
-
-// middle keeps s to n characters by leaving out its middle: pods of one owner differ at the end.
-func middle(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n || n < 3 {
-		return s
-	}
-	tail := (n - 1) / 3
-	return string(r[:n-1-tail]) + "…" + string(r[len(r)-tail:])
+	return fit.Left(fit.Cut(s, n, fit.Ellipsis), n)
 }

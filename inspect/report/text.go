@@ -3,7 +3,8 @@ package report
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 )
 
 // printer writes text: facts as "Name:  value", rows in aligned columns, parts below their titles.
@@ -53,11 +54,11 @@ func (p *printer) table(t *Table, depth int) error {
 func (p *printer) facts(facts []Fact, depth int) {
 	widest := 0
 	for _, f := range facts {
-		widest = max(widest, utf8.RuneCountInString(f.Name))
+		widest = max(widest, fit.Width(f.Name))
 	}
 	for _, f := range facts {
 		if f.Value.text != "" {
-			p.line(pad(f.Name+":", widest+1, false)+"  "+f.Value.text, depth)
+			p.line(fit.Left(f.Name+":", widest+1)+"  "+f.Value.text, depth)
 		}
 	}
 }
@@ -66,7 +67,7 @@ func (p *printer) facts(facts []Fact, depth int) {
 func (p *printer) line(s string, depth int) {
 	s = strings.Repeat(" ", depth*indent) + strings.TrimRight(s, " ")
 	if p.width > 0 {
-		s = cut(s, p.width)
+		s = fit.Cut(s, p.width, fit.Ellipsis)
 	}
 	p.out.WriteString(s + "\n")
 }
@@ -92,7 +93,11 @@ func (p *printer) rows(t *Table, depth int) {
 	for _, row := range slices.Insert(slices.Clone(t.Rows), 0, head) {
 		var cells []string
 		for n, i := range shown {
-			cells = append(cells, pad(cut(row[i].String(), widths[n]), widths[n], t.Columns[i].Right))
+			cell, align := fit.Cut(row[i].String(), widths[n], fit.Ellipsis), fit.Left
+			if t.Columns[i].Right {
+				align = fit.Right
+			}
+			cells = append(cells, align(cell, widths[n]))
 		}
 		p.line(strings.Join(cells, gap), depth)
 	}
@@ -120,9 +125,9 @@ const (
 func (t *Table) widths(shown []int) []int {
 	out := make([]int, len(shown))
 	for n, i := range shown {
-		out[n] = utf8.RuneCountInString(t.Columns[i].Name)
+		out[n] = fit.Width(t.Columns[i].Name)
 		for _, row := range t.Rows {
-			out[n] = max(out[n], utf8.RuneCountInString(row[i].String()))
+			out[n] = max(out[n], fit.Width(row[i].String()))
 		}
 	}
 	return out
@@ -172,21 +177,4 @@ func (t *Table) fit(shown, widths []int, room int) {
 		}
 		widths[widest]--
 	}
-}
-
-func pad(s string, width int, right bool) string {
-	space := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-	if right {
-		return space + s
-	}
-	return s + space
-}
-
-// cut shortens s to width runes, with an ellipsis for what is gone.
-func cut(s string, width int) string {
-	if utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	runes := []rune(s)
-	return string(runes[:max(0, width-1)]) + "…"
 }

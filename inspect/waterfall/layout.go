@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -66,7 +66,7 @@ func (w *Waterfall) Layout(width, spare int) Layout {
 	l, rows := Layout{Width: width, Span: max(w.End, time.Microsecond)}, w.Rows()
 	l.Labels = minLabels
 	for _, r := range rows {
-		l.Labels = max(l.Labels, utf8.RuneCountInString(r.Text())+2+2*r.Depth)
+		l.Labels = max(l.Labels, fit.Width(human.Line(r.Text()))+2+2*r.Depth)
 	}
 	l.Labels = min(l.Labels, (width-spare)*2/5)
 	l.Bars = max(width-l.Labels-afterBars-spare, 10)
@@ -87,7 +87,7 @@ func (l *Layout) over() int {
 			ln.Note = ""
 		}
 		ln.Err = ""
-		most = max(most, ln.Bar+max(ln.Cols, 1)+1+utf8.RuneCountInString(after(ln.Row, ln.share)))
+		most = max(most, ln.Bar+max(ln.Cols, 1)+1+fit.Width(human.Line(after(ln.Row, ln.share))))
 	}
 	return most - (l.Width - l.Labels)
 }

@@ -3,8 +3,8 @@ package waterfall
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -35,20 +35,20 @@ func (w *Waterfall) Text(width int, opt TextOptions) string {
 	l := w.Layout(width, 0)
 	var b strings.Builder
 	line := func(s string) {
-		b.WriteString(clip(strings.TrimRight(g.text(s), " "), l.Width, g) + "\n")
+		b.WriteString(fit.Cut(strings.TrimRight(g.text(s), " "), l.Width, g.ellipsis) + "\n")
 	}
 	for _, s := range w.header(l.Width, g) {
 		line(s)
 	}
-	line(strings.Repeat(" ", l.Labels) + axis(l))
+	line(fit.Spaces(l.Labels) + axis(l))
 	for _, ln := range l.Lines {
 		line(drawLine(ln, l, g))
 	}
-	for _, s := range wrap("why: "+g.text(w.Why()), l.Width, "     ") {
+	for _, s := range fit.Paragraph("why: ", g.text(w.Why()), l.Width) {
 		line(s)
 	}
 	if s := w.Sum(); s != "" {
-		for _, s := range wrap("sum: "+g.text(s), l.Width, "     ") {
+		for _, s := range fit.Paragraph("sum: ", g.text(s), l.Width) {
 			line(s)
 		}
 	}
@@ -83,7 +83,7 @@ func (w *Waterfall) Title() string {
 // header is the title with the key to the mark, on a line of its own where there is no room.
 func (w *Waterfall) header(width int, g glyphs) []string {
 	key := g.critical + " critical path"
-	if s := w.Title() + "   " + key; utf8.RuneCountInString(s) <= width {
+	if s := w.Title() + "   " + key; fit.Width(s) <= width {
 		return []string{s}
 	}
 	return []string{w.Title(), key}
@@ -136,8 +136,7 @@ func drawLine(ln Line, l Layout, g glyphs) string {
 	case BranchNone:
 	}
 	label := g.text(mark + branch + ln.Text())
-	label = clip(label, l.Labels-1, g)
-	label += strings.Repeat(" ", l.Labels-utf8.RuneCountInString(label))
+	label = fit.Left(fit.Cut(label, l.Labels-1, g.ellipsis), l.Labels)
 	glyph := g.full
 	if ln.Kind == RowWait {
 		glyph = g.wait
@@ -149,34 +148,7 @@ func drawLine(ln Line, l Layout, g glyphs) string {
 	case ln.Open:
 		bar = strings.Repeat(glyph, ln.Cols-1) + g.open
 	}
-	return label + strings.Repeat(" ", ln.Bar) + bar + " " + g.text(ln.After)
-}
-
-// clip cuts s to width columns, with an ellipsis where anything was cut.
-func clip(s string, width int, g glyphs) string {
-	if utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:max(width-1, 0)]) + g.ellipsis
-}
-
-// wrap breaks s at spaces into lines of at most width columns; further lines are indented.
-func wrap(s string, width int, indent string) []string {
-	var lines []string
-	cur := ""
-	for word := range strings.FieldsSeq(s) {
-		switch {
-		case cur == "":
-			cur = word
-		case utf8.RuneCountInString(cur)+1+utf8.RuneCountInString(word) > width:
-			lines = append(lines, cur)
-			cur = indent + word
-		default:
-			cur += " " + word
-		}
-	}
-	return append(lines, cur)
+	return label + fit.Spaces(ln.Bar) + bar + " " + g.text(ln.After)
 }
 
 // toASCII replaces what is not ASCII by what looks like it, or a question mark.

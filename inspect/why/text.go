@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -96,17 +96,13 @@ type page struct {
 
 func (p *page) line(format string, args ...any) {
 	s := strings.TrimRight(fmt.Sprintf(format, args...), " ")
-	_, _ = p.w.WriteString(cut(s, p.width) + "\n") // the error stays until Flush
+	_, _ = p.w.WriteString(fit.Cut(s, p.width, fit.Ellipsis) + "\n") // the error stays until Flush
 }
 
 // wrapped writes text after a label, the following lines below its beginning.
 func (p *page) wrapped(label, text string) {
-	pad := strings.Repeat(" ", utf8.RuneCountInString(label))
-	for i, l := range wrap(human.Line(text), p.width-len(pad)) {
-		if i > 0 {
-			label = pad
-		}
-		p.line("%s%s", label, l)
+	for _, l := range fit.Paragraph(label, human.Line(text), p.width) {
+		p.line("%s", l)
 	}
 }
 
@@ -184,12 +180,12 @@ func (p *page) phases(title string, phases []Phase, all time.Duration) {
 		if ph.Open {
 			took += "+"
 		}
-		p.line("%-*s %8s %8s %6s %9s", name, cut(label, name), human.Duration(ph.Start), took, shareOf(ph, all), onPath(ph.OnPath, none))
+		p.line("%-*s %8s %8s %6s %9s", name, fit.Cut(label, name, fit.Ellipsis), human.Duration(ph.Start), took, shareOf(ph, all), onPath(ph.OnPath, none))
 		if said[ph.Err] {
 			p.line("  failed likewise")
 		} else if ph.Err != "" {
 			said[ph.Err] = true
-			p.wrapped("  failed: ", cut(human.Line(ph.Err), 3*p.width))
+			p.wrapped("  failed: ", fit.Cut(human.Line(ph.Err), 3*p.width, fit.Ellipsis))
 		} else if ph.Note != "" {
 			p.wrapped("  ", ph.Note)
 		}

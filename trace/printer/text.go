@@ -5,11 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -94,27 +93,11 @@ func (s *TextSink) line(ns int64, dur, pod, text string, cut bool) error {
 	if pod = human.Line(pod); pod == "" {
 		pod = "-"
 	}
-	begin := stamp + "  " + padLeft(dur, 6) + "  " + padRight(pod, podColumn) + "  "
+	begin := stamp + "  " + fit.Right(dur, 6) + "  " + fit.Left(pod, podColumn) + "  "
 	text = human.Line(text)
 	if cut && s.opt.Width > 0 {
-		text = clip(text, max(s.opt.Width-utf8.RuneCountInString(begin), minText))
+		text = fit.Cut(text, max(s.opt.Width-fit.Width(begin), minText), fit.Ellipsis)
 	}
 	_, err := fmt.Fprintln(s.w, begin+text)
 	return err
-}
-
-// clip cuts s to n columns, with an ellipsis where anything was cut.
-func clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return strings.TrimRight(string([]rune(s)[:n-1]), " ") + "…"
-}
-
-func padLeft(s string, n int) string {
-	return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) + s
-}
-
-func padRight(s string, n int) string {
-	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
 }

@@ -1,6 +1,10 @@
 package style
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace/fit"
+)
 
 // Bar draws part of whole as a bar of w columns. Anything above zero shows.
 func (t *Theme) Bar(part, whole float64, w int) string {
@@ -32,5 +36,5 @@ func (t *Theme) Rule(title string, w int) string {
 	if title == "" {
 		s = ""
 	}
-	return t.Paint(Dim, t.Cut(s+strings.Repeat(t.Glyphs.Line, max(w-Width(s), 0)), w))
+	return t.Paint(Dim, t.Cut(s+strings.Repeat(t.Glyphs.Line, max(w-fit.Width(s), 0)), w))
 }

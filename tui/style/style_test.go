@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 )
 
 func TestClean(t *testing.T) {
@@ -90,7 +92,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	for d := time.Duration(1); d < 1000*time.Hour; d = d*5/4 + 1 {
-		if n := Width(Dur(d)); n > DurWidth {
+		if n := fit.Width(Dur(d)); n > DurWidth {
 			t.Errorf("Dur(%v) = %q is %d wide", d, Dur(d), n)
 		}
 	}

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -72,45 +71,14 @@ var lookalikes = map[rune]rune{
 	'◀': '<', '▶': '>', '▸': '>', '×': 'x', '—': '-', '–': '-', '“': '"', '”': '"', '‘': '\'', '’': '\'',
 }
 
-// Width is how many columns s takes. s must not contain escape sequences.
-func Width(s string) int {
-	if plain(s) {
-		return len(s)
-	}
-	return ansi.StringWidth(s)
-}
-
 // Cut shortens s to at most w columns, ending in an ellipsis where it was cut.
-func (t *Theme) Cut(s string, w int) string {
-	if w <= 0 {
-		return ""
-	}
-	if Width(s) <= w {
-		return s
-	}
-	return ansi.Truncate(s, w, t.Glyphs.Ellipsis)
-}
+func (t *Theme) Cut(s string, w int) string { return fit.Cut(s, w, t.Glyphs.Ellipsis) }
 
 // CutMid is Cut in the middle, for names whose end tells them apart.
-func (t *Theme) CutMid(s string, w int) string {
-	n := Width(s)
-	if n <= w || w < 8 {
-		return t.Cut(s, w)
-	}
-	head := w / 2
-	return ansi.Truncate(s, head, "") + ansi.TruncateLeft(s, n-(w-head-1), t.Glyphs.Ellipsis)
-}
+func (t *Theme) CutMid(s string, w int) string { return fit.Middle(s, w, t.Glyphs.Ellipsis) }
 
 // Left fits s into exactly w columns, aligned left.
-func (t *Theme) Left(s string, w int) string {
-	s = t.Cut(s, w)
-	return s + spaces(w-Width(s))
-}
+func (t *Theme) Left(s string, w int) string { return fit.Left(t.Cut(s, w), w) }
 
 // Right fits s into exactly w columns, aligned right.
-func (t *Theme) Right(s string, w int) string {
-	s = t.Cut(s, w)
-	return spaces(w-Width(s)) + s
-}
-
-func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
+func (t *Theme) Right(s string, w int) string { return fit.Right(t.Cut(s, w), w) }

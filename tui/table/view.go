@@ -3,6 +3,7 @@ package table
 import (
 	"strings"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -35,7 +36,7 @@ func (t *Table[R]) drawn() [][]Cell {
 		for i, c := range t.cfg.Columns {
 			cells[i] = c.Cell(r)
 			if c.Flex > 0 {
-				t.wants[i] = max(t.wants[i], style.Width(cells[i].Text))
+				t.wants[i] = max(t.wants[i], fit.Width(cells[i].Text))
 			}
 		}
 		out = append(out, cells)

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/query"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -148,7 +149,7 @@ func (b *board) lay() {
 		if i < len(two) {
 			r = two[i]
 		}
-		gap := strings.Repeat(" ", max(left-style.Width(l.plain), 0)+2)
+		gap := fit.Spaces(max(left-fit.Width(l.plain), 0) + 2)
 		b.lines = append(b.lines, boardLine{l.drawn + gap + r.drawn, l.plain + gap + r.plain})
 	}
 }
@@ -170,24 +171,24 @@ func (b *board) section(s *section, w int) []boardLine {
 			tone := f.tone
 			drawn := th.Paint(tone, plain)
 			if f.label != "" && tone != style.Fail && tone != style.Slow {
-				drawn = th.Paint(style.Dim, lead) + th.Paint(tone, th.Cut(l, w-style.Width(lead)))
+				drawn = th.Paint(style.Dim, lead) + th.Paint(tone, th.Cut(l, w-fit.Width(lead)))
 			}
 			out = append(out, boardLine{drawn, plain})
-			lead = strings.Repeat(" ", style.Width(lead))
+			lead = fit.Spaces(fit.Width(lead))
 		}
 	}
 	if len(out) == 0 {
 		return nil
 	}
 	rule := th.Glyphs.Line + " " + s.title + " "
-	rule += strings.Repeat(th.Glyphs.Line, max(w-style.Width(rule), 0))
+	rule += strings.Repeat(th.Glyphs.Line, max(w-fit.Width(rule), 0))
 	return append([]boardLine{{th.Rule(s.title, w), rule}}, out...)
 }
 
 // wrap breaks a value that is too long; one that fits keeps its spaces, which may align it.
 func (b *board) wrap(value string, w int) []string {
-	if style.Width(value) <= w {
+	if fit.Width(value) <= w {
 		return []string{value}
 	}
-	return Wrap(value, w)
+	return fit.Wrap(value, w)
 }

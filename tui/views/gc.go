@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -108,14 +109,14 @@ func verdict(th *style.Theme, d model.Decision) []Text {
 	head := th.Left(th.Clean(d.Verdict), 8) + " " + th.Right(size, 8) + "  " + th.Clean(d.Subject)
 	lines := []Text{{Line: head, Tone: toneIf(d.Verdict == "remove" || d.Verdict == "reject", style.Strong)}}
 	if d.Reason != "" {
-		lines = append(lines, Text{Line: strings.Repeat(" ", 19) + th.Clean(d.Reason)})
+		lines = append(lines, Text{Line: fit.Spaces(19) + th.Clean(d.Reason)})
 	}
 	var inputs []string
 	for _, kv := range d.Inputs {
 		inputs = append(inputs, kv.K+"="+kv.V)
 	}
 	if len(inputs) > 0 {
-		lines = append(lines, Text{Line: strings.Repeat(" ", 19) + th.Clean(strings.Join(inputs, "  ")), Tone: style.Dim})
+		lines = append(lines, Text{Line: fit.Spaces(19) + th.Clean(strings.Join(inputs, "  ")), Tone: style.Dim})
 	}
 	return lines
 }

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -150,9 +151,9 @@ func ends(th *style.Theme, parts []span, right string, w int) string {
 			plain = append(plain, s.text)
 			painted = append(painted, th.Paint(s.tone, s.text))
 		}
-		n := style.Width(strings.Join(plain, gap))
-		if n+2+style.Width(right) <= w {
-			return strings.Join(painted, gap) + strings.Repeat(" ", w-n-style.Width(right)) + right
+		n := fit.Width(strings.Join(plain, gap))
+		if n+2+fit.Width(right) <= w {
+			return strings.Join(painted, gap) + fit.Spaces(w-n-fit.Width(right)) + right
 		}
 		if gap == " " && n <= w {
 			return strings.Join(painted, gap)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
@@ -22,7 +23,7 @@ func paintRow(th *style.Theme, cells []span, w int, selected bool) string {
 	var plain, painted strings.Builder
 	for _, c := range cells {
 		text := th.Cut(c.text, left)
-		left -= style.Width(text)
+		left -= fit.Width(text)
 		plain.WriteString(text)
 		painted.WriteString(th.Paint(c.tone, text))
 	}
@@ -155,8 +156,8 @@ func (d *overviewDraw) slowestPart() {
 	at := d.podWidth() + 34
 	title := d.order.title()
 	rule := th.Glyphs.Line + " " + title + " "
-	rule += strings.Repeat(th.Glyphs.Line, max(at-style.Width(rule)-1, 0)) + " why "
-	d.line(th.Paint(style.Dim, th.Cut(rule+strings.Repeat(th.Glyphs.Line, max(d.w-style.Width(rule), 0)), d.w)))
+	rule += strings.Repeat(th.Glyphs.Line, max(at-fit.Width(rule)-1, 0)) + " why "
+	d.line(th.Paint(style.Dim, th.Cut(rule+strings.Repeat(th.Glyphs.Line, max(d.w-fit.Width(rule), 0)), d.w)))
 	if len(all) == 0 {
 		d.none("no pod has started since the first event")
 	}
@@ -262,7 +263,7 @@ func (d *overviewDraw) bottomPart() {
 		case i == 0:
 			d.line(th.Paint(style.Dim, th.Left(" no CRI call in the last minute", left)) + " " + mem)
 		default:
-			d.line(strings.Repeat(" ", left) + " " + mem)
+			d.line(fit.Spaces(left) + " " + mem)
 		}
 	}
 }
@@ -310,6 +311,6 @@ func pressureRow(th *style.Theme, p model.Pressure, w int) string {
 	if percent >= 90 {
 		tone = style.Slow
 	}
-	rest := th.Cut("  "+th.Clean(p.Rule), w-style.Width(text))
+	rest := th.Cut("  "+th.Clean(p.Rule), w-fit.Width(text))
 	return th.Paint(tone, th.Cut(text, w)) + th.Paint(style.Dim, rest)
 }

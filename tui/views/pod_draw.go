@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -58,29 +59,9 @@ func (p *Pod) wrap(label, text string) {
 	if text == "" {
 		return
 	}
-	lead := label
-	for _, line := range Wrap(p.Theme.Clean(text), p.w-2-len(label)) {
-		p.add(style.Plain, lead+line)
-		lead = strings.Repeat(" ", len(label))
+	for _, line := range fit.Paragraph(label, p.Theme.Clean(text), p.w-2) {
+		p.add(style.Plain, line)
 	}
-}
-
-// Wrap breaks s at spaces into lines of at most w columns.
-func Wrap(s string, w int) []string {
-	var lines []string
-	cur := ""
-	for word := range strings.FieldsSeq(s) {
-		switch {
-		case cur == "":
-			cur = word
-		case style.Width(cur)+1+style.Width(word) > w:
-			lines = append(lines, cur)
-			cur = word
-		default:
-			cur += " " + word
-		}
-	}
-	return append(lines, cur)
 }
 
 // present tells what goes on now.
@@ -96,10 +77,8 @@ func (p *Pod) present() {
 		}
 	}
 	if why := why(&p.pod, p.now); why != "" {
-		lead := "trouble: "
-		for _, line := range Wrap(th.Clean(why), p.w-2-len(lead)) {
-			p.add(style.Fail, lead+line)
-			lead = strings.Repeat(" ", len(lead))
+		for _, line := range fit.Paragraph("trouble: ", th.Clean(why), p.w-2) {
+			p.add(style.Fail, line)
 		}
 	}
 }
@@ -201,7 +180,7 @@ func (p *Pod) heading() []string {
 	if p.fall != nil {
 		rest = strings.TrimPrefix(th.Clean(p.fall.Title()), name)
 		l := p.columns
-		axis = strings.Repeat(" ", l.Labels+1) + ticks(l)
+		axis = fit.Spaces(l.Labels+1) + ticks(l)
 	}
 	if p.chosen.IsZero() {
 		rest += "   (latest)"
@@ -212,19 +191,19 @@ func (p *Pod) heading() []string {
 	if below := len(p.lines) - p.top - p.rows(); below > 0 {
 		text := style.Count(below) + " more below"
 		axis = strings.TrimRight(axis, " ")
-		if gap := p.w - style.Width(axis) - style.Width(text) - 1; gap > 0 {
-			axis += strings.Repeat(" ", gap) + text
+		if gap := p.w - fit.Width(axis) - fit.Width(text) - 1; gap > 0 {
+			axis += fit.Spaces(gap) + text
 		}
 	}
-	name = th.CutMid(name, max(p.w-style.Width(rest)-2, 20))
+	name = th.CutMid(name, max(p.w-fit.Width(rest)-2, 20))
 	return []string{
-		" " + th.Paint(style.Strong, name) + th.Cut(rest, max(p.w-style.Width(name)-1, 0)),
+		" " + th.Paint(style.Strong, name) + th.Cut(rest, max(p.w-fit.Width(name)-1, 0)),
 		th.Paint(style.Dim, th.Cut(axis, p.w)),
 	}
 }
 
 func ticks(l waterfall.Layout) string {
-	row := []rune(strings.Repeat(" ", max(l.Width-l.Labels, 0)))
+	row := []rune(fit.Spaces(l.Width - l.Labels))
 	for _, t := range l.Ticks {
 		if text := []rune(t.Text); t.Col+len(text) <= len(row) {
 			copy(row[t.Col:], text)
@@ -301,7 +280,7 @@ func bar(th *style.Theme, ln *waterfall.Line, branch string, l waterfall.Layout)
 	label := mark + branch + strings.TrimLeft(th.Clean(ln.Text()), " ")
 	return []span{
 		{text: th.Left(th.Cut(label, l.Labels-1), l.Labels), tone: tone},
-		{text: strings.Repeat(" ", ln.Bar) + drawn, tone: tone},
+		{text: fit.Spaces(ln.Bar) + drawn, tone: tone},
 		{text: " " + th.Clean(ln.After), tone: tone},
 	}
 }

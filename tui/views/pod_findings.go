@@ -3,11 +3,11 @@ package views
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -27,9 +27,6 @@ func (p *Pod) causes() {
 	}
 }
 
-// findingLead is how wide a finding's id and cost are.
-const findingLead = 4 + 1 + style.DurWidth + 2
-
 // cause adds one finding: id, cost, name and the sentence, on as many lines as it takes.
 func (p *Pod) cause(f *cause.Finding, first bool) {
 	th, tone := p.Theme, style.Plain
@@ -41,11 +38,10 @@ func (p *Pod) cause(f *cause.Finding, first bool) {
 		text = f.Name + " (ongoing): " + f.Sentence
 	}
 	lead := th.Left(f.ID, 4) + " " + th.Right(style.Known(f.Cost), style.DurWidth) + "  "
-	for _, line := range Wrap(th.Clean(text), p.w-2-findingLead) {
-		if p.filter.MatchString(lead + line) {
-			p.lines = append(p.lines, podLine{Text: Text{Line: lead + line, Tone: tone}, finding: f})
+	for _, line := range fit.Paragraph(lead, th.Clean(text), p.w-2) {
+		if p.filter.MatchString(line) {
+			p.lines = append(p.lines, podLine{Text: Text{Line: line, Tone: tone}, finding: f})
 		}
-		lead = strings.Repeat(" ", findingLead)
 	}
 }
 
@@ -58,7 +54,7 @@ func (p *Pod) openFinding(f *cause.Finding) tea.Cmd {
 func findingText(th *style.Theme, f *cause.Finding, w int) []Text {
 	doc := facts{th: th}
 	wrapped := func(label, text string, tone style.Tone) {
-		for _, l := range Wrap(th.Clean(text), max(w-16, 40)) {
+		for _, l := range fit.Wrap(th.Clean(text), max(w-16, 40)) {
 			doc.lines = append(doc.lines, Text{Line: th.Left(label, 12) + " " + l, Tone: tone})
 			label = ""
 		}
@@ -79,9 +75,8 @@ func findingText(th *style.Theme, f *cause.Finding, w int) []Text {
 	doc.head("evidence")
 	for _, e := range f.Evidence {
 		lead := style.Clock(e.Time) + "  " + th.Right("#"+style.Count(e.Seq), 8) + "  "
-		for _, l := range Wrap(th.Clean(e.Text), max(w-style.Width(lead)-3, 30)) {
-			doc.lines = append(doc.lines, Text{Line: lead + l})
-			lead = strings.Repeat(" ", style.Width(lead))
+		for _, l := range fit.Paragraph(lead, th.Clean(e.Text), max(w-3, 30+fit.Width(lead))) {
+			doc.lines = append(doc.lines, Text{Line: l})
 		}
 	}
 	doc.lines = append(doc.lines, Text{})

@@ -5,6 +5,7 @@ import (
 
 	"charm.land/bubbles/v2/key"
 
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/learn"
 	"github.com/kubeloupe/kubeloupe/tui/style"
@@ -32,7 +33,7 @@ func drawLesson(th *style.Theme, l *learn.Lesson, w int) []string {
 		return []string{th.Rule("learn", w), th.Paint(style.Dim, th.Cut(" Select a row of the waterfall, and this says what it is. L closes it.", w))}
 	}
 	out := []string{th.Rule("learn: "+l.Title, w)}
-	for _, line := range Wrap(l.Text, w-2) {
+	for _, line := range fit.Wrap(l.Text, w-2) {
 		out = append(out, " "+line)
 	}
 	lead := " read: "

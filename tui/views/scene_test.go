@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 )
 
 func TestTimes(t *testing.T) {
@@ -27,7 +27,7 @@ func TestTimes(t *testing.T) {
 	} {
 		s := Scene{Now: now, Zero: c.zero, Times: c.times}
 		got := s.Time(c.at)
-		if got != c.want || style.Width(got) > 12 {
+		if got != c.want || fit.Width(got) > 12 {
 			t.Errorf("%v: %q, want %q", c.times, got, c.want)
 		}
 	}

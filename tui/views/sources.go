@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -195,7 +196,7 @@ func (p *Sources) details(r sourceRow) tea.Cmd {
 	}
 	if w := r.Wait; !w.Since.IsZero() {
 		label := "waits"
-		for _, l := range Wrap(style.Age(p.now.Sub(w.Since))+" "+waitText(&w), 64) {
+		for _, l := range fit.Wrap(style.Age(p.now.Sub(w.Since))+" "+waitText(&w), 64) {
 			f.add(label, l, style.Slow)
 			label = ""
 		}
@@ -226,7 +227,7 @@ func sourceErrorText(th *style.Theme, e *model.SourceError, w int) []Text {
 		lines = append(lines, Text{Line: "field     " + th.Clean(e.Field)})
 	}
 	lines = append(lines, Text{Line: "seen      " + style.Clock(e.At)}, Text{})
-	for _, l := range Wrap(th.Clean(e.Message), w-2) {
+	for _, l := range fit.Wrap(th.Clean(e.Message), w-2) {
 		lines = append(lines, Text{Line: l, Tone: style.Fail})
 	}
 	kept := "No earlier version of it is in force."

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/learn"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
@@ -159,8 +160,8 @@ func (p *Starts) head() string {
 	th := p.Theme
 	line := func(what string, s spread, right string) string {
 		text := " " + th.Left(what, 16) + th.Right(style.Count(s.n), 5) + s.text(th)
-		if room := p.w - style.Width(text) - 2; style.Width(right) <= room {
-			text += strings.Repeat(" ", room+1-style.Width(right)) + right
+		if room := p.w - fit.Width(text) - 2; fit.Width(right) <= room {
+			text += fit.Spaces(room+1-fit.Width(right)) + right
 		}
 		return th.Cut(text, p.w)
 	}
@@ -214,7 +215,7 @@ func (p *Starts) bar() table.Column[model.Start] {
 		Title: "", Width: startBar, Drop: 5,
 		Cell: func(s model.Start) table.Cell {
 			whole := max(p.stats.Max, 1).Seconds()
-			all := style.Width(p.Theme.Length(s.ToStarted.Seconds(), whole, startBar))
+			all := fit.Width(p.Theme.Length(s.ToStarted.Seconds(), whole, startBar))
 			return table.Cell{Text: p.Theme.Bar(longest(s).Dur.Seconds(), max(s.ToStarted.Seconds(), 1e-9), all), Tone: style.Dim}
 		},
 	}

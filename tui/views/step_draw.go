@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/step"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/style"
@@ -37,7 +38,7 @@ func (p *Step) View() string {
 	right := p.request(p.w-lw-1, body)
 	th := p.Theme
 	for i := range body {
-		l, r := strings.Repeat(" ", lw), ""
+		l, r := fit.Spaces(lw), ""
 		if i < len(left) {
 			l = th.Paint(left[i].Tone, th.Left(left[i].Line, lw))
 		}
@@ -53,7 +54,7 @@ func (p *Step) View() string {
 func (p *Step) words(lines ...string) string {
 	var out []string
 	for _, l := range lines {
-		for _, w := range Wrap(l, p.w-2) {
+		for _, w := range fit.Wrap(l, p.w-2) {
 			out = append(out, " "+w)
 		}
 	}
@@ -78,9 +79,9 @@ func (p *Step) heading() string {
 		where = "nothing is left to do"
 	}
 	where = th.Cut(th.Clean(where), max(p.w/2+10, p.w-30))
-	name := th.CutMid("step "+th.Clean(p.stop.Pod.String()), max(p.w-style.Width(where)-4, 10))
-	gap := max(p.w-style.Width(where)-style.Width(name)-2, 1)
-	return " " + th.Paint(style.Strong, name) + strings.Repeat(" ", gap) + where
+	name := th.CutMid("step "+th.Clean(p.stop.Pod.String()), max(p.w-fit.Width(where)-4, 10))
+	gap := max(p.w-fit.Width(where)-fit.Width(name)-2, 1)
+	return " " + th.Paint(style.Strong, name) + fit.Spaces(gap) + where
 }
 
 // plan draws the actions; the one that comes next is always in sight.
@@ -125,7 +126,7 @@ func (p *Step) ending(w int) []Text {
 		what = []string{"What the agent does to the pod next, as its deletion, stops here again.", "q quits; the pod continues.", what[2]}
 	}
 	for _, s := range what {
-		for _, l := range Wrap(s, w) {
+		for _, l := range fit.Wrap(s, w) {
 			lines = append(lines, Text{Line: l})
 		}
 	}
@@ -146,7 +147,7 @@ func (p *Step) result(w int) []Text {
 	}
 	lines := []Text{{Line: th.Cut(title, w), Tone: tone}}
 	for _, s := range words {
-		for _, l := range Wrap(s, w-2) {
+		for _, l := range fit.Wrap(s, w-2) {
 			lines = append(lines, Text{Line: "  " + l})
 		}
 	}
@@ -211,7 +212,7 @@ func (p *Step) changed() []string {
 			break
 		}
 		out = append(out, lead+th.CutMid(th.Clean(c), p.w-len(lead))) // paths differ at their ends
-		lead = strings.Repeat(" ", len(lead))
+		lead = fit.Spaces(len(lead))
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -148,7 +149,7 @@ func (p *Volumes) details(v model.Volume) tea.Cmd {
 	f.add("last", strings.TrimSpace(v.Op+" "+style.Clock(v.Since)), style.Plain)
 	f.add("took", style.Known(p.took(v)), toneIf(p.took(v) >= slowVolume, style.Slow))
 	f.add("errors", style.Count(v.Errors), toneIf(v.Errors > 0, style.Fail))
-	for _, l := range Wrap(th.Clean(v.Err), 100) {
+	for _, l := range fit.Wrap(th.Clean(v.Err), 100) {
 		f.add("error", l, style.Fail)
 	}
 	if g := v.Progress; g != nil {
