@@ -25,9 +25,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
+	"github.com/kubeloupe/kubeloupe/agent/selfstats"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
-	"github.com/kubeloupe/kubeloupe/agent/usage"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
@@ -48,8 +48,8 @@ type parts struct {
 	files   *guestfile.Files // what containers can write
 	pleg    *pleg.PLEG
 	state   *runtimestate.State
-	cgroups *cgroup.Manager // nil where none are made
-	slots   *slots.Slots    // of the container runtime
+	cgroups *cgroup.Manager  // nil where none are made
+	slots   *semaphore.Slots // of the container runtime
 	cluster *cluster
 	volumes *volume.Manager
 	// subpaths and userns are nil on the simulated runtime, which mounts nothing.
@@ -58,7 +58,7 @@ type parts struct {
 	// pulled are the records of who pulled which image; nil where none are kept.
 	pulled    *pulled.Store
 	pods      podParts
-	usage     *usage.Sampler // nil without a bus
+	usage     *selfstats.Sampler // nil without a bus
 	collector *gc.Collector
 	serving   *certs.Serving // nil where the authenticated port is off
 	server    *server.Server
@@ -162,11 +162,11 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 	p.state.Check(ctx) // what it can do is part of what is asked of it
 	p.newShortage()
 	if bus != nil {
-		p.usage = usage.New(usage.Config{Bus: bus})
+		p.usage = selfstats.New(selfstats.Config{Bus: bus})
 		p.add("usage", p.usage.Run)
 		p.add("clock", clock.New(bus).Run)
 	}
-	p.slots, err = slots.New(slots.Config{Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: runtimeSlots(p.cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain})
+	p.slots, err = semaphore.New(semaphore.Config{Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: runtimeSlots(p.cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain})
 	return err
 }
 

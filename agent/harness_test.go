@@ -19,8 +19,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -265,7 +265,7 @@ func podOf(name string, command ...string) *v1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-of-" + name)},
 		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "app", Image: "app:1", Command: command}}},
 	}
-	podid.SetDefaults(p)
+	podspec.SetDefaults(p)
 	return p
 }
 

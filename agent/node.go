@@ -11,18 +11,18 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // observer joins the PLEG's cache with its way to look again.
 type observer struct{ p *pleg.PLEG }
 
 // Get implements podruntime.Observer.
-func (o observer) Get(uid types.UID) *observe.Pod { return o.p.Cache().Get(uid) }
+func (o observer) Get(uid types.UID) *podstate.Pod { return o.p.Cache().Get(uid) }
 
 // Refresh implements podruntime.Observer.
-func (o observer) Refresh(ctx context.Context, uid types.UID) (*observe.Pod, error) {
+func (o observer) Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, error) {
 	return o.p.Refresh(ctx, uid)
 }
 

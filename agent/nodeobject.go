@@ -9,7 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/admit"
+	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/node"
@@ -130,7 +130,7 @@ func (p *parts) runtime() node.Runtime {
 }
 
 // admission adds to a pod's admission what is known of the node.
-func (p *parts) admission(in *admit.Inputs) {
+func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure = p.host.shortage.Short("memory"), p.host.shortage.Short("nodefs", "imagefs")
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {

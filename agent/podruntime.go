@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/cniwatch"
 	"github.com/kubeloupe/kubeloupe/agent/dns"
-	"github.com/kubeloupe/kubeloupe/agent/hook"
 	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/lifecycle"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
@@ -40,7 +40,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 	if p.pods.prober, err = probe.New(probing); err != nil {
 		return nil, err
 	}
-	seams, err := p.seams(pullSecrets)
+	options, err := p.options(pullSecrets)
 	if err != nil {
 		return nil, err
 	}
@@ -53,18 +53,18 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.MaxRestartBackoff),
 		Node:    p.criNode(), DNS: p.dns().Of, HostIPs: p.host.ips,
-		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Seams: seams,
+		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Options: options,
 	})
 }
 
-// seams are what a pod gets of the cluster and of the node's other parts.
-func (p *parts) seams(pullSecrets *image.PullSecrets) (podruntime.Seams, error) {
+// options are what a pod gets of the cluster and of the node's other parts.
+func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, error) {
 	c := p.cluster
-	hooks, err := hook.New(hook.Config{Exec: p.client.Runtime, Events: c.events, Bus: p.cfg.Bus})
+	hooks, err := lifecycle.New(lifecycle.Config{Exec: p.client.Runtime, Events: c.events, Bus: p.cfg.Bus})
 	if err != nil {
-		return podruntime.Seams{}, err
+		return podruntime.Options{}, err
 	}
-	s := podruntime.Seams{
+	s := podruntime.Options{
 		Events: c.events, Probes: p.pods.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, ExtraGroups: p.volumes.ExtraGroups,
 		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.pods.resizes, Updates: p.client.Runtime,
 		PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed,
@@ -142,7 +142,7 @@ func (p *parts) podIP(pod *v1.Pod) string {
 
 // runtimeSlots is how many pods the runtime works for at once: one and a half per CPU, measured on
 // two, where three at a time give the best median and the best end of a burst of 30. See
-// agent/slots and test/bench.
+// agent/semaphore and test/bench.
 func runtimeSlots(configured int) int {
 	if configured > 0 {
 		return configured

@@ -1,14 +1,14 @@
 package agent
 
 import (
-	"github.com/kubeloupe/kubeloupe/agent/admit"
+	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
 )
 
 // newResizes keeps what pods have been allocated.
 func (p *parts) newResizes() (err error) {
 	p.pods.resizes, err = resize.New(resize.Config{
-		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Admit: admit.Room{Allocatable: p.host.resources.Allocatable}.Fits,
+		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Admit: admission.Room{Allocatable: p.host.resources.Allocatable}.Fits,
 	})
 	return err
 }

@@ -6,13 +6,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/lastwords"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
+	"github.com/kubeloupe/kubeloupe/agent/terminationmessage"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
@@ -58,8 +58,8 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a asks) 
 	w, cache := &p.pods, p.pleg.Cache()
 	syncer := pods.SyncerConfig{
 		Runtime: rt, Network: p.state, Store: w.store, Bus: p.cfg.Bus, Probes: w.prober, Volumes: p.volumes,
-		LastWords: lastwords.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running,
-		LogsBy: func(uid types.UID) time.Time { return lastwords.CompleteBy(cache.Get(uid)) },
+		LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running,
+		LogsBy: func(uid types.UID) time.Time { return terminationmessage.CompleteBy(cache.Get(uid)) },
 		Status: pods.NewStatus(pods.StatusConfig{
 			Seen: cache, Resizes: w.resizes, Probes: w.prober, Workers: w.registry, Runtime: p.client.Info.GetRuntimeName(),
 			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets,

@@ -144,9 +144,9 @@ func (c *Cursor) copySome(dst *[]Record, limit int) (n int, size int64, lost uin
 	return n, size, lost
 }
 
-// Lazy has Next, from now on, sleep until an eighth of the ring (of its records or its bytes) is unread, Hurry is called or its context ends; it then
+// Batch has Next, from now on, sleep until an eighth of the ring (of its records or its bytes) is unread, Flush is called or its context ends; it then
 // returns everything. It is for readers whose knowledge nobody may ever ask for: an idle agent does not wake them.
-func (c *Cursor) Lazy() {
+func (c *Cursor) Batch() {
 	if c.bus == nil {
 		return
 	}
@@ -155,8 +155,8 @@ func (c *Cursor) Lazy() {
 	c.slack, c.room = uint64(len(c.bus.slots))/lazyShare, c.bus.budget/lazyShare
 }
 
-// Hurry has Next return what was published so far, although the cursor is lazy. It may be called from any goroutine.
-func (c *Cursor) Hurry() {
+// Flush has Next return what was published so far, although the cursor is lazy. It may be called from any goroutine.
+func (c *Cursor) Flush() {
 	if c.bus == nil {
 		return
 	}

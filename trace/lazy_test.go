@@ -30,12 +30,12 @@ func TestLazy(t *testing.T) {
 		"hurried": {func(b *Bus, c *Cursor) {
 			publish(b, 3)
 			synctest.Wait()
-			c.Hurry()
+			c.Flush()
 			synctest.Wait()
 			publish(b, slack)
 		}, []int{3}},
 		"hurried for nothing": {func(b *Bus, c *Cursor) {
-			c.Hurry()
+			c.Flush()
 			publish(b, slack)
 			synctest.Wait()
 		}, nil},
@@ -44,7 +44,7 @@ func TestLazy(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				bus := NewBus(64)
 				cur := bus.Subscribe(FromNow)
-				cur.Lazy()
+				cur.Batch()
 				ctx, cancel := context.WithCancel(t.Context())
 				var got []int
 				var last error
@@ -87,13 +87,13 @@ func TestLazy(t *testing.T) {
 // TestLazyWithoutBus hurries a cursor that never yields anything, and one that was closed.
 func TestLazyWithoutBus(t *testing.T) {
 	cur := (*Bus)(nil).Subscribe(FromOldest)
-	cur.Lazy()
-	cur.Hurry()
+	cur.Batch()
+	cur.Flush()
 	cur.Close()
 	closed := NewBus(8).Subscribe(FromNow)
-	closed.Lazy()
+	closed.Batch()
 	closed.Close()
-	closed.Hurry()
+	closed.Flush()
 	if _, _, err := closed.Next(t.Context(), nil); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}

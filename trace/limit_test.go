@@ -82,16 +82,16 @@ func weigh(v reflect.Value) (size, bodies int) {
 // place publishes any event; the generic functions want its type.
 func place(b *Bus, s Span, e Event) {
 	reflect.ValueOf(map[Kind]any{
-		kindAgent: Place[Agent], kindSource: Place[Source], kindSourceError: Place[SourceError], kindLoop: Place[Loop],
-		kindLog: Place[Log], kindPressure: Place[Pressure], kindDecision: Place[Decision], kindGC: Place[GC],
-		kindNodeEvent: Place[NodeEvent], kindMilestone: Place[Milestone], kindWorker: Place[Worker], kindSync: Place[Sync],
-		kindPlan: Place[Plan], kindAction: Place[Action], kindWait: Place[Wait], kindGate: Place[Gate], kindPodStatus: Place[PodStatus],
-		kindCRICall: Place[CRICall], kindPLEGRelist: Place[PLEGRelist], kindPLEGEvent: Place[PLEGEvent], kindPLEGMode: Place[PLEGMode],
-		kindImagePull: Place[ImagePull], kindImageProgress: Place[ImageProgress], kindVolume: Place[Volume], kindCgroupOp: Place[CgroupOp],
-		kindAPICall: Place[APICall], kindNodeStatus: Place[NodeStatus], kindProbeAttempt: Place[ProbeAttempt], kindCSICall: Place[CSICall],
-		kindVolumeProgress: Place[VolumeProgress], kindStatusPatch: Place[StatusPatch], kindServerRequest: Place[ServerRequest],
-		kindRuntimeSpan: Place[RuntimeSpan], kindUsage: Place[Usage], kindNodeDescribed: Place[NodeDescribed],
-		kindRuntimeDescribed: Place[RuntimeDescribed], kindCertificate: Place[Certificate], kindClockStepped: Place[ClockStepped],
+		kindAgent: PublishSpan[Agent], kindSource: PublishSpan[Source], kindSourceError: PublishSpan[SourceError], kindLoop: PublishSpan[Loop],
+		kindLog: PublishSpan[Log], kindPressure: PublishSpan[Pressure], kindDecision: PublishSpan[Decision], kindGC: PublishSpan[GC],
+		kindNodeEvent: PublishSpan[NodeEvent], kindMilestone: PublishSpan[Milestone], kindWorker: PublishSpan[Worker], kindSync: PublishSpan[Sync],
+		kindPlan: PublishSpan[Plan], kindAction: PublishSpan[Action], kindWait: PublishSpan[Wait], kindGate: PublishSpan[Gate], kindPodStatus: PublishSpan[PodStatus],
+		kindCRICall: PublishSpan[CRICall], kindPLEGRelist: PublishSpan[PLEGRelist], kindPLEGEvent: PublishSpan[PLEGEvent], kindPLEGMode: PublishSpan[PLEGMode],
+		kindImagePull: PublishSpan[ImagePull], kindImageProgress: PublishSpan[ImageProgress], kindVolume: PublishSpan[Volume], kindCgroupOp: PublishSpan[CgroupOp],
+		kindAPICall: PublishSpan[APICall], kindNodeStatus: PublishSpan[NodeStatus], kindProbeAttempt: PublishSpan[ProbeAttempt], kindCSICall: PublishSpan[CSICall],
+		kindVolumeProgress: PublishSpan[VolumeProgress], kindStatusPatch: PublishSpan[StatusPatch], kindServerRequest: PublishSpan[ServerRequest],
+		kindRuntimeSpan: PublishSpan[RuntimeSpan], kindUsage: PublishSpan[Usage], kindNodeDescribed: PublishSpan[NodeDescribed],
+		kindRuntimeDescribed: PublishSpan[RuntimeDescribed], kindCertificate: PublishSpan[Certificate], kindClockStepped: PublishSpan[ClockStepped],
 	}[e.Kind()]).Call([]reflect.Value{reflect.ValueOf(b), reflect.ValueOf(s), reflect.ValueOf(e).Elem()})
 }
 
@@ -302,7 +302,7 @@ func TestBoxesAreBounded(t *testing.T) {
 func TestLazyReadersMindBytes(t *testing.T) {
 	bus := NewBusOf(8192, 4<<20)
 	cur := bus.Subscribe(FromNow)
-	cur.Lazy()
+	cur.Batch()
 	var woken []int
 	for i := range 3000 {
 		Point(bus, Span{}, Log{Message: strings.Repeat("z", 4000)})

@@ -39,8 +39,8 @@ func End[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	publish[E, P](b, EdgeEnd, &s, &e)
 }
 
-// Place publishes a point with the identity that it has already, as what another program told of its own span.
-func Place[E any, P pointerTo[E]](b *Bus, s Span, e E) {
+// PublishSpan publishes a point with the identity that it has already, as what another program told of its own span.
+func PublishSpan[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	if b == nil {
 		return
 	}

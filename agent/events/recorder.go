@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -83,7 +83,7 @@ func (r *Recorder) Pod(ctx context.Context, p *v1.Pod, container, eventType, rea
 // may print secrets that are not known.
 func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, reason, message, recorded string) {
 	field := FieldPath(p, container)
-	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), pod.Ref(p)),
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)),
 		trace.NodeEvent{Type: eventType, Reason: reason, Message: recorded, Field: field})
 	if r.cfg.Client == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -56,7 +56,7 @@ func (c *Collector) collectContainers(ctx context.Context, cause string) (sum Su
 // settleAll does what the verdicts say, one after the other. A removal that takes clearly longer than usual (a CNI
 // plugin or a shim that hangs) goes on beside the next ones; all have ended when it returns.
 func (c *Collector) settleAll(ctx context.Context, sp trace.Span, plan []Verdict, sum *Summary) (errs []error) {
-	turns, err := slots.New(slots.Config{Name: "removals", Size: 1}) // without a bus: nobody's pod waits
+	turns, err := semaphore.New(semaphore.Config{Name: "removals", Size: 1}) // without a bus: nobody's pod waits
 	if err != nil {
 		return []error{err}
 	}
@@ -66,7 +66,7 @@ func (c *Collector) settleAll(ctx context.Context, sp trace.Span, plan []Verdict
 	failed := make(map[string]error) // by sandbox
 	removing := make(map[string]int) // containers, by sandbox
 	for _, v := range plan {
-		work, err := turns.Enter(ctx, slots.Turn{}, string(v.Kind))
+		work, err := turns.Enter(ctx, semaphore.Turn{}, string(v.Kind))
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // pace is how long a pull may go without any progress while others wait for its place. What usually comes here
 // in minutes may take longer before it is passed over.
-func pace() slots.Pace {
-	return slots.Pace{Floor: 20 * time.Second, Unknown: 30 * time.Second, Ceiling: 2 * time.Minute}
+func pace() semaphore.Pace {
+	return semaphore.Pace{Floor: 20 * time.Second, Unknown: 30 * time.Second, Ceiling: 2 * time.Minute}
 }
 
 // admit waits for a place among the pulls and then for the registry's rate limit.
@@ -20,11 +20,11 @@ func pace() slots.Pace {
 //
 // Registries have equal shares of the places, and one of which a pull hangs has a small one: a registry that does
 // not answer keeps no other's images waiting. The work that is returned may be nil.
-func (p *Puller) admit(ctx context.Context, image string) (*slots.Work, error) {
-	var work *slots.Work
+func (p *Puller) admit(ctx context.Context, image string) (*semaphore.Work, error) {
+	var work *semaphore.Work
 	if p.slots != nil {
 		host := registryOf(image)
-		turn := slots.Turn{Class: host, Pod: trace.FromContext(ctx).Pod, Slow: p.slots.Hangs(host)}
+		turn := semaphore.Turn{Class: host, Pod: trace.FromContext(ctx).Pod, Slow: p.slots.Hangs(host)}
 		var err error
 		if work, err = p.slots.Enter(ctx, turn, "pull "+host); err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func registryOf(image string) string {
 }
 
 // leave gives a place back. well says that the pull went well.
-func leave(w *slots.Work, well bool) {
+func leave(w *semaphore.Work, well bool) {
 	if w != nil {
 		w.Leave(well)
 	}

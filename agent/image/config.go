@@ -12,7 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -84,7 +84,7 @@ type Config struct {
 type Puller struct {
 	service  Service
 	bus      *trace.Bus
-	slots    *slots.Slots // nil: no bound
+	slots    *semaphore.Slots // nil: no bound
 	tokens   *rate.Limiter
 	progress ProgressFunc
 	keyring  Keyring
@@ -129,7 +129,7 @@ func New(c Config) (*Puller, error) {
 	}
 	if limit > 0 {
 		var err error
-		p.slots, err = slots.New(slots.Config{Name: "a place among the pulls", Target: trace.TargetPulls, Size: limit, Pace: pace(), Wait: trace.WaitOtherPull, Bus: c.Bus})
+		p.slots, err = semaphore.New(semaphore.Config{Name: "a place among the pulls", Target: trace.TargetPulls, Size: limit, Pace: pace(), Wait: trace.WaitOtherPull, Bus: c.Bus})
 		if err != nil {
 			return nil, err
 		}

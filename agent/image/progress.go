@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -30,7 +30,7 @@ type reporter struct {
 	bus   *trace.Bus
 	span  trace.Span
 	image string
-	work  *slots.Work // nil where pulls have no bound
+	work  *semaphore.Work // nil where pulls have no bound
 
 	mu     sync.Mutex
 	ended  bool
@@ -59,7 +59,7 @@ func (r *reporter) end() {
 }
 
 // follow starts the progress source, if there is one, and returns what ends it.
-func (p *Puller) follow(ctx context.Context, sp trace.Span, image string, work *slots.Work) (stop func()) {
+func (p *Puller) follow(ctx context.Context, sp trace.Span, image string, work *semaphore.Work) (stop func()) {
 	if p.progress == nil || p.bus == nil {
 		return func() {}
 	}

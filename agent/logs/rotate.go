@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -48,7 +48,7 @@ type RotatorConfig struct {
 // Rotator keeps the logs of running containers short.
 type Rotator struct {
 	cfg   RotatorConfig
-	turns *slots.Slots
+	turns *semaphore.Slots
 }
 
 // NewRotator checks the configuration.
@@ -63,7 +63,7 @@ func NewRotator(cfg RotatorConfig) (*Rotator, error) {
 	case cfg.Containers == nil || cfg.Runtime == nil:
 		return nil, errors.New("logs: RotatorConfig.Containers or Runtime is missing")
 	}
-	turns, err := slots.New(slots.Config{Name: "log rotation", Size: cfg.Workers}) // without a bus: no pod waits for it
+	turns, err := semaphore.New(semaphore.Config{Name: "log rotation", Size: cfg.Workers}) // without a bus: no pod waits for it
 	return &Rotator{cfg, turns}, err
 }
 
@@ -95,7 +95,7 @@ func (r *Rotator) pass(ctx context.Context) {
 			continue
 		}
 		// One whose runtime does not answer keeps the next ones waiting for some seconds only.
-		work, stopped := r.turns.Enter(ctx, slots.Turn{Pod: c.Pod}, "rotate")
+		work, stopped := r.turns.Enter(ctx, semaphore.Turn{Pod: c.Pod}, "rotate")
 		if stopped != nil {
 			return
 		}

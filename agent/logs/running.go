@@ -3,17 +3,17 @@ package logs
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Running returns the containers of pods that run and write a log, in no order.
-func Running(pods map[types.UID]*observe.Pod) []Container {
+func Running(pods map[types.UID]*podstate.Pod) []Container {
 	var out []Container
 	for uid, pod := range pods {
 		ref := trace.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: string(uid)}
 		for _, c := range pod.Containers {
-			if c.State == observe.Running && c.LogPath != "" {
+			if c.State == podstate.Running && c.LogPath != "" {
 				out = append(out, Container{ID: c.ID, Path: c.LogPath, Pod: ref})
 			}
 		}

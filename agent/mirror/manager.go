@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -84,7 +84,7 @@ func (m *Manager) Add(p *v1.Pod) {
 	defer m.Wake()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	name := pod.FullName(p)
+	name := podspec.FullName(p)
 	list := m.statics[name]
 	if i := slices.IndexFunc(list, func(q *v1.Pod) bool { return q.UID == p.UID }); i >= 0 {
 		list[i] = p
@@ -126,7 +126,7 @@ func (m *Manager) Set(ctx context.Context, pods []*v1.Pod) {
 	next := make(map[string]*v1.Pod, len(pods))
 	stale := make(map[types.UID]bool, len(m.ended))
 	for _, p := range pods {
-		name := pod.FullName(p)
+		name := podspec.FullName(p)
 		if m.ended[p.UID] {
 			stale[p.UID] = true
 			continue
@@ -196,6 +196,6 @@ func (m *Manager) holder(name string) *v1.Pod {
 // shows reports whether a mirror is of this version of a static pod.
 // Upstream: pkg/kubelet/pod/pod_manager.go, IsMirrorPodOf.
 func shows(mirror, static *v1.Pod) bool {
-	hash, ok := mirror.Annotations[pod.AnnotationMirror]
-	return ok && hash == static.Annotations[pod.AnnotationHash]
+	hash, ok := mirror.Annotations[podspec.AnnotationMirror]
+	return ok && hash == static.Annotations[podspec.AnnotationHash]
 }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -45,7 +45,7 @@ func (f *fakeAPI) Create(_ context.Context, p *v1.Pod, _ metav1.CreateOptions) (
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	o := p.OwnerReferences[0]
-	f.calls = append(f.calls, fmt.Sprintf("create %s %s by %s %s %s", p.Name, p.Annotations[pod.AnnotationMirror], o.Kind, o.Name, o.UID))
+	f.calls = append(f.calls, fmt.Sprintf("create %s %s by %s %s %s", p.Name, p.Annotations[podspec.AnnotationMirror], o.Kind, o.Name, o.UID))
 	if f.fail != nil {
 		return nil, f.fail
 	}
@@ -84,7 +84,7 @@ func (f *fakeAPI) list() []*v1.Pod {
 func static(name, hash string) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: name, UID: types.UID(hash),
-		Annotations: map[string]string{pod.AnnotationHash: hash, pod.AnnotationSource: pod.SourceFile},
+		Annotations: map[string]string{podspec.AnnotationHash: hash, podspec.AnnotationSource: podspec.SourceFile},
 	}}
 }
 

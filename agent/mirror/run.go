@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -152,7 +152,7 @@ func (m *Manager) delete(ctx context.Context, p *v1.Pod) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if name := pod.FullName(p); m.mirrors[name] == p {
+	if name := podspec.FullName(p); m.mirrors[name] == p {
 		delete(m.mirrors, name)
 		delete(m.made, name)
 		m.ended[p.UID] = true
@@ -168,7 +168,7 @@ func (m *Manager) create(ctx context.Context, static *v1.Pod) error {
 	if p.Annotations == nil {
 		p.Annotations = map[string]string{}
 	}
-	p.Annotations[pod.AnnotationMirror] = static.Annotations[pod.AnnotationHash]
+	p.Annotations[podspec.AnnotationMirror] = static.Annotations[podspec.AnnotationHash]
 	p.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: "v1", Kind: "Node", Name: m.cfg.Node, UID: m.cfg.NodeUID(), Controller: new(true),
 	}}
@@ -184,7 +184,7 @@ func (m *Manager) create(ctx context.Context, static *v1.Pod) error {
 		var e error
 		mirror, e = m.cfg.Client.Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 		switch {
-		case e == nil && !pod.IsMirror(mirror):
+		case e == nil && !podspec.IsMirror(mirror):
 			return fmt.Errorf("create mirror pod %s/%s: another pod has the name", p.Namespace, p.Name)
 		case e == nil:
 			err = nil
@@ -199,7 +199,7 @@ func (m *Manager) create(ctx context.Context, static *v1.Pod) error {
 
 // keep notes a mirror before the watch tells of it, so that its status follows at once.
 func (m *Manager) keep(ctx context.Context, static, mirror *v1.Pod) {
-	name := pod.FullName(static)
+	name := podspec.FullName(static)
 	m.mu.Lock()
 	known := m.mirrors[name] != nil
 	if !known {
@@ -215,8 +215,8 @@ func (m *Manager) keep(ctx context.Context, static, mirror *v1.Pod) {
 }
 
 func (m *Manager) traced(ctx context.Context, op string, p *v1.Pod, f func(context.Context) error) error {
-	event := trace.StatusPatch{Op: op, Mirror: true, Changed: []string{"hash " + cmp.Or(p.Annotations[pod.AnnotationMirror], p.Annotations[pod.AnnotationHash])}}
-	span := trace.Begin(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), pod.Ref(p)), event)
+	event := trace.StatusPatch{Op: op, Mirror: true, Changed: []string{"hash " + cmp.Or(p.Annotations[podspec.AnnotationMirror], p.Annotations[podspec.AnnotationHash])}}
+	span := trace.Begin(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)), event)
 	err := f(trace.ContextWith(ctx, span))
 	if err != nil {
 		event.Err = err.Error()

@@ -10,39 +10,39 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // pod builds an observation from words: "sb0" is a ready sandbox, "-sb0" one that is
 // not, "web=running" a container in the sandbox named before it.
-func pod(at time.Time, words ...string) *observe.Pod {
-	p := &observe.Pod{UID: "u", Name: "p", Namespace: "ns", At: at}
+func pod(at time.Time, words ...string) *podstate.Pod {
+	p := &podstate.Pod{UID: "u", Name: "p", Namespace: "ns", At: at}
 	sandbox := ""
 	for _, w := range words {
 		name, state, isContainer := strings.Cut(w, "=")
 		if !isContainer {
 			sandbox = strings.TrimPrefix(w, "-")
-			p.Sandboxes = append(p.Sandboxes, observe.Sandbox{ID: sandbox, Ready: w == sandbox})
+			p.Sandboxes = append(p.Sandboxes, podstate.Sandbox{ID: sandbox, Ready: w == sandbox})
 			continue
 		}
-		p.Containers = append(p.Containers, observe.Container{ID: name, Name: name, SandboxID: sandbox, State: stateNamed(state)})
+		p.Containers = append(p.Containers, podstate.Container{ID: name, Name: name, SandboxID: sandbox, State: stateNamed(state)})
 	}
 	return p
 }
 
-func stateNamed(s string) observe.State {
-	for _, state := range []observe.State{observe.Created, observe.Running, observe.Exited} {
+func stateNamed(s string) podstate.State {
+	for _, state := range []podstate.State{podstate.Created, podstate.Running, podstate.Exited} {
 		if state.String() == s {
 			return state
 		}
 	}
-	return observe.Unknown
+	return podstate.Unknown
 }
 
 // words is the reverse of pod.
-func words(p *observe.Pod) []string {
+func words(p *podstate.Pod) []string {
 	if p == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func equal(t *testing.T, what string, want, got any) {
 func TestDiff(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
-		old, next *observe.Pod
+		old, next *podstate.Pod
 		want      []string
 	}{
 		{name: "nothing"},
@@ -111,9 +111,9 @@ func TestCachePut(t *testing.T) {
 	old, later := pod(noon, "sb0", "web=running"), noon.Add(time.Second)
 	for _, tc := range []struct {
 		name  string
-		have  *observe.Pod
+		have  *podstate.Pod
 		floor time.Time
-		put   *observe.Pod
+		put   *podstate.Pod
 		want  []string
 	}{
 		{name: "first", put: old, want: []string{"sb0", "web=running"}},
@@ -154,7 +154,7 @@ func TestApply(t *testing.T) {
 	foreign := &runtimeapi.PodSandboxStatus{Id: "x", State: runtimeapi.PodSandboxState_SANDBOX_READY}
 	for _, tc := range []struct {
 		name string
-		have *observe.Pod
+		have *podstate.Pod
 		ev   *runtimeapi.ContainerEventResponse
 		want []string // "ask" when the event does not say enough
 	}{
@@ -203,9 +203,9 @@ func TestApply(t *testing.T) {
 }
 
 func TestNewestFirst(t *testing.T) {
-	p := &observe.Pod{
-		Sandboxes: []observe.Sandbox{{ID: "a", Attempt: 0, CreatedAt: noon.Add(time.Hour)}, {ID: "b", Attempt: 1, CreatedAt: noon}},
-		Containers: []observe.Container{
+	p := &podstate.Pod{
+		Sandboxes: []podstate.Sandbox{{ID: "a", Attempt: 0, CreatedAt: noon.Add(time.Hour)}, {ID: "b", Attempt: 1, CreatedAt: noon}},
+		Containers: []podstate.Container{
 			{ID: "old", Name: "web", Attempt: 1, CreatedAt: noon.Add(time.Hour)},
 			{ID: "log", Name: "log", Attempt: 0, CreatedAt: noon.Add(time.Minute)},
 			{ID: "new", Name: "web", Attempt: 2, CreatedAt: noon},

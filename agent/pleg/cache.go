@@ -7,28 +7,28 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // Cache holds the newest observation of each pod. Safe for concurrent use;
 // what it hands out is immutable.
 type Cache struct {
 	mu    sync.Mutex
-	pods  map[types.UID]*observe.Pod
+	pods  map[types.UID]*podstate.Pod
 	floor time.Time // when the runtime was last asked for everything
 }
 
-func newCache() *Cache { return &Cache{pods: map[types.UID]*observe.Pod{}} }
+func newCache() *Cache { return &Cache{pods: map[types.UID]*podstate.Pod{}} }
 
 // Get returns the pod, or nil when the runtime has nothing of it.
-func (c *Cache) Get(uid types.UID) *observe.Pod {
+func (c *Cache) Get(uid types.UID) *podstate.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pods[uid]
 }
 
 // All returns every pod that the runtime has something of.
-func (c *Cache) All() map[types.UID]*observe.Pod {
+func (c *Cache) All() map[types.UID]*podstate.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.pods)
@@ -37,7 +37,7 @@ func (c *Cache) All() map[types.UID]*observe.Pod {
 // put stores next unless something newer is there; of a pod that is not there, the
 // last complete list is what is newer. It returns what was there and whether next was
 // taken. A pod with neither sandboxes nor containers is forgotten.
-func (c *Cache) put(next *observe.Pod) (old *observe.Pod, taken bool) {
+func (c *Cache) put(next *podstate.Pod) (old *podstate.Pod, taken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old = c.pods[next.UID]
@@ -58,7 +58,7 @@ func (c *Cache) put(next *observe.Pod) (old *observe.Pod, taken bool) {
 }
 
 // outline stores what is known of a pod that could not be seen, unless something was seen before.
-func (c *Cache) outline(p *observe.Pod) {
+func (c *Cache) outline(p *podstate.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := c.pods[p.UID]; (old == nil || old.Unseen) && !p.At.Before(c.floor) && len(p.Sandboxes)+len(p.Containers) > 0 {
@@ -74,7 +74,7 @@ func (c *Cache) complete(at time.Time) {
 }
 
 // owner returns the pod that has the sandbox or container.
-func (c *Cache) owner(id string) *observe.Pod {
+func (c *Cache) owner(id string) *podstate.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.pods {

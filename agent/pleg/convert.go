@@ -9,11 +9,11 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-func sandboxOf(s *runtimeapi.PodSandboxStatus) observe.Sandbox {
-	out := observe.Sandbox{
+func sandboxOf(s *runtimeapi.PodSandboxStatus) podstate.Sandbox {
+	out := podstate.Sandbox{
 		ID:          s.GetId(),
 		Attempt:     s.GetMetadata().GetAttempt(),
 		Ready:       s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY,
@@ -30,9 +30,9 @@ func sandboxOf(s *runtimeapi.PodSandboxStatus) observe.Sandbox {
 	return out
 }
 
-func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) observe.Container {
+func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) podstate.Container {
 	meta := criconfig.ParseContainer(s.GetLabels(), s.GetAnnotations())
-	out := observe.Container{
+	out := podstate.Container{
 		ID:                       s.GetId(),
 		Name:                     s.GetMetadata().GetName(),
 		SandboxID:                sandboxID,
@@ -66,31 +66,31 @@ func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) observe.Contai
 	return out
 }
 
-func userOf(u *runtimeapi.LinuxContainerUser) *observe.User {
+func userOf(u *runtimeapi.LinuxContainerUser) *podstate.User {
 	if u == nil {
 		return nil
 	}
-	return &observe.User{UID: u.GetUid(), GID: u.GetGid(), SupplementalGroups: u.GetSupplementalGroups()}
+	return &podstate.User{UID: u.GetUid(), GID: u.GetGid(), SupplementalGroups: u.GetSupplementalGroups()}
 }
 
-func resourcesOf(r *runtimeapi.LinuxContainerResources) *observe.Resources {
+func resourcesOf(r *runtimeapi.LinuxContainerResources) *podstate.Resources {
 	if r == nil {
 		return nil
 	}
-	return &observe.Resources{CPUShares: r.GetCpuShares(), CPUQuota: r.GetCpuQuota(), CPUPeriod: r.GetCpuPeriod(), Memory: r.GetMemoryLimitInBytes()}
+	return &podstate.Resources{CPUShares: r.GetCpuShares(), CPUQuota: r.GetCpuQuota(), CPUPeriod: r.GetCpuPeriod(), Memory: r.GetMemoryLimitInBytes()}
 }
 
-func stateOf(s runtimeapi.ContainerState) observe.State {
+func stateOf(s runtimeapi.ContainerState) podstate.State {
 	switch s {
 	case runtimeapi.ContainerState_CONTAINER_CREATED:
-		return observe.Created
+		return podstate.Created
 	case runtimeapi.ContainerState_CONTAINER_RUNNING:
-		return observe.Running
+		return podstate.Running
 	case runtimeapi.ContainerState_CONTAINER_EXITED:
-		return observe.Exited
+		return podstate.Exited
 	case runtimeapi.ContainerState_CONTAINER_UNKNOWN:
 	}
-	return observe.Unknown
+	return podstate.Unknown
 }
 
 // at converts CRI nanoseconds; the CRI's zero is Go's zero.
@@ -103,11 +103,11 @@ func at(ns int64) time.Time {
 
 // newestFirst orders by attempt, with creation time as the tie-breaker, so that a
 // clock that was set back does not hide the newest of a name.
-func newestFirst(p *observe.Pod) {
-	slices.SortStableFunc(p.Sandboxes, func(a, b observe.Sandbox) int {
+func newestFirst(p *podstate.Pod) {
+	slices.SortStableFunc(p.Sandboxes, func(a, b podstate.Sandbox) int {
 		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
 	})
-	slices.SortStableFunc(p.Containers, func(a, b observe.Container) int {
+	slices.SortStableFunc(p.Containers, func(a, b podstate.Container) int {
 		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // Type says what happened to a container or sandbox.
@@ -28,7 +28,7 @@ type change struct {
 }
 
 // diff says how next differs from old; both may be nil.
-func diff(old, next *observe.Pod) []change {
+func diff(old, next *podstate.Pod) []change {
 	var out []change
 	if next != nil {
 		for i := len(next.Containers) - 1; i >= 0; i-- {
@@ -49,23 +49,23 @@ func diff(old, next *observe.Pod) []change {
 	return append(out, sandboxChanges(old, next)...)
 }
 
-func moved(old, next *observe.Container) Type {
+func moved(old, next *podstate.Container) Type {
 	if old != nil && old.State == next.State {
 		return ""
 	}
 	switch next.State {
-	case observe.Created:
+	case podstate.Created:
 		return ContainerCreated
-	case observe.Running:
+	case podstate.Running:
 		return ContainerStarted
-	case observe.Exited:
+	case podstate.Exited:
 		return ContainerDied
-	case observe.Unknown:
+	case podstate.Unknown:
 	}
 	return SandboxChanged
 }
 
-func sandboxChanges(old, next *observe.Pod) []change {
+func sandboxChanges(old, next *podstate.Pod) []change {
 	ready := map[string]bool{}
 	if old != nil {
 		for _, s := range old.Sandboxes {

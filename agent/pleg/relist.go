@@ -15,7 +15,7 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -50,7 +50,7 @@ func (e *UnseenError) Unwrap() error { return e.Err }
 
 // Relist lists everything the runtime has, refreshes the pods that changed and
 // emits their events. The error is an [*UnseenError] if some pods could not be seen while the others were; what is
-// cached of one that was never seen is its [observe.Pod.Unseen] outline.
+// cached of one that was never seen is its [podstate.Pod.Unseen] outline.
 func (p *PLEG) Relist(ctx context.Context, cause string) error {
 	rl := trace.PLEGRelist{Cause: cause}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), rl)
@@ -139,7 +139,7 @@ func (p *PLEG) refreshListed(ctx context.Context, uid types.UID, l *listing, ask
 
 // Refresh asks the runtime about one pod and returns what it says now. It emits
 // no events: the caller is about to look.
-func (p *PLEG) Refresh(ctx context.Context, uid types.UID) (*observe.Pod, error) {
+func (p *PLEG) Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, error) {
 	asked := time.Now()
 	listed, err := p.list(ctx, map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)})
 	if err != nil {
@@ -203,15 +203,15 @@ func (p *PLEG) list(ctx context.Context, labels map[string]string) (map[types.UI
 }
 
 // outline is the pod as far as the list calls show it.
-func (l *listing) outline(asked time.Time) *observe.Pod {
-	out := &observe.Pod{UID: l.ref.UID, Name: l.ref.Name, Namespace: l.ref.Namespace, At: asked, Unseen: true}
+func (l *listing) outline(asked time.Time) *podstate.Pod {
+	out := &podstate.Pod{UID: l.ref.UID, Name: l.ref.Name, Namespace: l.ref.Namespace, At: asked, Unseen: true}
 	for _, s := range l.sandboxes {
-		out.Sandboxes = append(out.Sandboxes, observe.Sandbox{
+		out.Sandboxes = append(out.Sandboxes, podstate.Sandbox{
 			ID: s.GetId(), Attempt: s.GetMetadata().GetAttempt(), Ready: s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY, CreatedAt: at(s.GetCreatedAt()),
 		})
 	}
 	for _, c := range l.containers {
-		out.Containers = append(out.Containers, observe.Container{
+		out.Containers = append(out.Containers, podstate.Container{
 			ID: c.GetId(), Name: c.GetMetadata().GetName(), SandboxID: c.GetPodSandboxId(), State: stateOf(c.GetState()),
 			Attempt: c.GetMetadata().GetAttempt(), CreatedAt: at(c.GetCreatedAt()),
 		})
@@ -222,7 +222,7 @@ func (l *listing) outline(asked time.Time) *observe.Pod {
 
 // matches reports whether the cached pod has the same ids in the same states, so
 // that nothing needs to be asked again.
-func (l *listing) matches(old *observe.Pod) bool {
+func (l *listing) matches(old *podstate.Pod) bool {
 	if old == nil {
 		return len(l.sandboxes) == 0 && len(l.containers) == 0
 	}
@@ -249,8 +249,8 @@ func (l *listing) matches(old *observe.Pod) bool {
 }
 
 // statuses asks for the details of a listed pod. What has gone meanwhile is left out.
-func (p *PLEG) statuses(ctx context.Context, l *listing, asked time.Time) (*observe.Pod, error) {
-	out := &observe.Pod{UID: l.ref.UID, Name: l.ref.Name, Namespace: l.ref.Namespace, At: asked}
+func (p *PLEG) statuses(ctx context.Context, l *listing, asked time.Time) (*podstate.Pod, error) {
+	out := &podstate.Pod{UID: l.ref.UID, Name: l.ref.Name, Namespace: l.ref.Namespace, At: asked}
 	for _, s := range l.sandboxes {
 		r, err := p.cfg.Runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: s.GetId()})
 		switch {

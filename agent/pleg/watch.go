@@ -14,7 +14,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -94,14 +94,14 @@ func (p *PLEG) take(ctx context.Context, ev *runtimeapi.ContainerEventResponse) 
 
 // apply merges an event into what is known of its pod: it tells all of one
 // sandbox and nothing of the pod's others. Nil means that the event does not say whose it is.
-func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *observe.Pod {
+func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *podstate.Pod {
 	id, s := ev.GetContainerId(), ev.GetPodSandboxStatus()
 	if ev.GetContainerEventType() == runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT {
 		if old := p.cache.owner(id); old != nil {
 			return without(old, id, made)
 		}
 		if s == nil {
-			return &observe.Pod{At: made} // of a pod that is forgotten already
+			return &podstate.Pod{At: made} // of a pod that is forgotten already
 		}
 	}
 	if s == nil {
@@ -109,9 +109,9 @@ func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *obs
 	}
 	ref := criconfig.ParseSandbox(s.GetLabels(), s.GetAnnotations())
 	if ref.UID == "" {
-		return &observe.Pod{At: made} // not a kubelet's sandbox
+		return &podstate.Pod{At: made} // not a kubelet's sandbox
 	}
-	next := &observe.Pod{UID: ref.UID, Name: ref.Name, Namespace: ref.Namespace, At: made}
+	next := &podstate.Pod{UID: ref.UID, Name: ref.Name, Namespace: ref.Namespace, At: made}
 	if old := p.cache.Get(ref.UID); old != nil {
 		next.Unseen = old.Unseen
 		for _, o := range old.Sandboxes {
@@ -134,7 +134,7 @@ func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *obs
 }
 
 // without returns the pod less one sandbox or container.
-func without(old *observe.Pod, id string, made time.Time) *observe.Pod {
+func without(old *podstate.Pod, id string, made time.Time) *podstate.Pod {
 	next := *old
 	next.At = later(made, old.At)
 	next.Sandboxes, next.Containers = nil, nil
@@ -158,7 +158,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-func podOf(p *observe.Pod) trace.Pod {
+func podOf(p *podstate.Pod) trace.Pod {
 	return trace.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}
 }
 

@@ -23,9 +23,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -69,7 +69,7 @@ func (s syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint6
 // watcher is the PLEG as an Observer.
 type watcher struct{ *pleg.PLEG }
 
-func (w watcher) Get(uid types.UID) *observe.Pod { return w.Cache().Get(uid) }
+func (w watcher) Get(uid types.UID) *podstate.Pod { return w.Cache().Get(uid) }
 
 // unrest makes some hooks and probes fail, or hooks take their time, until it ends.
 type unrest struct {
@@ -148,7 +148,7 @@ func chaos(t *testing.T, r *rand.Rand) {
 	client := runtimeapi.NewRuntimeServiceClient(conn)
 	events, err := pleg.New(pleg.Config{Runtime: client, Bus: rec.Bus()})
 	check(err)
-	queue, err := slots.New(slots.Config{Name: "the runtime", Size: 2, Bus: rec.Bus()})
+	queue, err := semaphore.New(semaphore.Config{Name: "the runtime", Size: 2, Bus: rec.Bus()})
 	check(err)
 	w := &world{t: t, rec: rec, hooks: map[string]func(context.Context) error{}}
 	unrest := &unrest{r: rand.New(rand.NewPCG(r.Uint64(), 1)), verdicts: map[string]bool{}}
@@ -156,7 +156,7 @@ func chaos(t *testing.T, r *rand.Rand) {
 		Sandboxes: client, Containers: client, Images: present{}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
 		Observer: watcher{events}, Slots: queue, Backoff: NewCrashBackoff(0), Node: criconfig.Node{LogRoot: t.TempDir()},
 		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) { return nil, nil },
-		RootDir: t.TempDir(), Bus: rec.Bus(), Seams: Seams{Hooks: unrest, Probes: unrest},
+		RootDir: t.TempDir(), Bus: rec.Bus(), Options: Options{Hooks: unrest, Probes: unrest},
 	})
 	check(err)
 	m, err := worker.New(worker.Config{Syncer: syncer{rt}, Bus: rec.Bus()})

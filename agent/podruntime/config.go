@@ -15,9 +15,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/image"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -69,9 +69,9 @@ type Cgroups interface {
 // Observer tells what the runtime has of a pod.
 type Observer interface {
 	// Get returns what is known without asking; nil for nothing.
-	Get(uid types.UID) *observe.Pod
+	Get(uid types.UID) *podstate.Pod
 	// Refresh asks the runtime.
-	Refresh(ctx context.Context, uid types.UID) (*observe.Pod, error)
+	Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, error)
 }
 
 // Config is what a Runtime needs.
@@ -87,7 +87,7 @@ type Config struct {
 	// Gate may be nil: nobody steps.
 	Gate Gate
 	// Slots bounds concurrent runtime work.
-	Slots   *slots.Slots
+	Slots   *semaphore.Slots
 	Backoff *CrashBackoff
 	// Node is what the CRI configs need of the node.
 	Node criconfig.Node
@@ -102,8 +102,8 @@ type Config struct {
 	Bus      *trace.Bus
 	// Secrets knows what is secret of each pod; may be nil.
 	Secrets *redact.Vault
-	// Seams are optional.
-	Seams
+	// Options are optional.
+	Options
 }
 
 // Runtime carries plans out. Safe for concurrent use by different pods; one pod's

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/fieldpath"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
@@ -42,7 +42,7 @@ func (r *run) create(ctx context.Context, s *Step) error {
 	r.mu.Lock()
 	r.created[s.Container] = id
 	r.mu.Unlock()
-	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = observe.Created })
+	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = podstate.Created })
 	r.say(ctx, "Normal", "Created", "Container created", s.Container)
 	return nil
 }

@@ -8,7 +8,7 @@
 // A container's life: image, create, start, postStart hook; then its probes' verdicts and other
 // resources; at its end preStop hook and kill, which share the grace period. Sidecars start in order, each
 // once the one before has started, and end in reverse after all others. What a node of a cluster adds
-// (events, probes, hooks, secrets, ...) comes through [Seams].
+// (events, probes, hooks, secrets, ...) comes through [Options].
 //
 // It owns the crash-loop back-off, the reasons of waiting containers and what it
 // knows of its own latest actions. It never keeps a pod's spec, never decides

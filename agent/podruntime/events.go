@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -24,7 +24,7 @@ func (r *Runtime) tell(ctx context.Context, pod *v1.Pod, container, kind, reason
 	if container != "" {
 		ev.Field = fieldOf(pod, container)
 	}
-	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)), ev)
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), ev)
 }
 
 // fieldOf is a container's place in the pod's spec.

@@ -15,7 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/say"
@@ -160,7 +160,7 @@ func TestHeldAtACall(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { _, err := w.rt.Sync(ctx, always("web"), 1); done <- err }()
 		synctest.Wait()
-		place, err := w.slots.Acquire(t.Context(), slots.Turn{Order: 9})
+		place, err := w.slots.Acquire(t.Context(), semaphore.Turn{Order: 9})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -55,7 +55,7 @@ func (r *run) hookFailed(ctx context.Context, s *Step, output string, err error)
 func (r *run) killStarted(ctx context.Context, c *v1.Container, id string) error {
 	began := time.Now()
 	s := Step{
-		Container: c.Name, Target: id, Grace: podid.GracePeriod(r.pod, nil), Reason: "its postStart hook failed", Message: "FailedPostStartHook",
+		Container: c.Name, Target: id, Grace: podspec.GracePeriod(r.pod, nil), Reason: "its postStart hook failed", Message: "FailedPostStartHook",
 	}
 	if c.Lifecycle.PreStop != nil {
 		if err := r.preStop(ctx, &s); err != nil {
@@ -73,7 +73,7 @@ func (r *run) preStop(ctx context.Context, s *Step) error {
 	r.sayKilling(ctx, s)
 	seen := r.seen.Container(s.Target)
 	if seen == nil {
-		seen = &observe.Container{Name: s.Container}
+		seen = &podstate.Container{Name: s.Container}
 	}
 	hook := preStop(r.pod, seen)
 	if r.cfg.Hooks == nil || hook == nil || !r.firstStop(s.Target) {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -33,7 +33,7 @@ func (r *run) stop(ctx context.Context, s *Step, grace int64) error {
 		return fmt.Errorf("stop container %s: %w", s.Container, err)
 	}
 	if err == nil {
-		r.acted(r.pod.UID, func(k *knowledge) { k.containers[s.Target] = observe.Exited })
+		r.acted(r.pod.UID, func(k *knowledge) { k.containers[s.Target] = podstate.Exited })
 	}
 	return nil
 }

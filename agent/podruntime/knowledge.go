@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 )
 
 // knowledge is what the agent knows of its own latest actions on a pod. An
@@ -19,7 +19,7 @@ import (
 type knowledge struct {
 	mounted    bool            // the volumes were asked for by this agent, which keeps them fresh; whether they are there is looked at
 	sandboxes  map[string]bool // id → ready
-	containers map[string]observe.State
+	containers map[string]podstate.State
 	// removed are containers that are gone.
 	removed map[string]bool
 	// hooked are the containers whose preStop hook has been run.
@@ -43,7 +43,7 @@ func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
 	k := r.known[uid]
 	if k == nil {
 		k = &knowledge{
-			sandboxes: map[string]bool{}, containers: map[string]observe.State{}, removed: map[string]bool{}, hooked: map[string]bool{},
+			sandboxes: map[string]bool{}, containers: map[string]podstate.State{}, removed: map[string]bool{}, hooked: map[string]bool{},
 		}
 		r.known[uid] = k
 	}
@@ -72,7 +72,7 @@ func (r *Runtime) learn(uid types.UID, f func(*knowledge)) {
 }
 
 // turn is the pod's place in the queue for runtime work.
-func (r *Runtime) turn(pod *v1.Pod, seen *observe.Pod, plan *Plan, order uint64) slots.Turn {
+func (r *Runtime) turn(pod *v1.Pod, seen *podstate.Pod, plan *Plan, order uint64) semaphore.Turn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return turnOf(pod, seen, plan, r.knowledgeOf(pod.UID), order)
@@ -98,7 +98,7 @@ func (r *Runtime) hasMounted(uid types.UID) bool {
 }
 
 // covers reports whether the observation shows all that is known.
-func (k *knowledge) covers(p *observe.Pod) bool {
+func (k *knowledge) covers(p *podstate.Pod) bool {
 	if k.unsure {
 		return false
 	}
@@ -109,7 +109,7 @@ func (k *knowledge) covers(p *observe.Pod) bool {
 	}
 	for id, state := range k.containers {
 		c := p.Container(id)
-		if c == nil || c.State != observe.Unknown && c.State < state {
+		if c == nil || c.State != podstate.Unknown && c.State < state {
 			return false
 		}
 	}
@@ -121,7 +121,7 @@ func (k *knowledge) covers(p *observe.Pod) bool {
 	return true
 }
 
-func showsSandbox(p *observe.Pod, id string, ready bool) bool {
+func showsSandbox(p *podstate.Pod, id string, ready bool) bool {
 	if p == nil {
 		return false
 	}
@@ -156,7 +156,7 @@ func (r *Runtime) tells(uid types.UID) (at time.Time, init string) {
 }
 
 // observe returns an observation that shows the agent's own actions.
-func (r *Runtime) observe(ctx context.Context, uid types.UID) (*observe.Pod, error) {
+func (r *Runtime) observe(ctx context.Context, uid types.UID) (*podstate.Pod, error) {
 	seen := r.cfg.Observer.Get(uid)
 	r.mu.Lock()
 	enough := r.knowledgeOf(uid).covers(seen) && (seen == nil || !seen.Unseen)

@@ -7,18 +7,18 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 )
 
 // A container with a huge environment queues apart: it waits while another large one is made, and holds no slot that others could have.
 func TestLargeEnvironmentQueuesApart(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		var err error
-		if w.slots, err = slots.New(slots.Config{Name: "the runtime", Size: 2, Bus: w.rec.Bus()}); err != nil {
+		if w.slots, err = semaphore.New(semaphore.Config{Name: "the runtime", Size: 2, Bus: w.rec.Bus()}); err != nil {
 			t.Fatal(err)
 		}
 		w.rt.cfg.Slots = w.slots
-		other, err := w.slots.Acquire(t.Context(), slots.Turn{Class: classStart, Large: true})
+		other, err := w.slots.Acquire(t.Context(), semaphore.Turn{Class: classStart, Large: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestLargeEnvironmentQueuesApart(t *testing.T) {
 		if got := w.did(); len(got) == 0 || got[len(got)-1] == "create web" {
 			t.Errorf("it does not wait for the large one: %q", got)
 		}
-		plain, err := w.slots.Acquire(t.Context(), slots.Turn{Class: classStart, Order: 9})
+		plain, err := w.slots.Acquire(t.Context(), semaphore.Turn{Class: classStart, Order: 9})
 		if err != nil {
 			t.Fatal(err)
 		}

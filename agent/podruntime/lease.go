@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -14,12 +14,12 @@ import (
 // begins, and is dropped while the pod waits for something else, such as a pull. A step that
 // takes clearly longer than such steps do loses the slot and goes on; the next step queues again.
 type lease struct {
-	slots *slots.Slots
+	slots *semaphore.Slots
 	bus   *trace.Bus
 
 	mu     sync.Mutex
-	turn   slots.Turn
-	place  *slots.Place
+	turn   semaphore.Turn
+	place  *semaphore.Place
 	tasks  map[*task]struct{}
 	taking chan struct{} // closed when the step that waits for the slot has it, or gave up
 	stayed bool          // it was overstayed at least once
@@ -29,8 +29,8 @@ type lease struct {
 type task struct {
 	lease *lease
 	kind  string
-	work  *slots.Work // nil while the slot is dropped
-	cut   bool        // its time says nothing: the slot was dropped meanwhile
+	work  *semaphore.Work // nil while the slot is dropped
+	cut   bool            // its time says nothing: the slot was dropped meanwhile
 }
 
 // grows says that what comes now is much for the machine. The slot is given back: such work has a queue of its own.
@@ -101,7 +101,7 @@ func (l *lease) works(ctx context.Context, t *task) bool {
 	return true
 }
 
-func (l *lease) acquire(ctx context.Context, turn slots.Turn) error {
+func (l *lease) acquire(ctx context.Context, turn semaphore.Turn) error {
 	place, err := l.slots.Acquire(ctx, turn)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
@@ -176,7 +176,7 @@ func Withheld(secrets *redact.Vault, pod *v1.Pod, name string) bool {
 	})
 }
 
-func seenOf(c *observe.Container) seenContainer {
+func seenOf(c *podstate.Container) seenContainer {
 	return seenContainer{
 		Name: c.Name, ID: c.ID, State: c.State.String(), Attempt: c.Attempt, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt,
 		ExitCode: c.ExitCode, Reason: c.Reason, Message: c.Message,

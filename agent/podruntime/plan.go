@@ -8,18 +8,18 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Inputs are all that a plan depends on.
 type Inputs struct {
 	Pod  *v1.Pod
-	Seen *observe.Pod
+	Seen *podstate.Pod
 	Now  time.Time
 	// NotBefore gives the end of a container's crash-loop back-off.
-	NotBefore func(c *v1.Container, last *observe.Container) time.Time
+	NotBefore func(c *v1.Container, last *podstate.Container) time.Time
 	// There is what of the pod's own is there, as it was seen just now.
 	There There
 	// Failed names the probe because of which a running container must be killed; nil for no probes.
@@ -47,10 +47,10 @@ type There struct {
 type planner struct {
 	Inputs
 	Plan
-	sandbox   *observe.Sandbox // the current one, nil when a new one is made
-	ground    []string         // what a sandbox needs
-	base      []string         // what each create needs besides its image
-	lastStart string           // app containers start in the order of the spec
+	sandbox   *podstate.Sandbox // the current one, nil when a new one is made
+	ground    []string          // what a sandbox needs
+	base      []string          // what each create needs besides its image
+	lastStart string            // app containers start in the order of the spec
 	running   int
 	pending   int // containers that will start, now or later
 
@@ -124,7 +124,7 @@ const (
 // sandboxFor returns the sandbox that may be used, or nil and why there is none.
 //
 // Upstream: pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged.
-func sandboxFor(pod *v1.Pod, seen *observe.Pod) (*observe.Sandbox, string) {
+func sandboxFor(pod *v1.Pod, seen *podstate.Pod) (*podstate.Sandbox, string) {
 	newest := seen.Sandbox()
 	if newest == nil {
 		return nil, "no sandbox"
@@ -181,11 +181,11 @@ func (p *planner) newSandbox(why string) {
 
 // stopAll kills every container that may run, then stops every sandbox that does.
 func (p *planner) stopAll() []string {
-	return stopAll(&p.Plan, p.Pod, p.Seen, podid.GracePeriod(p.Pod, nil), "the sandbox is replaced")
+	return stopAll(&p.Plan, p.Pod, p.Seen, podspec.GracePeriod(p.Pod, nil), "the sandbox is replaced")
 }
 
 // inSandbox returns the newest container of that name in the current sandbox.
-func (p *planner) inSandbox(name string) *observe.Container {
+func (p *planner) inSandbox(name string) *podstate.Container {
 	if p.sandbox == nil || p.Seen == nil {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (p *planner) inSandbox(name string) *observe.Container {
 	return nil
 }
 
-func changed(c *v1.Container, seen *observe.Container) bool {
+func changed(c *v1.Container, seen *podstate.Container) bool {
 	return seen.HasHash && seen.Hash != criconfig.Hash(c)
 }
 

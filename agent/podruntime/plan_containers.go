@@ -8,8 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -23,7 +23,7 @@ func (p *planner) initContainers() bool {
 	for i := range p.Pod.Spec.InitContainers {
 		c := &p.Pod.Spec.InitContainers[i]
 		cur := p.inSandbox(c.Name)
-		if podid.RestartableInit(c) {
+		if podspec.RestartableInit(c) {
 			if !p.keepSidecar(c, cur) && i >= reached {
 				return false
 			}
@@ -55,20 +55,20 @@ func (p *planner) initReached() int {
 }
 
 // initDone plans one init container that is not a sidecar and reports whether it is done.
-func (p *planner) initDone(c *v1.Container, cur *observe.Container) bool {
+func (p *planner) initDone(c *v1.Container, cur *podstate.Container) bool {
 	switch {
 	case cur == nil:
 		p.start(c, "next init container")
-	case cur.State == observe.Created:
+	case cur.State == podstate.Created:
 		p.startCreated(c, cur)
-	case cur.State == observe.Running:
+	case cur.State == podstate.Running:
 		p.running++
 		if p.resizeOf(c) != resizeNone {
 			p.update(c, cur)
 		}
-	case cur.State == observe.Unknown && policyOf(p.Pod, c) == string(v1.RestartPolicyNever):
+	case cur.State == podstate.Unknown && policyOf(p.Pod, c) == string(v1.RestartPolicyNever):
 		p.fail(c, cur, "its state is unknown")
-	case cur.State == observe.Unknown:
+	case cur.State == podstate.Unknown:
 		p.start(c, "its state was unknown", p.killUnknown(cur)...)
 	case cur.ExitCode == 0:
 		return true
@@ -81,7 +81,7 @@ func (p *planner) initDone(c *v1.Container, cur *observe.Container) bool {
 }
 
 // fail ends the pod: an init container failed for good, so sidecars are not kept either.
-func (p *planner) fail(c *v1.Container, cur *observe.Container, why string) {
+func (p *planner) fail(c *v1.Container, cur *podstate.Container, why string) {
 	p.running, p.pending = 0, 0
 	p.decide(c, cur, "leave", why+" and restartPolicy is "+policyOf(p.Pod, c)+": the pod has failed")
 }
@@ -98,23 +98,23 @@ func (p *planner) anyAppCreated() bool {
 // keepSidecar keeps a restartable init container running, whatever its exit was,
 // and reports whether those after it may start: in this plan, once its own start is done, where it has
 // no startup probe to pass.
-func (p *planner) keepSidecar(c *v1.Container, cur *observe.Container) bool {
+func (p *planner) keepSidecar(c *v1.Container, cur *podstate.Container) bool {
 	switch {
 	case cur == nil:
 		p.start(c, "sidecar")
 		return p.through(c)
-	case cur.State == observe.Created:
+	case cur.State == podstate.Created:
 		p.startCreated(c, cur)
 		return p.through(c)
-	case cur.State == observe.Running && !p.keep(c, cur, "Init container"):
+	case cur.State == podstate.Running && !p.keep(c, cur, "Init container"):
 		return false
-	case cur.State == observe.Running && p.Started != nil && !p.Started(c, cur.ID):
+	case cur.State == podstate.Running && p.Started != nil && !p.Started(c, cur.ID):
 		p.Init = c.Name
 		p.running++
 		return false
-	case cur.State == observe.Running:
+	case cur.State == podstate.Running:
 		return true
-	case cur.State == observe.Unknown:
+	case cur.State == podstate.Unknown:
 		p.start(c, "its state was unknown", p.killUnknown(cur)...)
 		return false
 	}
@@ -139,13 +139,13 @@ func (p *planner) appContainers() {
 		switch {
 		case cur == nil:
 			p.startMissing(c)
-		case cur.State == observe.Created:
+		case cur.State == podstate.Created:
 			p.startCreated(c, cur)
-		case cur.State == observe.Running:
+		case cur.State == podstate.Running:
 			if p.keep(c, cur, "Container") {
 				p.running++
 			}
-		case cur.State == observe.Unknown:
+		case cur.State == podstate.Unknown:
 			p.start(c, "its state was unknown", p.killUnknown(cur)...)
 		case !restarts(p.Pod, c, cur):
 			p.decide(c, cur, "leave", fmt.Sprintf("restartPolicy %s: ended with exit code %d", policyOf(p.Pod, c), cur.ExitCode))
@@ -159,7 +159,7 @@ func (p *planner) appContainers() {
 func (p *planner) startMissing(c *v1.Container) {
 	last := p.Seen.Newest(c.Name)
 	switch {
-	case last == nil || last.State != observe.Exited:
+	case last == nil || last.State != podstate.Exited:
 		p.start(c, "not there")
 	case !restarts(p.Pod, c, last):
 		p.decide(c, last, "leave", "it ended in an earlier sandbox and restartPolicy is "+policyOf(p.Pod, c))
@@ -169,7 +169,7 @@ func (p *planner) startMissing(c *v1.Container) {
 }
 
 // restart starts a container again, or waits for its back-off.
-func (p *planner) restart(c *v1.Container, last *observe.Container, why string) {
+func (p *planner) restart(c *v1.Container, last *podstate.Container, why string) {
 	if until := p.NotBefore(c, last); until.After(p.Now) {
 		p.pending++
 		p.backOff(c, last, why, until, until.Sub(last.FinishedAt))
@@ -183,7 +183,7 @@ func (p *planner) restart(c *v1.Container, last *observe.Container, why string) 
 }
 
 // backOff leaves a container as it is until then.
-func (p *planner) backOff(c *v1.Container, last *observe.Container, why string, until time.Time, delay time.Duration) {
+func (p *planner) backOff(c *v1.Container, last *podstate.Container, why string, until time.Time, delay time.Duration) {
 	p.wait(c.Name, Reason{Reason: crashLoop, Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
 		delay.Round(time.Second), c.Name, formatPod(p.Pod))})
 	p.RetryAt = earlier(p.RetryAt, until)
@@ -216,7 +216,7 @@ func (p *planner) start(c *v1.Container, why string, before ...string) {
 
 // startCreated starts a container that somebody created and did not get to start:
 // an agent that was killed between the two.
-func (p *planner) startCreated(c *v1.Container, cur *observe.Container) {
+func (p *planner) startCreated(c *v1.Container, cur *podstate.Container) {
 	p.pending++
 	if p.Why == "" {
 		p.Why = "container " + c.Name + " is created and not started"
@@ -248,14 +248,14 @@ func (p *planner) killStrays(name string) []string {
 	var ids []string
 	for i := range p.Seen.Containers {
 		c := &p.Seen.Containers[i]
-		if c.Name == name && c.SandboxID != p.sandbox.ID && (c.State == observe.Running || c.State == observe.Unknown) {
-			ids = append(ids, p.kill(c, Step{Grace: podid.GracePeriod(p.Pod, nil), Reason: "it runs in an earlier sandbox"}))
+		if c.Name == name && c.SandboxID != p.sandbox.ID && (c.State == podstate.Running || c.State == podstate.Unknown) {
+			ids = append(ids, p.kill(c, Step{Grace: podspec.GracePeriod(p.Pod, nil), Reason: "it runs in an earlier sandbox"}))
 		}
 	}
 	return ids
 }
 
-func (p *planner) decide(c *v1.Container, last *observe.Container, verdict, reason string, more ...trace.KV) {
+func (p *planner) decide(c *v1.Container, last *podstate.Container, verdict, reason string, more ...trace.KV) {
 	p.Decisions = append(p.Decisions, trace.Decision{
 		By: "restart", Subject: c.Name, Verdict: verdict, Reason: reason,
 		Inputs: append(more, []trace.KV{

@@ -1,6 +1,6 @@
 package podruntime
 
-import "github.com/kubeloupe/kubeloupe/agent/observe"
+import "github.com/kubeloupe/kubeloupe/agent/podstate"
 
 // ephemeralContainers starts those that have never been started. They never start again, and they
 // do not keep a pod.
@@ -11,7 +11,7 @@ func (p *planner) ephemeralContainers() {
 		switch cur := p.Seen.Newest(c.Name); {
 		case cur == nil:
 			p.start(c, "ephemeral container")
-		case cur.State == observe.Created && cur.SandboxID == p.sandbox.ID:
+		case cur.State == podstate.Created && cur.SandboxID == p.sandbox.ID:
 			p.startCreated(c, cur)
 		}
 		p.running, p.pending, p.lastStart = running, pending, ""

@@ -6,16 +6,16 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // keep reports whether a running container may go on. One that may not is killed, and started again
 // where its policy says so: its rules have no say, there is no exit code yet.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.
-func (p *planner) keep(c *v1.Container, cur *observe.Container, kind string) bool {
-	kill := Step{Grace: podid.GracePeriod(p.Pod, nil)}
+func (p *planner) keep(c *v1.Container, cur *podstate.Container, kind string) bool {
+	kill := Step{Grace: podspec.GracePeriod(p.Pod, nil)}
 	again := policyOf(p.Pod, c) != string(v1.RestartPolicyNever)
 	var notBefore time.Time
 	if changed(c, cur) {
@@ -68,25 +68,25 @@ func (p *planner) failed(id string) (probe string, failed bool) {
 }
 
 // killUnknown ends what may run, lest two of a container run at once.
-func (p *planner) killUnknown(cur *observe.Container) []string {
+func (p *planner) killUnknown(cur *podstate.Container) []string {
 	return []string{p.kill(cur, Step{
-		Grace: podid.GracePeriod(p.Pod, nil), Reason: "its state is unknown",
+		Grace: podspec.GracePeriod(p.Pod, nil), Reason: "its state is unknown",
 		Message: `Container is in "unknown" state, try killing it before restart`,
 	})}
 }
 
 // kill plans the end of a container: its preStop hook, then the kill itself.
-func (p *planner) kill(cur *observe.Container, s Step) string {
+func (p *planner) kill(cur *podstate.Container, s Step) string {
 	return addKill(&p.Plan, p.Pod, cur, s)
 }
 
 // lastExited is the newest container of that name that has ended.
-func lastExited(seen *observe.Pod, name string) *observe.Container {
+func lastExited(seen *podstate.Pod, name string) *podstate.Container {
 	if seen == nil {
 		return nil
 	}
 	for i := range seen.Containers {
-		if c := &seen.Containers[i]; c.Name == name && c.State == observe.Exited {
+		if c := &seen.Containers[i]; c.Name == name && c.State == podstate.Exited {
 			return c
 		}
 	}
@@ -104,5 +104,5 @@ func probeGrace(pod *v1.Pod, c *v1.Container, probe string) int64 {
 	if pod.DeletionGracePeriodSeconds == nil && spec != nil && spec.TerminationGracePeriodSeconds != nil {
 		return *spec.TerminationGracePeriodSeconds
 	}
-	return podid.GracePeriod(pod, nil)
+	return podspec.GracePeriod(pod, nil)
 }

@@ -5,8 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // minimumGrace is the least time, in seconds, that a container gets to end by itself.
@@ -17,16 +17,16 @@ const minimumGrace = 2
 // others and the sidecars after it have ended or the grace period has, then the sandboxes. grace overrides the pod's own, in seconds.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, killPodWithSyncResult.
-func MakeKill(pod *v1.Pod, seen *observe.Pod, grace *int64, why string) Plan {
+func MakeKill(pod *v1.Pod, seen *podstate.Pod, grace *int64, why string) Plan {
 	p := Plan{Why: why}
-	stopAll(&p, pod, seen, podid.GracePeriod(pod, grace), why)
+	stopAll(&p, pod, seen, podspec.GracePeriod(pod, grace), why)
 	return p
 }
 
 // MakeClean plans what is left to do once nothing of the pod runs. remove says
 // that the pod is gone for good, so its containers and logs go too; otherwise they stay
 // for whoever wants to read the logs, until garbage collection.
-func MakeClean(seen *observe.Pod, remove bool) Plan {
+func MakeClean(seen *podstate.Pod, remove bool) Plan {
 	p := Plan{Why: "nothing of the pod runs any more"}
 	unmount := p.add(Step{ID: "unmount", Verb: VerbUnmount})
 	after := []string{unmount}
@@ -47,12 +47,12 @@ func MakeClean(seen *observe.Pod, remove bool) Plan {
 
 // orphans are containers whose sandbox is not there: removing a sandbox removes
 // its own containers.
-func orphans(seen *observe.Pod) []observe.Container {
+func orphans(seen *podstate.Pod) []podstate.Container {
 	has := map[string]bool{}
 	for _, s := range seen.Sandboxes {
 		has[s.ID] = true
 	}
-	var out []observe.Container
+	var out []podstate.Container
 	for _, c := range seen.Containers {
 		if !has[c.SandboxID] {
 			out = append(out, c)
@@ -64,15 +64,15 @@ func orphans(seen *observe.Pod) []observe.Container {
 // stopAll adds the steps that end everything seen of a pod, and returns their IDs.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
-func stopAll(p *Plan, pod *v1.Pod, seen *observe.Pod, grace int64, why string) []string {
+func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, grace int64, why string) []string {
 	if seen == nil {
 		return nil
 	}
 	var kills, turn []string // turn is what the next sidecar waits for
-	stop := func(c *observe.Container, after []string) string {
+	stop := func(c *podstate.Container, after []string) string {
 		s := Step{Grace: grace, Reason: why, After: after}
 		if len(after) > 0 {
-			s.Patience = grace
+			s.Timeout = grace
 		}
 		id := addKill(p, pod, c, s)
 		kills = append(kills, id)
@@ -88,7 +88,7 @@ func stopAll(p *Plan, pod *v1.Pod, seen *observe.Pod, grace int64, why string) [
 		}
 	}
 	for i := len(pod.Spec.InitContainers) - 1; i >= 0; i-- {
-		if !podid.RestartableInit(&pod.Spec.InitContainers[i]) {
+		if !podspec.RestartableInit(&pod.Spec.InitContainers[i]) {
 			continue
 		}
 		var mine []string
@@ -109,14 +109,14 @@ func stopAll(p *Plan, pod *v1.Pod, seen *observe.Pod, grace int64, why string) [
 }
 
 // addKill adds the end of one container: its preStop hook at once, then the kill.
-func addKill(p *Plan, pod *v1.Pod, c *observe.Container, s Step) string {
+func addKill(p *Plan, pod *v1.Pod, c *podstate.Container, s Step) string {
 	s.ID, s.Verb, s.Container, s.Target = "kill "+c.Name, VerbKill, c.Name, c.ID
 	hook := "pre-stop " + c.Name
 	if p.has(s.ID) {
 		s.ID += " " + shortID(c.ID)
 		hook += " " + shortID(c.ID)
 	}
-	if preStop(pod, c) != nil && s.Grace > 0 && c.State == observe.Running {
+	if preStop(pod, c) != nil && s.Grace > 0 && c.State == podstate.Running {
 		p.add(Step{ID: hook, Verb: VerbPreStop, Container: c.Name, Target: c.ID, Grace: s.Grace, Reason: s.Reason, Message: s.Message})
 		// It ends within the grace period.
 		s.Needs = append(s.Needs, hook)
@@ -126,7 +126,7 @@ func addKill(p *Plan, pod *v1.Pod, c *observe.Container, s Step) string {
 
 // preStop is the container's hook: its spec's or, when that is not known any more, the one that it
 // was made with.
-func preStop(pod *v1.Pod, c *observe.Container) *v1.LifecycleHandler {
+func preStop(pod *v1.Pod, c *podstate.Container) *v1.LifecycleHandler {
 	spec := container(pod, c.Name)
 	if spec == nil {
 		return c.PreStop
@@ -137,8 +137,8 @@ func preStop(pod *v1.Pod, c *observe.Container) *v1.LifecycleHandler {
 	return spec.Lifecycle.PreStop
 }
 
-func mayRun(c *observe.Container) bool {
-	return c.State == observe.Running || c.State == observe.Unknown
+func mayRun(c *podstate.Container) bool {
+	return c.State == podstate.Running || c.State == podstate.Unknown
 }
 
 func isApp(pod *v1.Pod, name string) bool {
@@ -148,7 +148,7 @@ func isApp(pod *v1.Pod, name string) bool {
 func isSidecar(pod *v1.Pod, name string) bool {
 	for i := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[i]; c.Name == name {
-			return podid.RestartableInit(c)
+			return podspec.RestartableInit(c)
 		}
 	}
 	return false

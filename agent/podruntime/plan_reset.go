@@ -3,8 +3,8 @@ package podruntime
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // resets reports whether a container has ended in a way by which its rules restart all of the pod.
@@ -24,8 +24,8 @@ func (p *planner) resets() bool {
 	return false
 }
 
-func restartsAll(c *v1.Container, cur *observe.Container) bool {
-	return cur.State == observe.Exited && podid.RestartsAll(c, cur.ExitCode)
+func restartsAll(c *v1.Container, cur *podstate.Container) bool {
+	return cur.State == podstate.Exited && podspec.RestartsAll(c, cur.ExitCode)
 }
 
 // reset plans the removal of all containers, those whose end is the reason last: until they are
@@ -34,7 +34,7 @@ func restartsAll(c *v1.Container, cur *observe.Container) bool {
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, getContainersToReset.
 func (p *planner) reset() Plan {
 	p.Why, p.Reset = "a container's restart rules restart all containers", true
-	var sources []*observe.Container
+	var sources []*podstate.Container
 	var removed []string
 	for _, list := range [][]v1.Container{p.Pod.Spec.Containers, p.Pod.Spec.InitContainers} {
 		for i := range list {
@@ -56,8 +56,8 @@ func (p *planner) reset() Plan {
 	return p.Plan
 }
 
-func (p *planner) remove(c *observe.Container, needs []string) string {
-	if c.State == observe.Running || c.State == observe.Unknown {
+func (p *planner) remove(c *podstate.Container, needs []string) string {
+	if c.State == podstate.Running || c.State == podstate.Unknown {
 		needs = append(needs, p.add(Step{
 			ID: "kill " + c.Name + " " + shortID(c.ID), Verb: VerbKill, Container: c.Name, Target: c.ID,
 			Reason: "all containers restart", Message: "killing",

@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // The steps around the resize of containers.
@@ -95,7 +95,7 @@ func (p *planner) growFirst() {
 }
 
 // update plans new resources for a container that goes on running.
-func (p *planner) update(c *v1.Container, cur *observe.Container) {
+func (p *planner) update(c *v1.Container, cur *podstate.Container) {
 	p.resized = append(p.resized, p.add(Step{
 		ID: "resize " + c.Name, Verb: VerbResize, Container: c.Name, Target: cur.ID, Needs: slices.Clone(p.grow), Reason: "its resources change",
 	}))

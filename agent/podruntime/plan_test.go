@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -73,12 +73,12 @@ func withDebugger(p *v1.Pod) *v1.Pod {
 // seen builds an observation from words: "sandbox:0" is a ready sandbox of attempt 0,
 // "-sandbox:0" one that is not ready, "web=running" a container in the newest sandbox,
 // "web#2@0=exited/1" attempt 2 in sandbox attempt 0 that exited with 1. Newest first.
-func seen(words ...string) *observe.Pod {
-	p := &observe.Pod{UID: "uid", Name: "p", Namespace: "default", At: noon}
+func seen(words ...string) *podstate.Pod {
+	p := &podstate.Pod{UID: "uid", Name: "p", Namespace: "default", At: noon}
 	newest := ""
 	for _, w := range words {
 		if rest, ok := strings.CutPrefix(strings.TrimPrefix(w, "-"), "sandbox:"); ok {
-			s := observe.Sandbox{ID: "sb" + rest, Ready: w[0] != '-', IPs: []string{"10.0.0.1"}}
+			s := podstate.Sandbox{ID: "sb" + rest, Ready: w[0] != '-', IPs: []string{"10.0.0.1"}}
 			if _, err := fmt.Sscan(rest, &s.Attempt); err != nil {
 				panic(err)
 			}
@@ -93,12 +93,12 @@ func seen(words ...string) *observe.Pod {
 	return p
 }
 
-func containerSeen(w, sandbox string) observe.Container {
+func containerSeen(w, sandbox string) podstate.Container {
 	who, what, _ := strings.Cut(w, "=")
 	who, sb, elsewhere := strings.Cut(who, "@")
 	name, attempt, _ := strings.Cut(who, "#")
 	state, code, _ := strings.Cut(what, "/")
-	c := observe.Container{Name: name, SandboxID: sandbox, HasHash: true}
+	c := podstate.Container{Name: name, SandboxID: sandbox, HasHash: true}
 	if elsewhere {
 		c.SandboxID = "sb" + sb
 	}
@@ -109,12 +109,12 @@ func containerSeen(w, sandbox string) observe.Container {
 		_, _ = fmt.Sscan(code, &c.ExitCode)
 	}
 	c.ID = fmt.Sprintf("%s-%d", name, c.Attempt)
-	for _, s := range []observe.State{observe.Unknown, observe.Created, observe.Running, observe.Exited} {
+	for _, s := range []podstate.State{podstate.Unknown, podstate.Created, podstate.Running, podstate.Exited} {
 		if strings.TrimSuffix(state, "!") == s.String() {
 			c.State = s
 		}
 	}
-	if c.State == observe.Exited {
+	if c.State == podstate.Exited {
 		c.FinishedAt = noon.Add(-5 * time.Second)
 	}
 	spec := containerNamed(name)
@@ -182,15 +182,15 @@ func TestMake(t *testing.T) {
 	}}
 	all42 := *code42.DeepCopy()
 	all42.Action = v1.ContainerRestartRuleActionRestartAllContainers
-	crashing := func(*v1.Container, *observe.Container) time.Time { return noon.Add(10 * time.Second) }
+	crashing := func(*v1.Container, *podstate.Container) time.Time { return noon.Add(10 * time.Second) }
 	always, onFailure, never := v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
 
 	for _, tc := range []struct {
 		name    string
 		pod     *v1.Pod
-		seen    *observe.Pod
+		seen    *podstate.Pod
 		fresh   bool // nothing is prepared
-		backoff func(*v1.Container, *observe.Container) time.Time
+		backoff func(*v1.Container, *podstate.Container) time.Time
 		failed  map[string]string // id → probe
 		waits   string            // the container that has not started
 		logged  uint32
@@ -488,7 +488,7 @@ func TestMake(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.backoff == nil {
-				tc.backoff = func(*v1.Container, *observe.Container) time.Time { return time.Time{} }
+				tc.backoff = func(*v1.Container, *podstate.Container) time.Time { return time.Time{} }
 			}
 			plan := Make(Inputs{
 				Pod: tc.pod, Seen: tc.seen, Now: noon, NotBefore: tc.backoff, There: There{Cgroup: !tc.fresh, Dirs: !tc.fresh, Volumes: !tc.fresh},
@@ -518,7 +518,7 @@ func TestSandboxFor(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		pod  *v1.Pod
-		seen *observe.Pod
+		seen *podstate.Pod
 		want string
 	}{
 		{"nothing seen", plain, nil, "no sandbox"},
@@ -543,7 +543,7 @@ func TestMakeKill(t *testing.T) {
 	pod := withInit(podWith(v1.RestartPolicyAlways, "web", "log"), sidecarNamed("mesh"), hooked(sidecarNamed("later")))
 	for _, tc := range []struct {
 		name  string
-		seen  *observe.Pod
+		seen  *podstate.Pod
 		grace *int64
 		want  []string
 	}{
@@ -585,7 +585,7 @@ func TestMakeKill(t *testing.T) {
 func TestMakeClean(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		seen   *observe.Pod
+		seen   *podstate.Pod
 		remove bool
 		want   []string
 	}{
@@ -611,7 +611,7 @@ func TestMakeClean(t *testing.T) {
 }
 
 // checkGraph checks what must hold of every plan.
-func checkGraph(t *testing.T, p Plan, seen *observe.Pod) {
+func checkGraph(t *testing.T, p Plan, seen *podstate.Pod) {
 	t.Helper()
 	at := map[string]int{}
 	for i, s := range p.Steps {
@@ -643,7 +643,7 @@ func checkGraph(t *testing.T, p Plan, seen *observe.Pod) {
 		if k, ok := killed[name]; ok && k > i {
 			t.Errorf("%s is killed after it is started", name)
 		}
-		if c := seen.Newest(name); c != nil && c.State == observe.Running {
+		if c := seen.Newest(name); c != nil && c.State == podstate.Running {
 			if _, ok := killed[name]; !ok {
 				t.Errorf("%s runs, is not killed and is started", name)
 			}

@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // Random pods and observations: plans never panic, are acyclic, never kill what they
@@ -21,7 +21,7 @@ func TestRandomPlans(t *testing.T) {
 		pod, seen := randomPod(r), randomSeen(r)
 		in := Inputs{
 			Pod: pod, Seen: seen, Now: noon, There: There{Cgroup: r.IntN(2) == 0, Dirs: r.IntN(2) == 0, Volumes: r.IntN(2) == 0},
-			NotBefore: func(*v1.Container, *observe.Container) time.Time {
+			NotBefore: func(*v1.Container, *podstate.Container) time.Time {
 				return noon.Add(time.Duration(r.IntN(3)-1) * time.Second)
 			},
 		}
@@ -45,14 +45,14 @@ func TestRandomPlans(t *testing.T) {
 }
 
 // checkKeeps checks that a container is only killed for a reason.
-func checkKeeps(t *testing.T, p Plan, seen *observe.Pod, in Inputs) {
+func checkKeeps(t *testing.T, p Plan, seen *podstate.Pod, in Inputs) {
 	t.Helper()
 	replaced := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Verb == VerbSandbox })
 	for _, s := range p.Steps {
 		switch s.Verb {
 		case VerbKill:
 			c := seen.Container(s.Target)
-			if c == nil || c.State == observe.Exited || c.State == observe.Created {
+			if c == nil || c.State == podstate.Exited || c.State == podstate.Created {
 				t.Errorf("%q kills what does not run", s.ID)
 				continue
 			}
@@ -62,7 +62,7 @@ func checkKeeps(t *testing.T, p Plan, seen *observe.Pod, in Inputs) {
 			if unwell {
 				_, unwell = in.Failed(c.ID)
 			}
-			if !replaced && !stray && !p.Reset && !unwell && c.State == observe.Running && (spec == nil || !changed(spec, c)) {
+			if !replaced && !stray && !p.Reset && !unwell && c.State == podstate.Running && (spec == nil || !changed(spec, c)) {
 				t.Errorf("%q kills a container that runs as it should", s.ID)
 			}
 		case VerbCreate:
@@ -115,7 +115,7 @@ func checkGround(t *testing.T, p Plan, in Inputs) {
 }
 
 // checkKill checks that everything that may run is ended.
-func checkKill(t *testing.T, p Plan, seen *observe.Pod) {
+func checkKill(t *testing.T, p Plan, seen *podstate.Pod) {
 	t.Helper()
 	targets := map[string]int{}
 	for _, s := range p.Steps {
@@ -128,7 +128,7 @@ func checkKill(t *testing.T, p Plan, seen *observe.Pod) {
 	}
 	for _, c := range seen.Containers {
 		want := 0
-		if c.State == observe.Running || c.State == observe.Unknown {
+		if c.State == podstate.Running || c.State == podstate.Unknown {
 			want = 1
 		}
 		if targets[c.ID] != want {
@@ -179,14 +179,14 @@ func randomPod(r *rand.Rand) *v1.Pod {
 	return p
 }
 
-func randomSeen(r *rand.Rand) *observe.Pod {
+func randomSeen(r *rand.Rand) *podstate.Pod {
 	if r.IntN(10) == 0 {
 		return nil
 	}
-	p := &observe.Pod{UID: "uid", Name: "p", Namespace: "default", At: noon}
+	p := &podstate.Pod{UID: "uid", Name: "p", Namespace: "default", At: noon}
 	n := r.IntN(3)
 	for i := n; i > 0; i-- {
-		s := observe.Sandbox{ID: fmt.Sprintf("sb%d", i), Attempt: uint32(i), Ready: r.IntN(4) > 0, HostNetwork: r.IntN(10) == 0}
+		s := podstate.Sandbox{ID: fmt.Sprintf("sb%d", i), Attempt: uint32(i), Ready: r.IntN(4) > 0, HostNetwork: r.IntN(10) == 0}
 		if r.IntN(6) > 0 {
 			s.IPs = []string{"10.0.0.1"}
 		}
@@ -198,9 +198,9 @@ func randomSeen(r *rand.Rand) *observe.Pod {
 				continue
 			}
 			spec := containerNamed(name)
-			c := observe.Container{
+			c := podstate.Container{
 				ID: fmt.Sprintf("%s-%d", name, attempt), Name: name, Attempt: uint32(attempt), SandboxID: fmt.Sprintf("sb%d", 1+r.IntN(max(n, 1))),
-				State: observe.State(r.IntN(4)), ExitCode: int32(r.IntN(3)), HasHash: r.IntN(8) > 0, Hash: criconfig.Hash(&spec),
+				State: podstate.State(r.IntN(4)), ExitCode: int32(r.IntN(3)), HasHash: r.IntN(8) > 0, Hash: criconfig.Hash(&spec),
 			}
 			if r.IntN(8) == 0 {
 				c.Hash++

@@ -3,15 +3,15 @@ package podruntime
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // restarts reports whether a container is wanted again that is in that state.
 //
 // Upstream: pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
-func restarts(pod *v1.Pod, c *v1.Container, last *observe.Container) bool {
-	return last.State != observe.Exited || podid.ShouldRestart(&pod.Spec, c, last.ExitCode)
+func restarts(pod *v1.Pod, c *v1.Container, last *podstate.Container) bool {
+	return last.State != podstate.Exited || podspec.ShouldRestart(&pod.Spec, c, last.ExitCode)
 }
 
 // policyOf is the restart policy that holds for the container, for people.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -27,7 +27,7 @@ type run struct {
 	*Runtime
 	pod   *v1.Pod
 	ref   trace.Pod
-	seen  *observe.Pod
+	seen  *podstate.Pod
 	plan  Plan
 	lease lease
 	gated bool
@@ -53,9 +53,9 @@ type run struct {
 
 // execute carries out a plan and returns what became of it. The error joins what
 // failed; what depends on a failed step is not done and not an error of its own.
-func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *observe.Pod, plan Plan, order uint64) (*run, error) {
+func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *podstate.Pod, plan Plan, order uint64) (*run, error) {
 	run := &run{
-		Runtime: r, pod: pod, ref: podid.Ref(pod), seen: seen, plan: plan, began: time.Now(),
+		Runtime: r, pod: pod, ref: podspec.Ref(pod), seen: seen, plan: plan, began: time.Now(),
 		lease:    lease{slots: r.cfg.Slots, turn: r.turn(pod, seen, &plan, order), bus: r.cfg.Bus},
 		requests: map[string]*runtimeapi.CreateContainerRequest{}, shown: map[string]*runtimeapi.CreateContainerRequest{},
 		images: map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, said: map[string]bool{}, reasons: map[string]Reason{},
@@ -166,7 +166,7 @@ func (r *run) launch(ctx context.Context, state []progress, index map[string]int
 func (r *run) impatience() (<-chan time.Time, func()) {
 	var at time.Duration
 	for i := range r.plan.Steps {
-		at = max(at, time.Duration(r.plan.Steps[i].Patience)*time.Second)
+		at = max(at, time.Duration(r.plan.Steps[i].Timeout)*time.Second)
 	}
 	if at == 0 {
 		return nil, func() {}
@@ -187,7 +187,7 @@ func readiness(s *Step, state []progress, index map[string]int, elapsed time.Dur
 		case done:
 		}
 	}
-	if s.Patience > 0 && elapsed >= time.Duration(s.Patience)*time.Second {
+	if s.Timeout > 0 && elapsed >= time.Duration(s.Timeout)*time.Second {
 		return ready
 	}
 	for _, id := range s.After {

@@ -18,7 +18,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -34,7 +34,7 @@ func inBubble(t *testing.T, gate Gate, f func(t *testing.T, w *world)) {
 		f(t, w)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := w.slots.Acquire(ctx, slots.Turn{}); err != nil {
+		if _, err := w.slots.Acquire(ctx, semaphore.Turn{}); err != nil {
 			t.Errorf("a slot was not given back: %v", err)
 		}
 		open := 0
@@ -200,9 +200,9 @@ func TestLeaseIsFreeDuringAPull(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { _, err := w.rt.Sync(t.Context(), always("web"), 1); done <- err }()
 		synctest.Wait()
-		got := make(chan *slots.Place, 1)
+		got := make(chan *semaphore.Place, 1)
 		go func() {
-			place, err := w.slots.Acquire(t.Context(), slots.Turn{Order: 2})
+			place, err := w.slots.Acquire(t.Context(), semaphore.Turn{Order: 2})
 			if err != nil {
 				t.Error(err)
 			}
@@ -245,7 +245,7 @@ func TestGatedPodGoesOneByOne(t *testing.T) {
 				t.Errorf("before %q: preview %q %s, %v", step, title, text, err)
 			}
 			// A person thinks: other pods go on.
-			place, err := w.slots.Acquire(ctx, slots.Turn{Order: 9})
+			place, err := w.slots.Acquire(ctx, semaphore.Turn{Order: 9})
 			if err != nil {
 				t.Errorf("before %q: no slot for others: %v", step, err)
 				return nil

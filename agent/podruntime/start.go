@@ -7,7 +7,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // start starts a created container.
@@ -32,7 +32,7 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	r.started[s.Container] = true
 	r.created[s.Container] = id
 	r.mu.Unlock()
-	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = observe.Running })
+	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = podstate.Running })
 	r.linkLog(s.Container, id, s.Attempt)
 	r.say(ctx, "Normal", "Started", "Container started", s.Container)
 	return nil

@@ -49,8 +49,8 @@ type Step struct {
 	// Grace is the grace period of a kill, in seconds, counted from the plan's begin: hooks and
 	// the wait for others use it up.
 	Grace int64
-	// Patience is how long After is waited for, in seconds from the plan's begin; 0 is for ever.
-	Patience int64
+	// Timeout is how long After is waited for, in seconds from the plan's begin; 0 is for ever.
+	Timeout int64
 	// Message is what users are told of a kill; "" for the usual words.
 	Message string
 	// Reason says why the step is in the plan.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -65,11 +65,11 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 }
 
 // inputs are all that a plan depends on, as it is now.
-func (r *Runtime) inputs(pod *v1.Pod, seen *observe.Pod) Inputs {
+func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 	now := time.Now()
 	in := Inputs{
 		Pod: pod, Seen: seen, Now: now, There: r.there(pod),
-		NotBefore: func(c *v1.Container, last *observe.Container) time.Time {
+		NotBefore: func(c *v1.Container, last *podstate.Container) time.Time {
 			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt, now)
 		},
 		Attempt: func(name string) uint32 { return attemptsLogged(r.cfg.Node.LogRoot, pod, name) },
@@ -193,7 +193,7 @@ func (r *Runtime) publishDecisions(ctx context.Context, pod *v1.Pod, ds []trace.
 }
 
 // allRunning reports whether each app container runs: seen so, or started by this run.
-func (r *Runtime) allRunning(pod *v1.Pod, seen *observe.Pod, run *run) bool {
+func (r *Runtime) allRunning(pod *v1.Pod, seen *podstate.Pod, run *run) bool {
 	current := run.sandboxID
 	for i := range pod.Spec.Containers {
 		name := pod.Spec.Containers[i].Name
@@ -201,7 +201,7 @@ func (r *Runtime) allRunning(pod *v1.Pod, seen *observe.Pod, run *run) bool {
 			continue
 		}
 		c := seen.Newest(name)
-		if c == nil || c.State != observe.Running || c.SandboxID != current {
+		if c == nil || c.State != podstate.Running || c.SandboxID != current {
 			return false
 		}
 	}

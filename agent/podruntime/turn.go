@@ -3,9 +3,9 @@ package podruntime
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 )
 
 // The classes of runtime work. They have equal shares of the slots while there is work in each: so a wave of
@@ -23,8 +23,8 @@ const (
 )
 
 // turnOf is the pod's place in the queue for runtime work: its class, and in that its order among pods that start.
-func turnOf(pod *v1.Pod, seen *observe.Pod, plan *Plan, k *knowledge, order uint64) slots.Turn {
-	t := slots.Turn{Class: classStart, Order: order, Pod: podid.Ref(pod), Slow: k.slow}
+func turnOf(pod *v1.Pod, seen *podstate.Pod, plan *Plan, k *knowledge, order uint64) semaphore.Turn {
+	t := semaphore.Turn{Class: classStart, Order: order, Pod: podspec.Ref(pod), Slow: k.slow}
 	switch {
 	case plan.Ending:
 		t.Class, t.Slow = classEnd, k.slowEnd
@@ -38,7 +38,7 @@ func turnOf(pod *v1.Pod, seen *observe.Pod, plan *Plan, k *knowledge, order uint
 }
 
 // hasStarted reports whether the pod is past its first start: an app container was made, or any of them ended badly.
-func hasStarted(pod *v1.Pod, seen *observe.Pod) bool {
+func hasStarted(pod *v1.Pod, seen *podstate.Pod) bool {
 	for i := range pod.Spec.Containers {
 		if seen.Newest(pod.Spec.Containers[i].Name) != nil {
 			return true
@@ -46,7 +46,7 @@ func hasStarted(pod *v1.Pod, seen *observe.Pod) bool {
 	}
 	if seen != nil {
 		for _, c := range seen.Containers {
-			if c.State == observe.Exited && c.ExitCode != 0 {
+			if c.State == podstate.Exited && c.ExitCode != 0 {
 				return true
 			}
 		}

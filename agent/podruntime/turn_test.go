@@ -10,29 +10,29 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 )
 
 func TestTurnOf(t *testing.T) {
 	pod := always("web")
-	ref := podid.Ref(pod)
+	ref := podspec.Ref(pod)
 	for _, c := range []struct {
 		name string
-		seen *observe.Pod
+		seen *podstate.Pod
 		k    knowledge
 		plan Plan
-		want slots.Turn
+		want semaphore.Turn
 	}{
-		{"a new pod, in order", nil, knowledge{}, Plan{}, slots.Turn{Class: "start", Order: 7}},
-		{"on its way, in order", seen("sandbox:0", "init=exited/0"), knowledge{}, Plan{}, slots.Turn{Class: "start", Order: 7}},
-		{"an init container that fails", seen("sandbox:0", "init=exited/1"), knowledge{}, Plan{}, slots.Turn{Class: "again"}},
-		{"a container that crashed", seen("sandbox:0", "web=exited/1"), knowledge{}, Plan{}, slots.Turn{Class: "again"}},
-		{"a start that failed", nil, knowledge{failed: true}, Plan{}, slots.Turn{Class: "again"}},
-		{"a start that hung", nil, knowledge{failed: true, slow: true}, Plan{}, slots.Turn{Class: "again", Slow: true}},
-		{"the end of a pod whose start hung", nil, knowledge{failed: true, slow: true}, Plan{Ending: true}, slots.Turn{Class: "end"}},
-		{"an end that hung", nil, knowledge{slowEnd: true}, Plan{Ending: true}, slots.Turn{Class: "end", Slow: true}},
+		{"a new pod, in order", nil, knowledge{}, Plan{}, semaphore.Turn{Class: "start", Order: 7}},
+		{"on its way, in order", seen("sandbox:0", "init=exited/0"), knowledge{}, Plan{}, semaphore.Turn{Class: "start", Order: 7}},
+		{"an init container that fails", seen("sandbox:0", "init=exited/1"), knowledge{}, Plan{}, semaphore.Turn{Class: "again"}},
+		{"a container that crashed", seen("sandbox:0", "web=exited/1"), knowledge{}, Plan{}, semaphore.Turn{Class: "again"}},
+		{"a start that failed", nil, knowledge{failed: true}, Plan{}, semaphore.Turn{Class: "again"}},
+		{"a start that hung", nil, knowledge{failed: true, slow: true}, Plan{}, semaphore.Turn{Class: "again", Slow: true}},
+		{"the end of a pod whose start hung", nil, knowledge{failed: true, slow: true}, Plan{Ending: true}, semaphore.Turn{Class: "end"}},
+		{"an end that hung", nil, knowledge{slowEnd: true}, Plan{Ending: true}, semaphore.Turn{Class: "end", Slow: true}},
 	} {
 		c.want.Pod = ref
 		if got := turnOf(pod, c.seen, &c.plan, &c.k, 7); got != c.want {
@@ -52,7 +52,7 @@ func TestHungSandboxLosesItsSlot(t *testing.T) {
 		go sync()
 		synctest.Wait()
 		began := time.Now()
-		other, err := w.slots.Acquire(t.Context(), slots.Turn{Class: "start", Order: 2})
+		other, err := w.slots.Acquire(t.Context(), semaphore.Turn{Class: "start", Order: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestHungSandboxLosesItsSlot(t *testing.T) {
 		}
 		other.Release()
 		synctest.Wait()
-		if _, err := w.slots.Acquire(t.Context(), slots.Turn{Class: "start", Order: 3}); err != nil {
+		if _, err := w.slots.Acquire(t.Context(), semaphore.Turn{Class: "start", Order: 3}); err != nil {
 			t.Fatal(err)
 		}
 		fail <- nil // slow, but it went well

@@ -17,8 +17,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -29,15 +29,15 @@ import (
 type world struct {
 	t     *testing.T
 	rec   *tracetest.Recorder
-	slots *slots.Slots
+	slots *semaphore.Slots
 	rt    *Runtime
 
 	mu        sync.Mutex
 	hooks     map[string]func(context.Context) error
 	began     []string
 	busy      []string
-	cached    *observe.Pod
-	truth     *observe.Pod
+	cached    *podstate.Pod
+	truth     *podstate.Pod
 	refreshes int
 	never     error // why the pod's volumes can never be made
 	cgroup    bool  // the pod has one
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, g Gate) *world {
 	t.Helper()
 	w := &world{t: t, rec: tracetest.New(t), hooks: map[string]func(context.Context) error{}}
 	var err error
-	if w.slots, err = slots.New(slots.Config{Name: "the runtime", Size: 1, Bus: w.rec.Bus()}); err != nil {
+	if w.slots, err = semaphore.New(semaphore.Config{Name: "the runtime", Size: 1, Bus: w.rec.Bus()}); err != nil {
 		t.Fatal(err)
 	}
 	w.rt, err = New(Config{
@@ -120,7 +120,7 @@ func (w *world) did() []string {
 }
 
 // show sets what the runtime has; the cache shows it too.
-func (w *world) show(p *observe.Pod) {
+func (w *world) show(p *podstate.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cached, w.truth = p, p
@@ -128,13 +128,13 @@ func (w *world) show(p *observe.Pod) {
 
 type fakeObserver struct{ *world }
 
-func (w fakeObserver) Get(types.UID) *observe.Pod {
+func (w fakeObserver) Get(types.UID) *podstate.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.cached
 }
 
-func (w fakeObserver) Refresh(context.Context, types.UID) (*observe.Pod, error) {
+func (w fakeObserver) Refresh(context.Context, types.UID) (*podstate.Pod, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refreshes++

@@ -7,25 +7,25 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/admit"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/admission"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // admit decides, and says so. What runs already is not asked again.
-func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admit.Verdict {
-	in := admit.Inputs{Pod: pod, Others: m.others(pod.UID), MaxPods: m.cfg.MaxPods}
+func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Verdict {
+	in := admission.Inputs{Pod: pod, Others: m.others(pod.UID), MaxPods: m.cfg.MaxPods}
 	if m.cfg.Node != nil {
 		m.cfg.Node(&in)
 	}
-	d := trace.Decision{By: "admission", Subject: podid.Ref(pod).String(), Verdict: "admit", Reason: "nothing speaks against it"}
-	v := admit.Verdict{OK: true}
+	d := trace.Decision{By: "admission", Subject: podspec.Ref(pod).String(), Verdict: "admit", Reason: "nothing speaks against it"}
+	v := admission.Verdict{OK: true}
 	switch {
 	case adopted:
 		d.Reason = "its containers run already: it is adopted"
 	default:
-		v = admit.Check(in)
+		v = admission.Check(in)
 	}
 	switch {
 	case !v.OK:
@@ -37,8 +37,8 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admit.Verdic
 	return v
 }
 
-func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admit.Verdict) {
-	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)))
+func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) {
+	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)))
 	m.rejected[pod.UID] = true
 	m.unregister(pod)
 	st := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now())

@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/admit"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -52,7 +52,7 @@ func (f *fakeStatuses) Gone(_ context.Context, pod *v1.Pod) {
 func (f *fakeStatuses) Observe(context.Context, types.UID, *v1.Pod) {}
 func (f *fakeStatuses) Forget(types.UID)                            {}
 
-func fromAPI(p *v1.Pod) { p.Annotations[podid.AnnotationSource] = "api" }
+func fromAPI(p *v1.Pod) { p.Annotations[podspec.AnnotationSource] = "api" }
 
 func apiBench(t *testing.T) (*bench, *fakeStatuses) {
 	b, said := newBench(t), &fakeStatuses{}
@@ -129,7 +129,7 @@ func TestDeadline(t *testing.T) {
 func TestPreemption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, said := apiBench(t)
-		b.cfg.Node = func(in *admit.Inputs) { in.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")} }
+		b.cfg.Node = func(in *admission.Inputs) { in.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")} }
 		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(10 * time.Second); return nil }
 		takes := func(p *v1.Pod) {
 			fromAPI(p)

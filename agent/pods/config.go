@@ -6,8 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -43,7 +43,7 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 }
 
 func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
-	span := trace.ForPod(trace.FromContext(ctx), podid.Ref(pod))
+	span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod))
 	if m.rejected[pod.UID] {
 		return // of another source too; it was told already
 	}
@@ -54,7 +54,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	}
 	adopted := m.cfg.Seen.Get(pod.UID).Active()
 	m.cfg.Store.put(pod, time.Now())
-	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: "seen", Source: podid.Source(pod), Adopted: adopted, Spec: describe(pod)})
+	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: "seen", Source: podspec.Source(pod), Adopted: adopted, Spec: describe(pod)})
 	switch {
 	case pod.DeletionTimestamp != nil:
 		m.end(span, pod, "DELETE", pod.DeletionGracePeriodSeconds, false)
@@ -63,7 +63,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 		m.finish(span, pod)
 		return
 	}
-	if m.cfg.Mirrors != nil && podid.IsStatic(pod) {
+	if m.cfg.Mirrors != nil && podspec.IsStatic(pod) {
 		m.cfg.Mirrors.Add(pod)
 	}
 	if m.cfg.Starting != nil && !adopted {
@@ -83,7 +83,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 
 // over reports whether the pod had come to its end before this agent's time.
 func over(pod *v1.Pod) bool {
-	return !podid.IsStatic(pod) && (pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed)
+	return !podspec.IsStatic(pod) && (pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed)
 }
 
 // finish releases what a pod holds that is over: an agent before this one may not have come to it.
@@ -111,7 +111,7 @@ func (m *Manager) reconcile(ctx context.Context, pod *v1.Pod) {
 
 // observe tells what the API has, which may not be what this agent wrote.
 func (m *Manager) observe(ctx context.Context, pod *v1.Pod) {
-	if m.cfg.Statuses != nil && !podid.IsStatic(pod) {
+	if m.cfg.Statuses != nil && !podspec.IsStatic(pod) {
 		m.cfg.Statuses.Observe(ctx, pod.UID, pod)
 	}
 }
@@ -132,13 +132,13 @@ func (m *Manager) delete(ctx context.Context, pod *v1.Pod) {
 // replace ends an earlier version of a static pod that runs from before this
 // agent's time: its manifest changed while nobody looked.
 func (m *Manager) replace(span trace.Span, pod *v1.Pod) {
-	if !podid.IsStatic(pod) {
+	if !podspec.IsStatic(pod) {
 		return
 	}
 	for uid, old := range m.cfg.Seen.All() {
 		same := old.Name == pod.Name && old.Namespace == pod.Namespace && uid != pod.UID
 		if same && m.stranger(old) {
-			m.orphan(trace.ForPod(span, trace.Pod{}), old, podid.Source(pod), "its manifest has changed since")
+			m.orphan(trace.ForPod(span, trace.Pod{}), old, podspec.Source(pod), "its manifest has changed since")
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (m *Manager) end(span trace.Span, pod *v1.Pod, why string, grace *int64, re
 			}
 			delete(m.rejected, pod.UID)
 			m.cfg.Store.drop(pod.UID)
-			trace.Point(m.cfg.Bus, trace.ForPod(span, podid.Ref(pod)), trace.Milestone{Name: "gone"})
+			trace.Point(m.cfg.Bus, trace.ForPod(span, podspec.Ref(pod)), trace.Milestone{Name: "gone"})
 		}
 		return
 	}

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
@@ -74,23 +74,23 @@ func (f *fakeWorkers) took() []string {
 }
 
 // fakeSeen is what the runtime has.
-type fakeSeen map[types.UID]*observe.Pod
+type fakeSeen map[types.UID]*podstate.Pod
 
-func (f fakeSeen) Get(uid types.UID) *observe.Pod  { return f[uid] }
-func (f fakeSeen) All() map[types.UID]*observe.Pod { return maps.Clone(f) }
+func (f fakeSeen) Get(uid types.UID) *podstate.Pod  { return f[uid] }
+func (f fakeSeen) All() map[types.UID]*podstate.Pod { return maps.Clone(f) }
 func (f fakeSeen) run(name, uid string, states ...string) {
 	f[types.UID(uid)] = seenPod(name, uid, states...)
 }
 func (f fakeSeen) forget(uid string) { delete(f, types.UID(uid)) }
 
 // seenPod has a ready sandbox, and a container for each state, or neither if there is none.
-func seenPod(name, uid string, states ...string) *observe.Pod {
-	p := &observe.Pod{UID: types.UID(uid), Name: name, Namespace: "default", At: time.Now()}
+func seenPod(name, uid string, states ...string) *podstate.Pod {
+	p := &podstate.Pod{UID: types.UID(uid), Name: name, Namespace: "default", At: time.Now()}
 	for i, s := range states {
-		c := observe.Container{ID: fmt.Sprint(uid, "-", i), Name: fmt.Sprint("c", i), Image: "app:1", State: observe.Exited}
+		c := podstate.Container{ID: fmt.Sprint(uid, "-", i), Name: fmt.Sprint("c", i), Image: "app:1", State: podstate.Exited}
 		if s == "running" {
-			c.State = observe.Running
-			p.Sandboxes = []observe.Sandbox{{ID: uid + "-sandbox", Ready: true}}
+			c.State = podstate.Running
+			p.Sandboxes = []podstate.Sandbox{{ID: uid + "-sandbox", Ready: true}}
 		}
 		p.Containers = append(p.Containers, c)
 	}
@@ -130,7 +130,7 @@ func (f *fakeRuntime) Sync(ctx context.Context, pod *v1.Pod, _ uint64) (podrunti
 }
 
 func (f *fakeRuntime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why string, _ uint64) error {
-	f.note("kill %s grace=%d, %s", pod.Name, podid.GracePeriod(pod, grace), why)
+	f.note("kill %s grace=%d, %s", pod.Name, podspec.GracePeriod(pod, grace), why)
 	if f.kill == nil {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (f *fakeNetwork) set(why string) {
 func podOf(name, uid string, edits ...func(*v1.Pod)) *v1.Pod {
 	p := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "default", UID: types.UID(uid), Annotations: map[string]string{podid.AnnotationSource: podid.SourceFile},
+			Name: name, Namespace: "default", UID: types.UID(uid), Annotations: map[string]string{podspec.AnnotationSource: podspec.SourceFile},
 		},
 		Spec: v1.PodSpec{RestartPolicy: v1.RestartPolicyAlways, Containers: []v1.Container{{Name: "app", Image: "app:1"}}},
 	}

@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -31,7 +31,7 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 	all := m.cfg.Seen.All()
 	for _, seen := range all {
 		if m.stranger(seen) {
-			m.orphan(span, seen, podid.SourceFile, "no source has it")
+			m.orphan(span, seen, podspec.SourceFile, "no source has it")
 			did = append(did, "ended "+seen.Namespace+"/"+seen.Name)
 		}
 	}
@@ -46,7 +46,7 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 
 // stranger reports whether nobody knows a pod that the runtime has. What is left of a
 // pod in an observation from before it was gone is none.
-func (m *Manager) stranger(seen *observe.Pod) bool {
+func (m *Manager) stranger(seen *podstate.Pod) bool {
 	return m.cfg.Workers.State(seen.UID) == worker.None && !m.cfg.Store.Known(seen.UID) && !m.cfg.Store.outlived(seen.UID, seen.At)
 }
 
@@ -64,17 +64,17 @@ func (m *Manager) finishEnding(span trace.Span) (did []string) {
 
 // orphan ends a pod that runs and that nobody wants. What is known of its spec is
 // what the runtime has.
-func (m *Manager) orphan(span trace.Span, seen *observe.Pod, source, why string) {
+func (m *Manager) orphan(span trace.Span, seen *podstate.Pod, source, why string) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: seen.Name, Namespace: seen.Namespace, UID: seen.UID,
-		Annotations: map[string]string{podid.AnnotationSource: source},
+		Annotations: map[string]string{podspec.AnnotationSource: source},
 	}}
 	for _, c := range seen.Containers {
 		pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: c.Name, Image: c.Image})
 	}
-	span = trace.ForPod(span, podid.Ref(pod))
+	span = trace.ForPod(span, podspec.Ref(pod))
 	trace.Point(m.cfg.Bus, span, trace.Decision{
-		By: "housekeeping", Subject: podid.Ref(pod).String(), Verdict: "remove", Reason: why,
+		By: "housekeeping", Subject: podspec.Ref(pod).String(), Verdict: "remove", Reason: why,
 		Inputs: []trace.KV{{K: "containers", V: fmt.Sprint(len(seen.Containers))}, {K: "active", V: fmt.Sprint(seen.Active())}},
 	})
 	m.cfg.Workers.Ask(seen.UID, worker.Ask{

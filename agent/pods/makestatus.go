@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
@@ -18,7 +18,7 @@ import (
 type StatusConfig struct {
 	// Seen is what the runtime has.
 	Seen interface {
-		Get(uid types.UID) *observe.Pod
+		Get(uid types.UID) *podstate.Pod
 	}
 	// Resizes is what pods have been allocated.
 	Resizes interface {
@@ -70,8 +70,8 @@ func NewStatus(c StatusConfig) StatusFunc {
 }
 
 // lastWords gives termination messages. What the runtime said may quote arguments; what the container said is its own.
-func (c *StatusConfig) lastWords(in StatusInput) func(*observe.Container) string {
-	return func(seen *observe.Container) string {
+func (c *StatusConfig) lastWords(in StatusInput) func(*podstate.Container) string {
+	return func(seen *podstate.Container) string {
 		own := *seen
 		own.Message = podruntime.Said(c.Secrets, in.Pod, seen.Name, seen.Message)
 		if in.LastWords == nil {

@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/admit"
+	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/events"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -24,8 +24,8 @@ type Workers interface {
 
 // Seen is what the runtime has, as far as is known.
 type Seen interface {
-	Get(uid types.UID) *observe.Pod
-	All() map[types.UID]*observe.Pod
+	Get(uid types.UID) *podstate.Pod
+	All() map[types.UID]*podstate.Pod
 }
 
 // Orphans cleans up what belongs to pods that nobody knows.
@@ -61,7 +61,7 @@ type Config struct {
 	// MaxPods is the most pods that the node takes.
 	MaxPods int
 	// Node adds to an admission's inputs what is known of the node; may be nil.
-	Node func(*admit.Inputs)
+	Node func(*admission.Inputs)
 	// Mirrors may be nil: static pods are not shown in an API.
 	Mirrors Mirrors
 	// Probes are told when containers of a pod change; may be nil.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -458,7 +458,7 @@ func TestRejectedPodIsForgotten(t *testing.T) {
 	d.cfg.Mirrors, d.cfg.Forget = m, func(uid types.UID) { forgotten = append(forgotten, uid) }
 	bad := podOf("web", "u1", func(p *v1.Pod) {
 		p.Spec.OS = &v1.PodOS{Name: "plan9"}
-		p.Annotations = map[string]string{podid.AnnotationSource: podid.SourceFile}
+		p.Annotations = map[string]string{podspec.AnnotationSource: podspec.SourceFile}
 	})
 	d.send(podsource.OpAdd, bad)
 	if len(m.have) != 1 || len(forgotten) > 0 {

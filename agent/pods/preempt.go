@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -18,12 +18,12 @@ import (
 func (m *Manager) giveWay(ctx context.Context, pod *v1.Pod, victims []*v1.Pod) {
 	var after []types.UID
 	for _, v := range victims {
-		span := trace.ForPod(trace.FromContext(ctx), podid.Ref(v))
+		span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(v))
 		ctx := trace.ContextWith(ctx, span)
 		why := podstatus.Reason{Reason: "Preempting", Message: "Preempted in order to admit critical pod"}
 		m.cfg.Store.with(v.UID, func(e *entry) { e.failed = &why })
 		trace.Point(m.cfg.Bus, span, trace.Decision{
-			By: "preemption", Subject: podid.Ref(v).String(), Verdict: "end", Reason: "it gives way to " + podid.Ref(pod).String() + ", which is critical",
+			By: "preemption", Subject: podspec.Ref(v).String(), Verdict: "end", Reason: "it gives way to " + podspec.Ref(pod).String() + ", which is critical",
 		})
 		m.event(ctx, v, "Warning", why.Reason, why.Message)
 		m.cfg.Workers.Ask(v.UID, worker.Ask{Pod: v, End: true, Reason: why.Message, Cause: worker.Cause{Text: "preempted", Span: span}})

@@ -6,9 +6,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -22,7 +22,7 @@ type StatusInput struct {
 	// Failed makes the pod Failed.
 	Failed *podstatus.Reason
 	// LastWords gives a container's termination message, without touching a file; nil leaves the runtime's own.
-	LastWords func(c *observe.Container) string
+	LastWords func(c *podstate.Container) string
 }
 
 // StatusFunc makes a pod's status from all that is known.
@@ -41,7 +41,7 @@ func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) {
 // returns the newest version of the pod.
 func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	reasons := s.cfg.Runtime.Reasons(pod.UID)
-	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)))
+	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)))
 	w := words{read: s.cfg.LastWords, have: map[string]string{}}
 	pod = s.makeStatus(ctx, pod, reasons, &w)
 	for w.fetch(ctx) {
@@ -75,16 +75,16 @@ func (s *Syncer) makeStatus(ctx context.Context, pod *v1.Pod, reasons map[string
 
 // words are the last words of containers, read while no lock is held: the files are the containers'.
 type words struct {
-	read    func(context.Context, *observe.Container) string
+	read    func(context.Context, *podstate.Container) string
 	have    map[string]string // by container id
-	missing []*observe.Container
+	missing []*podstate.Container
 }
 
-func (w *words) lookUp() func(*observe.Container) string {
+func (w *words) lookUp() func(*podstate.Container) string {
 	if w.read == nil {
 		return nil
 	}
-	return func(c *observe.Container) string {
+	return func(c *podstate.Container) string {
 		text, ok := w.have[c.ID]
 		if !ok {
 			w.missing = append(w.missing, c)

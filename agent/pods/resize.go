@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -46,7 +46,7 @@ func (m *Manager) retryResizes(ctx context.Context) {
 		if !m.cfg.Resizes.Pending(pod) {
 			continue
 		}
-		span := trace.ForPod(trace.FromContext(ctx), podid.Ref(pod))
+		span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod))
 		allocated := m.cfg.Resizes.Update(trace.ContextWith(ctx, span), pod, m.others(pod.UID))
 		m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: allocated, Cause: worker.Cause{Text: "resize", Span: span}})
 	}

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -127,7 +127,7 @@ func (s *Store) outlived(uid types.UID, at time.Time) bool {
 }
 
 // forgetGone forgets the ends of pods that are not seen any more.
-func (s *Store) forgetGone(seen map[types.UID]*observe.Pod) {
+func (s *Store) forgetGone(seen map[types.UID]*podstate.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for uid := range s.gone {

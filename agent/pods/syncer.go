@@ -10,8 +10,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/events"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -78,7 +78,7 @@ type SyncerConfig struct {
 	// status shows; zero for none. May be nil.
 	LogsBy func(uid types.UID) time.Time
 	// LastWords reads a container's termination message. It is called without any lock. May be nil.
-	LastWords func(ctx context.Context, c *observe.Container) string
+	LastWords func(ctx context.Context, c *podstate.Container) string
 	// Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
 	Volumes  Volumes
 	Probes   Probes

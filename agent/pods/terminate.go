@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -61,14 +61,14 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 		trace.Point(s.cfg.Bus, trace.FromContext(ctx), gone)
 		if next != nil {
 			s.mirror(next.pod)
-			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: "seen", Source: podid.Source(next.pod), Spec: describe(next.pod)})
+			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: "seen", Source: podspec.Source(next.pod), Spec: describe(next.pod)})
 		}
 	})
 	return nil
 }
 
 func (s *Syncer) mirror(pod *v1.Pod) {
-	if s.cfg.Mirrors != nil && podid.IsStatic(pod) {
+	if s.cfg.Mirrors != nil && podspec.IsStatic(pod) {
 		s.cfg.Mirrors.Add(pod)
 	}
 }

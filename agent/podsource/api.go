@@ -10,12 +10,12 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // SourceAPI is the name of the API server's source.
-const SourceAPI = pod.SourceAPI
+const SourceAPI = podspec.SourceAPI
 
 // The back-off to an API server that does not answer doubles from the first to the last of these.
 // Upstream: client-go tools/cache, defaultBackoffInit and defaultBackoffMax.

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -73,7 +73,7 @@ func (f *fakeAPI) change(edit func()) {
 func at(rv string) func(*v1.Pod) { return func(p *v1.Pod) { p.ResourceVersion = rv } }
 
 func mirrorOf(hash string) func(*v1.Pod) {
-	return func(p *v1.Pod) { p.Annotations = map[string]string{pod.AnnotationMirror: hash} }
+	return func(p *v1.Pod) { p.Annotations = map[string]string{podspec.AnnotationMirror: hash} }
 }
 
 func podList(rv string, pods ...*v1.Pod) func() (*v1.PodList, error) {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -78,7 +78,7 @@ func (a *API) list(ctx context.Context, set func(Set)) error {
 	a.well()
 	a.pods, a.mirrors = nil, nil
 	for i := range list.Items {
-		if p := &list.Items[i]; pod.IsMirror(p) {
+		if p := &list.Items[i]; podspec.IsMirror(p) {
 			a.mirrors = append(a.mirrors, slim(p))
 		} else {
 			a.pods = append(a.pods, slim(p))
@@ -155,7 +155,7 @@ func (a *API) take(ctx context.Context, e watch.Event, set func(Set)) error {
 	was := len(a.pods) + len(a.mirrors)
 	pods, mirrors := drop(&a.pods, p, e.Type), drop(&a.mirrors, p, e.Type)
 	if e.Type != watch.Deleted {
-		if slim(p); pod.IsMirror(p) {
+		if slim(p); podspec.IsMirror(p) {
 			put(&a.mirrors, p)
 			mirrors = true
 		} else {
@@ -177,7 +177,7 @@ func (a *API) take(ctx context.Context, e watch.Event, set func(Set)) error {
 // it became or ceased to be a mirror. It returns whether it was there.
 func drop(list *[]*v1.Pod, p *v1.Pod, kind watch.EventType) bool {
 	i := slices.IndexFunc(*list, func(q *v1.Pod) bool { return q.Name == p.Name && q.Namespace == p.Namespace })
-	if i < 0 || (kind != watch.Deleted && pod.IsMirror(p) == pod.IsMirror((*list)[i])) {
+	if i < 0 || (kind != watch.Deleted && podspec.IsMirror(p) == podspec.IsMirror((*list)[i])) {
 		return false
 	}
 	*list = slices.Delete(*list, i, i+1)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 const (
@@ -145,12 +145,12 @@ func (d *decoder) pod(doc *document, field string, data []byte) {
 		d.problem(doc, join(field, "metadata.name"), "is missing")
 		return
 	}
-	pod.SetDefaults(p)
-	if err := pod.MakeStatic(p, d.path, d.node); err != nil {
+	podspec.SetDefaults(p)
+	if err := podspec.MakeStatic(p, d.path, d.node); err != nil {
 		d.problem(doc, field, err.Error())
 		return
 	}
-	errs := append(pod.Validate(p), pod.References(p)...)
+	errs := append(podspec.Validate(p), podspec.References(p)...)
 	for _, err := range errs {
 		if d.cut {
 			return
@@ -160,11 +160,11 @@ func (d *decoder) pod(doc *document, field string, data []byte) {
 	if len(errs) > 0 {
 		return
 	}
-	if _, dup := d.names[pod.FullName(p)]; dup {
+	if _, dup := d.names[podspec.FullName(p)]; dup {
 		d.problem(doc, join(field, "metadata.name"), fmt.Sprintf("pod %s/%s is defined twice in this file", p.Namespace, p.Name))
 		return
 	}
-	d.names[pod.FullName(p)] = struct{}{}
+	d.names[podspec.FullName(p)] = struct{}{}
 	d.pods = append(d.pods, p)
 }
 

@@ -11,12 +11,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // SourceFile is the name of the file source.
-const SourceFile = pod.SourceFile
+const SourceFile = podspec.SourceFile
 
 // DefaultFilePeriod is how often manifests are read again without an event.
 // Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, FileCheckFrequency.

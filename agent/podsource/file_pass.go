@@ -14,7 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -226,7 +226,7 @@ func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 	for _, m := range f.sorted() {
 		var duplicates []Problem
 		for _, p := range m.pods {
-			name := pod.FullName(p)
+			name := podspec.FullName(p)
 			if first, taken := owner[name]; taken {
 				duplicates = append(duplicates, Problem{
 					Path:    m.path,

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -109,7 +109,7 @@ func TestFileDirectory(t *testing.T) {
 
 	n.write("web.yaml", web)
 	first := n.expect("ADD web")[0]
-	if first.Annotations[pod.AnnotationSource] != "file" || first.Annotations[pod.AnnotationSeen] == "" || !pod.IsStatic(first) {
+	if first.Annotations[podspec.AnnotationSource] != "file" || first.Annotations[podspec.AnnotationSeen] == "" || !podspec.IsStatic(first) {
 		t.Errorf("annotations: %v", first.Annotations)
 	}
 	n.write("web.yaml", image("2"))

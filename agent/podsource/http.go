@@ -12,13 +12,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // SourceHTTP is the name of the source that reads manifests from a URL.
-const SourceHTTP = pod.SourceHTTP
+const SourceHTTP = podspec.SourceHTTP
 
 const (
 	// DefaultHTTPPeriod is how often the URL is read.

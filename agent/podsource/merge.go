@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // held is what the mux has of one source, by UID.
@@ -72,7 +72,7 @@ func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) 
 			next[given.UID] = before
 			continue
 		}
-		p := annotate(given, source, before.pod.Annotations[pod.AnnotationSeen])
+		p := annotate(given, source, before.pod.Annotations[podspec.AnnotationSeen])
 		next[given.UID] = entry{given, p}
 		switch {
 		case differ(before.given, given) && given.DeletionTimestamp != nil:
@@ -99,8 +99,8 @@ func annotate(given *v1.Pod, source, seen string) *v1.Pod {
 	if p.Annotations == nil {
 		p.Annotations = make(map[string]string, 2)
 	}
-	p.Annotations[pod.AnnotationSource] = source
-	p.Annotations[pod.AnnotationSeen] = seen
+	p.Annotations[podspec.AnnotationSource] = source
+	p.Annotations[podspec.AnnotationSeen] = seen
 	return p
 }
 
@@ -121,7 +121,7 @@ func sameAnnotations(a, b map[string]string) bool {
 
 func foreign(annotations map[string]string) map[string]string {
 	own := func(key, _ string) bool {
-		return key == pod.AnnotationSource || key == pod.AnnotationSeen || key == pod.AnnotationMirror
+		return key == podspec.AnnotationSource || key == podspec.AnnotationSeen || key == podspec.AnnotationMirror
 	}
 	out := maps.Clone(annotations)
 	maps.DeleteFunc(out, own)

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -94,7 +94,7 @@ func (m *Mux) set(ctx context.Context, source string, set Set) {
 	before := m.paths[source]
 	m.held[source], m.paths[source] = next, set.Paths
 	for _, p := range diff.duplicates {
-		trace.Point(m.bus, trace.ForPod(set.Span, pod.Ref(p)), trace.SourceError{
+		trace.Point(m.bus, trace.ForPod(set.Span, podspec.Ref(p)), trace.SourceError{
 			Source:  source,
 			Path:    set.Paths[p.UID],
 			Field:   "metadata.name",
@@ -110,7 +110,7 @@ func (m *Mux) set(ctx context.Context, source string, set Set) {
 		u.Source, u.Span = source, set.Span
 		u.AllSources = all && i == len(updates)-1
 		for _, p := range u.Pods {
-			trace.Point(m.bus, trace.ForPod(set.Span, pod.Ref(p)), trace.Source{
+			trace.Point(m.bus, trace.ForPod(set.Span, podspec.Ref(p)), trace.Source{
 				Source: source, Op: string(u.Op), Path: cmp.Or(set.Paths[p.UID], before[p.UID]),
 			})
 		}

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -69,7 +69,7 @@ func TestMerge(t *testing.T) {
 		{"changed spec", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", image)}, []string{"UPDATE  a/1"}},
 		{"changed annotation", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", annotated("app"))}, []string{"UPDATE  a/1"}},
 		{"removed annotation", []*v1.Pod{aPod("a", "1", annotated("app"))}, []*v1.Pod{aPod("a", "1")}, []string{"UPDATE  a/1"}},
-		{"the agent's own annotation", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", annotated(pod.AnnotationMirror))}, nil},
+		{"the agent's own annotation", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", annotated(podspec.AnnotationMirror))}, nil},
 		{"status", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", running)}, []string{"RECONCILE  a/1"}},
 		{"version", []*v1.Pod{aPod("a", "1")}, []*v1.Pod{aPod("a", "1", version)}, []string{"RECONCILE  a/1"}},
 		{"less grace", []*v1.Pod{aPod("a", "1", deleted)}, []*v1.Pod{aPod("a", "1", deleted, hurried)}, []string{"DELETE  a/1"}},
@@ -106,10 +106,10 @@ func TestMerge(t *testing.T) {
 				if _, known := old[uid]; known {
 					want = time.Unix(1, 0)
 				}
-				if a := e.pod.Annotations; a[pod.AnnotationSource] != "s" || a[pod.AnnotationSeen] != want.Format(time.RFC3339Nano) {
+				if a := e.pod.Annotations; a[podspec.AnnotationSource] != "s" || a[podspec.AnnotationSeen] != want.Format(time.RFC3339Nano) {
 					t.Errorf("%s: annotations %v, want seen at %s", uid, a, want)
 				}
-				if e.given.Annotations[pod.AnnotationSource] != "" {
+				if e.given.Annotations[podspec.AnnotationSource] != "" {
 					t.Errorf("%s: the source's own pod was changed", uid)
 				}
 			}

@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // Reasons of conditions. Upstream: pkg/kubelet/status/generate.go, pkg/kubelet/types/constants.go.
@@ -65,7 +65,7 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	} {
 		list = append(list, g.condition(c.kind, c.verdict))
 	}
-	if pod.CouldRestartAll(&g.pod.Spec) {
+	if podspec.CouldRestartAll(&g.pod.Spec) {
 		list = append(list, g.condition(v1.AllContainersRestarting, g.allRestarting(s)))
 	}
 	return list
@@ -146,7 +146,7 @@ func (g *generator) podInitialized(s *v1.PodStatus) verdict {
 		c := &g.pod.Spec.InitContainers[i]
 		status := find(s.InitContainerStatuses, c.Name)
 		done := status.Ready
-		if pod.RestartableInit(c) {
+		if podspec.RestartableInit(c) {
 			done = status.Started != nil && *status.Started
 		}
 		if !done {
@@ -176,7 +176,7 @@ func (g *generator) containersReady(s *v1.PodStatus) verdict {
 	var unready []string
 	for i := range g.pod.Spec.InitContainers {
 		c := &g.pod.Spec.InitContainers[i]
-		if pod.RestartableInit(c) && !find(s.InitContainerStatuses, c.Name).Ready {
+		if podspec.RestartableInit(c) && !find(s.InitContainerStatuses, c.Name).Ready {
 			unready = append(unready, c.Name)
 		}
 	}

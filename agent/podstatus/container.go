@@ -8,8 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // Reasons that a status gives on its own. Upstream: pkg/kubelet/kubelet_pods.go,
@@ -98,7 +98,7 @@ func (g *generator) container(c *v1.Container, old *v1.ContainerStatus) v1.Conta
 }
 
 // lastTwo returns the newest two containers of that name.
-func (g *generator) lastTwo(name string) (newest, before *observe.Container) {
+func (g *generator) lastTwo(name string) (newest, before *podstate.Container) {
 	if g.seen == nil {
 		return nil, nil
 	}
@@ -148,7 +148,7 @@ func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.Containe
 }
 
 // convert is the status that one of the runtime's containers has.
-func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.ContainerStatus) v1.ContainerStatus {
+func (g *generator) convert(spec *v1.Container, c *podstate.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	id := g.in.Runtime + "://" + c.ID
 	s := v1.ContainerStatus{
 		Name:         c.Name,
@@ -159,9 +159,9 @@ func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.Co
 		RestartCount: int32(c.Attempt), // attempts count from 0 by 1
 	}
 	switch c.State {
-	case observe.Running:
+	case podstate.Running:
 		s.State.Running = &v1.ContainerStateRunning{StartedAt: stamp(c.StartedAt)}
-	case observe.Exited:
+	case podstate.Exited:
 		s.State.Terminated = &v1.ContainerStateTerminated{
 			ExitCode:    c.ExitCode,
 			Reason:      cmp.Or(c.Reason, reasonOf(c.ExitCode)),
@@ -170,7 +170,7 @@ func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.Co
 			FinishedAt:  stamp(c.FinishedAt),
 			ContainerID: id,
 		}
-	case observe.Unknown:
+	case podstate.Unknown:
 		if old != nil && old.State.Running != nil {
 			s.RestartCount = old.RestartCount + 1
 			s.State.Terminated = &v1.ContainerStateTerminated{
@@ -184,7 +184,7 @@ func (g *generator) convert(spec *v1.Container, c *observe.Container, old *v1.Co
 			break
 		}
 		s.State.Waiting = &v1.ContainerStateWaiting{}
-	case observe.Created:
+	case podstate.Created:
 		s.State.Waiting = &v1.ContainerStateWaiting{}
 	}
 	return s
@@ -198,7 +198,7 @@ func reasonOf(exitCode int32) string {
 }
 
 // message cuts a termination message to the container's share.
-func (g *generator) message(c *observe.Container) string {
+func (g *generator) message(c *podstate.Container) string {
 	text := c.Message
 	if g.in.LastWords != nil {
 		text = g.in.LastWords(c)
@@ -219,10 +219,10 @@ func (g *generator) message(c *observe.Container) string {
 func (g *generator) explain(c *v1.Container, kind kind, s *v1.ContainerStatus) {
 	newest := g.seen.Newest(c.Name)
 	if kind == kindInit {
-		if newest != nil && newest.State == observe.Exited && newest.ExitCode == 0 {
+		if newest != nil && newest.State == podstate.Exited && newest.ExitCode == 0 {
 			return
 		}
-		if newest == nil && !pod.RestartableInit(c) && s.State.Waiting != nil && g.created() {
+		if newest == nil && !podspec.RestartableInit(c) && s.State.Waiting != nil && g.created() {
 			s.State = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
 				Reason:  Completed,
 				Message: "Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally",
@@ -242,16 +242,16 @@ func (g *generator) explain(c *v1.Container, kind kind, s *v1.ContainerStatus) {
 
 // shouldStart reports whether the container is to be started next.
 // Upstream: pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
-func (g *generator) shouldStart(c *v1.Container, newest *observe.Container) bool {
+func (g *generator) shouldStart(c *v1.Container, newest *podstate.Container) bool {
 	switch {
 	case g.pod.DeletionTimestamp != nil:
 		return false
 	case newest == nil:
 		return true
-	case newest.State == observe.Running:
+	case newest.State == podstate.Running:
 		return false
-	case newest.State == observe.Exited:
-		return pod.ShouldRestart(&g.pod.Spec, c, newest.ExitCode)
+	case newest.State == podstate.Exited:
+		return podspec.ShouldRestart(&g.pod.Spec, c, newest.ExitCode)
 	}
 	return true
 }
@@ -265,7 +265,7 @@ func (g *generator) judge(c *v1.Container, kind kind, s *v1.ContainerStatus) {
 	_, id, _ := strings.Cut(s.ContainerID, "://")
 	started := s.State.Running != nil && (g.in.Started == nil || g.in.Started(c, id))
 	s.Started = &started
-	if kind == kindInit && !pod.RestartableInit(c) {
+	if kind == kindInit && !podspec.RestartableInit(c) {
 		s.Ready = s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 		return
 	}
@@ -277,7 +277,7 @@ func (g *generator) judge(c *v1.Container, kind kind, s *v1.ContainerStatus) {
 func (g *generator) created() bool {
 	return slices.ContainsFunc(g.pod.Spec.Containers, func(c v1.Container) bool {
 		newest := g.seen.Newest(c.Name)
-		return newest != nil && newest.State != observe.Unknown
+		return newest != nil && newest.State != podstate.Unknown
 	})
 }
 
@@ -288,7 +288,7 @@ func (g *generator) initialized() bool {
 	if sandbox == nil || !sandbox.Ready {
 		return false
 	}
-	return slices.ContainsFunc(g.seen.Containers, func(c observe.Container) bool {
+	return slices.ContainsFunc(g.seen.Containers, func(c podstate.Container) bool {
 		return c.SandboxID == sandbox.ID &&
 			slices.ContainsFunc(g.pod.Spec.Containers, func(spec v1.Container) bool { return spec.Name == c.Name })
 	})

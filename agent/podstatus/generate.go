@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
@@ -30,7 +30,7 @@ type Inputs struct {
 	// Started and Ready answer for a running container with that id, after its probes. Nil answers yes.
 	Started, Ready func(c *v1.Container, id string) bool
 	// LastWords gives a container's termination message; nil leaves the runtime's own message.
-	LastWords func(c *observe.Container) string
+	LastWords func(c *podstate.Container) string
 	// Terminal says that nothing of the pod will run again: its worker is done with it.
 	Terminal bool
 	// Failed makes the pod Failed whatever its containers do, as for an eviction.
@@ -51,7 +51,7 @@ type Inputs struct {
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, then
 // pkg/kubelet/status/status_manager.go, updateStatusInternal and normalizeStatus.
-func Generate(pod *v1.Pod, seen *observe.Pod, in Inputs) v1.PodStatus {
+func Generate(pod *v1.Pod, seen *podstate.Pod, in Inputs) v1.PodStatus {
 	previous := in.Previous
 	if previous == nil {
 		previous = &pod.Status
@@ -93,7 +93,7 @@ func Rejected(pod *v1.Pod, why Reason, now time.Time) v1.PodStatus {
 // generator is one call of Generate.
 type generator struct {
 	pod      *v1.Pod
-	seen     *observe.Pod
+	seen     *podstate.Pod
 	in       Inputs
 	previous *v1.PodStatus
 	// restarting says that all containers are being restarted.

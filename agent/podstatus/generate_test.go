@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -42,31 +42,31 @@ func withSidecar(p *v1.Pod, name string) *v1.Pod {
 	return p
 }
 
-func seen(containers ...observe.Container) *observe.Pod {
-	return &observe.Pod{
+func seen(containers ...podstate.Container) *podstate.Pod {
+	return &podstate.Pod{
 		UID:        "u",
-		Sandboxes:  []observe.Sandbox{{ID: "s1", Ready: true, IPs: []string{"10.0.0.5"}}},
+		Sandboxes:  []podstate.Sandbox{{ID: "s1", Ready: true, IPs: []string{"10.0.0.5"}}},
 		Containers: containers,
 	}
 }
 
-func running(name string) observe.Container {
-	return observe.Container{ID: "id-" + name, Name: name, SandboxID: "s1", State: observe.Running, StartedAt: at(5), Image: "img:1", ImageID: "sha256:1"}
+func running(name string) podstate.Container {
+	return podstate.Container{ID: "id-" + name, Name: name, SandboxID: "s1", State: podstate.Running, StartedAt: at(5), Image: "img:1", ImageID: "sha256:1"}
 }
 
-func exited(name string, code int32) observe.Container {
+func exited(name string, code int32) podstate.Container {
 	c := running(name)
-	c.State, c.ExitCode, c.FinishedAt = observe.Exited, code, at(6)
+	c.State, c.ExitCode, c.FinishedAt = podstate.Exited, code, at(6)
 	return c
 }
 
-func created(name string) observe.Container {
+func created(name string) podstate.Container {
 	c := running(name)
-	c.State, c.StartedAt = observe.Created, time.Time{}
+	c.State, c.StartedAt = podstate.Created, time.Time{}
 	return c
 }
 
-func old(c observe.Container, attempt uint32) observe.Container {
+func old(c podstate.Container, attempt uint32) podstate.Container {
 	c.ID += "-old"
 	c.Attempt = attempt
 	return c
@@ -118,7 +118,7 @@ func TestPhase(t *testing.T) {
 		always, onFailure, never = v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
 	)
 	static := func(p *v1.Pod) *v1.Pod {
-		p.Annotations = map[string]string{pod.AnnotationSource: "file"}
+		p.Annotations = map[string]string{podspec.AnnotationSource: "file"}
 		return p
 	}
 	backoff := Inputs{Reasons: map[string]Reason{"a": {Reason: "CrashLoopBackOff"}}}
@@ -126,7 +126,7 @@ func TestPhase(t *testing.T) {
 	cases := []struct {
 		name string
 		pod  *v1.Pod
-		seen *observe.Pod
+		seen *podstate.Pod
 		in   Inputs
 		want v1.PodPhase
 	}{
@@ -200,7 +200,7 @@ func brief(s v1.ContainerStatus) string {
 
 func TestContainer(t *testing.T) {
 	unknown := running("a")
-	unknown.State = observe.Unknown
+	unknown.State = podstate.Unknown
 	second := running("a")
 	second.Attempt = 2
 	oom := exited("a", 137)
@@ -219,7 +219,7 @@ func TestContainer(t *testing.T) {
 	cases := []struct {
 		name string
 		pod  *v1.Pod
-		seen *observe.Pod
+		seen *podstate.Pod
 		in   Inputs
 		want string
 	}{
@@ -278,7 +278,7 @@ func TestConditions(t *testing.T) {
 	gated := aPod(v1.RestartPolicyAlways, "a")
 	gated.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "x"}}
 	twoReady := seen()
-	twoReady.Sandboxes = append(twoReady.Sandboxes, observe.Sandbox{ID: "s0", Ready: true})
+	twoReady.Sandboxes = append(twoReady.Sandboxes, podstate.Sandbox{ID: "s0", Ready: true})
 	notReady := seen()
 	notReady.Sandboxes[0].Ready = false
 	noIP := seen()
@@ -288,7 +288,7 @@ func TestConditions(t *testing.T) {
 	cases := []struct {
 		name string
 		pod  *v1.Pod
-		seen *observe.Pod
+		seen *podstate.Pod
 		kind v1.PodConditionType
 		want string
 	}{
@@ -349,7 +349,7 @@ func TestIPs(t *testing.T) {
 	cases := []struct {
 		name string
 		pod  *v1.Pod
-		seen *observe.Pod
+		seen *podstate.Pod
 		in   Inputs
 		want string
 	}{

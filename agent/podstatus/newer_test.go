@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 func list(cpu, memory string) v1.ResourceList {
@@ -26,9 +26,9 @@ func TestResources(t *testing.T) {
 	pod := aPod(v1.RestartPolicyAlways, "a")
 	pod.Spec.Containers[0].Resources = v1.ResourceRequirements{Requests: list("250m", "64Mi"), Limits: list("500m", "128Mi")}
 	old := running("a")
-	old.Resources = &observe.Resources{CPUShares: 102, CPUQuota: 20_000, CPUPeriod: 100_000, Memory: 100 << 20}
+	old.Resources = &podstate.Resources{CPUShares: 102, CPUQuota: 20_000, CPUPeriod: 100_000, Memory: 100 << 20}
 	least := running("a")
-	least.Resources = &observe.Resources{CPUShares: 2, CPUQuota: 1000, CPUPeriod: 100_000, Memory: 128 << 20}
+	least.Resources = &podstate.Resources{CPUShares: 2, CPUQuota: 1000, CPUPeriod: 100_000, Memory: 128 << 20}
 	was := func(string) (v1.ResourceRequirements, bool) {
 		return v1.ResourceRequirements{Requests: list("100m", "50Mi"), Limits: list("200m", "100Mi")}, true
 	}
@@ -38,7 +38,7 @@ func TestResources(t *testing.T) {
 	}}}
 	for _, tc := range []struct {
 		name string
-		seen *observe.Pod
+		seen *podstate.Pod
 		in   Inputs
 		want string
 	}{
@@ -73,7 +73,7 @@ func TestEphemeralAndMountsAndUser(t *testing.T) {
 	}
 	pod.Spec.EphemeralContainers = []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "dbg", Image: "img:1"}}}
 	a := running("a")
-	a.User = &observe.User{UID: 1000, GID: 3000, SupplementalGroups: []int64{3000, 4000}}
+	a.User = &podstate.User{UID: 1000, GID: 3000, SupplementalGroups: []int64{3000, 4000}}
 	s := Generate(pod, seen(a, exited("dbg", 1)), Inputs{Runtime: "containerd", RecursiveReadOnly: true})
 	disabled, enabled := new(v1.RecursiveReadOnlyDisabled), new(v1.RecursiveReadOnlyEnabled)
 	want := []v1.VolumeMountStatus{

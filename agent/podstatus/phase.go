@@ -3,7 +3,7 @@ package podstatus
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // tally counts containers by what they mean for the phase.
@@ -25,7 +25,7 @@ func phase(p *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPhase {
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
 		status := find(s.InitContainerStatuses, c.Name)
-		if pod.RestartableInit(c) {
+		if podspec.RestartableInit(c) {
 			t.sidecar(status)
 		} else {
 			t.init(&p.Spec, c, status)
@@ -46,7 +46,7 @@ func phase(p *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPhase {
 		return v1.PodRunning
 	case t.stopped == 0:
 		return v1.PodPending
-	case terminal && !pod.IsStatic(p):
+	case terminal && !podspec.IsStatic(p):
 		return t.outcome()
 	case t.stopped != t.final:
 		return v1.PodRunning // some are about to run again
@@ -74,7 +74,7 @@ func ended(s *v1.ContainerStatus) *v1.ContainerStateTerminated {
 
 // again reports whether a container that ended so runs again.
 func again(spec *v1.PodSpec, c *v1.Container, end *v1.ContainerStateTerminated) bool {
-	return end.Reason == RestartingAllContainers || pod.ShouldRestart(spec, c, end.ExitCode)
+	return end.Reason == RestartingAllContainers || podspec.ShouldRestart(spec, c, end.ExitCode)
 }
 
 func (t *tally) init(spec *v1.PodSpec, c *v1.Container, s *v1.ContainerStatus) {

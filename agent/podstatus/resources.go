@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
@@ -19,10 +19,10 @@ const (
 // resources sets what a container has been allocated, and what it has: for a running one as the
 // kernel has it.
 // Upstream: pkg/kubelet/kubelet_pods.go, convertContainerStatusResources.
-func (g *generator) resources(c *v1.Container, seen *observe.Container, s, old *v1.ContainerStatus) {
+func (g *generator) resources(c *v1.Container, seen *podstate.Container, s, old *v1.ContainerStatus) {
 	s.AllocatedResources = c.Resources.Requests
 	s.Resources = c.Resources.DeepCopy()
-	if seen.State != observe.Running {
+	if seen.State != podstate.Running {
 		return
 	}
 	actual := g.actual(c.Name, seen)
@@ -53,7 +53,7 @@ func tell(out v1.ResourceList, name v1.ResourceName, actual, before v1.ResourceL
 
 // actual is what the kernel has of a running container, and else what it was last given.
 // Upstream: pkg/kubelet/kuberuntime, toKubeContainerResources.
-func (g *generator) actual(name string, seen *observe.Container) v1.ResourceRequirements {
+func (g *generator) actual(name string, seen *podstate.Container) v1.ResourceRequirements {
 	out := v1.ResourceRequirements{Limits: v1.ResourceList{}, Requests: v1.ResourceList{}}
 	var given v1.ResourceRequirements
 	known := false
@@ -119,7 +119,7 @@ func (g *generator) podResources(s *v1.PodStatus) {
 	}
 }
 
-func user(u *observe.User) *v1.ContainerUser {
+func user(u *podstate.User) *v1.ContainerUser {
 	if u == nil {
 		return nil
 	}

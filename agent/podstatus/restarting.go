@@ -3,8 +3,8 @@ package podstatus
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // RestartingAllContainers is the reason of containers that are removed because another one's rules
@@ -17,7 +17,7 @@ const messageRemoved = "The container is removed because RestartAllContainers in
 // was in the middle of that.
 // Upstream: pkg/kubelet/container/helpers.go, ShouldAllContainersRestart.
 func (g *generator) allRestart() bool {
-	if !pod.CouldRestartAll(&g.pod.Spec) {
+	if !podspec.CouldRestartAll(&g.pod.Spec) {
 		return false
 	}
 	if c := findCondition(g.previous.Conditions, v1.AllContainersRestarting); c != nil && c.Status == v1.ConditionTrue {
@@ -32,10 +32,10 @@ func (g *generator) allRestart() bool {
 		for i := range list.specs {
 			c := &list.specs[i]
 			newest := g.seen.Newest(c.Name)
-			if newest != nil && newest.State == observe.Exited && pod.RestartsAll(c, newest.ExitCode) {
+			if newest != nil && newest.State == podstate.Exited && podspec.RestartsAll(c, newest.ExitCode) {
 				return true
 			}
-			if s := find(list.statuses, c.Name); newest == nil && s != nil && s.State.Terminated != nil && pod.RestartsAll(c, s.State.Terminated.ExitCode) {
+			if s := find(list.statuses, c.Name); newest == nil && s != nil && s.State.Terminated != nil && podspec.RestartsAll(c, s.State.Terminated.ExitCode) {
 				return true
 			}
 		}

@@ -5,21 +5,21 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Trace returns the status as records carry it. Ready, Total and Restarts count what kubectl counts:
 // app containers and sidecars. Seen may be nil; it tells the sandbox.
-func Trace(p *v1.Pod, s v1.PodStatus, seen *observe.Pod) trace.PodStatus {
+func Trace(p *v1.Pod, s v1.PodStatus, seen *podstate.Pod) trace.PodStatus {
 	out := trace.PodStatus{Phase: string(s.Phase), Reason: s.Reason, Message: s.Message, IP: s.PodIP}
 	if sandbox := seen.Sandbox(); sandbox != nil {
 		out.SandboxID = sandbox.ID
 	}
 	sidecars := make(map[string]bool)
 	for i := range p.Spec.InitContainers {
-		sidecars[p.Spec.InitContainers[i].Name] = pod.RestartableInit(&p.Spec.InitContainers[i])
+		sidecars[p.Spec.InitContainers[i].Name] = podspec.RestartableInit(&p.Spec.InitContainers[i])
 	}
 	add := func(c *v1.ContainerStatus, init bool) {
 		out.Containers = append(out.Containers, container(c, init))

@@ -4,7 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // Mirrors knows the API's pods that show static ones.
@@ -28,7 +28,7 @@ func (p *Prober) adopted(pod *v1.Pod) *v1.PodStatus {
 		return st
 	}
 	for _, c := range seen.Containers {
-		if c.State == observe.Running && c.StartedAt.Before(p.born) {
+		if c.State == podstate.Running && c.StartedAt.Before(p.born) {
 			st.ContainerStatuses = append(st.ContainerStatuses, v1.ContainerStatus{
 				Name: c.Name, ContainerID: c.ID, Ready: true, Started: new(true), State: v1.ContainerState{Running: &v1.ContainerStateRunning{}},
 			})

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // mirrors has the mirrors of static pods by their UIDs.
@@ -23,11 +23,11 @@ func (m mirrors) Mirror(uid types.UID) *v1.Pod { return m[uid] }
 func TestAdopted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
-		ran := func(name string, state observe.State, at time.Time) observe.Container {
-			return observe.Container{Name: name, ID: "id-" + name, State: state, StartedAt: at}
+		ran := func(name string, state podstate.State, at time.Time) podstate.Container {
+			return podstate.Container{Name: name, ID: "id-" + name, State: state, StartedAt: at}
 		}
-		w := &world{t: t, at: now, seen: &observe.Pod{Containers: []observe.Container{
-			ran("before", observe.Running, now.Add(-time.Minute)), ran("since", observe.Running, now.Add(time.Minute)), ran("ended", observe.Exited, now.Add(-time.Minute)),
+		w := &world{t: t, at: now, seen: &podstate.Pod{Containers: []podstate.Container{
+			ran("before", podstate.Running, now.Add(-time.Minute)), ran("since", podstate.Running, now.Add(time.Minute)), ran("ended", podstate.Exited, now.Add(-time.Minute)),
 		}}}
 		known := mirrors{"mirrored": {Status: v1.PodStatus{Message: "as the API has it"}}}
 		p, err := New(Config{Exec: noExec{}, Observer: w, Mirrors: known, PodIP: func(*v1.Pod) string { return "" }})

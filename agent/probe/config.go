@@ -15,7 +15,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/events"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -26,7 +26,7 @@ type Exec interface {
 
 // Observer tells what the runtime has of a pod; nil for nothing.
 type Observer interface {
-	Get(uid types.UID) *observe.Pod
+	Get(uid types.UID) *podstate.Pod
 }
 
 // Config is what a Prober needs.

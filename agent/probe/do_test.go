@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 type noExec struct {
@@ -36,7 +36,7 @@ func (n noExec) ExecSync(_ context.Context, req *runtimeapi.ExecSyncRequest, _ .
 
 type nothing struct{}
 
-func (nothing) Get(types.UID) *observe.Pod { return nil }
+func (nothing) Get(types.UID) *podstate.Pod { return nil }
 
 func newProber(t *testing.T, exec Exec) *Prober {
 	t.Helper()

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/clock"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // Add begins to probe a pod's containers as they run. A pod that was added already is only
@@ -18,7 +18,7 @@ import (
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, AddPod and setReadyStateOnKubeletRestart.
 func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
-	if podid.IsStatic(pod) && (previous == nil || previous.StartTime.IsZero()) {
+	if podspec.IsStatic(pod) && (previous == nil || previous.StartTime.IsZero()) {
 		previous = p.adopted(pod)
 	}
 	p.mu.Lock()
@@ -127,7 +127,7 @@ func (p *Prober) look(pp *podProbes) {
 		}
 		newest := seen.Newest(c.spec.Name)
 		switch {
-		case newest == nil || newest.State != observe.Running:
+		case newest == nil || newest.State != podstate.Running:
 			p.lose(c)
 		case newest.ID != c.id || !c.running:
 			p.adopt(c, newest.ID, clock.Past(time.Now(), newest.StartedAt))
@@ -136,12 +136,12 @@ func (p *Prober) look(pp *podProbes) {
 }
 
 // ahead reports whether more is known of the container than is seen.
-func (c *container) ahead(seen *observe.Pod) bool {
+func (c *container) ahead(seen *podstate.Pod) bool {
 	if c.told.IsZero() {
 		return false
 	}
 	if mine := seen.Container(c.id); mine != nil {
-		return mine.State == observe.Created
+		return mine.State == podstate.Created
 	}
 	return seen == nil || seen.At.Before(c.told)
 }

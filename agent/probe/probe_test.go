@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -32,7 +32,7 @@ type world struct {
 	at  time.Time // of the beginning
 
 	mu      sync.Mutex
-	seen    *observe.Pod
+	seen    *podstate.Pod
 	answers map[Kind]outcome
 	slow    time.Duration
 	made    []string // attempts, as "2s readiness"
@@ -40,7 +40,7 @@ type world struct {
 	news    []string
 }
 
-func (w *world) Get(types.UID) *observe.Pod {
+func (w *world) Get(types.UID) *podstate.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen
@@ -72,11 +72,11 @@ func (w *world) answer(k Kind, o outcome) {
 }
 
 // runs makes the runtime have a container in that state, newest first.
-func (w *world) runs(id string, state observe.State) {
+func (w *world) runs(id string, state podstate.State) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	old := w.seen
-	w.seen = &observe.Pod{UID: "u", At: time.Now(), Containers: []observe.Container{{ID: id, Name: "web", State: state, StartedAt: time.Now()}}}
+	w.seen = &podstate.Pod{UID: "u", At: time.Now(), Containers: []podstate.Container{{ID: id, Name: "web", State: state, StartedAt: time.Now()}}}
 	if old != nil && old.Containers[0].ID == id {
 		w.seen.Containers[0].StartedAt = old.Containers[0].StartedAt
 	}
@@ -166,10 +166,10 @@ func TestReadyAtOnce(t *testing.T) {
 		w.p.Add(pod, nil)
 		w.answer(Readiness, failure("refused"))
 		w.expect("no container", "")
-		w.runs("1", observe.Created)
+		w.runs("1", podstate.Created)
 		w.p.Changed("u")
 		w.expect("not running", "")
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		w.p.Changed("u")
 		w.p.Changed("u")
 		time.Sleep(350 * time.Millisecond)
@@ -199,7 +199,7 @@ func TestReadinessThresholds(t *testing.T) {
 		pod := podWith(nil, probeOf(delayed, func(p *v1.Probe) { p.SuccessThreshold = 2 }), nil)
 		c := &pod.Spec.Containers[0]
 		w.p.Add(pod, nil)
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		w.answer(Readiness, success(""))
 		w.p.Changed("u")
 		time.Sleep(13 * time.Second)
@@ -237,7 +237,7 @@ func TestLivenessFailsOnce(t *testing.T) {
 		w := newWorld(t)
 		pod := podWith(nil, nil, probeOf(delayed, func(p *v1.Probe) { p.FailureThreshold = 2 }))
 		w.p.Add(pod, nil)
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		w.answer(Liveness, failure("gone"))
 		w.p.Changed("u")
 		time.Sleep(10 * time.Second)
@@ -249,10 +249,10 @@ func TestLivenessFailsOnce(t *testing.T) {
 		if probe, message, failed := w.p.Failed("1"); !failed || probe != "liveness" || message != "gone" {
 			t.Errorf("Failed: %s %s %v", probe, message, failed)
 		}
-		w.runs("1", observe.Exited)
+		w.runs("1", podstate.Exited)
 		w.p.Changed("u")
 		w.answer(Liveness, success(""))
-		w.runs("2", observe.Running)
+		w.runs("2", podstate.Running)
 		w.p.Changed("u")
 		if _, _, failed := w.p.Failed("2"); failed {
 			t.Error("the new container failed")
@@ -278,9 +278,9 @@ func TestStartupGates(t *testing.T) {
 		if w.p.Started(pod, c, "1") || w.p.Ready(pod, c, "1") {
 			t.Error("started, or ready, before its startup probe succeeded")
 		}
-		w.runs("1", observe.Created)
+		w.runs("1", podstate.Created)
 		w.p.Changed("u")
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		w.p.Changed("u")
 		w.answer(Startup, success(""))
 		time.Sleep(20 * time.Second)
@@ -300,7 +300,7 @@ func TestStartupFails(t *testing.T) {
 		w := newWorld(t)
 		w.p.Add(podWith(probeOf(func(p *v1.Probe) { p.PeriodSeconds, p.FailureThreshold = 2, 2 }), nil, nil), nil)
 		w.answer(Startup, failure("no"))
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		w.p.Changed("u")
 		time.Sleep(3 * time.Second)
 		if _, _, failed := w.p.Failed("1"); failed {
@@ -321,7 +321,7 @@ func TestTheEnd(t *testing.T) {
 		w.answer(Readiness, success(""))
 		w.answer(Liveness, failure("no"))
 		w.slow = 500 * time.Millisecond
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		w.p.Changed("u")
 		time.Sleep(4100 * time.Millisecond)
 		w.take()
@@ -358,7 +358,7 @@ func TestAgentRestart(t *testing.T) {
 			Name: "web", ContainerID: "containerd://1", Started: new(true), Ready: true,
 			State: v1.ContainerState{Running: &v1.ContainerStateRunning{}},
 		}}
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		time.Sleep(time.Hour)
 		if !w.p.Ready(pod, c, "1") {
 			t.Error("not ready before it is added")
@@ -373,7 +373,7 @@ func TestAgentRestart(t *testing.T) {
 		if w.p.Ready(pod, c, "1") {
 			t.Error("ready though its probe fails")
 		}
-		w.runs("2", observe.Running)
+		w.runs("2", podstate.Running)
 		w.p.Changed("u")
 		if w.p.Started(pod, c, "2") || w.p.Ready(pod, c, "2") {
 			t.Error("a new container is ready before it was asked")
@@ -387,7 +387,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 		pod := podWith(nil, probeOf(delayed), nil)
 		w.p.Add(pod, nil)
 		w.answer(Readiness, outcome{err: errors.New("no such port")})
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		w.p.Changed("u")
 		time.Sleep(5 * time.Second)
 		w.expect("tried thrice", "4s readiness, 4s readiness, 4s readiness")

@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -99,7 +99,7 @@ func collect(pp *podProbes) []*container {
 		}
 	}
 	for i := range pp.pod.Spec.InitContainers {
-		if pod.RestartableInit(&pp.pod.Spec.InitContainers[i]) {
+		if podspec.RestartableInit(&pp.pod.Spec.InitContainers[i]) {
 			add(&pp.pod.Spec.InitContainers[i])
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -75,7 +75,7 @@ func TestThrottle(t *testing.T) {
 				}
 				w.slow = c.slow
 				w.answer(Readiness, c.answer)
-				w.runs("1", observe.Running)
+				w.runs("1", podstate.Running)
 				time.Sleep(c.ran)
 				pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "web", ReadinessProbe: probeOf(func(p *v1.Probe) {
 					p.PeriodSeconds, p.TimeoutSeconds, p.InitialDelaySeconds = 2, 1, 1
@@ -110,14 +110,14 @@ func TestNewContainerBeginsAnew(t *testing.T) {
 		began := time.Now()
 		w.p.cfg.CPU = func(*v1.Pod, string) (own, whole cgroup.Throttling) { return limit(began), limit(w.at) }
 		w.answer(Readiness, failure("refused"))
-		w.runs("1", observe.Running)
+		w.runs("1", podstate.Running)
 		pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "web", ReadinessProbe: probeOf(func(p *v1.Probe) { p.InitialDelaySeconds, p.PeriodSeconds = 1, 10 })}}}}
 		pod.UID = "u"
 		w.p.Add(pod, nil)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		began = time.Now()
-		w.runs("2", observe.Running)
+		w.runs("2", podstate.Running)
 		w.p.Changed("u")
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()

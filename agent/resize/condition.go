@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -141,7 +141,7 @@ func (m *Manager) tell(ctx context.Context, pod *v1.Pod, kind, reason, message s
 		m.cfg.Events.Pod(ctx, pod, "", kind, reason, message)
 		return
 	}
-	trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podid.Ref(pod)), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
+	trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
 }
 
 // summary is an event's message, which tools read: what every container has.

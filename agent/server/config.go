@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -89,8 +89,8 @@ type Auth interface {
 
 // Observed is what the runtime has. *pleg.Cache is one.
 type Observed interface {
-	Get(types.UID) *observe.Pod
-	All() map[types.UID]*observe.Pod
+	Get(types.UID) *podstate.Pod
+	All() map[types.UID]*podstate.Pod
 }
 
 // Stats says what the node and its pods use. *stats.Stats is one.

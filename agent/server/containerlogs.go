@@ -14,7 +14,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/logs"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // containerLogs answers kubectl logs.
@@ -94,7 +94,7 @@ func (s *Server) copyLog(w http.ResponseWriter, r *http.Request, log *logs.Log, 
 // alive reports whether the container may still log.
 func (s *Server) alive(ctx context.Context, pod *v1.Pod, id string) (bool, error) {
 	if c := s.cfg.Observed.Get(pod.UID).Container(id); c != nil {
-		return c.State == observe.Running, nil
+		return c.State == podstate.Running, nil
 	}
 	// Not seen yet, or not any more.
 	st, err := s.cfg.Runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})

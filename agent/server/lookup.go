@@ -10,7 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // meant reports whether a UID that the client gave, if it gave one, is the pod's.
@@ -29,7 +29,7 @@ func (s *Server) running(ctx context.Context, pod *v1.Pod, uid types.UID, name s
 	if !s.meant(pod, uid) {
 		return "", nil
 	}
-	if c := s.cfg.Observed.Get(pod.UID).Newest(name); c != nil && c.State == observe.Running {
+	if c := s.cfg.Observed.Get(pod.UID).Newest(name); c != nil && c.State == podstate.Running {
 		return c.ID, nil
 	}
 	list, err := s.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{

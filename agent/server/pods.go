@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // pods answers with a v1.PodList of all pods of the node, by namespace and name.
@@ -25,7 +25,7 @@ func (s *Server) runningPods(w http.ResponseWriter, _ *http.Request) {
 	for uid, p := range s.cfg.Observed.All() {
 		pod := v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: uid}}
 		for _, c := range p.Containers {
-			if c.State == observe.Running {
+			if c.State == podstate.Running {
 				pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: c.Name, Image: c.Image})
 			}
 		}

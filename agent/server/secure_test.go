@@ -37,7 +37,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -120,10 +120,10 @@ func (s *streamed) CheckpointContainer(context.Context, *runtimeapi.CheckpointCo
 	return nil, grpcstatus.Error(codes.Unimplemented, "unknown method")
 }
 
-type observed map[types.UID]*observe.Pod
+type observed map[types.UID]*podstate.Pod
 
-func (o observed) Get(uid types.UID) *observe.Pod  { return o[uid] }
-func (o observed) All() map[types.UID]*observe.Pod { return o }
+func (o observed) Get(uid types.UID) *podstate.Pod  { return o[uid] }
+func (o observed) All() map[types.UID]*podstate.Pod { return o }
 
 // fakeAuth knows any certificate as root, the token "root", and "reader", who may only get stats and pods.
 type fakeAuth struct{}
@@ -198,8 +198,8 @@ func start(t *testing.T, change func(*Config)) *world {
 		},
 		Observed: observed{"u1": {
 			UID: "u1", Name: "web", Namespace: "shop",
-			Sandboxes:  []observe.Sandbox{{ID: "s1", Ready: true}},
-			Containers: []observe.Container{{ID: "c1", Name: "web", Image: "web:1", State: observe.Running, LogPath: logPath}},
+			Sandboxes:  []podstate.Sandbox{{ID: "s1", Ready: true}},
+			Containers: []podstate.Container{{ID: "c1", Name: "web", Image: "web:1", State: podstate.Running, LogPath: logPath}},
 		}},
 		Debug:   Debug{Handlers: true, SystemLogs: true, Profiling: true, FlagsV: true},
 		LogDir:  t.TempDir(),

@@ -13,7 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // Runtime is the part of the CRI's runtime service that is needed.
@@ -34,7 +34,7 @@ type Config struct {
 	Images  Images
 	Pods    func() []v1.Pod
 	// Observed is what the runtime has of a pod.
-	Observed func(types.UID) *observe.Pod
+	Observed func(types.UID) *podstate.Pod
 	// RootDir is the agent's, whose file system is the node's.
 	RootDir string
 	// Volumes returns the directories of a pod's volumes by the volumes' names. Nil looks for those that are named as in the

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 type fake struct {
@@ -99,9 +99,9 @@ func world(t *testing.T) (*Stats, *fake) {
 			Containers: []*runtimeapi.ContainerStats{containerStats("c1", 1), containerStats("c0", 0)},
 		},
 	}}}
-	seen := &observe.Pod{
-		Sandboxes:  []observe.Sandbox{{ID: "s1", Ready: true, CreatedAt: time.Unix(100, 0)}},
-		Containers: []observe.Container{{ID: "c1", Name: "web", Image: "web:1", State: observe.Running, StartedAt: time.Unix(101, 0), LogPath: log}},
+	seen := &podstate.Pod{
+		Sandboxes:  []podstate.Sandbox{{ID: "s1", Ready: true, CreatedAt: time.Unix(100, 0)}},
+		Containers: []podstate.Container{{ID: "c1", Name: "web", Image: "web:1", State: podstate.Running, StartedAt: time.Unix(101, 0), LogPath: log}},
 	}
 	s, err := New(Config{
 		Node: "n1", Runtime: runtime, Images: runtime, RootDir: filepath.Join(root, "kubelet"),
@@ -112,7 +112,7 @@ func world(t *testing.T) (*Stats, *fake) {
 				Spec:       v1.PodSpec{Volumes: []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}},
 			}}
 		},
-		Observed: func(uid types.UID) *observe.Pod {
+		Observed: func(uid types.UID) *podstate.Pod {
 			if uid == "u1" {
 				return seen
 			}

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // maxMessages is how long the termination messages of a pod's containers are together, in bytes.
@@ -112,7 +112,7 @@ func revived(spec *v1.PodSpec, containers []v1.Container, old, list []v1.Contain
 			continue
 		}
 		c := slices.IndexFunc(containers, func(c v1.Container) bool { return c.Name == old[i].Name })
-		if c >= 0 && (pod.RestartableInit(&containers[c]) || pod.ShouldRestart(spec, &containers[c], ended.ExitCode)) {
+		if c >= 0 && (podspec.RestartableInit(&containers[c]) || podspec.ShouldRestart(spec, &containers[c], ended.ExitCode)) {
 			continue
 		}
 		n := slices.IndexFunc(list, func(s v1.ContainerStatus) bool { return s.Name == old[i].Name })

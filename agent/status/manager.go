@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -131,7 +131,7 @@ func (m *Manager) Status(uid types.UID) (v1.PodStatus, bool) {
 func (m *Manager) entry(p *v1.Pod) *entry {
 	e := m.entries[p.UID]
 	if e == nil {
-		e = &entry{static: pod.IsStatic(p)}
+		e = &entry{static: podspec.IsStatic(p)}
 		m.entries[p.UID] = e
 	}
 	e.pod = p

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -77,7 +77,7 @@ func (m *Manager) note(ctx context.Context, e *entry) {
 	if e.since.IsZero() {
 		e.since = time.Now()
 	}
-	e.span = trace.ForPod(trace.FromContext(ctx), pod.Ref(e.pod))
+	e.span = trace.ForPod(trace.FromContext(ctx), podspec.Ref(e.pod))
 	switch {
 	case e.busy:
 		e.again = true

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -74,8 +74,8 @@ func (m *Manager) forget(uid types.UID) {
 func (m *Manager) set(ctx context.Context, e *entry, s *v1.PodStatus) {
 	old := e.last()
 	if why := backward(&e.pod.Spec, old, s); why != "" {
-		trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), pod.Ref(e.pod)), trace.Decision{
-			By: "status", Subject: pod.Ref(e.pod).String(), Verdict: "reject", Reason: why,
+		trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(e.pod)), trace.Decision{
+			By: "status", Subject: podspec.Ref(e.pod).String(), Verdict: "reject", Reason: why,
 		})
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -355,7 +355,7 @@ func TestStatic(t *testing.T) {
 	running(t, func(c *Config) { c.Mirrors = known }, func(b *bench) {
 		ctx := b.t.Context()
 		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "shop", Name: "a", UID: "hash", Annotations: map[string]string{pod.AnnotationSource: pod.SourceFile},
+			Namespace: "shop", Name: "a", UID: "hash", Annotations: map[string]string{podspec.AnnotationSource: podspec.SourceFile},
 		}}
 		b.Set(ctx, p, run())
 		expect(t, "no mirror", b.calls())

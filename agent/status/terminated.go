@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // terminated is a pod's last status: what has no known end counts as failed, and so does the pod.
@@ -59,7 +59,7 @@ func initialised(p *v1.Pod, s *v1.PodStatus) bool {
 		return false
 	}
 	c := &s.InitContainerStatuses[n-1]
-	if pod.RestartableInit(&p.Spec.InitContainers[n-1]) {
+	if podspec.RestartableInit(&p.Spec.InitContainers[n-1]) {
 		return c.State.Running != nil && c.Started != nil && *c.Started
 	}
 	succeeded := func(t *v1.ContainerStateTerminated) bool { return t != nil && t.ExitCode == 0 }

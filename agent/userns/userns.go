@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -163,8 +163,8 @@ func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
 		return nil, err
 	}
 	r.used[first] = pod.UID
-	trace.Point(r.cfg.Bus, trace.ForPod(trace.Span{}, podid.Ref(pod)), trace.Decision{
-		By: "userns", Subject: podid.Ref(pod).String(), Verdict: "map", Reason: fmt.Sprintf("its ids are %d to %d of the host", first, first+one.Length-1),
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.Span{}, podspec.Ref(pod)), trace.Decision{
+		By: "userns", Subject: podspec.Ref(pod).String(), Verdict: "map", Reason: fmt.Sprintf("its ids are %d to %d of the host", first, first+one.Length-1),
 	})
 	return m, nil
 }

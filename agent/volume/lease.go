@@ -4,18 +4,18 @@ import (
 	"context"
 	"strings"
 
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 )
 
 type leaseKey struct{}
 
 // lease is an operation's place among those that work at once.
 type lease struct {
-	slots *slots.Slots
-	turn  slots.Turn
+	slots *semaphore.Slots
+	turn  semaphore.Turn
 	kind  string
 	quit  <-chan struct{}
-	work  *slots.Work
+	work  *semaphore.Work
 	slow  bool // it overstayed
 }
 
@@ -25,7 +25,7 @@ func (m *Manager) enter(ctx context.Context, j job) (*lease, error) {
 	what := strings.TrimSpace(j.key.plugin + " " + j.want.driver())
 	l := &lease{
 		slots: m.slots, kind: j.verb.String() + " " + what, quit: j.quit,
-		turn: slots.Turn{Class: what, Order: j.order, Pod: j.span.Pod, Slow: j.slow},
+		turn: semaphore.Turn{Class: what, Order: j.order, Pod: j.span.Pod, Slow: j.slow},
 	}
 	if j.again {
 		l.turn.Class += " again"

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
-	"github.com/kubeloupe/kubeloupe/agent/slots"
+	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -61,7 +61,7 @@ type Claims interface {
 type Manager struct {
 	cfg     Config
 	plugins map[string]Plugin
-	slots   *slots.Slots
+	slots   *semaphore.Slots
 	kicked  chan struct{}
 	stopped chan struct{}
 
@@ -102,7 +102,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg.Period = defaultPeriod
 	}
 	var err error
-	m.slots, err = slots.New(slots.Config{Name: "volume operations", Target: trace.TargetVolumeSlots, Size: cfg.Concurrency, Bus: cfg.Bus})
+	m.slots, err = semaphore.New(semaphore.Config{Name: "volume operations", Target: trace.TargetVolumeSlots, Size: cfg.Concurrency, Bus: cfg.Bus})
 	m.cfg = cfg
 	return m, err
 }

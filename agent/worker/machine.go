@@ -3,7 +3,7 @@ package worker
 import (
 	v1 "k8s.io/api/core/v1"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // State is where a pod's worker is in its life.
@@ -107,7 +107,7 @@ func (m *machine) ask(a Ask) (interrupt bool) {
 	case m.state == Syncing:
 		m.state, m.reason, m.grace = Terminating, a.Reason, a.Grace
 		return true
-	case m.state == Terminating && a.Grace != nil && *a.Grace < podid.GracePeriod(m.pod, m.grace):
+	case m.state == Terminating && a.Grace != nil && *a.Grace < podspec.GracePeriod(m.pod, m.grace):
 		m.grace = a.Grace
 		return true
 	}

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -114,12 +114,12 @@ func (m *Manager) ask(uid types.UID, a Ask) {
 func (m *Manager) add(uid types.UID, a Ask) *worker {
 	m.orders++
 	w := &worker{m: m, uid: uid, order: m.orders, mach: machine{state: None, pod: a.Pod}}
-	w.span = trace.ForPod(trace.Span{Trace: trace.NewTraceID()}, podid.Ref(a.Pod))
+	w.span = trace.ForPod(trace.Span{Trace: trace.NewTraceID()}, podspec.Ref(a.Pod))
 	m.workers[uid] = w
-	if !podid.IsStatic(a.Pod) {
+	if !podspec.IsStatic(a.Pod) {
 		return w
 	}
-	w.name = podid.FullName(a.Pod)
+	w.name = podspec.FullName(a.Pod)
 	if ahead := m.names[w.name]; len(ahead) > 0 && !a.End && !m.closed() {
 		wait := trace.Wait{For: trace.WaitPod, Target: trace.Target{Kind: trace.TargetEarlierPod}}
 		w.held, w.hold = true, openWait{span: trace.Begin(m.cfg.Bus, w.span, wait), wait: wait}

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -94,7 +94,7 @@ func (f *fake) Clean(ctx context.Context, pod *v1.Pod, remove bool, _ uint64) er
 func podOf(name, uid string) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Namespace: "default", UID: types.UID(uid),
-		Annotations: map[string]string{podid.AnnotationSource: podid.SourceFile},
+		Annotations: map[string]string{podspec.AnnotationSource: podspec.SourceFile},
 	}}
 }
 

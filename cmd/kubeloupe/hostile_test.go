@@ -129,7 +129,7 @@ func TestHostileText(t *testing.T) {
 	if _, err := (&observed{from: from}).fold(t.Context(), nil, s); err != nil {
 		t.Fatal(err)
 	}
-	pod := s.Lives()[0].Pod.String()
+	pod := s.Runs()[0].Pod.String()
 	commands := [][]string{
 		{"trace", "--all"},
 		{"trace", "--all", "-o", "json"},
@@ -145,7 +145,7 @@ func TestHostileText(t *testing.T) {
 		{"events", "-o", "json"},
 		{"replay", "-o", "json"},
 		{"replay", "-o", "text"},
-		{"trace", "--diff", pod, s.Lives()[1].Pod.String()},
+		{"trace", "--diff", pod, s.Runs()[1].Pod.String()},
 		{"trace", "--diff", pod, pod, "-o", "json"},
 		{"trace", "--diff", pod, pod, "-o", "markdown"},
 		{"trace", pod + hostileText},

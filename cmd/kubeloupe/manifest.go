@@ -9,8 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
@@ -53,7 +53,7 @@ func readManifest(file string, in io.Reader, node string) ([]*v1.Pod, error) {
 func names(pods []*v1.Pod) string {
 	var out []string
 	for _, p := range pods {
-		out = append(out, podid.Ref(p).String())
+		out = append(out, podspec.Ref(p).String())
 	}
 	return strings.Join(out, ", ")
 }

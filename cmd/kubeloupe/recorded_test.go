@@ -55,7 +55,7 @@ func podsIn(t *testing.T, from string) []string {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, l := range s.Lives() {
+	for _, l := range s.Runs() {
 		names = append(names, l.Pod.String())
 	}
 	return names

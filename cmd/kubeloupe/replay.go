@@ -109,7 +109,7 @@ func causesIn(rd *recording.Reader) ([]replay.Mark, error) {
 		s.Apply(&item.Rec)
 	}
 	var marks []replay.Mark
-	for _, l := range s.Lives() {
+	for _, l := range s.Runs() {
 		for _, f := range cause.Find(s.Case(l, s.Last())) {
 			if len(f.Evidence) > 0 {
 				marks = append(marks, replay.Mark{Time: f.Evidence[0].Time, Label: f.ID + " " + l.Pod.String() + ": " + f.Name})

@@ -136,7 +136,7 @@ func (b *beside) run(ctx context.Context) {
 		start("the backlog", func(ctx context.Context) error {
 			cur := b.bus.Subscribe(trace.FromOldest)
 			defer cur.Close()
-			cur.Lazy() // it is up to date when somebody asks
+			cur.Batch() // it is up to date when somebody asks
 			return b.keeper.Run(ctx, cur)
 		})
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/inspect/snapshot"
@@ -200,14 +200,14 @@ func (st *stepping) add(cfg *agent.Config, file, which string) error {
 	}
 	var pod *v1.Pod
 	for _, p := range pods {
-		if ref := podid.Ref(p).String(); pod == nil && (which == "" || which == ref || which+"-"+cfg.NodeName == ref) {
+		if ref := podspec.Ref(p).String(); pod == nil && (which == "" || which == ref || which+"-"+cfg.NodeName == ref) {
 			pod = p
 		}
 	}
 	if pod == nil {
 		return userError{fmt.Errorf("%s has no pod %q; it has %s", file, which, names(pods))}
 	}
-	st.pod = podid.Ref(pod)
+	st.pod = podspec.Ref(pod)
 	st.source = podsource.NewMemory(stepSource, cfg.Bus)
 	st.source.Set(pods...)
 	cfg.Sources = append(cfg.Sources, st.source)

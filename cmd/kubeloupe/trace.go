@@ -208,11 +208,11 @@ func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, 
 
 func (t *tracing) rank(w io.Writer, s *session.Session, now time.Time) error {
 	var starts []rank.Start
-	for _, l := range s.Lives() {
+	for _, l := range s.Runs() {
 		if t.only != nil && !t.only.Holds(why.Explain(s.Case(l, now))) {
 			continue
 		}
-		if f, err := l.Fall(now); err == nil {
+		if f, err := l.Waterfall(now); err == nil {
 			starts = append(starts, rank.Of(f))
 		}
 	}

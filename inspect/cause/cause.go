@@ -21,8 +21,8 @@ type Case struct {
 	Records []trace.Record
 	// Node are the records of the same time that are about the node or other pods, in order, as far as they are kept.
 	Node []trace.Record
-	// Fall is the start; nil when it was not seen, as of a pod that was found running.
-	Fall *waterfall.Waterfall
+	// Waterfall is the start; nil when it was not seen, as of a pod that was found running.
+	Waterfall *waterfall.Waterfall
 	// Now is when the last record was made, or the time of the question.
 	Now time.Time
 	// Incomplete says that records are known to be missing.
@@ -77,9 +77,9 @@ type Finding struct {
 	End time.Duration `json:"end_ns,omitempty"`
 	// Current says that it goes on.
 	Current bool `json:"current,omitempty"`
-	// Remedy is what to do about it; Disproof is what would show that the finding is wrong.
-	Remedy   string `json:"remedy"`
-	Disproof string `json:"disproof"`
+	// Remedy is what to do about it; RuledOutBy is what would show that the finding is wrong.
+	Remedy     string `json:"remedy"`
+	RuledOutBy string `json:"disproof"`
 }
 
 // Rule is a cause that can be found.

@@ -40,7 +40,7 @@ func findOtherPull(c *Case) []Finding {
 			f.Sentence += ", which " + someOf(pods) + " had"
 		}
 		f.Remedy = "Allow more pulls at once: serializeImagePulls: false and a larger maxParallelImagePulls in the kubelet configuration; or smaller images."
-		f.Disproof = "The pods that had the places pulled little, and the registry or the disk was the limit: then more pulls at once do not help."
+		f.RuledOutBy = "The pods that had the places pulled little, and the registry or the disk was the limit: then more pulls at once do not help."
 	} else {
 		f.Sentence = fmt.Sprintf("it waited %s for %s to pull the image %s", took(w.cost, f.Current), by, human.Image(long.Event.Target.Name))
 		if q := c.queuedPull(pods, long); q != nil {
@@ -48,7 +48,7 @@ func findOtherPull(c *Case) []Finding {
 			others = append(others, evidence(q.Rec(), "%s waited for %s: %s", q.Pod(), say.Target(pulls), took(q.Dur(), q.Open)))
 		}
 		f.Remedy = "Have the image on the node before pods need it (a pre-pull, a node image), or make it smaller: one pull serves all pods that ask for it meanwhile."
-		f.Disproof = "The pull of the other pod had ended before this wait did."
+		f.RuledOutBy = "The pull of the other pod had ended before this wait did."
 	}
 	f.Evidence = few(append(f.Evidence, others...))
 	return []Finding{f}

@@ -47,10 +47,10 @@ func findSlowNetwork(c *Case) (out []Finding) {
 		}
 		out = append(out, Finding{
 			Confidence: p.confidence, Cost: cost, Current: going,
-			Sentence: fmt.Sprintf("%s of the image %s %s", size, human.Image(p.pull.Event.Image), arrived),
-			Evidence: append(p.evidence, evidence(p.pull.Rec(), "pull of %s: %s", human.Image(p.pull.Event.Image), took(p.pull.Dur(), p.pull.Open))),
-			Remedy:   "Bring the image nearer (a mirror or cache in the node's network), make it smaller, or have it on the node before pods need it.",
-			Disproof: "A download of the same blob with curl on the node is several times faster: then the registry was slow at that time, or limits each connection.",
+			Sentence:   fmt.Sprintf("%s of the image %s %s", size, human.Image(p.pull.Event.Image), arrived),
+			Evidence:   append(p.evidence, evidence(p.pull.Rec(), "pull of %s: %s", human.Image(p.pull.Event.Image), took(p.pull.Dur(), p.pull.Open))),
+			Remedy:     "Bring the image nearer (a mirror or cache in the node's network), make it smaller, or have it on the node before pods need it.",
+			RuledOutBy: "A download of the same blob with curl on the node is several times faster: then the registry was slow at that time, or limits each connection.",
 		})
 	}
 	return out

@@ -37,10 +37,10 @@ func findSlowUnpack(c *Case) (out []Finding) {
 		}
 		out = append(out, Finding{
 			Confidence: p.confidence, Cost: cost, Current: going,
-			Sentence: fmt.Sprintf("unpacking %s of the image %s took %s after they had arrived", size, human.Image(p.pull.Event.Image), took(dur, going)),
-			Evidence: append(p.evidence, evidence(p.pull.Rec(), "pull of %s: %s", human.Image(p.pull.Event.Image), took(p.pull.Dur(), p.pull.Open))),
-			Remedy:   "Look at the disk under the runtime's root (iostat, its class, other writers) and at the processors (gzip runs on one per layer); fewer and smaller layers, zstd, or a lazy snapshotter help.",
-			Disproof: "The disk was idle and the processors too while it unpacked: then the runtime waited for something else after the last layer.",
+			Sentence:   fmt.Sprintf("unpacking %s of the image %s took %s after they had arrived", size, human.Image(p.pull.Event.Image), took(dur, going)),
+			Evidence:   append(p.evidence, evidence(p.pull.Rec(), "pull of %s: %s", human.Image(p.pull.Event.Image), took(p.pull.Dur(), p.pull.Open))),
+			Remedy:     "Look at the disk under the runtime's root (iostat, its class, other writers) and at the processors (gzip runs on one per layer); fewer and smaller layers, zstd, or a lazy snapshotter help.",
+			RuledOutBy: "The disk was idle and the processors too while it unpacked: then the runtime waited for something else after the last layer.",
 		})
 	}
 	return out

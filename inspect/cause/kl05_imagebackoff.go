@@ -60,7 +60,7 @@ func findImageBackoff(c *Case) []Finding {
 	f.Sentence = fmt.Sprintf("the image %s %s (%s), and the next attempt %s to wait, %s in back-off: %s",
 		human.Image(image), can, often, has, took(w.cost, f.Current), quoted(why))
 	f.Remedy = imageRemedy(why)
-	f.Disproof = "A pull of the same reference by hand on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
+	f.RuledOutBy = "A pull of the same reference by hand on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
 	return []Finding{f}
 }
 

@@ -39,7 +39,7 @@ func findSlowCNI(c *Case) []Finding {
 	}
 	f.Evidence = few(f.Evidence)
 	f.Remedy = "Look at the log of " + who + " for that time: mostly it asks a daemon or the API server for an address, or waits for iptables' lock."
-	f.Disproof = "The log of " + who + " has its ADD done in a fraction of that time: then the runtime waited before it called the plugin."
+	f.RuledOutBy = "The log of " + who + " has its ADD done in a fraction of that time: then the runtime waited before it called the plugin."
 	return []Finding{f}
 }
 

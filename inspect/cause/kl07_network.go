@@ -62,7 +62,7 @@ func findNetwork(c *Case) []Finding {
 		f.Sentence += "; the last plugin to run was " + last.name
 	}
 	f.Sentence = fmt.Sprintf("%s; that cost %s", f.Sentence, took(f.Cost, f.Current))
-	f.Disproof = "A pod with hostNetwork starts as slowly on this node, or crictl info shows NetworkReady true for all of that time."
+	f.RuledOutBy = "A pod with hostNetwork starts as slowly on this node, or crictl info shows NetworkReady true for all of that time."
 	return []Finding{f}
 }
 

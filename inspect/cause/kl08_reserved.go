@@ -45,6 +45,6 @@ func (c *Case) reserved(method string, late, refused []Span[*trace.CRICall]) Fin
 	f.Sentence = fmt.Sprintf("%s got no answer for %s, and while the runtime went on with it, its name was refused %s (%s)",
 		method, took(late[0].Dur(), false), times(len(refused)), quoted(refused[len(refused)-1].Err()))
 	f.Remedy = "Find what made the first call slow (disk, CNI, a stuck shim, too many at once): the refusals end when it does. A restart of the runtime frees the name; a larger runtimeRequestTimeout avoids them."
-	f.Disproof = "The id that the error names belongs to another pod or an older attempt: then it is a leak in the runtime and will not end by itself."
+	f.RuledOutBy = "The id that the error names belongs to another pod or an older attempt: then it is a leak in the runtime and will not end by itself."
 	return f
 }

@@ -79,7 +79,7 @@ func findOwnership(c *Case) (out []Finding) {
 		}
 		f.Remedy = "Set securityContext.fsGroupChangePolicy: OnRootMismatch in the pod, so that a volume that is right already is not walked again; " +
 			"or use a CSI driver that mounts with the group (VOLUME_MOUNT_GROUP); or have fewer files."
-		f.Disproof = "With fsGroupChangePolicy: OnRootMismatch, a second start with the same volume takes as long."
+		f.RuledOutBy = "With fsGroupChangePolicy: OnRootMismatch, a second start with the same volume takes as long."
 		out = append(out, f)
 	}
 	return out

@@ -125,7 +125,7 @@ func findVolumeWait(c *Case) []Finding {
 	f.Evidence = few(f.Evidence)
 	f.Remedy = "Look at who is waited for: the attach-detach controller (kubectl get volumeattachment; kubectl describe pv), the CSI driver's own log " +
 		"(kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER), or the server of the mount."
-	f.Disproof = "The same volume is attached and mounted at once by hand or for another pod on this node at that time."
+	f.RuledOutBy = "The same volume is attached and mounted at once by hand or for another pod on this node at that time."
 	return []Finding{f}
 }
 

@@ -132,7 +132,7 @@ func findObjectWait(c *Case) []Finding {
 	f.Evidence = few(append(f.Evidence, c.slowRequests()...))
 	f.Remedy = "If the object is missing, make it, or mark the reference optional: true. If the API server refuses it, look at the node authorizer and RBAC; " +
 		"if it answers slowly, at the API server: kubectl get --raw /readyz?verbose."
-	f.Disproof = "The object is read at once with the node's own credentials (kubectl get --kubeconfig KUBECONFIG-OF-THE-NODE -n NAMESPACE KIND NAME), and a new pod that needs it does not wait."
+	f.RuledOutBy = "The object is read at once with the node's own credentials (kubectl get --kubeconfig KUBECONFIG-OF-THE-NODE -n NAMESPACE KIND NAME), and a new pod that needs it does not wait."
 	return []Finding{f}
 }
 

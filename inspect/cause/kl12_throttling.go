@@ -49,11 +49,11 @@ func findThrottling(c *Case) []Finding {
 	if longestOf(all).target == trace.TargetClient {
 		f.Sentence = fmt.Sprintf("its requests to the API server waited %s for the agent's own client throttling", took(cost, open))
 		f.Remedy = "Raise kubeAPIQPS and kubeAPIBurst in the kubelet configuration; the log of requests (kubeloupe events) shows who else uses them up."
-		f.Disproof = "With twice the kubeAPIQPS and kubeAPIBurst, the same burst of pods waits as long."
+		f.RuledOutBy = "With twice the kubeAPIQPS and kubeAPIBurst, the same burst of pods waits as long."
 		return []Finding{f}
 	}
 	f.Sentence = fmt.Sprintf("the API server asked to come again later, and that took %s", took(cost, open))
 	f.Remedy = "The server sheds load: look at its priority levels (kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels) and at what it is asked for."
-	f.Disproof = "The server's metrics show no rejected requests of this node (apiserver_flowcontrol_rejected_requests_total)."
+	f.RuledOutBy = "The server's metrics show no rejected requests of this node (apiserver_flowcontrol_rejected_requests_total)."
 	return []Finding{f}
 }

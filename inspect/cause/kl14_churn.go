@@ -55,7 +55,7 @@ func findChurn(c *Case) []Finding {
 	f.Confidence, f.Evidence = Certain, few(f.Evidence)
 	f.Sentence = fmt.Sprintf("the sandbox was %s; lately because %s", churned(replaced, failed), why)
 	f.Remedy = "Look at why the old sandbox went: the runtime's log around that time, an OOM kill of the pause process, a restart of the runtime or of the network's daemon."
-	f.Disproof = "The reason that the plan gives was already gone when it was planned: then the agent looked at something stale."
+	f.RuledOutBy = "The reason that the plan gives was already gone when it was planned: then the agent looked at something stale."
 	return []Finding{f}
 }
 

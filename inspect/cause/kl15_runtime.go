@@ -82,7 +82,7 @@ func (c *Case) stalledIn(in *part, all []stall) []Finding {
 	f.Sentence = fmt.Sprintf("the container runtime did not answer or tell in time, which held the pod up for %s: %s", took(f.Cost, f.Current), what)
 	f.Remedy = "Look at the runtime: systemctl status containerd, journalctl -u containerd, crictl info; take its goroutines (kill -USR1 writes them to its log); " +
 		"and at the node's disk and memory (KL24, KL25)."
-	f.Disproof = "crictl ps and crictl pods answer at once all that time."
+	f.RuledOutBy = "crictl ps and crictl pods answer at once all that time."
 	return []Finding{f}
 }
 

@@ -78,7 +78,7 @@ func findBlockedLoop(c *Case) []Finding {
 	f.Evidence = few(f.Evidence)
 	f.Sentence = fmt.Sprintf("the syncLoop was blocked, which held the pod up for %s: %s", took(f.Cost, f.Current), longestOf(all).what)
 	f.Remedy = "Mend what the iteration was busy with. If no record says it, take the agent's goroutines while it lasts (/debug/pprof/goroutine?debug=2) and report it: an iteration should only hand on."
-	f.Disproof = "The pod's worker was busy itself all that time, or the events that it waited for came after the iteration."
+	f.RuledOutBy = "The pod's worker was busy itself all that time, or the events that it waited for came after the iteration."
 	return []Finding{f}
 }
 

@@ -51,7 +51,7 @@ func findStuckTerminating(c *Case) []Finding {
 	f := Finding{
 		Confidence: Certain, Cost: worst.dur(), End: ends[0].to.Sub(ends[0].from), Current: worst.open && c.milestone("gone") == nil,
 		Evidence: few(append([]Evidence{evidence(c.milestone("terminating"), "the pod began to end")}, worst.evidence...)), Remedy: worst.remedy,
-		Disproof: "The step's end comes at once when it is done by hand, or another step turns out to have held it.",
+		RuledOutBy: "The step's end comes at once when it is done by hand, or another step turns out to have held it.",
 	}
 	if worst.unsure {
 		f.Confidence = Likely

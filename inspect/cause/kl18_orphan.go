@@ -97,6 +97,6 @@ func orphanFinding(d Point[*trace.Decision], sentence string) Finding {
 		Evidence: []Evidence{evidence(d.Rec, "%s is kept: %s", d.Event.Subject, quoted(d.Event.Reason))},
 		Remedy: "Find who holds the mount (findmnt -R " + Input(d.Event, "path") + "; fuser -vm PATH), end it, and unmount. " +
 			"Housekeeping tries again each minute and removes the directory then. Never remove files below a mount.",
-		Disproof: "findmnt shows no mount below the directory, or the next verdict on it is remove.",
+		RuledOutBy: "findmnt shows no mount below the directory, or the next verdict on it is remove.",
 	}
 }

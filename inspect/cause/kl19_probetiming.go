@@ -118,6 +118,6 @@ func findProbeTiming(c *Case) []Finding {
 	f.Evidence = few(f.Evidence)
 	f.Remedy = "Lower periodSeconds (1 is cheap) and leave initialDelaySeconds at 0: early attempts then follow closely; use a startup probe for programs that take long. " +
 		"successThreshold: 1 is enough for most."
-	f.Disproof = "The program's own log shows that it was able to serve only when the attempt succeeded."
+	f.RuledOutBy = "The program's own log shows that it was able to serve only when the attempt succeeded."
 	return []Finding{f}
 }

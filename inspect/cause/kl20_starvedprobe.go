@@ -112,7 +112,7 @@ func (s *starving) add(a *Span[*trace.ProbeAttempt], at []stretch, e ...Evidence
 }
 
 func (s *starving) finding(c *Case, why, remedy, disproof string) []Finding {
-	f := Finding{Confidence: Likely, Cost: covered(s.at), Evidence: few(s.evidence), Remedy: remedy, Disproof: disproof}
+	f := Finding{Confidence: Likely, Cost: covered(s.at), Evidence: few(s.evidence), Remedy: remedy, RuledOutBy: disproof}
 	if s.n == 0 || !s.gaveUp && !c.material(f.Cost) {
 		return nil
 	}

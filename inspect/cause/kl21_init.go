@@ -39,7 +39,7 @@ func findInit(c *Case) []Finding {
 		f.Sentence += fmt.Sprintf("; all init containers together took %s", took(w.cost, f.Current))
 	}
 	f.Remedy = fmt.Sprintf("See what %s does (kubectl logs -c %s): what it waits for or copies may be done in the image, in the app, or in a sidecar beside it.", name, name)
-	f.Disproof = "The container's own log shows it done long before the runtime told that it had ended."
+	f.RuledOutBy = "The container's own log shows it done long before the runtime told that it had ended."
 	return []Finding{f}
 }
 

@@ -37,7 +37,7 @@ func findSurprise(c *Case) (out []Finding) {
 			},
 			Remedy: "Give images more room, or raise imageGCHighThresholdPercent or imageMinimumGCAge (imageMaximumGCAge, if it went for its age); " +
 				"pin the image in the runtime if it must stay.",
-			Disproof: "The pod pulls the image on a node that has it, too: its pull policy is Always.",
+			RuledOutBy: "The pod pulls the image on a node that has it, too: its pull policy is Always.",
 		})
 	}
 	if f := c.madeRoom(); f != nil {
@@ -92,9 +92,9 @@ func (c *Case) madeRoom() *Finding {
 			}
 			return &Finding{
 				Confidence: Certain, Sentence: "the node ended the pod (" + d.Event.By + "): " + quoted(d.Event.Reason), Cost: covered(c.endStretch()), End: covered(c.endStretch()), Current: c.Stage() == Ending,
-				Evidence: []Evidence{evidence(d.Rec, "%s by %s: %s", d.Event.Verdict, d.Event.By, quoted(d.Event.Reason))},
-				Remedy:   "Give the pod a priority and requests that fit what it is worth, and keep room for critical pods on the node.",
-				Disproof: "The pod was deleted in the API at that time: its deletionTimestamp is earlier than the verdict.",
+				Evidence:   []Evidence{evidence(d.Rec, "%s by %s: %s", d.Event.Verdict, d.Event.By, quoted(d.Event.Reason))},
+				Remedy:     "Give the pod a priority and requests that fit what it is worth, and keep room for critical pods on the node.",
+				RuledOutBy: "The pod was deleted in the API at that time: its deletionTimestamp is earlier than the verdict.",
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func findSlotQueue(c *Case) []Finding {
 	}
 	f.Evidence = few(w.evidence())
 	f.Remedy = "Start fewer pods at once, or find what makes the runtime slow for each: more slots (--runtime-slots) mostly make all of them later, not sooner."
-	f.Disproof = "With more slots the same pods at once have a shorter median start on this machine."
+	f.RuledOutBy = "With more slots the same pods at once have a shorter median start on this machine."
 	return []Finding{f}
 }
 

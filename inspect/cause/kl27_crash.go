@@ -46,11 +46,11 @@ func findCrashBackoff(c *Case) []Finding {
 	}
 	if probe != nil {
 		f.Remedy = "Let the container answer the probe, or let the probe ask for what it answers; one that is only slow wants a larger timeoutSeconds or failureThreshold, or a startup probe."
-		f.Disproof = "Without the probe the container ends as often."
+		f.RuledOutBy = "Without the probe the container ends as often."
 		return []Finding{f}
 	}
 	f.Remedy = fmt.Sprintf("Read what it said last: kubectl logs %s -c %s -p. The back-off ends by itself once it runs for 10 minutes.", c.Pod.Name, last.Subject)
-	f.Disproof = "The container was ended from outside (an OOM kill, a person): then that is the cause, and its log is silent about it."
+	f.RuledOutBy = "The container was ended from outside (an OOM kill, a person): then that is the cause, and its log is silent about it."
 	return []Finding{f}
 }
 

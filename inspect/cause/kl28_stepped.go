@@ -21,8 +21,8 @@ func findStepped(c *Case) []Finding {
 	}
 	return []Finding{{
 		Confidence: Certain, Cost: w.cost, Current: w.open != nil, Evidence: few(w.evidence()),
-		Sentence: fmt.Sprintf("it waited %s for the person who steps it, at %d actions", took(w.cost, w.open != nil), len(w.spans)),
-		Remedy:   "Let it go on (continue), or end the stepping client: then the gate opens.",
-		Disproof: "No one steps: then a client is still connected to the agent's control socket.",
+		Sentence:   fmt.Sprintf("it waited %s for the person who steps it, at %d actions", took(w.cost, w.open != nil), len(w.spans)),
+		Remedy:     "Let it go on (continue), or end the stepping client: then the gate opens.",
+		RuledOutBy: "No one steps: then a client is still connected to the agent's control socket.",
 	}}
 }

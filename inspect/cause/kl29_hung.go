@@ -45,7 +45,7 @@ func findBehindHung(c *Case) []Finding {
 	f.Sentence = fmt.Sprintf("it waited %s %s", took(f.Cost, f.Current), trace.Behind(distinct(hung), 0))
 	f.Evidence = few(f.Evidence)
 	f.Remedy = "Look at the pods that are named (kubeloupe why POD), and at what their calls hang in: a CNI plugin, a runtime handler, a volume's server, a registry."
-	f.Disproof = "Their calls end at the same time as those of all other pods: then the runtime is slow for all (KL15, KL23, KL25)."
+	f.RuledOutBy = "Their calls end at the same time as those of all other pods: then the runtime is slow for all (KL15, KL23, KL25)."
 	return []Finding{f}
 }
 

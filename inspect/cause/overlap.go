@@ -48,7 +48,7 @@ func clip(all []stretch, from, to time.Time) (out []stretch) {
 func (c *Case) pathStretches(wanted func(waterfall.Segment) bool) (out []stretch) {
 	for _, s := range c.path() {
 		if wanted(s) {
-			out = append(out, stretch{c.Fall.Origin.Add(s.Start), c.Fall.Origin.Add(s.End)})
+			out = append(out, stretch{c.Waterfall.Origin.Add(s.Start), c.Waterfall.Origin.Add(s.End)})
 		}
 	}
 	return out
@@ -62,7 +62,7 @@ func (c *Case) on(span trace.SpanID, from, to time.Time) []stretch {
 // stretchesOf are the times of segments.
 func (c *Case) stretchesOf(segments []waterfall.Segment) (out []stretch) {
 	for _, s := range segments {
-		out = append(out, stretch{c.Fall.Origin.Add(s.Start), c.Fall.Origin.Add(s.End)})
+		out = append(out, stretch{c.Waterfall.Origin.Add(s.Start), c.Waterfall.Origin.Add(s.End)})
 	}
 	return out
 }

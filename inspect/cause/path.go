@@ -19,29 +19,29 @@ const maxUp = 64
 
 // path is the critical path to started and on to ready; nil where the start was not seen.
 func (c *Case) path() []waterfall.Segment {
-	if c.Fall == nil {
+	if c.Waterfall == nil {
 		return nil
 	}
 	if !c.memo.pathKnown {
-		c.memo.path, c.memo.pathKnown = slices.Concat(c.Fall.Path, c.Fall.Tail), true
+		c.memo.path, c.memo.pathKnown = slices.Concat(c.Waterfall.Path, c.Waterfall.Tail), true
 	}
 	return c.memo.path
 }
 
 // length is how long the critical path is; the pod's time so far where it has not come up.
 func (c *Case) length() time.Duration {
-	if c.Fall == nil {
+	if c.Waterfall == nil {
 		return 0
 	}
-	return max(c.Fall.Length(), c.Fall.Ready)
+	return max(c.Waterfall.Length(), c.Waterfall.Ready)
 }
 
 // cost is how much of [from, to] the critical path spent in the span: in itself, in what it is part of, or in a part of it.
 func (c *Case) cost(span trace.SpanID, from, to time.Time) (cost time.Duration) {
-	if c.Fall == nil {
+	if c.Waterfall == nil {
 		return 0
 	}
-	a, b := from.Sub(c.Fall.Origin), to.Sub(c.Fall.Origin)
+	a, b := from.Sub(c.Waterfall.Origin), to.Sub(c.Waterfall.Origin)
 	for _, s := range c.related(span) {
 		cost += max(min(b, s.End)-max(a, s.Start), 0)
 	}
@@ -131,10 +131,10 @@ func (c *Case) material(cost time.Duration) bool {
 
 // up reports whether the pod has come up: it is ready, or has started where nobody says more; or it was found running.
 func (c *Case) up() bool {
-	if c.Fall == nil {
+	if c.Waterfall == nil {
 		return c.milestone("started") != nil || c.milestone("ready") != nil
 	}
-	return c.Fall.Ready >= 0
+	return c.Waterfall.Ready >= 0
 }
 
 // milestone is the record of the pod's first milestone of that name; nil while it has not got there.

@@ -43,7 +43,7 @@ func (p pressure) find(c *Case) (out []Finding) {
 // findIn adds up, over the intervals that overlap the pod's work, the share of each in which tasks stalled. That is an estimate: the figures
 // do not say whose tasks, nor when within the interval. It is never more than the stall, nor than the overlap.
 func (p pressure) findIn(c *Case, in *part, waits []stretch) []Finding {
-	f := Finding{Confidence: Likely, Remedy: p.remedy, Disproof: p.disproof, End: in.end}
+	f := Finding{Confidence: Likely, Remedy: p.remedy, RuledOutBy: p.disproof, End: in.end}
 	var worst int
 	var stalls, windows time.Duration
 	first, last := bounds(in.at)

@@ -140,7 +140,7 @@ func TestPressureOfStartAndEnd(t *testing.T) {
 		if f.ID != "KL23" {
 			continue
 		}
-		if whole := max(f.End, c.Fall.Length()); f.Cost > whole {
+		if whole := max(f.End, c.Waterfall.Length()); f.Cost > whole {
 			t.Errorf("a cost of %v, of %v", f.Cost, whole)
 		}
 		got = append(got, f.Sentence)

@@ -66,7 +66,7 @@ func check(t *testing.T, sc script, f *cause.Finding) {
 	if f.Confidence != want {
 		t.Errorf("confidence %s, want %s", f.Confidence, want)
 	}
-	if len(f.Evidence) == 0 || f.Remedy == "" || f.Disproof == "" {
+	if len(f.Evidence) == 0 || f.Remedy == "" || f.RuledOutBy == "" {
 		t.Errorf("it lacks evidence, remedy or disproof: %+v", f)
 	}
 	for _, e := range f.Evidence {

@@ -22,14 +22,14 @@ func (c *Case) heldBackFor(a *Span[*trace.ProbeAttempt]) []stretch {
 	if timedOut(a.Event) {
 		return c.starved(a)
 	}
-	if c.Fall == nil {
+	if c.Waterfall == nil {
 		return nil
 	}
 	t := a.Event.Throttle
 	from := a.Stop.Add(-min(t.Interval, t.Stopped))
 	var out []stretch
-	for _, s := range c.Fall.Tail {
-		out = append(out, stretch{c.Fall.Origin.Add(s.Start), c.Fall.Origin.Add(s.End)})
+	for _, s := range c.Waterfall.Tail {
+		out = append(out, stretch{c.Waterfall.Origin.Add(s.Start), c.Waterfall.Origin.Add(s.End)})
 	}
 	return clip(out, from, a.Stop)
 }

@@ -44,8 +44,8 @@ func (c *Case) waited(wanted func(*trace.Wait) bool) waited {
 func (c *Case) after() (from time.Time, still bool) {
 	switch c.Stage() {
 	case Starting:
-		if c.Fall != nil {
-			from = c.Fall.Origin.Add(c.length())
+		if c.Waterfall != nil {
+			from = c.Waterfall.Origin.Add(c.length())
 		}
 		return from, true
 	case Down:

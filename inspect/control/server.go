@@ -54,8 +54,8 @@ type Config struct {
 	MaxConns int
 	// Silence is how long a client that steps a pod may not be heard of before the gate opens; 30 s. Clients speak six times as often.
 	Silence time.Duration
-	// Patience is how long a write to a client that does not read may take before it is cut off; 2 minutes.
-	Patience time.Duration
+	// Timeout is how long a write to a client that does not read may take before it is cut off; 2 minutes.
+	Timeout time.Duration
 }
 
 // How long a client has for its request, an agent for an answer, and clients to leave when the agent stops.
@@ -81,8 +81,8 @@ func New(cfg Config) *Server {
 	if cfg.MaxConns <= 0 {
 		cfg.MaxConns = 32
 	}
-	if cfg.Patience <= 0 {
-		cfg.Patience = 2 * time.Minute
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 2 * time.Minute
 	}
 	if cfg.Silence <= 0 {
 		cfg.Silence = 30 * time.Second
@@ -196,7 +196,7 @@ func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGro
 			s.refuse(conn, p, err)
 			continue
 		}
-		c := &client{Server: s, conn: conn, r: newLineReader(conn, maxRequest), w: newLineWriter(conn, s.cfg.Patience), peer: p, since: time.Now()}
+		c := &client{Server: s, conn: conn, r: newLineReader(conn, maxRequest), w: newLineWriter(conn, s.cfg.Timeout), peer: p, since: time.Now()}
 		if !s.place(c) {
 			s.turnAway(conn, fmt.Sprintf("too many clients: %d are served already", s.cfg.MaxConns))
 			continue

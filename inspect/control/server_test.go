@@ -162,7 +162,7 @@ func count(t *testing.T, s *control.Stream, seq uint64) {
 
 // TestCutOff is a client that does not read for longer than the server's patience: its place is free again.
 func TestCutOff(t *testing.T) {
-	a := start(t, func(c *control.Config) { c.Patience, c.MaxConns = time.Second, 1 })
+	a := start(t, func(c *control.Config) { c.Timeout, c.MaxConns = time.Second, 1 })
 	conn, _ := a.raw()
 	io.WriteString(conn, `{"events":{"follow":true}}`+"\n")
 	subscribed(t, a, 1)

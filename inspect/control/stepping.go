@@ -24,7 +24,7 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 	if c.w.send(answer{Attached: true}) != nil {
 		return errGone
 	}
-	c.w = newLineWriter(c.conn, min(c.cfg.Patience, c.cfg.Silence)) // a client that stopped reading holds its pod no longer than one that is silent
+	c.w = newLineWriter(c.conn, min(c.cfg.Timeout, c.cfg.Silence)) // a client that stopped reading holds its pod no longer than one that is silent
 	t := talk{commands: make(chan command, waiting), replies: make(chan reply), bad: make(chan error, 1)}
 	go func() {
 		defer cancel()

@@ -91,11 +91,11 @@ func evil() []trace.Record {
 func findings() []cause.Finding {
 	return []cause.Finding{{
 		ID: "KL02", Name: "slow network in a pull", Confidence: cause.Likely,
-		Sentence: "redis:7.2 came at 17 MiB/s: 68 MiB in 4.10s <i>.",
-		Evidence: []cause.Evidence{{Seq: 17, Time: tape.Epoch.Add(4100 * ms), Text: "PullImage took 4.10s"}},
-		Cost:     3870 * ms,
-		Remedy:   "Put a registry mirror near the node, or pull the image before the pod comes.",
-		Disproof: "A second pull of the same image on this node is as slow with an empty network.",
+		Sentence:   "redis:7.2 came at 17 MiB/s: 68 MiB in 4.10s <i>.",
+		Evidence:   []cause.Evidence{{Seq: 17, Time: tape.Epoch.Add(4100 * ms), Text: "PullImage took 4.10s"}},
+		Cost:       3870 * ms,
+		Remedy:     "Put a registry mirror near the node, or pull the image before the pod comes.",
+		RuledOutBy: "A second pull of the same image on this node is as slow with an empty network.",
 	}}
 }
 

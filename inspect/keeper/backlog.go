@@ -71,7 +71,7 @@ func (k *Keeper) take(seq uint64) (b Backlog, moved <-chan struct{}, ok bool) {
 			k.moved = make(chan struct{})
 		}
 		if k.from != nil {
-			k.from.Hurry()
+			k.from.Flush()
 		}
 		return Backlog{}, k.moved, false
 	}

@@ -6,7 +6,7 @@
 // stream, in its order, and folding it gives inspect/model the picture that folding all
 // would, but for counts of what happened before.
 //
-// It may lag behind the stream until somebody asks, so that an idle agent does not wake it (see trace.Cursor.Lazy).
+// It may lag behind the stream until somebody asks, so that an idle agent does not wake it (see trace.Cursor.Batch).
 //
 // It never waits for who asks, and its memory is bounded by Options, in counts and in bytes; bodies of CRI calls are
 // left out. Where bytes are short, what a late reader needs least goes first: what is over, then histories, then parts of

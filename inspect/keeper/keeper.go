@@ -12,8 +12,8 @@ import (
 // Source is where records come from, as a trace.Cursor.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
-	// Hurry has Next return what is there. It is called while somebody waits for records: the source may be lazy.
-	Hurry()
+	// Flush has Next return what is there. It is called while somebody waits for records: the source may be lazy.
+	Flush()
 }
 
 // Keeper is what is kept of one stream. Safe for concurrent use.
@@ -93,7 +93,7 @@ func (k *Keeper) reads(source Source) {
 	switch {
 	case k.moved == nil:
 	case source != nil:
-		source.Hurry()
+		source.Flush()
 	default:
 		close(k.moved)
 		k.moved = nil

@@ -16,7 +16,7 @@ func TestWhoAsksHurriesIt(t *testing.T) {
 		bus := trace.NewBus(1024)
 		cursor := bus.Subscribe(trace.FromOldest)
 		defer cursor.Close()
-		cursor.Lazy()
+		cursor.Batch()
 		k := keeper.New(keeper.Options{})
 		trace.Point(bus, trace.Span{}, trace.Log{Message: "first"})
 		early := make(chan uint64, 1)

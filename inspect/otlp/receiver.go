@@ -191,7 +191,7 @@ func (r *Receiver) publish(tree *tree, batch []span) {
 		}
 		for _, s := range ready {
 			r.counts.published.Add(1)
-			trace.Place(r.bus, trace.SeenBy(trace.Span{Trace: s.trace, ID: s.id, Parent: s.parent, Pod: s.pod}, s.observer, s.lag), s.event)
+			trace.PublishSpan(r.bus, trace.SeenBy(trace.Span{Trace: s.trace, ID: s.id, Parent: s.parent, Pod: s.pod}, s.observer, s.lag), s.event)
 		}
 	}
 	if n := tree.waiting.lost; n > 0 {

@@ -37,7 +37,7 @@ func BenchmarkCase(b *testing.B) {
 	for _, r := range starts(10_000) {
 		s.Apply(&r)
 	}
-	l := s.Lives()[5000]
+	l := s.Runs()[5000]
 	for b.Loop() {
 		s.Case(l, time.Time{})
 	}

@@ -20,7 +20,7 @@ func TestLongRecordsAreShortened(t *testing.T) {
 			t.Fatal("the reader's record was changed")
 		}
 	}
-	recs := s.Lives()[0].Records()
+	recs := s.Runs()[0].Records()
 	for i := range recs {
 		size += recs[i].Size()
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// lookBack is how long before a life verdicts and figures of the node still explain it, as an image that was removed.
+	// lookBack is how long before a run verdicts and figures of the node still explain it, as an image that was removed.
 	lookBack = 10 * time.Minute
 	// longestFigures is the longest time that figures of the node are about.
 	longestFigures = 11 * time.Second
@@ -23,20 +23,20 @@ const (
 	looksPerRecord = 8
 )
 
-// Case is what rules look at for a life; now is the time of the question, zero the newest record's.
-func (s *Session) Case(l *Life, now time.Time) *cause.Case {
+// Case is what rules look at for a run; now is the time of the question, zero the newest record's.
+func (s *Session) Case(l *PodRun, now time.Time) *cause.Case {
 	c, _ := s.caseOf(l, now, maxCaseNode)
 	return c
 }
 
-// Cases yields the case of each life, in their order. Where all lives go on beside all others, each has a share of what is known
-// of the others, and is incomplete: else telling of n lives would take n times n.
-func (s *Session) Cases(now time.Time) iter.Seq2[*Life, *cause.Case] {
-	return func(yield func(*Life, *cause.Case) bool) {
+// Cases yields the case of each run, in their order. Where all runs go on beside all others, each has a share of what is known
+// of the others, and is incomplete: else telling of n runs would take n times n.
+func (s *Session) Cases(now time.Time) iter.Seq2[*PodRun, *cause.Case] {
+	return func(yield func(*PodRun, *cause.Case) bool) {
 		left := s.opt.Others
-		for i, l := range s.lives {
-			// One life may take several shares: most take less than one.
-			limit := min(maxCaseNode, max(leastCaseNode, 8*left/(len(s.lives)-i)))
+		for i, l := range s.runs {
+			// One run may take several shares: most take less than one.
+			limit := min(maxCaseNode, max(leastCaseNode, 8*left/(len(s.runs)-i)))
 			c, took := s.caseOf(l, now, limit)
 			left = max(left-took, 0)
 			if !yield(l, c) {
@@ -47,24 +47,24 @@ func (s *Session) Cases(now time.Time) iter.Seq2[*Life, *cause.Case] {
 }
 
 // caseOf is Case with so many records of others, and what that took of the bound.
-func (s *Session) caseOf(l *Life, now time.Time, limit int) (_ *cause.Case, took int) {
+func (s *Session) caseOf(l *PodRun, now time.Time, limit int) (_ *cause.Case, took int) {
 	if now.IsZero() {
 		now = s.Last()
 	}
 	c := &cause.Case{Pod: l.Pod, Records: l.Records(), Now: l.at(now), Incomplete: l.Incomplete()}
-	c.Fall, _ = l.fall(c.Records, now) // none where the pod was found running
+	c.Waterfall, _ = l.fall(c.Records, now) // none where the pod was found running
 	stage := c.Stage()
 	from, to := l.interest(c.Now, stage == cause.Up || stage == cause.Over)
-	if stage == cause.Up && c.Fall != nil {
-		to = min(to, c.Fall.Origin.Add(c.Fall.End).UnixNano())
+	if stage == cause.Up && c.Waterfall != nil {
+		to = min(to, c.Waterfall.Origin.Add(c.Waterfall.End).UnixNano())
 	}
 	node, looked, all := s.around(l, from, to, limit)
 	c.Node, c.Incomplete = s.leftOf(l, to, node), c.Incomplete || !all
 	return c, max(len(node), looked/looksPerRecord)
 }
 
-// around are the records of the node and of other lives between two times, and some of the node's before; false when there are more.
-func (s *Session) around(l *Life, from, to int64, limit int) (_ []trace.Record, looked int, all bool) {
+// around are the records of the node and of other runs between two times, and some of the node's before; false when there are more.
+func (s *Session) around(l *PodRun, from, to int64, limit int) (_ []trace.Record, looked int, all bool) {
 	var found []*trace.Record
 	look := func() bool { looked++; return looked <= looksPerRecord*limit } // what is looked at and not taken costs time, too
 	take := func(r *trace.Record) bool {
@@ -107,13 +107,13 @@ func (s *Session) fromNode(from, to int64, take func(*trace.Record) bool, look f
 		}))
 }
 
-// fromOthers takes the records of other lives; false when there was no room for all.
-func (s *Session) fromOthers(l *Life, from, to int64, take func(*trace.Record) bool, look func() bool) bool {
-	if len(s.reaches.lives) != len(s.lives) {
-		s.reaches = reachesOf(s.lives)
+// fromOthers takes the records of other runs; false when there was no room for all.
+func (s *Session) fromOthers(l *PodRun, from, to int64, take func(*trace.Record) bool, look func() bool) bool {
+	if len(s.reaches.runs) != len(s.runs) {
+		s.reaches = reachesOf(s.runs)
 	}
 	for i := range s.reaches.within(from, to) {
-		if s.lives[i] != l && !s.lives[i].win.between(from, to, func(r *trace.Record) bool {
+		if s.runs[i] != l && !s.runs[i].win.between(from, to, func(r *trace.Record) bool {
 			if private(r.Event) {
 				return look()
 			}

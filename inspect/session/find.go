@@ -10,15 +10,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// ErrNotFound is returned when no life is of the pod that was asked for.
+// ErrNotFound is returned when no run is of the pod that was asked for.
 var ErrNotFound = errors.New("no such pod")
 
 // maxNear bounds how many names are offered instead of one that is not there.
 const maxNear = 5
 
-// Find returns the latest life of a pod named NAMESPACE/NAME; of NAME alone where only one namespace has it. With #N
-// behind it, it is the Nth life that was seen.
-func (s *Session) Find(ref string) (*Life, error) {
+// Find returns the latest run of a pod named NAMESPACE/NAME; of NAME alone where only one namespace has it. With #N
+// behind it, it is the Nth run that was seen.
+func (s *Session) Find(ref string) (*PodRun, error) {
 	ref, nth, numbered := strings.Cut(ref, "#")
 	n := 0
 	if numbered {
@@ -40,7 +40,7 @@ func (s *Session) Find(ref string) (*Life, error) {
 }
 
 // find is Find of the latest.
-func (s *Session) find(ref string) (*Life, error) {
+func (s *Session) find(ref string) (*PodRun, error) {
 	ns, name, full := strings.Cut(ref, "/")
 	if !full {
 		ns, name = "", ref
@@ -48,8 +48,8 @@ func (s *Session) find(ref string) (*Life, error) {
 	if name == "" || full && ns == "" || strings.Contains(name, "/") {
 		return nil, fmt.Errorf("pod %q: want NAMESPACE/NAME", ref)
 	}
-	var found *Life
-	for _, l := range slices.Backward(s.lives) {
+	var found *PodRun
+	for _, l := range slices.Backward(s.runs) {
 		if l.Pod.Name != name || full && l.Pod.Namespace != ns {
 			continue
 		}
@@ -67,7 +67,7 @@ func (s *Session) find(ref string) (*Life, error) {
 
 // missing says what there is instead.
 func (s *Session) missing(ref, name string) error {
-	if len(s.lives) == 0 {
+	if len(s.runs) == 0 {
 		return fmt.Errorf("pod %q: %w: no record is about any pod", ref, ErrNotFound)
 	}
 	near := s.near(name)
@@ -81,7 +81,7 @@ func (s *Session) missing(ref, name string) error {
 func (s *Session) near(name string) []string {
 	var near, all []string
 	seen := map[string]bool{}
-	for _, l := range slices.Backward(s.lives) {
+	for _, l := range slices.Backward(s.runs) {
 		p := l.Pod.String()
 		if seen[p] {
 			continue

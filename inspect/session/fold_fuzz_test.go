@@ -59,7 +59,7 @@ func differs(a, b []byte) string {
 // tell writes all that is made of records.
 func tell(t *testing.T, w io.Writer, recs []trace.Record) {
 	t.Helper()
-	m, s := model.New(model.Options{}), session.New(session.Options{Lives: 4, PerLife: 64, Node: 64})
+	m, s := model.New(model.Options{}), session.New(session.Options{Runs: 4, PerRun: 64, Node: 64})
 	for i := range recs {
 		m.Apply(&recs[i])
 		s.Apply(&recs[i])
@@ -80,10 +80,10 @@ func tell(t *testing.T, w io.Writer, recs []trace.Record) {
 		r := why.Explain(c)
 		fmt.Fprintln(w, l.Ref(), why.Brief(r))
 		ok(why.Text(w, r, why.TextOptions{Width: 60}))
-		if c.Fall != nil {
-			falls = append(falls, c.Fall)
-			starts = append(starts, rank.Of(c.Fall))
-			picture(t, w, c.Fall, cause.Find(c))
+		if c.Waterfall != nil {
+			falls = append(falls, c.Waterfall)
+			starts = append(starts, rank.Of(c.Waterfall))
+			picture(t, w, c.Waterfall, cause.Find(c))
 		}
 	}
 	if len(falls) > 1 {

@@ -34,7 +34,7 @@ func TestCasesOfAllAreBounded(t *testing.T) {
 		sum, cut := 0, 0
 		for l, c := range s.Cases(time.Time{}) {
 			sum += len(c.Node)
-			// Of the life itself, that it began before is known; of others, that there are more.
+			// Of the run itself, that it began before is known; of others, that there are more.
 			if len(c.Node) < n-1 && !c.Incomplete {
 				t.Fatalf("%s has %d records of %d others and says that it has all", l.Pod, len(c.Node), n-1)
 			}
@@ -64,11 +64,11 @@ func TestManyPods(t *testing.T) {
 			s.Apply(&stop)
 		}
 	}
-	if n := len(s.Lives()); n > session.DefaultLives || n < session.DefaultLives/2 {
-		t.Errorf("%d lives are kept", n)
+	if n := len(s.Runs()); n > session.DefaultRuns || n < session.DefaultRuns/2 {
+		t.Errorf("%d runs are kept", n)
 	}
-	for _, l := range s.Lives() {
-		if last := l == s.Lives()[len(s.Lives())-1]; l.Incomplete() == last {
+	for _, l := range s.Runs() {
+		if last := l == s.Runs()[len(s.Runs())-1]; l.Incomplete() == last {
 			t.Fatalf("%s: incomplete %v", l.Pod, l.Incomplete())
 		}
 	}
@@ -83,7 +83,7 @@ func TestManySpansOpen(t *testing.T) {
 	}
 	s := session.New(session.Options{})
 	apply(s, tp.Recs)
-	if n := len(s.Lives()[0].Records()); n > 2*session.DefaultPerLife {
+	if n := len(s.Runs()[0].Records()); n > 2*session.DefaultPerRun {
 		t.Errorf("%d records are kept", n)
 	}
 }
@@ -91,7 +91,7 @@ func TestManySpansOpen(t *testing.T) {
 // TestTracesAndStopsAreBounded: a recording may have any number of calls, each of a trace of its own, and have its agent stop as often.
 func TestTracesAndStopsAreBounded(t *testing.T) {
 	const perLife = 256
-	s := session.New(session.Options{PerLife: 16, Node: 16})
+	s := session.New(session.Options{PerRun: 16, Node: 16})
 	recs := make([]trace.Record, 0, perLife+1)
 	for i := range 2000 { // half a million traces
 		pod := trace.Pod{Namespace: "shop", Name: fmt.Sprint("web-", i), UID: fmt.Sprint(i)}

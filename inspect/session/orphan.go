@@ -9,7 +9,7 @@ import (
 // maxLeft bounds how many pods' directories are remembered that could not be removed.
 const maxLeft = 1000
 
-// leave notes the last verdict on the directory of a pod that nobody knows any more: it comes after the pod's life.
+// leave notes the last verdict on the directory of a pod that nobody knows any more: it comes after the pod's run.
 func (s *Session) leave(r *trace.Record) {
 	d, ok := r.Event.(*trace.Decision)
 	if !ok || d.By != "orphan" {
@@ -21,8 +21,8 @@ func (s *Session) leave(r *trace.Record) {
 	}
 }
 
-// leftOf appends what was said of a life's directory after a time.
-func (s *Session) leftOf(l *Life, after int64, to []trace.Record) []trace.Record {
+// leftOf appends what was said of a run's directory after a time.
+func (s *Session) leftOf(l *PodRun, after int64, to []trace.Record) []trace.Record {
 	if r, ok := s.left[l.Pod.UID]; ok && l.Pod.UID != "" && r.Time > after {
 		return append(to, r)
 	}

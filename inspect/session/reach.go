@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// reach is the time that a life has records of; those that have not ended reach on.
+// reach is the time that a run has records of; those that have not ended reach on.
 type reach struct{ from, to int64 }
 
 // meets says whether two reaches have a time in common.
 func (r reach) meets(o reach) bool { return r.from <= o.to && o.from <= r.to }
 
-// reachBlock is how many lives in a row are passed over at once where none of them meets.
+// reachBlock is how many runs in a row are passed over at once where none of them meets.
 const reachBlock = 64
 
-// reaches are the times of lives, in their order, and of each block of them in a row.
-type reaches struct{ lives, blocks []reach }
+// reaches are the times of runs, in their order, and of each block of them in a row.
+type reaches struct{ runs, blocks []reach }
 
-func reachesOf(lives []*Life) (all reaches) {
-	for i, l := range lives {
+func reachesOf(runs []*PodRun) (all reaches) {
+	for i, l := range runs {
 		r := reach{l.from, l.last}
 		if len(l.win.open) > 0 {
 			r.to = math.MaxInt64
@@ -28,12 +28,12 @@ func reachesOf(lives []*Life) (all reaches) {
 		}
 		b := &all.blocks[i/reachBlock]
 		b.from, b.to = min(b.from, r.from), max(b.to, r.to)
-		all.lives = append(all.lives, r)
+		all.runs = append(all.runs, r)
 	}
 	return all
 }
 
-// within yields the indices of the lives that meet a time, in order.
+// within yields the indices of the runs that meet a time, in order.
 func (a *reaches) within(from, to int64) iter.Seq[int] {
 	at := reach{from, to}
 	return func(yield func(int) bool) {
@@ -41,8 +41,8 @@ func (a *reaches) within(from, to int64) iter.Seq[int] {
 			if !block.meets(at) {
 				continue
 			}
-			for i := b * reachBlock; i < min((b+1)*reachBlock, len(a.lives)); i++ {
-				if a.lives[i].meets(at) && !yield(i) {
+			for i := b * reachBlock; i < min((b+1)*reachBlock, len(a.runs)); i++ {
+				if a.runs[i].meets(at) && !yield(i) {
 					return
 				}
 			}

@@ -10,41 +10,41 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultLives   = 20_000
-	DefaultPerLife = 4096
-	DefaultNode    = 1 << 17
-	DefaultBytes   = 512 << 20
-	DefaultOthers  = 10_000_000
+	DefaultRuns   = 20_000
+	DefaultPerRun = 4096
+	DefaultNode   = 1 << 17
+	DefaultBytes  = 512 << 20
+	DefaultOthers = 10_000_000
 )
 
 // Options bound what is kept.
 type Options struct {
-	// Lives is how many lives; of more, the oldest that is over goes first.
-	Lives int
-	// PerLife is how many records of a life: half of them the first, half the newest. What has not ended, milestones and the last
+	// Runs is how many runs; of more, the oldest that is over goes first.
+	Runs int
+	// PerRun is how many records of a run: half of them the first, half the newest. What has not ended, milestones and the last
 	// status are kept besides.
-	PerLife int
+	PerRun int
 	// Node is how many records about the node itself: the newest.
 	Node int
 	// Bytes is how much all records may have taken in memory; from then on records are kept with short texts and lists. Anybody may have
 	// written a recording.
 	Bytes int
-	// Others is about how many records of the node and of other lives all cases of [Session.Cases] have together.
+	// Others is about how many records of the node and of other runs all cases of [Session.Cases] have together.
 	Others int
 }
 
 // Session is a stream of records, folded.
 type Session struct {
 	opt   Options
-	lives []*Life // oldest first
-	byPod map[trace.Pod]*Life
+	runs  []*PodRun // oldest first
+	byPod map[trace.Pod]*PodRun
 	// byTrace finds whose a span of the runtime is that does not say.
-	byTrace map[trace.TraceID]*Life
+	byTrace map[trace.TraceID]*PodRun
 	node    window
-	// reaches are the lives' times, in their order; made when a case asks, and empty again when a record comes.
+	// reaches are the runs' times, in their order; made when a case asks, and empty again when a record comes.
 	reaches reaches
-	// whole are the lives of which no record was lost since they began.
-	whole []*Life
+	// whole are the runs of which no record was lost since they began.
+	whole []*PodRun
 	// stops are when the agent stopped.
 	stops []int64
 	// left are verdicts on directories of pods that are gone, by their UIDs.
@@ -55,11 +55,11 @@ type Session struct {
 
 // New returns a session without records.
 func New(opt Options) *Session {
-	opt.Lives, opt.PerLife = cmp.Or(opt.Lives, DefaultLives), cmp.Or(opt.PerLife, DefaultPerLife)
+	opt.Runs, opt.PerRun = cmp.Or(opt.Runs, DefaultRuns), cmp.Or(opt.PerRun, DefaultPerRun)
 	opt.Node, opt.Others = cmp.Or(opt.Node, DefaultNode), cmp.Or(opt.Others, DefaultOthers)
 	opt.Bytes = cmp.Or(opt.Bytes, DefaultBytes)
 	s := &Session{
-		opt: opt, byPod: map[trace.Pod]*Life{}, byTrace: map[trace.TraceID]*Life{}, node: newWindow(0, opt.Node), left: map[string]trace.Record{},
+		opt: opt, byPod: map[trace.Pod]*PodRun{}, byTrace: map[trace.TraceID]*PodRun{}, node: newWindow(0, opt.Node), left: map[string]trace.Record{},
 	}
 	s.node.notes = seenAfar
 	return s
@@ -75,7 +75,7 @@ func (s *Session) Apply(r *trace.Record) {
 	if s.size += rec.Size(); s.size > s.opt.Bytes {
 		rec.Shorten()
 	}
-	l := s.lifeOf(&rec)
+	l := s.runOf(&rec)
 	if l == nil {
 		s.stepped(&rec)
 		s.agent(&rec)
@@ -86,14 +86,14 @@ func (s *Session) Apply(r *trace.Record) {
 	l.add(rec)
 }
 
-// stepped has the lives that have not come to be ready, or are ending, go on as if the wall clock had not been set, or the machine not
+// stepped has the runs that have not come to be ready, or are ending, go on as if the wall clock had not been set, or the machine not
 // been suspended: what a start or an end takes, and what waits in it, is not to be longer by that.
 func (s *Session) stepped(r *trace.Record) {
 	e, ok := r.Event.(*trace.ClockStepped)
 	if !ok || e.Jump <= 0 {
 		return
 	}
-	for _, l := range s.lives {
+	for _, l := range s.runs {
 		if (l.ready.IsZero() || l.ending) && !l.over() {
 			l.jumped(r.Time, int64(e.Jump))
 		}
@@ -125,8 +125,8 @@ func (s *Session) Lost(n uint64) {
 	s.whole = s.whole[:0] // what was lost once is: a second time adds nothing
 }
 
-// Lives returns all lives that are kept, the oldest first.
-func (s *Session) Lives() []*Life { return s.lives }
+// Runs returns all runs that are kept, the oldest first.
+func (s *Session) Runs() []*PodRun { return s.runs }
 
 // Last is when the newest record was made; zero before the first.
 func (s *Session) Last() time.Time {
@@ -136,10 +136,10 @@ func (s *Session) Last() time.Time {
 	return time.Unix(0, s.last)
 }
 
-// lifeOf returns the life that a record belongs to, which may begin with it; nil for the node.
-func (s *Session) lifeOf(r *trace.Record) *Life {
+// runOf returns the run that a record belongs to, which may begin with it; nil for the node.
+func (s *Session) runOf(r *trace.Record) *PodRun {
 	if span, ok := r.Event.(*trace.RuntimeSpan); ok {
-		return s.lifeOfSpan(r, span)
+		return s.runOfSpan(r, span)
 	}
 	if r.Pod.Name == "" { // of a pod that nobody knows any more there is a UID: what is done to its leftovers is the node's
 		return nil
@@ -155,8 +155,8 @@ func (s *Session) lifeOf(r *trace.Record) *Life {
 	return l
 }
 
-// lifeOfSpan finds the life that a span of the runtime is about: it may be told when the next has begun.
-func (s *Session) lifeOfSpan(r *trace.Record, span *trace.RuntimeSpan) *Life {
+// runOfSpan finds the run that a span of the runtime is about: it may be told when the next has begun.
+func (s *Session) runOfSpan(r *trace.Record, span *trace.RuntimeSpan) *PodRun {
 	l := s.byPod[r.Pod]
 	if l == nil {
 		l = s.byTrace[r.Trace]
@@ -173,25 +173,25 @@ func (s *Session) lifeOfSpan(r *trace.Record, span *trace.RuntimeSpan) *Life {
 	return l
 }
 
-// begin begins a life of the record's pod, after the one before it, if any.
-func (s *Session) begin(r *trace.Record, before *Life) *Life {
-	l := &Life{Pod: r.Pod, N: 1, from: r.Time, win: newWindow(s.opt.PerLife/2, s.opt.PerLife-s.opt.PerLife/2), before: before, session: s, born: len(s.stops), died: -1}
+// begin begins a run of the record's pod, after the one before it, if any.
+func (s *Session) begin(r *trace.Record, before *PodRun) *PodRun {
+	l := &PodRun{Pod: r.Pod, N: 1, from: r.Time, win: newWindow(s.opt.PerRun/2, s.opt.PerRun-s.opt.PerRun/2), before: before, session: s, born: len(s.stops), died: -1}
 	if before != nil {
 		l.N, before.until, before.after = before.N+1, r.Time, l
 		before.ended()
 	}
 	s.byPod[r.Pod] = l
-	s.lives, s.whole = append(s.lives, l), append(s.whole, l)
-	if len(s.lives) > s.opt.Lives {
+	s.runs, s.whole = append(s.runs, l), append(s.whole, l)
+	if len(s.runs) > s.opt.Runs {
 		s.forget()
 	}
 	return l
 }
 
-// maxBack is how many lives back a span of the runtime may be told late.
+// maxBack is how many runs back a span of the runtime may be told late.
 const maxBack = 64
 
-// maxTraces bounds the traces that lead to a life: it mostly has one; maxAllTraces those of all. maxStops bounds how often the agent
+// maxTraces bounds the traces that lead to a run: it mostly has one; maxAllTraces those of all. maxStops bounds how often the agent
 // stopped. Anybody may have written a recording.
 const (
 	maxTraces    = 256
@@ -199,12 +199,12 @@ const (
 	maxStops     = 1 << 16
 )
 
-// forget drops the oldest life that is over; if none is, the oldest. Room is made for some at once.
+// forget drops the oldest run that is over; if none is, the oldest. Room is made for some at once.
 func (s *Session) forget() {
-	drop := max(1, s.opt.Lives/64)
-	kept := make([]*Life, 0, len(s.lives))
-	newest := s.lives[len(s.lives)-1]
-	for _, l := range s.lives {
+	drop := max(1, s.opt.Runs/64)
+	kept := make([]*PodRun, 0, len(s.runs))
+	newest := s.runs[len(s.runs)-1]
+	for _, l := range s.runs {
 		if drop > 0 && l != newest && l.over() {
 			drop--
 			s.unlink(l)
@@ -212,19 +212,19 @@ func (s *Session) forget() {
 		}
 		kept = append(kept, l)
 	}
-	if over := len(kept) - s.opt.Lives; over > 0 {
+	if over := len(kept) - s.opt.Runs; over > 0 {
 		over = min(over+drop-1, len(kept)-1)
 		for _, l := range kept[:over] {
 			s.unlink(l)
 		}
-		kept = append([]*Life(nil), kept[over:]...)
+		kept = append([]*PodRun(nil), kept[over:]...)
 	}
-	s.lives = kept
-	s.whole = slices.DeleteFunc(s.whole, func(l *Life) bool { return l.forgotten })
+	s.runs = kept
+	s.whole = slices.DeleteFunc(s.whole, func(l *PodRun) bool { return l.forgotten })
 }
 
-// unlink removes what leads to a life.
-func (s *Session) unlink(l *Life) {
+// unlink removes what leads to a run.
+func (s *Session) unlink(l *PodRun) {
 	l.forgotten = true
 	if s.byPod[l.Pod] == l {
 		delete(s.byPod, l.Pod)

@@ -36,7 +36,7 @@ func fold(t *tape.Tape, opt session.Options) *session.Session {
 	return s
 }
 
-// live writes one life of a pod: seen, sandbox, started and ready 300 ms later.
+// live writes one run of a pod: seen, sandbox, started and ready 300 ms later.
 func live(t *tape.Tape, pod trace.Pod, at time.Duration) {
 	t.Point(at, pod, 0, &trace.Milestone{Name: "seen", Source: "file"})
 	sync := t.Begin(at, pod, 0, &trace.Sync{Why: "create"})
@@ -74,7 +74,7 @@ func TestLives(t *testing.T) {
 	s := fold(tp, session.Options{})
 
 	var got []string
-	for _, l := range s.Lives() {
+	for _, l := range s.Runs() {
 		got = append(got, fmt.Sprintf("%s %d %v: %s", l.Pod, l.N, l.From().Sub(tape.Epoch), strings.Join(names(l.Records()), " ")))
 	}
 	want := []string{
@@ -87,14 +87,14 @@ func TestLives(t *testing.T) {
 	}
 	l, err := s.Find("shop/web")
 	if err != nil || l.N != 2 {
-		t.Fatalf("Find gives life %+v, %v", l, err)
+		t.Fatalf("Find gives run %+v, %v", l, err)
 	}
-	if w, err := l.Fall(time.Time{}); err != nil || w.Started != 300*ms {
+	if w, err := l.Waterfall(time.Time{}); err != nil || w.Started != 300*ms {
 		t.Errorf("fall: %+v, %v", w, err)
 	}
-	first := s.Lives()[0]
+	first := s.Runs()[0]
 	if c := s.Case(first, time.Time{}); !c.Now.Equal(tape.Epoch.Add(4*sec)) || c.Stage() != cause.Over {
-		t.Errorf("the first life is asked about at %v, %s", c.Now, c.Stage())
+		t.Errorf("the first run is asked about at %v, %s", c.Now, c.Stage())
 	}
 }
 
@@ -115,9 +115,9 @@ func TestLateSpansGoToTheirLife(t *testing.T) {
 		{"seen", "started", "ready", "gone", "span late", "span late, of the same trace"},
 		{"seen", "started", "ready", "span in time"},
 	}
-	for i, l := range s.Lives() {
+	for i, l := range s.Runs() {
 		if diff := cmp.Diff(want[i], names(l.Records())); diff != "" {
-			t.Errorf("life %d: %s", i, diff)
+			t.Errorf("run %d: %s", i, diff)
 		}
 	}
 }
@@ -205,8 +205,8 @@ func TestALifeIsBounded(t *testing.T) {
 		tp.End(at, tp.Begin(at, web, 0, &trace.Sync{Why: "sync"}), nil)
 	}
 	tp.End(3*sec, long, nil)
-	s := fold(tp, session.Options{PerLife: 40})
-	l := s.Lives()[0]
+	s := fold(tp, session.Options{PerRun: 40})
+	l := s.Runs()[0]
 	if n := len(l.Records()); n > 60 {
 		t.Errorf("%d records are kept", n)
 	}
@@ -214,8 +214,8 @@ func TestALifeIsBounded(t *testing.T) {
 		t.Error("it does not say that records are missing")
 	}
 	c := s.Case(l, time.Time{})
-	if c.Fall == nil || c.Fall.Started != 300*ms || c.Fall.Incomplete {
-		t.Errorf("the start is lost: %+v", c.Fall)
+	if c.Waterfall == nil || c.Waterfall.Started != 300*ms || c.Waterfall.Incomplete {
+		t.Errorf("the start is lost: %+v", c.Waterfall)
 	}
 	open := map[string]bool{}
 	for _, r := range c.Records {
@@ -239,9 +239,9 @@ func TestLivesAreBounded(t *testing.T) {
 		live(tp, p, time.Duration(i+1)*sec)
 		tp.Point(time.Duration(i+1)*sec+900*ms, p, 0, &trace.Milestone{Name: "gone"})
 	}
-	s := fold(tp, session.Options{Lives: 10})
-	if n := len(s.Lives()); n != 10 {
-		t.Errorf("%d lives are kept", n)
+	s := fold(tp, session.Options{Runs: 10})
+	if n := len(s.Runs()); n != 10 {
+		t.Errorf("%d runs are kept", n)
 	}
 	if _, err := s.Find("shop/db"); err != nil {
 		t.Errorf("the one that goes on was dropped: %v", err)
@@ -284,7 +284,7 @@ func TestBodiesAreDropped(t *testing.T) {
 	tp := tape.New()
 	tp.Point(0, web, 0, call)
 	tp.Point(0, web, 0, &trace.StatusPatch{Op: "patch", Patch: "large", Bytes: 5})
-	for _, r := range fold(tp, session.Options{}).Lives()[0].Records() {
+	for _, r := range fold(tp, session.Options{}).Runs()[0].Records() {
 		switch e := r.Event.(type) {
 		case *trace.CRICall:
 			if !e.Request.IsZero() || e.Method == "" {
@@ -307,8 +307,8 @@ func TestLost(t *testing.T) {
 	tp.Point(sec, db, 0, &trace.Milestone{Name: "seen"})
 	s := fold(tp, session.Options{})
 	s.Lost(3)
-	for _, l := range s.Lives() {
-		w, err := l.Fall(time.Time{})
+	for _, l := range s.Runs() {
+		w, err := l.Waterfall(time.Time{})
 		if err != nil || !l.Incomplete() || w.Incomplete != (l.Pod == db) {
 			t.Errorf("%s: incomplete %v, its start %+v, %v", l.Pod, l.Incomplete(), w, err)
 		}
@@ -322,8 +322,8 @@ func TestALifeThatBeganBefore(t *testing.T) {
 	for _, r := range tp.Records()[2:] {
 		s.Apply(&r)
 	}
-	w, err := s.Lives()[0].Fall(time.Time{})
-	if err != nil || !w.Incomplete || !s.Lives()[0].Incomplete() {
+	w, err := s.Runs()[0].Waterfall(time.Time{})
+	if err != nil || !w.Incomplete || !s.Runs()[0].Incomplete() {
 		t.Errorf("it does not say that records are missing: %+v, %v", w, err)
 	}
 }
@@ -348,10 +348,10 @@ func TestTheAgentStops(t *testing.T) {
 	live(tp, web, 9*sec)
 	s = fold(tp, session.Options{})
 	if l, _ = s.Find("shop/web"); l.N != 2 || s.Case(l, time.Time{}).Stage() != cause.Up {
-		t.Errorf("life %d after the agent began again", l.N)
+		t.Errorf("run %d after the agent began again", l.N)
 	}
 	if l, err = s.Find("shop/web#1"); err != nil || l.N != 1 {
-		t.Errorf("shop/web#1 is life %d, %v", l.N, err)
+		t.Errorf("shop/web#1 is run %d, %v", l.N, err)
 	}
 }
 
@@ -362,11 +362,11 @@ func TestAPodWithoutANameIsNoLife(t *testing.T) {
 	tp.Point(200*ms, trace.Pod{UID: "u-old"}, 0, &trace.Volume{Op: "teardown", Name: "cache"})
 	tp.Point(200*ms, trace.Pod{UID: web.UID}, 0, &trace.Volume{Op: "teardown", Name: "cache"})
 	s := fold(tp, session.Options{})
-	if got := s.Lives(); len(got) != 1 || got[0].Pod != web {
-		t.Fatalf("%d lives, want that of %s alone", len(got), web)
+	if got := s.Runs(); len(got) != 1 || got[0].Pod != web {
+		t.Fatalf("%d runs, want that of %s alone", len(got), web)
 	}
 	n := 0
-	for _, r := range s.Case(s.Lives()[0], tape.Epoch.Add(2*sec)).Node {
+	for _, r := range s.Case(s.Runs()[0], tape.Epoch.Add(2*sec)).Node {
 		if _, ok := r.Event.(*trace.Volume); ok {
 			n++
 		}
@@ -389,8 +389,8 @@ func TestClockSetDuringAStart(t *testing.T) {
 	live(tp, db, hour+sec)
 	s := fold(tp, session.Options{})
 	want := map[string]time.Duration{"web": 310 * ms, "db": 300 * ms}
-	for _, l := range s.Lives() {
-		fall, err := l.Fall(time.Time{})
+	for _, l := range s.Runs() {
+		fall, err := l.Waterfall(time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -415,7 +415,7 @@ func TestSpansAroundAStepOfTheClock(t *testing.T) {
 	for name, at := range map[string]time.Duration{"before": 50 * ms, "after": hour + 300*ms} {
 		tp.Point(hour+sec, web, call, &trace.RuntimeSpan{Name: name, Start: tape.Epoch.Add(at).UnixNano(), Dur: 80 * ms})
 	}
-	fall, err := fold(tp, session.Options{}).Lives()[0].Fall(time.Time{})
+	fall, err := fold(tp, session.Options{}).Runs()[0].Waterfall(time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@ package session
 
 import "fmt"
 
-// Started returns the life in which the pod was seen to start: l, unless an agent that came later found the pod running;
+// Started returns the run in which the pod was seen to start: l, unless an agent that came later found the pod running;
 // then the earlier one, of which that agent goes on. nil: none that is kept.
-func (l *Life) Started() *Life {
+func (l *PodRun) Started() *PodRun {
 	if !l.found {
 		return l
 	}
@@ -19,5 +19,5 @@ func (l *Life) Started() *Life {
 	return nil
 }
 
-// Ref names the life, as Find takes it.
-func (l *Life) Ref() string { return fmt.Sprintf("%s#%d", l.Pod, l.N) }
+// Ref names the run, as Find takes it.
+func (l *PodRun) Ref() string { return fmt.Sprintf("%s#%d", l.Pod, l.N) }

@@ -11,7 +11,7 @@ import (
 // maxOpen bounds how many spans of a window may be open beyond its records: more than a node ever has at work.
 const maxOpen = 4096
 
-// maxMarks bounds the milestones that are kept beyond a window's records: a life has seven.
+// maxMarks bounds the milestones that are kept beyond a window's records: a run has seven.
 const maxMarks = 64
 
 // window keeps the first records and the newest, and of those between what has not ended, milestones and the last status.

@@ -48,20 +48,20 @@ func TestNotable(t *testing.T) {
 	}
 }
 
-// TestReachesWithin: blocks leave out nothing that a look at each life finds.
+// TestReachesWithin: blocks leave out nothing that a look at each run finds.
 func TestReachesWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100 {
-		var lives []*Life
+		var runs []*PodRun
 		for range rng.IntN(5 * reachBlock) {
 			from := rng.Int64N(1000)
-			lives = append(lives, &Life{from: from, last: from + rng.Int64N(10)})
+			runs = append(runs, &PodRun{from: from, last: from + rng.Int64N(10)})
 		}
-		all := reachesOf(lives)
+		all := reachesOf(runs)
 		at := reach{from: rng.Int64N(1000)}
 		at.to = at.from + rng.Int64N(100)
 		var want, got []int
-		for i, l := range lives {
+		for i, l := range runs {
 			if l.from <= at.to && l.last >= at.from {
 				want = append(want, i)
 			}
@@ -70,7 +70,7 @@ func TestReachesWithin(t *testing.T) {
 			got = append(got, i)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("of %d lives, %+v (-want +got):\n%s", len(lives), at, diff)
+			t.Fatalf("of %d runs, %+v (-want +got):\n%s", len(runs), at, diff)
 		}
 	}
 }

@@ -61,17 +61,17 @@ func busy(n int) *session.Session {
 func BenchmarkWhyAll(b *testing.B) {
 	s := busy(10_000)
 	for b.Loop() {
-		for _, l := range s.Lives() {
+		for _, l := range s.Runs() {
 			why.Brief(why.Explain(s.Case(l, time.Time{})))
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(s.Lives())), "µs/start")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(s.Runs())), "µs/start")
 }
 
 // BenchmarkWhyOne tells of one of them.
 func BenchmarkWhyOne(b *testing.B) {
 	s := busy(10_000)
-	l := s.Lives()[5000]
+	l := s.Runs()[5000]
 	for b.Loop() {
 		why.Explain(s.Case(l, time.Time{}))
 	}

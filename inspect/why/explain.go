@@ -21,7 +21,7 @@ func Explain(c *cause.Case) *Report {
 		r.Findings = []cause.Finding{} // an empty list in JSON too
 	}
 	r.life(c)
-	if c.Fall != nil {
+	if c.Waterfall != nil {
 		r.start(c)
 	}
 	if !r.Ending.IsZero() {
@@ -73,7 +73,7 @@ func earliest(times ...time.Time) time.Time {
 
 // start takes what the waterfall tells.
 func (r *Report) start(c *cause.Case) {
-	w := c.Fall
+	w := c.Waterfall
 	r.Start, r.Ready, r.Told = max(w.Started, 0), max(w.Ready, 0), max(w.Told, 0)
 	r.Length = max(w.Length(), w.Ready)
 	if w.SeenKnown {
@@ -94,7 +94,7 @@ func (r *Report) path(c *cause.Case) {
 			on[c.Records[i].Span] = say.On(e)
 		}
 	}
-	for _, s := range slices.Concat(c.Fall.Path, c.Fall.Tail) {
+	for _, s := range slices.Concat(c.Waterfall.Path, c.Waterfall.Tail) {
 		r.Path = append(r.Path, Segment{Kind: s.Kind, Label: s.Label, On: on[s.Span()], Start: s.Start, Dur: s.Dur()})
 	}
 }
@@ -153,9 +153,9 @@ func (r *Report) ends(c *cause.Case) {
 
 // waits adds up all waits of the pod until it was up.
 func (r *Report) waits(c *cause.Case) {
-	until := c.Fall.Origin.Add(c.Fall.End)
-	if c.Fall.Ready >= 0 {
-		until = c.Fall.Origin.Add(c.Fall.Ready)
+	until := c.Waterfall.Origin.Add(c.Waterfall.End)
+	if c.Waterfall.Ready >= 0 {
+		until = c.Waterfall.Origin.Add(c.Waterfall.Ready)
 	}
 	by := map[trace.WaitKind]*Wait{}
 	longest := map[trace.WaitKind]time.Duration{}
@@ -171,7 +171,7 @@ func (r *Report) waits(c *cause.Case) {
 			w.On, longest[s.event.For] = say.On(s.event), s.dur
 		}
 	}
-	for _, s := range slices.Concat(c.Fall.Path, c.Fall.Tail) {
+	for _, s := range slices.Concat(c.Waterfall.Path, c.Waterfall.Tail) {
 		if w := by[s.Wait]; s.Kind == waterfall.SegmentWait && w != nil {
 			w.OnPath += s.Dur()
 		}
@@ -214,10 +214,10 @@ func (r *Report) sentence(c *cause.Case) string {
 		return "its start was not seen, and nothing holds it up."
 	case r.Stage == cause.Down:
 		return "it was ready and is not, and no record tells of anything that it waits for."
-	case c.Fall == nil:
+	case c.Waterfall == nil:
 		return "no record tells of its start."
 	}
-	return strings.TrimSuffix(c.Fall.Why(), ".") + "."
+	return strings.TrimSuffix(c.Waterfall.Why(), ".") + "."
 }
 
 // best is the finding that explains most: one that goes on in a pod that is not up, else one that weighs as much as anything on the
@@ -228,7 +228,7 @@ func (r *Report) best(c *cause.Case) *cause.Finding {
 			return &r.Findings[i]
 		}
 	}
-	if len(r.Findings) == 0 || c.Fall == nil || len(r.Waiting) > 0 {
+	if len(r.Findings) == 0 || c.Waterfall == nil || len(r.Waiting) > 0 {
 		return nil
 	}
 	by := map[string]time.Duration{}

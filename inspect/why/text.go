@@ -280,7 +280,7 @@ func (p *page) finding(r *Report, f *cause.Finding) {
 		p.wrapped(label, fmt.Sprintf("%s #%d %s", p.clock(e.Time), e.Seq, e.Text))
 	}
 	p.wrapped("    remedy    ", f.Remedy)
-	p.wrapped("    wrong if  ", f.Disproof)
+	p.wrapped("    wrong if  ", f.RuledOutBy)
 }
 
 func onPath(d time.Duration, none string) string {

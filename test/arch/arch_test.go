@@ -85,7 +85,7 @@ func TestCheckImport(t *testing.T) {
 		{from: trace, to: step, want: "trace imports nothing of ours"},
 		{from: trace + "/metrics", to: "k8s.io/api/core/v1", want: "trace imports nothing of k8s.io"},
 		{from: worker, to: trace},
-		{from: worker, to: module + "/agent/pod"},
+		{from: worker, to: module + "/agent/podspec"},
 		{from: worker, to: "k8s.io/api/core/v1"},
 		{from: worker, to: agent, want: "nothing depends on the agent but cmd"},
 		{from: worker, to: agent, isTest: true, want: "nothing depends on the agent but cmd"},

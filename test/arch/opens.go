@@ -37,7 +37,7 @@ var opens = map[string]string{
 	"agent/stats/volumes.go":              "names of volumes: root",
 	"agent/stats/walk_linux.go":           "containers: directories only, O_NOFOLLOW, 256 names at a time, beside and until the context ends",
 	"agent/stats/walk_other.go":           "volumes, with the simulated runtime: the person who runs it",
-	"agent/usage/read.go":                 "/proc: the kernel",
+	"agent/selfstats/read.go":             "/proc: the kernel",
 	"agent/userns/userns.go":              "names in pods' directories: root",
 	"agent/volume/atomicdir/tidy.go":      "a volume of files: the agent; containers have it read-only",
 	"agent/volume/atomicdir/write.go":     "a volume of files: the agent; containers have it read-only; os.Root",

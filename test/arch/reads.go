@@ -19,7 +19,7 @@ var wholeReads = map[string]string{
 	"agent/host/host.go":                  "/proc: the kernel",
 	"agent/stats/node.go":                 "/proc and cgroup files: the kernel",
 	"agent/stats/system.go":               "/proc: the kernel",
-	"agent/usage/read.go":                 "/proc: the kernel",
+	"agent/selfstats/read.go":             "/proc: the kernel",
 	"agent/volume/blockdev/loop_linux.go": "/sys: the kernel, of names that root gave",
 	"inspect/snapshot/cgroup.go":          "cgroup files: the kernel; as many lines as a pod has processes",
 	"inspect/snapshot/network.go":         "/proc and /sys: the kernel",

@@ -16,8 +16,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -218,6 +218,6 @@ func podOf(name string, command ...string) *v1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-of-" + name)},
 		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "app", Image: "app:1", Command: command}}},
 	}
-	podid.SetDefaults(p)
+	podspec.SetDefaults(p)
 	return p
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -113,7 +113,7 @@ func grouping(t *testing.T, late time.Duration) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := trace.ForPod(trace.Span{}, podid.Ref(p))
+	root := trace.ForPod(trace.Span{}, podspec.Ref(p))
 	trace.Point(n.bus, root, trace.Milestone{Name: "seen", Source: "file"})
 	sync := trace.Begin(n.bus, root, trace.Sync{Why: "create", N: 1})
 	step := trace.Begin(n.bus, sync, trace.Action{ID: "cgroup", Verb: "cgroup"})

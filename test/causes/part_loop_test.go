@@ -11,8 +11,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -46,7 +46,7 @@ func looping(t *testing.T, d time.Duration) *node {
 	t.Cleanup(func() { cancel(); <-done })
 
 	p := podOf("web")
-	root := trace.ForPod(trace.Span{}, podid.Ref(p))
+	root := trace.ForPod(trace.Span{}, podspec.Ref(p))
 	trace.Point(n.bus, root, trace.Milestone{Name: "seen", Source: "file"})
 	sync := trace.Begin(n.bus, root, trace.Sync{Why: "create", N: 1})
 	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}}

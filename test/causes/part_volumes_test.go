@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
 	"github.com/kubeloupe/kubeloupe/agent/objcache"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
 	"github.com/kubeloupe/kubeloupe/agent/volume/keyfiles"
@@ -86,7 +86,7 @@ func newMounting(t *testing.T, qps int32, answer http.HandlerFunc, files string)
 // start mounts a pod's volumes between being seen and being ready.
 func (m *mounting) start(p *v1.Pod) {
 	m.t.Helper()
-	root := trace.ForPod(trace.Span{}, podid.Ref(p))
+	root := trace.ForPod(trace.Span{}, podspec.Ref(p))
 	trace.Point(m.bus, root, trace.Milestone{Name: "seen", Source: "file"})
 	sync := trace.Begin(m.bus, root, trace.Sync{Why: "create", N: 1})
 	trace.Point(m.bus, sync, trace.Plan{Steps: []trace.PlanStep{{ID: "volumes", Verb: "volumes"}, {ID: "start app", Verb: "start", Needs: []string{"volumes"}}}})

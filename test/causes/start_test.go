@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
-	podid "github.com/kubeloupe/kubeloupe/agent/pod"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
@@ -204,7 +204,7 @@ func TestInitContainerTakesLong(t *testing.T) {
 	n := run(t, runtime(), nil, nil)
 	p := podOf("web")
 	p.Spec.InitContainers = []v1.Container{{Name: "migrate", Image: "app:1", Command: []string{"sleep", "1"}}}
-	podid.SetDefaults(p)
+	podspec.SetDefaults(p)
 	n.set(p)
 	n.reached("web", "ready")
 	// It counts from when its start was told of, which may be late.

@@ -38,7 +38,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
-	"github.com/kubeloupe/kubeloupe/agent/observe"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/server"
 )
 
@@ -115,8 +115,8 @@ func serve(t *testing.T) target {
 			}
 			return pod
 		},
-		Observed: observed{uid: {UID: uid, Name: podName, Namespace: namespace, Sandboxes: []observe.Sandbox{{ID: "s1", Ready: true}}, Containers: []observe.Container{
-			{ID: "c1", Name: containerName, State: observe.Running, LogPath: log},
+		Observed: observed{uid: {UID: uid, Name: podName, Namespace: namespace, Sandboxes: []podstate.Sandbox{{ID: "s1", Ready: true}}, Containers: []podstate.Container{
+			{ID: "c1", Name: containerName, State: podstate.Running, LogPath: log},
 		}}},
 		Runtime: newRuntime(t), Stats: noStats{}, Metrics: text, ResourceMetrics: text, ContainerMetrics: text, ProbeMetrics: text,
 		Checks:  []server.Check{{Name: "syncloop", Check: func() error { return nil }}},
@@ -201,10 +201,10 @@ func (rights) Create(_ context.Context, r *authorizationv1.SubjectAccessReview, 
 	return out, nil
 }
 
-type observed map[types.UID]*observe.Pod
+type observed map[types.UID]*podstate.Pod
 
-func (o observed) Get(uid types.UID) *observe.Pod  { return o[uid] }
-func (o observed) All() map[types.UID]*observe.Pod { return o }
+func (o observed) Get(uid types.UID) *podstate.Pod  { return o[uid] }
+func (o observed) All() map[types.UID]*podstate.Pod { return o }
 
 type noStats struct{}
 

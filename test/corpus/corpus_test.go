@@ -114,7 +114,7 @@ func say(t *testing.T, out io.Writer, at string, items []item) {
 	for l, c := range s.Cases(now) {
 		name := fmt.Sprintf("%s#%d", l.Pod, l.N)
 		line("why "+name, func(w io.Writer) error { return json.NewEncoder(w).Encode(why.Explain(c)) })
-		if f, err := l.Fall(now); err == nil {
+		if f, err := l.Waterfall(now); err == nil {
 			starts = append(starts, rank.Of(f))
 			line("trace "+name, func(w io.Writer) error { return export.JSON(w, f) })
 		}
@@ -133,7 +133,7 @@ func say(t *testing.T, out io.Writer, at string, items []item) {
 		pods := []string{""}
 		if sub.Name == "pod" {
 			pods = pods[:0]
-			for _, l := range s.Lives() {
+			for _, l := range s.Runs() {
 				pods = append(pods, l.Pod.String())
 			}
 		}

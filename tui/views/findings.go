@@ -24,10 +24,10 @@ const (
 // causes takes some milliseconds, so answers are kept.
 type findings struct {
 	session *session.Session
-	answers map[*session.Life]answer
-	lives   map[lifeKey]*session.Life // that were asked for
-	frame   time.Time                 // of the last frame for which lists asked
-	asked   int                       // cases looked at for lists in that frame
+	answers map[*session.PodRun]answer
+	lives   map[lifeKey]*session.PodRun // that were asked for
+	frame   time.Time                   // of the last frame for which lists asked
+	asked   int                         // cases looked at for lists in that frame
 }
 
 // lifeKey is a life of a pod, by a time at which it went on; the zero time is not a key.
@@ -44,18 +44,18 @@ type answer struct {
 
 func newFindings() findings {
 	return findings{
-		session: session.New(session.Options{Lives: 256, PerLife: 512, Node: 1 << 13}),
-		answers: map[*session.Life]answer{}, lives: map[lifeKey]*session.Life{},
+		session: session.New(session.Options{Runs: 256, PerRun: 512, Node: 1 << 13}),
+		answers: map[*session.PodRun]answer{}, lives: map[lifeKey]*session.PodRun{},
 	}
 }
 
 // life returns the life of a pod that was going on at a time, the latest for the zero time; nil when it is not kept.
-func (f *findings) life(pod trace.Pod, at time.Time) *session.Life {
+func (f *findings) life(pod trace.Pod, at time.Time) *session.PodRun {
 	key := lifeKey{pod, at.UnixNano()}
 	if l := f.lives[key]; l != nil && !at.IsZero() {
 		return l
 	}
-	for _, l := range slices.Backward(f.session.Lives()) {
+	for _, l := range slices.Backward(f.session.Runs()) {
 		if l.Pod == pod && (at.IsZero() || !l.From().After(at)) {
 			if !at.IsZero() {
 				f.lives[key] = l
@@ -67,7 +67,7 @@ func (f *findings) life(pod trace.Pod, at time.Time) *session.Life {
 }
 
 // of returns what was found about a life at now, at most a second old.
-func (f *findings) of(l *session.Life, now time.Time) []cause.Finding {
+func (f *findings) of(l *session.PodRun, now time.Time) []cause.Finding {
 	a, known := f.answers[l]
 	if age := now.Sub(a.at); known && age >= 0 && (age < againAfter || a.last.Equal(l.Last()) && settled(a.found)) {
 		return a.found

@@ -82,7 +82,7 @@ func findingText(th *style.Theme, f *cause.Finding, w int) []Text {
 	doc.lines = append(doc.lines, Text{})
 	wrapped("remedy", cmp.Or(f.Remedy, style.Unknown), style.Plain)
 	doc.lines = append(doc.lines, Text{})
-	wrapped("wrong if", cmp.Or(f.Disproof, style.Unknown), style.Plain)
+	wrapped("wrong if", cmp.Or(f.RuledOutBy, style.Unknown), style.Plain)
 	doc.lines = append(doc.lines, Text{})
 	doc.add("read", "docs/causes/"+f.ID+".md of kubeloupe", style.Dim)
 	return doc.lines

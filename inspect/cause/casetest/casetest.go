@@ -125,7 +125,7 @@ func (s *Script) Case(now time.Duration) *cause.Case {
 			c.Node = append(c.Node, r)
 		}
 	}
-	c.Fall, _ = waterfall.BuildAt(c.Records, Web, c.Now)
+	c.Waterfall, _ = waterfall.BuildAt(c.Records, Web, c.Now)
 	return c
 }
 

@@ -1,0 +1,140 @@
+// Package admission decides whether the node takes a pod.
+//
+// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS,
+// sysctls, and which pods give way to a critical one. It never acts and runs no goroutine; the
+// caller publishes the verdict as a Decision.
+//
+// Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl/allowlist.go, pkg/kubelet/preemption.
+package admission
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
+)
+
+// Verdict is whether a pod is taken.
+type Verdict struct {
+	OK bool
+	// Reason is CamelCase, as users see it in a rejected pod's status.
+	Reason  string
+	Message string
+	// Preempt are the pods that have to give way first; only a critical pod that fits otherwise has any.
+	Preempt []*v1.Pod
+}
+
+// Inputs are what the verdict rests on.
+type Inputs struct {
+	Pod *v1.Pod
+	// Others are the pods that the node has taken and that are not over.
+	Others []*v1.Pod
+	// MaxPods is the most pods that the node takes; 0 means no limit. Allocatable overrides it.
+	MaxPods int
+	// Node is the node as the API has it, or as the agent would register it; nil leaves out what
+	// depends on labels and taints.
+	Node *v1.Node
+	// Allocatable is what pods may request in sum; nil leaves resources out.
+	Allocatable v1.ResourceList
+	// Sysctls are allowed besides the safe ones; a name may end in *.
+	Sysctls []string
+	// MemoryPressure and DiskPressure say what the node is short of.
+	MemoryPressure, DiskPressure bool
+	// Requests returns what a pod takes; nil goes by its spec. In-place resize allocates less or more.
+	Requests func(*v1.Pod) v1.ResourceList
+}
+
+// problem is one objection.
+type problem struct {
+	Verdict
+	// short is what is missing of a resource, for preemption.
+	resource v1.ResourceName
+	short    int64
+}
+
+// Check returns the first objection, in upstream's order.
+func Check(in Inputs) Verdict {
+	if v := checkHard(in); !v.OK {
+		return v
+	}
+	problems := in.resources()
+	problems = append(problems, in.affinity()...)
+	problems = append(problems, in.ports()...)
+	problems = append(problems, in.taints()...)
+	if len(problems) == 0 {
+		return Verdict{OK: true}
+	}
+	if !podspec.CriticalPod(in.Pod) {
+		return problems[0].Verdict
+	}
+	return in.preempt(problems)
+}
+
+// checkHard are the checks that no preemption helps.
+func checkHard(in Inputs) Verdict {
+	if v := in.pressure(); !v.OK {
+		return v
+	}
+	if v := in.sysctls(); !v.OK {
+		return v
+	}
+	pod := in.Pod
+	if os, ok := pod.Labels[v1.LabelOSStable]; ok && os != runtime.GOOS {
+		return Verdict{Reason: "PodOSSelectorNodeLabelDoesNotMatch", Message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}
+	}
+	if os := pod.Spec.OS; os != nil && string(os.Name) != runtime.GOOS {
+		return Verdict{Reason: "PodOSNotSupported", Message: fmt.Sprintf("Failed to admit pod as the OS field (%s) doesn't match node OS (%s)", os.Name, runtime.GOOS)}
+	}
+	if in.Node != nil && strictGroups(pod) && !supportsGroupsPolicy(in.Node) {
+		return Verdict{
+			Reason:  "SupplementalGroupsPolicyNotSupported",
+			Message: fmt.Sprintf("SupplementalGroupsPolicy=%s is not supported in this node", v1.SupplementalGroupsPolicyStrict),
+		}
+	}
+	return Verdict{OK: true}
+}
+
+// pressure keeps new pods off a node that is short of something: all but critical ones; of memory, only those that have
+// requested none and do not tolerate it.
+//
+// Upstream: pkg/kubelet/eviction/eviction_manager.go, Admit.
+func (in Inputs) pressure() Verdict {
+	if podspec.CriticalPod(in.Pod) || !in.MemoryPressure && !in.DiskPressure {
+		return Verdict{OK: true}
+	}
+	if !in.DiskPressure {
+		taint := &v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}
+		tolerated := slices.ContainsFunc(in.Pod.Spec.Tolerations, func(t v1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, false) })
+		if qos.Class(in.Pod) != v1.PodQOSBestEffort || tolerated {
+			return Verdict{OK: true}
+		}
+	}
+	var has []string
+	if in.MemoryPressure {
+		has = append(has, string(v1.NodeMemoryPressure))
+	}
+	if in.DiskPressure {
+		has = append(has, string(v1.NodeDiskPressure))
+	}
+	return Verdict{Reason: "Evicted", Message: fmt.Sprintf("The node had condition: %v. ", has)}
+}
+
+func strictGroups(pod *v1.Pod) bool {
+	sc := pod.Spec.SecurityContext
+	return sc != nil && sc.SupplementalGroupsPolicy != nil && *sc.SupplementalGroupsPolicy == v1.SupplementalGroupsPolicyStrict
+}
+
+func supportsGroupsPolicy(node *v1.Node) bool {
+	f := node.Status.Features
+	return f != nil && f.SupplementalGroupsPolicy != nil && *f.SupplementalGroupsPolicy
+}
+
+// predicate is an objection of the kind that the scheduler has too.
+func predicate(name, detail string) problem {
+	return problem{Verdict: Verdict{Reason: name, Message: "Predicate " + name + " failed: " + detail}}
+}

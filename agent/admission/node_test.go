@@ -1,0 +1,107 @@
+package admission
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func asking(name, cpu, memory string) *v1.Pod {
+	p := podWith(name)
+	p.UID = types.UID(name)
+	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse(memory)}
+	return p
+}
+
+func critical(p *v1.Pod) *v1.Pod {
+	p.Spec.Priority = new(int32(2_000_000_000))
+	return p
+}
+
+func TestNode(t *testing.T) {
+	node := &v1.Node{}
+	node.Name = "n1"
+	node.Labels = map[string]string{"disk": "ssd"}
+	tainted := node.DeepCopy()
+	tainted.Spec.Taints = []v1.Taint{{Key: "gone", Effect: v1.TaintEffectNoExecute}, {Key: "busy", Effect: v1.TaintEffectNoSchedule}}
+	room := v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse("2"), v1.ResourceMemory: resource.MustParse("1Gi"), v1.ResourcePods: resource.MustParse("2"),
+	}
+	with := func(edit func(*v1.Pod)) *v1.Pod {
+		p := podWith("p")
+		edit(p)
+		return p
+	}
+	sysctl := func(name string) *v1.Pod {
+		return with(func(p *v1.Pod) {
+			p.Spec.SecurityContext = &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: name, Value: "1"}}}
+		})
+	}
+	hostNetwork := sysctl("net.ipv4.tcp_syncookies")
+	hostNetwork.Spec.HostNetwork = true
+	for _, tc := range []struct {
+		name    string
+		in      Inputs
+		reason  string
+		says    string
+		preempt string
+	}{
+		{name: "selector", in: Inputs{Node: node, Pod: with(func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} })}},
+		{name: "another selector", in: Inputs{Node: node, Pod: with(func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "hdd"} })}, reason: "NodeAffinity", says: "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
+		{name: "another node", in: Inputs{Node: node, Pod: with(func(p *v1.Pod) { p.Spec.NodeName = "n2" })}, reason: "NodeName"},
+		{name: "disk pressure", in: Inputs{DiskPressure: true, Pod: asking("p", "1", "1Mi")}, reason: "Evicted", says: "[DiskPressure]"},
+		{name: "memory pressure", in: Inputs{MemoryPressure: true, Pod: podWith("p")}, reason: "Evicted", says: "[MemoryPressure]"},
+		{name: "memory pressure and a pod that asks for memory", in: Inputs{MemoryPressure: true, Pod: asking("p", "1", "1Mi")}},
+		{name: "pressure and a critical pod", in: Inputs{MemoryPressure: true, DiskPressure: true, Pod: critical(podWith("p"))}},
+		{name: "taint", in: Inputs{Node: tainted, Pod: podWith("p")}, reason: "TaintToleration"},
+		{name: "tolerated", in: Inputs{Node: tainted, Pod: with(func(p *v1.Pod) {
+			p.Spec.Tolerations = []v1.Toleration{{Key: "gone", Operator: v1.TolerationOpExists}}
+		})}},
+		{name: "fits", in: Inputs{Allocatable: room, Pod: asking("p", "1", "512Mi"), Others: []*v1.Pod{asking("a", "1", "512Mi")}}},
+		{name: "too little cpu", in: Inputs{Allocatable: room, Pod: asking("p", "1500m", "1Mi"), Others: []*v1.Pod{asking("a", "1", "1Mi")}}, reason: "OutOfcpu", says: "requested: 1500, used: 1000, capacity: 2000"},
+		{name: "too little memory", in: Inputs{Allocatable: room, Pod: asking("p", "1", "2Gi")}, reason: "OutOfmemory"},
+		{name: "places", in: Inputs{Allocatable: room, Pod: podWith("p"), Others: []*v1.Pod{podWith("a"), podWith("b")}}, reason: "OutOfpods"},
+		{name: "what the node does not have", in: Inputs{Allocatable: room, Pod: with(func(p *v1.Pod) {
+			p.Spec.Containers[0].Resources.Requests = v1.ResourceList{"example.com/fpga": resource.MustParse("1")}
+		})}},
+		{name: "sysctl", in: Inputs{Pod: sysctl("kernel.shm_rmid_forced")}},
+		{name: "unsafe sysctl", in: Inputs{Pod: sysctl("kernel.msgmax")}, reason: "SysctlForbidden", says: `"kernel.msgmax" not allowlisted`},
+		{name: "allowed unsafe sysctl", in: Inputs{Pod: sysctl("kernel/msgmax"), Sysctls: []string{"kernel.msg*"}}},
+		{name: "the host's sysctl", in: Inputs{Pod: hostNetwork}, reason: "SysctlForbidden", says: "not allowed with host"},
+		{
+			name: "a critical pod needs room", preempt: "small",
+			in: Inputs{Allocatable: room, Pod: critical(asking("p", "1", "1Mi")), Others: []*v1.Pod{asking("small", "1", "1Mi"), critical(asking("other", "1", "1Mi"))}, MaxPods: 9},
+		},
+		{
+			name: "a critical pod and nobody gives way", reason: "OutOfcpu", says: "no set of running pods",
+			in: Inputs{Allocatable: room, Pod: critical(asking("p", "3", "1Mi")), Others: []*v1.Pod{asking("small", "500m", "1Mi")}},
+		},
+		{
+			name: "a critical pod on the wrong node", reason: "NodeName",
+			in: Inputs{Node: node, Allocatable: room, Pod: with(func(p *v1.Pod) {
+				*p = *critical(asking("p", "2", "1Mi"))
+				p.Spec.NodeName = "n2"
+			}), Others: []*v1.Pod{asking("small", "1", "1Mi")}},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.name == "a critical pod needs room" {
+				tc.in.Allocatable = v1.ResourceList{v1.ResourceCPU: room[v1.ResourceCPU], v1.ResourceMemory: room[v1.ResourceMemory]}
+			}
+			got := Check(tc.in)
+			if got.Reason != tc.reason || got.OK != (tc.reason == "") || !strings.Contains(got.Message, tc.says) {
+				t.Errorf("got %+v, want reason %q with %q", got, tc.reason, tc.says)
+			}
+			var names []string
+			for _, p := range got.Preempt {
+				names = append(names, p.Name)
+			}
+			if strings.Join(names, " ") != tc.preempt {
+				t.Errorf("preempts %v, want %q", names, tc.preempt)
+			}
+		})
+	}
+}

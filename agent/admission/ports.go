@@ -1,0 +1,87 @@
+package admission
+
+import (
+	"cmp"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+)
+
+func (in Inputs) ports() []problem {
+	wanted := hostPorts(in.Pod)
+	if len(wanted) == 0 {
+		return nil
+	}
+	// Whose a port is, by the place among the others: with its address, and whatever its address.
+	taken, wherever := map[hostPort]int{}, map[hostPort]int{}
+	for i, o := range in.Others {
+		for _, p := range hostPorts(o) {
+			note(taken, p.at(p.ip), i)
+			note(wherever, p.at(""), i)
+		}
+	}
+	for _, want := range wanted {
+		// Without an address it is at all of them, and so are those of others.
+		owner, conflict := wherever[want.at("")]
+		if !anyIP(want.ip) {
+			owner, conflict = taken[want.at(want.ip)]
+			if other, too := taken[want.at("")]; too && (!conflict || other < owner) {
+				owner, conflict = other, true
+			}
+		}
+		if conflict {
+			o := in.Others[owner]
+			return []problem{predicate("NodePorts", fmt.Sprintf(
+				"node(s) didn't have free ports for the requested pod ports (host port %d/%s is taken by %s/%s)", want.port, want.protocol, o.Namespace, o.Name))}
+		}
+	}
+	return nil
+}
+
+// note keeps the first that has a port.
+func note(of map[hostPort]int, p hostPort, i int) {
+	if _, have := of[p]; !have {
+		of[p] = i
+	}
+}
+
+type hostPort struct {
+	ip       string
+	protocol v1.Protocol
+	port     int32
+}
+
+// hostPorts are those of the containers that run as long as the pod.
+//
+// Upstream: pkg/scheduler/util, GetHostPorts.
+func hostPorts(pod *v1.Pod) []hostPort {
+	var out []hostPort
+	add := func(c *v1.Container) {
+		for _, p := range c.Ports {
+			if p.HostPort > 0 {
+				out = append(out, hostPort{ip: p.HostIP, protocol: cmp.Or(p.Protocol, v1.ProtocolTCP), port: p.HostPort})
+			}
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; podspec.RestartableInit(c) {
+			add(c)
+		}
+	}
+	for i := range pod.Spec.Containers {
+		add(&pod.Spec.Containers[i])
+	}
+	return out
+}
+
+// at is the port at an address, "" for all of them.
+func (a hostPort) at(ip string) hostPort {
+	if anyIP(ip) {
+		ip = ""
+	}
+	return hostPort{ip: ip, protocol: a.protocol, port: a.port}
+}
+
+func anyIP(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }

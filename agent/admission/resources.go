@@ -1,0 +1,103 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// Requests is what a pod's spec takes of a node: containers, sidecars, init containers, pod level, overhead.
+func Requests(pod *v1.Pod) v1.ResourceList {
+	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
+}
+
+// Resources returns the first objection of a node that is too full; it never asks others to give way.
+func Resources(in Inputs) Verdict {
+	if problems := in.resources(); len(problems) > 0 {
+		return problems[0].Verdict
+	}
+	return Verdict{OK: true}
+}
+
+func (in Inputs) requests(pod *v1.Pod) v1.ResourceList {
+	if in.Requests != nil {
+		return in.Requests(pod)
+	}
+	return Requests(pod)
+}
+
+// resources are the objections of a node that is too full, pods first.
+//
+// Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, fitsRequest.
+func (in Inputs) resources() []problem {
+	var out []problem
+	most := int64(in.MaxPods)
+	if q, ok := in.Allocatable[v1.ResourcePods]; ok {
+		most = q.Value()
+	}
+	if used := int64(len(in.Others)); most > 0 && used+1 > most {
+		out = append(out, insufficient(v1.ResourcePods, 1, used, most))
+	}
+	if in.Allocatable == nil {
+		return out
+	}
+	want := in.requests(in.Pod)
+	taken := v1.ResourceList{}
+	for _, o := range in.Others {
+		for name, q := range in.requests(o) {
+			sum := taken[name]
+			sum.Add(q)
+			taken[name] = sum
+		}
+	}
+	names := make([]v1.ResourceName, 0, len(want))
+	for name := range want {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b v1.ResourceName) int { return rank(a) - rank(b) + strings.Compare(string(a), string(b)) })
+	for _, name := range names {
+		has, known := in.Allocatable[name]
+		if !known && extended(name) {
+			continue // the cluster's, not the node's
+		}
+		w, t, h := amount(name, want[name]), amount(name, taken[name]), amount(name, has)
+		if w > 0 && w > h-t {
+			out = append(out, insufficient(name, w, t, h))
+		}
+	}
+	return out
+}
+
+// rank puts cpu, memory and ephemeral storage first, in the scheduler's order.
+func rank(name v1.ResourceName) int {
+	first := []v1.ResourceName{v1.ResourceEphemeralStorage, v1.ResourceMemory, v1.ResourceCPU}
+	return -10 * (slices.Index(first, name) + 1)
+}
+
+// extended reports whether a resource is neither native nor huge pages.
+func extended(name v1.ResourceName) bool {
+	native := !strings.Contains(string(name), "/") || strings.Contains(string(name), v1.ResourceDefaultNamespacePrefix)
+	return !native
+}
+
+// amount is in thousandths for CPU, in units for all else.
+func amount(name v1.ResourceName, q resource.Quantity) int64 {
+	if name == v1.ResourceCPU {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+func insufficient(name v1.ResourceName, want, used, has int64) problem {
+	return problem{
+		Verdict: Verdict{
+			Reason:  "OutOf" + string(name),
+			Message: fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d", name, want, used, has),
+		},
+		resource: name, short: want - (has - used),
+	}
+}

@@ -1,0 +1,20 @@
+package admission
+
+import v1 "k8s.io/api/core/v1"
+
+// Room is what a node has for pods.
+type Room struct{ Allocatable v1.ResourceList }
+
+// Fits reports whether a pod as it asks to be fits beside the others, and if not why. Infeasible says that it would not fit an
+// empty node either.
+//
+// Upstream: pkg/kubelet/allocation/allocation_manager.go, canResizePod.
+func (r Room) Fits(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string) {
+	in := Inputs{Pod: pod, Others: others, Allocatable: r.Allocatable}
+	v := Resources(in)
+	if v.OK {
+		return true, false, ""
+	}
+	in.Others = nil
+	return false, !Resources(in).OK, v.Message
+}

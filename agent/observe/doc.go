@@ -1,6 +1,0 @@
-// Package observe is what the runtime says of a pod: its sandboxes and
-// containers, as plain values.
-//
-// It owns the types and their look-ups. It never talks to a runtime, runs no
-// goroutine and publishes nothing.
-package observe

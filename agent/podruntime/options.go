@@ -1,0 +1,73 @@
+package podruntime
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/events"
+)
+
+// Probes tells what the probes found.
+type Probes interface {
+	// Failed names the probe (startup or liveness) because of which the container must be killed.
+	Failed(containerID string) (probe, message string, failed bool)
+	// Started reports whether a running container has passed its startup probe, or has none.
+	Started(pod *v1.Pod, c *v1.Container, containerID string) bool
+}
+
+// Hooks runs lifecycle hooks. What it returns as output is said in the container's status.
+type Hooks interface {
+	Run(ctx context.Context, pod *v1.Pod, c *v1.Container, containerID, podIP string, h *v1.LifecycleHandler) (output string, err error)
+}
+
+// SubPath makes the paths that subPath mounts show, safe against links that lead out of the volume.
+type SubPath interface {
+	// Prepare returns the path on the node that the container's mount with that index shows.
+	Prepare(ctx context.Context, pod *v1.Pod, container string, mountIndex int, volumePath, subPath string) (hostPath string, err error)
+	// Clean drops what was prepared for a container, for all of the pod's when container is "".
+	Clean(ctx context.Context, pod types.UID, container string) error
+}
+
+// UserNamespaces gives pods with hostUsers: false their IDs.
+type UserNamespaces interface {
+	// Of returns the pod's user namespace, nil when it shares the node's.
+	Of(pod *v1.Pod) (*runtimeapi.UserNamespace, error)
+	Release(pod types.UID)
+}
+
+// Options are what a node of a cluster has and a standalone one may lack. Each may be nil.
+type Options struct {
+	Events events.Publisher
+	// Probes: without it every running container counts as started, and none fails.
+	Probes Probes
+	// Hooks: without it no hook runs.
+	Hooks Hooks
+	// PullSecrets are those that the pod names and that exist, for its images.
+	PullSecrets func(ctx context.Context, pod *v1.Pod) ([]v1.Secret, error)
+	// EnvObjects fetches the ConfigMaps and Secrets of environments.
+	EnvObjects criconfig.Objects
+	// Services are those that the pod's environment may name.
+	Services func(ctx context.Context, pod *v1.Pod) ([]*v1.Service, error)
+	// SubPath: without it links are checked once, when the container is made.
+	SubPath SubPath
+	UserNS  UserNamespaces
+	// RuntimeHandler is the handler of the pod's RuntimeClass.
+	RuntimeHandler func(ctx context.Context, pod *v1.Pod) (string, error)
+	// ExtraGroups are the supplemental groups that the pod's volumes bring.
+	ExtraGroups func(pod *v1.Pod) []int64
+	// Resizes, Updates and PodLimits: without any of them the resources of running pods do not change.
+	Resizes   Resizes
+	Updates   Updates
+	PodLimits PodLimits
+	// SandboxFailed is told why a sandbox could not be made: the reason may be the node's. It must not block.
+	SandboxFailed func(err error)
+	// Progress is told when something of a pod has changed that its status should tell before the sync
+	// ends: its sandbox is there, or one of its containers could not be made to run. It must not block.
+	Progress func(ctx context.Context, pod *v1.Pod)
+	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
+	BlockVolumes func(pod *v1.Pod) map[string]string
+}

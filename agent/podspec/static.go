@@ -1,0 +1,64 @@
+package podspec
+
+import (
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// MakeStatic gives a pod from the manifest at path its identity on the node: UID, name, namespace,
+// hash annotation, node name, and a toleration so that no taint evicts it. Call it after SetDefaults
+// and before Validate. The pod is changed in place.
+//
+// The UID is upstream's (128-bit FNV-1a over a dump of the pod, "host:<node>" and "file:<path>", or "url:<path>" for
+// a pod of a web server), so that either agent knows the other's static pods.
+//
+// Upstream: pkg/kubelet/config/common.go, applyDefaults.
+func MakeStatic(p *v1.Pod, path, node string) error {
+	if p.UID == "" {
+		p.UID = staticUID(p, path, node)
+	}
+	p.Name += "-" + strings.ToLower(node)
+	if p.Namespace == "" {
+		p.Namespace = metav1.NamespaceDefault
+	}
+	p.Spec.NodeName = node
+	if p.Annotations == nil {
+		p.Annotations = make(map[string]string, 3)
+	}
+	p.Annotations[AnnotationHash] = string(p.UID)
+	tolerateNoExecute(&p.Spec)
+	p.Status.Phase = v1.PodPending
+	return nil
+}
+
+func staticUID(p *v1.Pod, path, node string) types.UID {
+	h := fnv.New128a()
+	bare := *p
+	bare.TypeMeta = metav1.TypeMeta{}
+	dump(h, &bare)
+	from := fmt.Sprintf("host:%sfile:%s", node, path)
+	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+		from = "url:" + path
+	}
+	_, _ = h.Write([]byte(from)) // a hash.Hash never fails
+	return types.UID(hex.EncodeToString(h.Sum(nil)))
+}
+
+func tolerateNoExecute(spec *v1.PodSpec) {
+	for _, t := range spec.Tolerations {
+		if t.Key == "" && t.Operator == v1.TolerationOpExists && t.Effect == v1.TaintEffectNoExecute &&
+			t.Value == "" && t.TolerationSeconds == nil {
+			return
+		}
+	}
+	spec.Tolerations = append(spec.Tolerations, v1.Toleration{
+		Operator: v1.TolerationOpExists,
+		Effect:   v1.TaintEffectNoExecute,
+	})
+}

@@ -1,0 +1,85 @@
+package podspec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// overcommit reports whether more of the resource may be promised than there is.
+// Upstream: pkg/apis/core/v1/helper/helpers.go, IsOvercommitAllowed.
+func overcommit(name v1.ResourceName) bool {
+	n := string(name)
+	native := !strings.Contains(n, "/") || strings.Contains(n, v1.ResourceDefaultNamespacePrefix)
+	return native && !strings.HasPrefix(n, v1.ResourceHugePagesPrefix)
+}
+
+func validateResources(r *v1.ResourceRequirements, path *field.Path) field.ErrorList {
+	errs := validateQuantities(r.Limits, path.Child("limits"))
+	// A request without a limit of that name; others were copied from the limit or are compared to it.
+	alone := maps.Clone(r.Requests)
+	maps.DeleteFunc(alone, func(name v1.ResourceName, q apiresource.Quantity) bool {
+		_, ok := r.Limits[name]
+		return ok && q.Sign() >= 0
+	})
+	errs = append(errs, validateQuantities(alone, path.Child("requests"))...)
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		request := r.Requests[name]
+		limit, limited := r.Limits[name]
+		at := path.Child("requests").Key(string(name))
+		switch {
+		case !limited && !overcommit(name):
+			errs = append(errs, field.Required(path.Child("limits").Key(string(name)), "this resource cannot be overcommitted, so it needs a limit"))
+		case limited && !overcommit(name) && request.Cmp(limit) != 0:
+			errs = append(errs, field.Invalid(at, request.String(), fmt.Sprintf("must be equal to the limit of %s", limit.String())))
+		case limited && request.Cmp(limit) > 0:
+			errs = append(errs, field.Invalid(at, request.String(), fmt.Sprintf("must be less than or equal to the limit of %s", limit.String())))
+		}
+	}
+	return errs
+}
+
+func validateQuantities(list v1.ResourceList, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		at, quantity := path.Key(string(name)), list[name]
+		errs = append(errs, validateResourceName(name, at)...)
+		if quantity.Sign() < 0 {
+			errs = append(errs, field.Invalid(at, quantity.String(), "must be greater than or equal to 0"))
+		}
+		size, huge := strings.CutPrefix(string(name), v1.ResourceHugePagesPrefix)
+		switch {
+		case huge:
+			if page, err := apiresource.ParseQuantity(size); err != nil || page.Sign() <= 0 || !multiple(quantity, page) {
+				errs = append(errs, field.Invalid(at, quantity.String(), "must be a multiple of the page size"))
+			}
+		case !overcommit(name) && quantity.MilliValue()%1000 != 0:
+			errs = append(errs, field.Invalid(at, quantity.String(), "must be an integer"))
+		}
+	}
+	return errs
+}
+
+// multiple reports whether q is a whole number of pages.
+func multiple(q, page apiresource.Quantity) bool {
+	n, whole := q.AsInt64()
+	size, ok := page.AsInt64()
+	return whole && ok && n%size == 0
+}
+
+func validateResourceName(name v1.ResourceName, path *field.Path) field.ErrorList {
+	n := string(name)
+	if errs := messages(path, n, validation.IsQualifiedName(n)); len(errs) > 0 {
+		return errs
+	}
+	if strings.Contains(n, "/") || strings.HasPrefix(n, v1.ResourceHugePagesPrefix) {
+		return nil
+	}
+	return oneOf(path, name, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage)
+}

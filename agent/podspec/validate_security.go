@@ -1,0 +1,83 @@
+package podspec
+
+import (
+	"regexp"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func validatePodSecurity(c *v1.PodSecurityContext, path *field.Path) field.ErrorList {
+	if c == nil {
+		return nil
+	}
+	errs := validateIDs(c.RunAsUser, c.RunAsGroup, path)
+	if c.FSGroup != nil {
+		errs = append(errs, messages(path.Child("fsGroup"), *c.FSGroup, validation.IsValidGroupID(*c.FSGroup))...)
+	}
+	for i, gid := range c.SupplementalGroups {
+		errs = append(errs, messages(path.Child("supplementalGroups").Index(i), gid, validation.IsValidGroupID(gid))...)
+	}
+	if c.FSGroupChangePolicy != nil {
+		errs = append(errs, oneOf(path.Child("fsGroupChangePolicy"), *c.FSGroupChangePolicy, v1.FSGroupChangeOnRootMismatch, v1.FSGroupChangeAlways)...)
+	}
+	for i, s := range c.Sysctls {
+		at := path.Child("sysctls").Index(i).Child("name")
+		switch {
+		case s.Name == "":
+			errs = append(errs, field.Required(at, ""))
+		case !isSysctl(s.Name):
+			errs = append(errs, field.Invalid(at, s.Name, "must be the name of a sysctl, as net.core.somaxconn"))
+		}
+	}
+	return append(errs, validateSeccomp(c.SeccompProfile, path.Child("seccompProfile"))...)
+}
+
+func validateSecurity(c *v1.SecurityContext, path *field.Path) field.ErrorList {
+	if c == nil {
+		return nil
+	}
+	errs := validateIDs(c.RunAsUser, c.RunAsGroup, path)
+	if c.ProcMount != nil {
+		errs = append(errs, oneOf(path.Child("procMount"), *c.ProcMount, v1.DefaultProcMount, v1.UnmaskedProcMount)...)
+	}
+	if e := c.AllowPrivilegeEscalation; e != nil && !*e && c.Privileged != nil && *c.Privileged {
+		errs = append(errs, field.Invalid(path.Child("allowPrivilegeEscalation"), false, "may not be false in a privileged container"))
+	}
+	return append(errs, validateSeccomp(c.SeccompProfile, path.Child("seccompProfile"))...)
+}
+
+func validateIDs(user, group *int64, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if user != nil {
+		errs = append(errs, messages(path.Child("runAsUser"), *user, validation.IsValidUserID(*user))...)
+	}
+	if group != nil {
+		errs = append(errs, messages(path.Child("runAsGroup"), *group, validation.IsValidGroupID(*group))...)
+	}
+	return errs
+}
+
+func validateSeccomp(p *v1.SeccompProfile, path *field.Path) field.ErrorList {
+	if p == nil {
+		return nil
+	}
+	errs := oneOf(path.Child("type"), p.Type,
+		v1.SeccompProfileTypeUnconfined, v1.SeccompProfileTypeRuntimeDefault, v1.SeccompProfileTypeLocalhost)
+	local := p.Type == v1.SeccompProfileTypeLocalhost
+	switch {
+	case local && (p.LocalhostProfile == nil || *p.LocalhostProfile == ""):
+		errs = append(errs, field.Required(path.Child("localhostProfile"), "type Localhost needs it"))
+	case local:
+		errs = append(errs, validateDescending(path.Child("localhostProfile"), *p.LocalhostProfile)...)
+	case p.LocalhostProfile != nil:
+		errs = append(errs, field.Forbidden(path.Child("localhostProfile"), "only for type Localhost"))
+	}
+	return errs
+}
+
+func isSysctl(name string) bool {
+	const segment = `[a-z0-9]([-_a-z0-9]*[a-z0-9])?`
+	return len(name) <= 253 && regexp.MustCompile(`^(`+segment+`[./])*`+segment+`$`).MatchString(name)
+}

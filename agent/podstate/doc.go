@@ -1,0 +1,6 @@
+// Package podstate is what the runtime says of a pod: its sandboxes and
+// containers, as plain values.
+//
+// It owns the types and their look-ups. It never talks to a runtime, runs no
+// goroutine and publishes nothing.
+package podstate

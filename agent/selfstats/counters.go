@@ -1,0 +1,46 @@
+package selfstats
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// counters are figures that only grow, and those of a moment.
+type counters struct {
+	at  time.Time
+	cpu time.Duration
+	// delay is the run delay of each thread, by its id: threads come and go.
+	delay      map[string]time.Duration
+	rss        int64
+	goroutines int
+	cpus       int
+	busy       time.Duration
+	stalls     map[string]stall // by resource
+}
+
+// stall is how long tasks have waited for a resource since the machine came up.
+type stall struct{ some, full time.Duration }
+
+// between tells what was taken between two readings.
+func between(a, b counters) trace.Usage {
+	u := trace.Usage{
+		Interval: b.at.Sub(a.at), CPU: grown(a.cpu, b.cpu), RSS: b.rss, Goroutines: b.goroutines, CPUs: b.cpus, Busy: grown(a.busy, b.busy),
+	}
+	for id, now := range b.delay {
+		u.RunDelay += grown(a.delay[id], now) // a thread that is new began at 0; what one that ended had since is lost
+	}
+	for _, resource := range resources() {
+		was, before := a.stalls[resource]
+		now, after := b.stalls[resource]
+		if before && after {
+			u.Stalls = append(u.Stalls, trace.Stall{Resource: resource, Some: grown(was.some, now.some), Full: grown(was.full, now.full)})
+		}
+	}
+	return u
+}
+
+// grown is how much a counter grew; 0 where it went back, as that of a thread whose id was used again.
+func grown(a, b time.Duration) time.Duration { return max(0, b-a) }
+
+func resources() []string { return []string{"cpu", "memory", "io"} }

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package selfstats
+
+import "time"
+
+func ownCPU() time.Duration { return 0 }
+func ownRSS() int64         { return 0 }

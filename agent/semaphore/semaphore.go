@@ -1,0 +1,255 @@
+package semaphore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Slots are a number of places for concurrent work. Safe for concurrent use.
+type Slots struct {
+	name   string
+	target trace.TargetKind
+	size   int
+	pace   Pace
+	wait   trace.WaitKind
+	bus    *trace.Bus
+	// modest is the class that leaves one place to the others.
+	modest string
+
+	mu      sync.Mutex
+	seq     uint64 // of arrivals
+	grants  uint64
+	waiting int
+	classes map[string]*class
+	// places count; outside are those that were given away while work goes on.
+	places, outside map[*Place]struct{}
+	left            []*Work // who overstayed last, at most maxTold
+	lately          lately
+	timer           *time.Timer // fires when the next place is overstayed; nil before somebody waited
+}
+
+// Config is what Slots are made of.
+type Config struct {
+	// Name is what is waited for, as verdicts and errors say it.
+	Name string
+	// Target is what it is in the waits.
+	Target trace.TargetKind
+	// Size is how many places there are, at least 1.
+	Size int
+	Pace Pace
+	// Wait is the kind of the waits that are published; empty means queue.
+	Wait trace.WaitKind
+	Bus  *trace.Bus
+	// Modest is a class that leaves one of the places to the others, where there are several: they find it free however much that class
+	// has to do. While others work or wait it has no more than half of the places, so that it takes no more of the machine either. Empty
+	// for none.
+	Modest string
+}
+
+// New returns slots, all of them free.
+func New(c Config) (*Slots, error) {
+	if c.Size < 1 {
+		return nil, fmt.Errorf("slots %s: %d slots: want at least 1", c.Name, c.Size)
+	}
+	if c.Wait == "" {
+		c.Wait = trace.WaitQueue
+	}
+	return &Slots{
+		target: c.Target,
+		name:   c.Name, size: c.Size, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
+		classes: map[string]*class{}, places: map[*Place]struct{}{}, outside: map[*Place]struct{}{},
+	}, nil
+}
+
+// Acquire waits for a place. The caller gives it back with Release. It returns
+// ctx's error when ctx ends first.
+func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
+	s.mu.Lock()
+	now := time.Now()
+	if len(s.places) < s.size && s.waiting == 0 && !s.full(t.class()) {
+		defer s.mu.Unlock()
+		return s.grant(t, now), nil
+	}
+	s.seq++
+	w := &waiter{turn: t, seq: s.seq, grants: s.grants, ready: make(chan struct{})}
+	s.join(w)
+	busy, ahead, behind := len(s.places), s.waiting-1, s.holders()
+	s.fill(now) // some may be overdue, as nobody waited
+	atOnce := w.place != nil && busy < s.size
+	s.mu.Unlock()
+	if atOnce { // only modest ones wait, and leave this place to others
+		return w.place, nil
+	}
+
+	wait := trace.Wait{
+		For: s.wait, Target: trace.Target{Kind: s.target}, Size: s.size, Busy: busy, Ahead: ahead, Large: t.Large,
+		Behind: told(behind, now),
+	}
+	span := trace.Begin(s.bus, trace.FromContext(ctx), wait)
+	defer func() {
+		wait.Behind = s.stayed(behind, now)
+		trace.End(s.bus, span, wait)
+	}()
+	select {
+	case <-w.ready:
+		return w.place, nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	if w.index >= 0 {
+		s.leave(w)
+		s.fill(time.Now())
+		s.mu.Unlock()
+	} else {
+		s.mu.Unlock()
+		w.place.Release() // it was handed over at the same moment
+	}
+	return nil, fmt.Errorf("waiting for a slot of %s: %w", s.name, context.Cause(ctx))
+}
+
+// Waiting reports whether anybody waits for a slot.
+func (s *Slots) Waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting > 0
+}
+
+// Hangs reports whether work of a class goes on outside, having overstayed.
+func (s *Slots) Hangs(class string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p := range s.outside {
+		if p.turn.Class == class {
+			return true
+		}
+	}
+	return false
+}
+
+// full reports whether a class has all the places that it may have while others are free. Large work has one, and takes it when nobody else
+// works, or after so many turns of others. The modest class has all but one, or half of them while others work or wait. Called with the lock held.
+func (s *Slots) full(class string) bool {
+	c := s.classes[class]
+	if class == largeClass {
+		passed := c != nil && len(c.queue) > 0 && s.grants-max(c.last, c.queue[0].grants) >= slowEvery
+		return c != nil && c.held > 0 || len(s.places) > 0 && !passed
+	}
+	if class != s.modest || class == "" || s.size == 1 || c == nil {
+		return false
+	}
+	if len(s.places) > c.held || s.waiting > len(c.queue) {
+		return c.held >= s.size/2
+	}
+	return c.held >= s.size-1
+}
+
+// grant gives a free place away. Called with the lock held.
+func (s *Slots) grant(t Turn, now time.Time) *Place {
+	p := &Place{slots: s, turn: t, since: now, idle: now}
+	s.places[p] = struct{}{}
+	c := s.classes[t.class()]
+	if c == nil {
+		c = &class{}
+		s.classes[t.class()] = c
+	}
+	s.grants++
+	c.held++
+	c.last = s.grants
+	return p
+}
+
+// free takes a place back. Called with the lock held.
+func (s *Slots) free(p *Place) {
+	delete(s.places, p)
+	s.classes[p.turn.class()].held--
+	s.forget(p.turn.class())
+}
+
+// fill hands out what is free, has who overstays leave for whoever waits, and sees to it that this is looked at
+// again in time. Called with the lock held, after anything changed.
+func (s *Slots) fill(now time.Time) {
+	for s.waiting > 0 {
+		if len(s.places) < s.size {
+			if w := s.first(); w != nil {
+				w.place = s.grant(w.turn, now)
+				close(w.ready)
+				continue
+			}
+		}
+		p, at := s.overdue()
+		if p == nil || now.Before(at) {
+			break
+		}
+		s.putOut(p, now)
+	}
+	if s.waiting == 0 {
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+		return
+	}
+	if _, at := s.overdue(); !at.IsZero() {
+		s.arm(at.Sub(now))
+	}
+}
+
+func (s *Slots) arm(d time.Duration) {
+	if s.timer == nil {
+		s.timer = time.AfterFunc(d, s.look)
+		return
+	}
+	s.timer.Reset(d)
+}
+
+// look is the timer's.
+func (s *Slots) look() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fill(time.Now())
+}
+
+// overdue is the place that is overstayed first, and when that is; nil when there is none.
+func (s *Slots) overdue() (first *Place, at time.Time) {
+	for p := range s.places {
+		if due, _ := p.due(); first == nil || due.Before(at) {
+			first, at = p, due
+		}
+	}
+	return first, at
+}
+
+// putOut gives a place away whose work goes on. Called with the lock held.
+func (s *Slots) putOut(p *Place, now time.Time) {
+	s.free(p)
+	p.gone, p.over = true, true
+	if len(p.works) > 0 {
+		s.outside[p] = struct{}{}
+	}
+	_, w := p.due()
+	kind, span, took := "nothing", trace.Span{Pod: p.turn.Pod}, now.Sub(p.idle)
+	if w != nil {
+		kind, span, took = w.kind, w.span, now.Sub(w.since)
+		w.left = now
+		s.left = append(s.left, w)
+		s.left = s.left[max(0, len(s.left)-maxTold):]
+	}
+	known := s.lately.taken(kind)
+	d := trace.Decision{
+		By: "slots", Subject: kind, Verdict: "overstays",
+		Reason: "it takes clearly longer than usual while others wait: it goes on outside the " + s.name + "'s slots, and the next has its place",
+		Inputs: []trace.KV{
+			{K: "took", V: took.Round(time.Millisecond).String()},
+			{K: "patience", V: s.pace.patience(known).String()},
+			{K: "outside", V: fmt.Sprint(len(s.outside))},
+			{K: "waiting", V: fmt.Sprint(s.waiting)},
+		},
+	}
+	if len(known) >= few {
+		d.Inputs = append(d.Inputs, trace.KV{K: "usual", V: usual(known).Round(time.Millisecond).String()})
+	}
+	trace.Point(s.bus, span, d)
+}

@@ -1,0 +1,105 @@
+package terminationmessage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
+)
+
+// Upstream: pkg/kubelet/container/runtime.go, MaxContainerTerminationMessage...
+const (
+	maxFile     = 4096 // bytes of the termination message file
+	maxLog      = 2048 // bytes of the log
+	maxLogLines = 80
+)
+
+// logWindow is how much of a log's end is looked at for that many lines, in bytes.
+const logWindow = 64 << 10
+
+// patience is how long the words of a container are waited for: a status waits for them.
+const patience = time.Second
+
+// Reader reads last words.
+type Reader struct{ files *guestfile.Files }
+
+// New returns a Reader that touches files through files.
+func New(files *guestfile.Files) Reader { return Reader{files} }
+
+// Read returns the runtime's own message about a container and the container's last
+// words, joined as upstream joins them. What cannot be read is said in the message. It touches files, a second
+// at most: no lock should be held meanwhile.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, getTerminationMessage.
+func (r Reader) Read(ctx context.Context, c *podstate.Container) string {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	words := ""
+	if c.TerminationLog != "" {
+		// The container wrote it. The path is that of the mount at its terminationMessagePath: usually a file that
+		// the agent made, and where the pod mounts a volume there, whatever is in that.
+		text, _, err := r.files.Tail(ctx, c.TerminationLog, maxFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			words = fmt.Sprintf("Error on reading termination log %s: %v", c.TerminationLog, err)
+		}
+		if err == nil {
+			words = string(text)
+		}
+	}
+	fallback := c.TerminationMessagePolicy == string(v1.TerminationMessageFallbackToLogsOnError) && c.ExitCode != 0
+	if words == "" && fallback && c.LogPath != "" {
+		words = r.logEnd(ctx, c.LogPath)
+	}
+	switch {
+	case words == "":
+		return c.Message
+	case c.Message == "":
+		return words
+	}
+	return c.Message + ": " + words
+}
+
+// logEnd is the end of a log in the CRI's format: time, stream, tag, text. The runtime wrote it, of what the container said;
+// with cri-dockerd the path is a link to it.
+func (r Reader) logEnd(ctx context.Context, path string) string {
+	to, err := r.files.Resolve(ctx, path)
+	var text []byte
+	whole := false
+	if err == nil {
+		text, whole, err = r.files.Tail(ctx, to, logWindow)
+	}
+	if err != nil {
+		return fmt.Sprintf("Error reading termination message from logs: %v", err)
+	}
+	if !whole { // it begins within a line
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	var lines []string
+	var line strings.Builder
+	for raw := range bytes.Lines(text) {
+		f := bytes.SplitN(raw, []byte(" "), 4)
+		if len(f) < 4 {
+			continue
+		}
+		if string(f[2]) == "P" { // the text goes on in the next entry
+			line.Write(bytes.TrimSuffix(f[3], []byte("\n")))
+			continue
+		}
+		line.Write(f[3])
+		lines = append(lines, line.String())
+		line.Reset()
+	}
+	if line.Len() > 0 { // the last line had no end
+		lines = append(lines, line.String())
+	}
+	out := strings.Join(lines[max(0, len(lines)-maxLogLines):], "")
+	return out[max(0, len(out)-maxLog):]
+}
