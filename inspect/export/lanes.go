@@ -44,7 +44,7 @@ func assign(s *session) *laneMap {
 
 // below returns the parent's lane if sp can be drawn within its parent.
 func (m *laneMap) below(sp *span) *lane {
-	up := m.session.by[sp.parent]
+	up := m.session.by.Get(sp.parent)
 	if sp.parent == 0 || up == nil || up == sp || up.pod != sp.pod || !nests(sp.event) {
 		return nil
 	}

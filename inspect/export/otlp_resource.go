@@ -79,7 +79,7 @@ func resourceOf(s *session, from source, spans []*tracepb.Span) *tracepb.Resourc
 func progressOf(s *session) map[*span][]point {
 	out := map[*span][]point{}
 	for _, p := range s.counts {
-		if up := s.by[p.parent]; p.parent != 0 && up != nil {
+		if up := s.by.Get(p.parent); up != nil {
 			out[up] = append(out[up], p)
 		}
 	}

@@ -44,7 +44,7 @@ func otlpPoint(s *session, p point) *tracepb.Span {
 
 func otlpIdentity(s *session, t trace.TraceID, id, parent trace.SpanID) *tracepb.Span {
 	out := &tracepb.Span{TraceId: traceID(t, id), SpanId: spanID(id), Flags: 1} // sampled
-	switch up := s.by[parent]; {
+	switch up := s.by.Get(parent); {
 	case parent == 0 || up == nil:
 	case up.trace == t && !t.IsZero():
 		out.ParentSpanId = spanID(parent)

@@ -91,7 +91,7 @@ func newPerfetto(w *bufio.Writer, s *session) *perfetto {
 	p.next = uint64(len(p.lanes.all)) + 1 // tracks of lanes are numbered by their order, from 1
 	for _, sp := range s.spans {
 		if p.linked(sp) {
-			up := s.by[sp.parent]
+			up := s.by.Get(sp.parent)
 			p.flows[up], p.caused[sp] = append(p.flows[up], uint64(sp.id)), true
 		}
 	}
@@ -100,7 +100,7 @@ func newPerfetto(w *bufio.Writer, s *session) *perfetto {
 
 // linked reports whether a flow leads to sp: its parent is on another lane, and comes before it in the trace.
 func (p *perfetto) linked(sp *span) bool {
-	up := p.session.by[sp.parent]
+	up := p.session.by.Get(sp.parent)
 	if sp.id == 0 || sp.parent == 0 || up == nil || up == sp {
 		return false
 	}

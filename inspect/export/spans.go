@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -37,7 +38,7 @@ type point struct {
 // session is what a list of records tells, in the order of time.
 type session struct {
 	spans []*span
-	by    map[trace.SpanID]*span
+	by    pair.List[span]
 	// points are those of which no span is known that caused them; others are in their spans.
 	points []point
 	// counts are points that are figures over time.
@@ -57,7 +58,7 @@ func (o Options) wants(p trace.Pod) bool {
 // fold pairs begins with ends. Records need not be complete: what has no end is open, what has no begin began
 // when its end says.
 func fold(recs []trace.Record, opt Options) *session {
-	s := &session{by: map[trace.SpanID]*span{}}
+	s := &session{by: pair.NewList[span](0)}
 	var points []point
 	last := int64(0)
 	for i := range recs {
@@ -74,7 +75,9 @@ func fold(recs []trace.Record, opt Options) *session {
 		}
 		switch e := r.Event.(type) {
 		case *trace.RuntimeSpan:
-			s.add(r, e.Start, e.Start+int64(max(e.Dur, 0)))
+			if sp, fresh := s.of(r); fresh {
+				sp.start, sp.end = e.Start, e.Start+int64(max(e.Dur, 0))
+			}
 			continue
 		case *trace.Pressure, *trace.Usage, *trace.ImageProgress:
 			s.counts = append(s.counts, pointOf(r))
@@ -82,9 +85,12 @@ func fold(recs []trace.Record, opt Options) *session {
 		}
 		switch r.Edge {
 		case trace.EdgeBegin:
-			s.add(r, r.Time, r.Time).open = true
+			if sp, fresh := s.of(r); fresh {
+				sp.open = true
+			}
 		case trace.EdgeEnd:
-			s.end(r)
+			sp, _ := s.of(r)
+			sp.end, sp.open, sp.event = max(r.Time, sp.start), false, r.Event
 		case trace.EdgePoint:
 			points = append(points, pointOf(r))
 		}
@@ -102,41 +108,34 @@ func (s *session) know(a *trace.Agent) {
 	s.agent.Runtime, s.agent.RuntimeVersion = cmp.Or(a.Runtime, s.agent.Runtime), cmp.Or(a.RuntimeVersion, s.agent.RuntimeVersion)
 }
 
-func (s *session) add(r *trace.Record, start, end int64) *span {
-	sp := &span{id: r.Span, parent: r.Parent, trace: r.Trace, pod: r.Pod, start: start, end: end, event: r.Event}
-	s.spans = append(s.spans, sp)
-	if sp.id != 0 {
-		s.by[sp.id] = sp
+// of is the span of a record, and whether this is the first of it.
+func (s *session) of(r *trace.Record) (sp *span, fresh bool) {
+	sp, fresh = s.by.Of(r)
+	if fresh {
+		start := r.Time - int64(max(r.Dur, 0))
+		*sp = span{id: r.Span, parent: r.Parent, trace: r.Trace, pod: r.Pod, start: start, end: start, event: r.Event}
 	}
-	return sp
-}
-
-func (s *session) end(r *trace.Record) {
-	sp := s.by[r.Span]
-	if sp == nil || !sp.open {
-		s.add(r, r.Time-int64(max(r.Dur, 0)), r.Time)
-		return
-	}
-	sp.end, sp.open, sp.event = max(r.Time, sp.start), false, r.Event
+	return sp, fresh
 }
 
 // finish ends what is open, hands points to their spans and puts all in order: by start, what is longer first.
 func (s *session) finish(points []point, last int64) {
+	s.spans = slices.Clone(s.by.All)
 	for _, sp := range s.spans {
 		if sp.open {
 			sp.end = max(last, sp.start)
 		}
 	}
-	slices.SortStableFunc(s.spans, func(a, b *span) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
-	})
 	for _, p := range points {
-		if sp := s.by[p.parent]; p.parent != 0 && sp != nil && sp.pod == p.pod {
+		if sp := s.by.Get(p.parent); sp != nil && sp.pod == p.pod {
 			sp.points = append(sp.points, p)
 			continue
 		}
 		s.points = append(s.points, p)
 	}
+	slices.SortStableFunc(s.spans, func(a, b *span) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+	})
 }
 
 // pods returns the pods that anything is told of, as they come; the node is the zero pod.

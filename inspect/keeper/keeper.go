@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
+	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -33,11 +34,7 @@ type Keeper struct {
 	round  uint64 // of counts
 	lost   uint64 // records for which there was no room, but for those of starts
 	holes  []Hole
-	doubts bool // something open may be doubtful
-	open   map[trace.SpanID]*item
-	begun  []begun                         // what is open, oldest first, and some that is not
-	below  map[trace.SpanID][]trace.SpanID // those, by their parents
-	came   int                             // how many have come to both since what has ended was taken out
+	open   pair.Table[*item]
 	pods   map[trace.Pod]*pod
 	heard  *list.List // the pods, the least recently heard of first
 	starts []*pod     // with the records of their start, oldest first
@@ -64,7 +61,7 @@ func New(opt Options) *Keeper {
 	opt = opt.withDefaults()
 	return &Keeper{
 		opt:  opt,
-		open: map[trace.SpanID]*item{}, pods: map[trace.Pod]*pod{}, below: map[trace.SpanID][]trace.SpanID{}, heard: list.New(),
+		open: pair.NewTable[*item](opt.Open, nil, nil), pods: map[trace.Pod]*pod{}, heard: list.New(),
 		node: newNode(), api: newAPI(opt.Calls),
 		calls: ring.New[*item](opt.Calls), decisions: ring.New[*item](opt.Decisions), lines: ring.New[*item](opt.Lines),
 		loops: newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
@@ -141,17 +138,17 @@ func (k *Keeper) fold(r *trace.Record) {
 // itemOf returns what a record belongs to; what has begun stays open until its end.
 func (k *Keeper) itemOf(r *trace.Record) *item {
 	if r.Edge == trace.EdgeEnd {
-		if it := k.open[r.Span]; it != nil {
+		if it, open := k.open.Get(r.Span); open {
 			it.end = slim(r)
 			k.weigh(it, it.end)
-			k.close(r.Span)
+			k.open.End(r.Span)
 			return it
 		}
 	}
 	it := &item{first: slim(r)}
 	k.weigh(it, it.first)
-	if r.Edge == trace.EdgeBegin && r.Span != 0 {
-		k.begin(it)
+	if r.Edge == trace.EdgeBegin {
+		k.open.Begin(it.first, it)
 	}
 	return it
 }

@@ -153,9 +153,7 @@ func (k *Keeper) foldAgent(e *trace.Agent, it *item) {
 	if e.State == "starting" && n.state != "starting" {
 		clear(n.first)
 		clear(n.latest)
-		clear(k.open)
-		clear(k.below)
-		k.begun = nil
+		k.open.Clear()
 		clear(k.api.watches)
 		n.pleg, n.loop, n.relist = nil, nil, nil
 		n.described, n.handlers = nil, nil

@@ -138,7 +138,7 @@ func (k *Keeper) foldPod(p *pod, r *trace.Record, it *item) {
 	case *trace.Wait:
 		p.foldWait(r, e, it)
 	case *trace.ImagePull:
-		p.pulled(r, e, it, k.open)
+		p.pulled(r, e, it, k.open.Has)
 	case *trace.ImageProgress:
 		p.foldProgress(r, it)
 	case *trace.Volume:
@@ -170,18 +170,14 @@ func (k *Keeper) foldSync(p *pod, r *trace.Record, it *item) {
 		p.sync = it
 		return
 	}
-	if !k.doubts {
-		return
-	}
-	for id, o := range k.open { // a worker is serial: what an earlier pass left open has ended unseen
-		if o == it || o.first.Pod != p.key || !k.doubtful(o) {
-			continue
-		}
+	// A worker is serial: what an earlier pass left open has ended unseen.
+	k.open.Settle(k.open.Doubtful(func(o *item) bool {
 		switch o.first.Event.(type) {
 		case *trace.Sync, *trace.Action:
-			k.close(id)
+			return o != it && o.first.Pod == p.key
 		}
-	}
+		return false
+	})...)
 }
 
 // foldDecision keeps the one that says until when a back-off lasts.
@@ -217,7 +213,7 @@ func (p *pod) foldProgress(r *trace.Record, it *item) {
 }
 
 // pulled drops the progress of a pull that ended, and of one of its image whose begin nobody saw.
-func (p *pod) pulled(r *trace.Record, e *trace.ImagePull, it *item, open map[trace.SpanID]*item) {
+func (p *pod) pulled(r *trace.Record, e *trace.ImagePull, it *item, open func(trace.SpanID) bool) {
 	if r.Edge == trace.EdgeBegin {
 		return
 	}
@@ -227,6 +223,6 @@ func (p *pod) pulled(r *trace.Record, e *trace.ImagePull, it *item, open map[tra
 	delete(p.progress, r.Span)
 	maps.DeleteFunc(p.progress, func(id trace.SpanID, it *item) bool {
 		was, ok := it.first.Event.(*trace.ImageProgress)
-		return ok && was.Image == e.Image && open[id] == nil
+		return ok && was.Image == e.Image && !open(id)
 	})
 }

@@ -109,7 +109,7 @@ func (k *Keeper) letGo() map[*pod][]*item {
 		items, vital := p.start.items, p.vital()
 		p.start.items = slices.Clone(items)
 		p.walk(stays)
-		maps.DeleteFunc(p.within, func(id trace.SpanID, _ *volume) bool { return k.open[id] == nil })
+		maps.DeleteFunc(p.within, func(id trace.SpanID, _ *volume) bool { return !k.open.Has(id) })
 		if len(p.start.items) < len(items) {
 			starts[p] = items
 			k.forgetStart(p)

@@ -33,7 +33,7 @@ func (k *Keeper) walk(v visit) {
 // walkNode visits what is not kept for a pod.
 func (k *Keeper) walkNode(v visit) {
 	one(v, needNode, &k.last)
-	table(v, needOpen, k.open)
+	k.open.Drop(func(it *item) bool { return v(it, needOpen) })
 	history(v, &k.calls)
 	history(v, &k.decisions)
 	history(v, &k.lines)

@@ -99,10 +99,10 @@ func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
 	case r.Edge == trace.EdgeBegin:
 		a.open[r.Span] = name
 		id := r.Span
-		m.open.begin(r, func() { delete(a.open, id) }, func() {})
+		m.begin(r, func() { delete(a.open, id) }, nil)
 		return
 	}
-	m.open.end(r.Span)
+	m.open.End(r.Span)
 	a.Calls++
 	failed := e.Err != "" || e.Code >= 400
 	a.samples.Push(sample{method: name, end: r.Time, dur: r.Dur, failed: failed})

@@ -191,8 +191,8 @@ func TestClusterBounds(t *testing.T) {
 			t.Errorf("%d calls", len(v.Calls))
 		}
 	}
-	if len(m.Probes()) != maxProbes || m.API().Watches != maxWatches || len(m.open.byID) > 1000 {
-		t.Errorf("%d probes, %d watches, %d spans", len(m.Probes()), m.API().Watches, len(m.open.byID))
+	if len(m.Probes()) != maxProbes || m.API().Watches != maxWatches || m.open.Len() > 1000 {
+		t.Errorf("%d probes, %d watches, %d spans", len(m.Probes()), m.API().Watches, m.open.Len())
 	}
 	m.Lost(1)
 	m.Apply(&trace.Record{Event: &trace.Agent{State: "starting"}})

@@ -129,20 +129,20 @@ func (m *Model) applyCall(r *trace.Record, e *trace.CRICall) {
 	if c == nil {
 		c = &Call{Seq: r.Seq, Span: r.Span, Parent: r.Parent, Begin: at(r.Start())}
 		if old, displaced := m.calls.Push(c); displaced && old.InFlight {
-			m.open.end(old.Span)
+			m.open.End(old.Span)
 		}
 	}
 	c.fill(r, e)
 	if r.Edge == trace.EdgeBegin {
 		c.InFlight = true
 		m.inFlight[r.Span] = c
-		m.open.begin(r, func() {
+		m.begin(r, func() {
 			delete(m.inFlight, c.Span)
 			c.InFlight = false
 		}, func() { c.Uncertain = true })
 		return
 	}
-	m.open.end(r.Span)
+	m.open.End(r.Span)
 	delete(m.inFlight, r.Span)
 	c.InFlight, c.Uncertain, c.End, c.Dur = false, false, at(r.Time), r.Dur
 	m.samples.Push(sample{method: c.Method, end: r.Time, dur: r.Dur, failed: c.Failed()})

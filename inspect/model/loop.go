@@ -62,10 +62,10 @@ func (m *Model) applyLoop(r *trace.Record, e *trace.Loop) {
 	l.N, l.Case, l.Op, l.Pods, l.Detail, l.Idle = e.N, e.Case, e.Op, e.Pods, e.Detail, e.Idle
 	if r.Edge == trace.EdgeBegin {
 		l.Running = true
-		m.open.begin(r, func() { l.Running = false }, func() { l.Uncertain = true })
+		m.begin(r, func() { l.Running = false }, func() { l.Uncertain = true })
 		return
 	}
-	m.open.end(r.Span)
+	m.open.End(r.Span)
 	l.Running, l.Uncertain, l.Dur = false, false, r.Dur
 	m.node.LastLoop = r.At()
 }

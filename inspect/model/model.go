@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
+	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -20,7 +21,7 @@ type Model struct {
 	pods  map[trace.Pod]*pod
 	heard *list.List // the pods, the least recently heard of first
 	gone  ring.Ring[trace.Pod]
-	open  spans
+	open  pair.Table[shown]
 
 	loops    ring.Ring[*loop]
 	loopOf   map[trace.SpanID]*loop
@@ -57,7 +58,7 @@ func New(opt Options) *Model {
 	return &Model{
 		opt:  opt,
 		pods: map[trace.Pod]*pod{}, heard: list.New(), gone: ring.New[trace.Pod](opt.Gone),
-		open:  newSpans(opt.Open),
+		open:  pair.NewTable(opt.Open, shown.drop, shown.mark),
 		loops: ring.New[*loop](opt.Loops), loopOf: map[trace.SpanID]*loop{},
 		calls: ring.New[*Call](opt.Calls), inFlight: map[trace.SpanID]*Call{},
 		samples: ring.New[sample](opt.Samples),
@@ -133,7 +134,7 @@ func (m *Model) Apply(r *trace.Record) {
 	if p != nil {
 		m.applyPod(p, r)
 	}
-	m.open.prune(r.Time)
+	m.open.Sweep(r.Time)
 	if m.came += r.Size(); m.came > m.opt.Bytes {
 		m.fit()
 	}
@@ -147,7 +148,7 @@ func (m *Model) Lost(n uint64) {
 	}
 	m.node.Lost += n
 	m.node.LostAt = m.node.Last
-	m.open.doubt()
+	m.open.Lost()
 	for _, p := range m.pods {
 		p.holed = p.holed || p.recording
 	}

@@ -63,12 +63,12 @@ func (m *Model) applyStatus(p *pod, r *trace.Record, e *trace.PodStatus) {
 func track[T any](m *Model, in map[trace.SpanID]*T, r *trace.Record, v *T, mark func()) {
 	id := r.Span
 	in[id] = v
-	m.open.begin(r, func() { delete(in, id) }, mark)
+	m.begin(r, func() { delete(in, id) }, mark)
 }
 
 func (m *Model) applyAction(p *pod, r *trace.Record, e *trace.Action) {
 	if r.Edge != trace.EdgeBegin {
-		m.open.end(r.Span)
+		m.open.End(r.Span)
 		return
 	}
 	a := &Action{
@@ -114,7 +114,7 @@ func (m *Model) applyPull(p *pod, r *trace.Record, e *trace.ImagePull) {
 		track(m, p.pulls, r, pull, func() { pull.Uncertain = true })
 		return
 	}
-	m.open.end(r.Span)
+	m.open.End(r.Span)
 	for id, pull := range p.pulls {
 		if pull.Image == e.Image && pull.Since.IsZero() {
 			delete(p.pulls, id)

@@ -70,14 +70,14 @@ func (m *Model) applyProbe(p *pod, r *trace.Record, e *trace.ProbeAttempt) {
 	if r.Edge == trace.EdgeBegin {
 		pr.Running, pr.Next, pr.span = true, time.Time{}, r.Span
 		id := r.Span
-		m.open.begin(r, func() {
+		m.begin(r, func() {
 			if pr.span == id {
 				pr.Running, pr.span = false, 0
 			}
-		}, func() {})
+		}, nil)
 		return
 	}
-	m.open.end(r.Span)
+	m.open.End(r.Span)
 	if e.Result == "" || e.Early && (e.Result == "failure" || e.Result == "error") {
 		return
 	}

@@ -106,14 +106,14 @@ func (m *Model) applyPatch(p *pod, r *trace.Record, e *trace.StatusPatch) {
 			s.Pending = r.At().Add(-e.Age)
 		}
 		id := r.Span
-		m.open.begin(r, func() {
+		m.begin(r, func() {
 			if s.span == id {
 				s.Open, s.span = Patch{}, 0
 			}
 		}, func() { s.Open.Uncertain = true })
 		return
 	}
-	m.open.end(r.Span)
+	m.open.End(r.Span)
 	s.Last = Patch{StatusPatch: *e, Begin: at(r.Start()), Dur: r.Dur}
 	s.Writes++
 	if e.Err != "" {

@@ -57,7 +57,7 @@ func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 		for _, o := range of {
 			o.open[r.Span] = w
 		}
-		m.open.begin(r, func() {
+		m.begin(r, func() {
 			for _, o := range of {
 				delete(o.open, id)
 			}
@@ -66,7 +66,7 @@ func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 		for _, o := range of {
 			o.add(e.For, r.Dur)
 		}
-		m.open.end(r.Span)
+		m.open.End(r.Span)
 	case trace.EdgePoint:
 	}
 }

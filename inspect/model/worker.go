@@ -70,8 +70,8 @@ func (m *Model) applySync(p *pod, r *trace.Record, e *trace.Sync) {
 	s := Sync{Why: e.Why, Cause: e.Cause, N: e.N, Merged: e.Merged, Begin: at(r.Start()), Dur: r.Dur, Err: e.Err}
 	if r.Edge == trace.EdgeBegin {
 		// A worker is strictly serial: whatever an earlier pass left open has ended unseen.
-		m.open.settle(keys(p.syncs))
-		m.open.settle(keys(p.actions))
+		m.open.Settle(keys(p.syncs)...)
+		m.open.Settle(keys(p.actions)...)
 		begun := &s
 		begun.Running = true
 		track(m, p.syncs, r, begun, func() { begun.Uncertain = true })
@@ -80,7 +80,7 @@ func (m *Model) applySync(p *pod, r *trace.Record, e *trace.Sync) {
 	if open := p.syncs[r.Span]; open != nil {
 		s.Why, s.Cause, s.N = cmp.Or(s.Why, open.Why), cmp.Or(s.Cause, open.Cause), cmp.Or(s.N, open.N)
 	}
-	m.open.end(r.Span)
+	m.open.End(r.Span)
 	p.Pod.Worker.Last = s
 	p.Pod.Worker.Syncs++
 	if e.Err != "" {

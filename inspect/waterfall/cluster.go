@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
@@ -26,26 +27,16 @@ func SaysReady(e *trace.StatusPatch) bool {
 // inAPI finds the write that told the API that the pod is ready, and when that worked; -1 while it did not.
 func (w *Waterfall) inAPI(own []trace.Record) {
 	w.Told, w.hasAPI = -1, w.Source == "api"
-	begun := map[trace.SpanID]int64{}
-	for i := range own {
-		r := &own[i]
-		e, ok := r.Event.(*trace.StatusPatch)
-		if !ok || e.Op != "patch" {
+	for _, s := range pair.In[*trace.StatusPatch](own, time.Time{}) {
+		if s.Event.Op != "patch" {
 			continue
 		}
 		w.hasAPI = true
-		begin, known := begun[r.Span]
-		if r.Edge == trace.EdgeBegin {
-			begun[r.Span] = r.Time
+		if s.Open || w.Ready < 0 || s.Event.Err != "" || w.Told >= 0 {
 			continue
 		}
-		if !known {
-			begin = r.Start()
-		}
-		after := w.Ready >= 0 && begin >= w.t0+int64(w.Ready)
-		if w.Ready >= 0 && e.Err == "" && (after || SaysReady(e)) {
-			w.Told = max(time.Duration(r.Time-w.t0), w.Ready)
-			return
+		if after := s.Start.UnixNano() >= w.t0+int64(w.Ready); after || SaysReady(s.Event) {
+			w.Told = max(time.Duration(s.End.Time-w.t0), w.Ready)
 		}
 	}
 }

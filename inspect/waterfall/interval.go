@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -99,33 +100,24 @@ func (w *Waterfall) collect(own []trace.Record) {
 			begins++
 		}
 	}
-	by, place := make(map[trace.SpanID]*interval, begins), make([]interval, 0, begins)
-	w.ivs = make([]*interval, 0, begins)
-	add := func(iv interval) *interval {
-		if len(place) == cap(place) { // an end without its begin
-			place = make([]interval, 0, 8)
-		}
-		place = append(place, iv)
-		p := &place[len(place)-1]
-		by[iv.id], w.ivs = p, append(w.ivs, p)
-		return p
-	}
+	by := pair.NewList[interval](begins)
 	for i := range own {
 		r := &own[i]
-		switch {
-		case time.Duration(r.Start()-w.t0) > w.End: // the start was over: a restart, or the pod's end
-		case r.Edge == trace.EdgeBegin:
-			add(interval{id: r.Span, parent: r.Parent, start: w.rel(r.Time), end: w.End, open: true, begin: r.Event})
-		case r.Edge == trace.EdgeEnd:
-			iv := by[r.Span]
-			if iv == nil {
-				iv = add(interval{id: r.Span, parent: r.Parent, start: w.rel(r.Start())})
-			}
+		if r.Edge == trace.EdgePoint || time.Duration(r.Start()-w.t0) > w.End { // the start was over: a restart, or the pod's end
+			continue
+		}
+		iv, fresh := by.Of(r)
+		if fresh {
+			*iv = interval{id: r.Span, parent: r.Parent, start: w.rel(r.Start()), end: w.End, open: true}
+		}
+		if r.Edge == trace.EdgeEnd {
 			iv.end, iv.open, iv.fin = w.rel(r.Time), false, r.Event
+		} else if iv.begin == nil {
+			iv.begin = r.Event
 		}
 	}
 	for i := range own {
-		iv := by[own[i].Parent]
+		iv := by.Get(own[i].Parent)
 		if iv == nil {
 			continue
 		}
@@ -136,15 +128,15 @@ func (w *Waterfall) collect(own []trace.Record) {
 			iv.chown = p
 		}
 	}
-	slices.SortStableFunc(w.ivs, func(a, b *interval) int { return cmp.Compare(a.start, b.start) })
-	w.link(by)
+	w.ivs = slices.SortedStableFunc(slices.Values(by.All), func(a, b *interval) int { return cmp.Compare(a.start, b.start) })
+	w.link(by.Get)
 	w.standIns()
 }
 
-func (w *Waterfall) link(by map[trace.SpanID]*interval) {
+func (w *Waterfall) link(by func(trace.SpanID) *interval) {
 	for _, iv := range w.ivs {
 		iv.end, iv.act = max(iv.end, iv.start), actionOf(iv.begin, iv.fin)
-		if up := by[iv.parent]; up != nil && up != iv {
+		if up := by(iv.parent); up != nil && up != iv {
 			iv.up = up
 		}
 	}

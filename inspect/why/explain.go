@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -129,25 +130,14 @@ func (r *Report) phases(w *waterfall.Waterfall) {
 
 // ends takes the actions that ended the pod.
 func (r *Report) ends(c *cause.Case) {
-	at := map[trace.SpanID]int{}
-	for i := range c.Records {
-		rec := &c.Records[i]
-		a, ok := rec.Event.(*trace.Action)
-		if !ok || rec.Edge == trace.EdgePoint || time.Unix(0, rec.Start()).Before(r.Ending) {
+	for _, s := range pair.In[*trace.Action](c.Records, c.Now) {
+		if s.Start.Before(r.Ending) {
 			continue
 		}
-		n, seen := at[rec.Span]
-		if !seen {
-			n = len(r.EndPhases)
-			at[rec.Span] = n
-			r.EndPhases = append(r.EndPhases, Phase{Name: a.ID, Start: time.Unix(0, rec.Start()).Sub(r.Ending)})
-		}
-		p := &r.EndPhases[n]
-		p.Open, p.Err, p.Dur = rec.Edge == trace.EdgeBegin, a.Err, rec.Dur
-		if p.Open {
-			p.Dur = c.Now.Sub(rec.At())
-		}
-		p.Share = share(p.Dur, r.End)
+		first, _ := s.First().Event.(*trace.Action)
+		r.EndPhases = append(r.EndPhases, Phase{
+			Name: first.ID, Start: s.Start.Sub(r.Ending), Dur: s.Dur(), Share: share(s.Dur(), r.End), Open: s.Open, Err: s.Event.Err,
+		})
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// waitSpan is a wait of the pod.
+// waitSpan is a wait of the pod, as it was said when it began.
 type waitSpan struct {
 	event *trace.Wait
 	rec   *trace.Record // its begin, or its end where the begin was not seen
@@ -23,25 +24,16 @@ type waitSpan struct {
 
 // openAndClosed are the pod's waits that began before a time, cut off there.
 func openAndClosed(c *cause.Case, until time.Time) (out []waitSpan) {
-	at := map[trace.SpanID]int{}
-	end := until.UnixNano()
-	for i := range c.Records {
-		r := &c.Records[i]
-		e, ok := r.Event.(*trace.Wait)
-		if !ok || r.Edge == trace.EdgePoint || r.Start() >= end {
+	for _, s := range pair.In[*trace.Wait](c.Records, until) {
+		if !s.Start.Before(until) {
 			continue
 		}
-		if r.Edge == trace.EdgeBegin {
-			at[r.Span] = len(out)
-			out = append(out, waitSpan{event: e, rec: r, open: true, dur: time.Duration(end - r.Time)})
-			continue
+		first := s.First()
+		e, _ := first.Event.(*trace.Wait)
+		if s.Stop.After(until) {
+			s.Stop = until
 		}
-		n, seen := at[r.Span]
-		if !seen {
-			n = len(out)
-			out = append(out, waitSpan{event: e, rec: r})
-		}
-		out[n].open, out[n].dur = false, time.Duration(min(r.Time, end)-r.Start())
+		out = append(out, waitSpan{event: e, rec: first, open: s.Open, dur: s.Dur()})
 	}
 	return out
 }
@@ -80,16 +72,13 @@ func working(c *cause.Case) (out []Waiting) {
 	progress := map[trace.SpanID]*trace.Record{}
 	waits := map[trace.SpanID]bool{} // what a wait goes on in
 	for i := range c.Records {
-		r := &c.Records[i]
-		if _, ok := r.Event.(*trace.ImageProgress); ok {
-			progress[r.Parent] = r
+		if _, ok := c.Records[i].Event.(*trace.ImageProgress); ok {
+			progress[c.Records[i].Parent] = &c.Records[i]
 		}
-		switch r.Edge {
-		case trace.EdgeBegin:
-			open[r.Span] = r
-		case trace.EdgeEnd:
-			delete(open, r.Span)
-		case trace.EdgePoint:
+	}
+	for _, s := range pair.In[trace.Event](c.Records, c.Now) {
+		if s.Open {
+			open[s.ID()] = s.Begin
 		}
 	}
 	for _, r := range open {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
@@ -24,24 +25,24 @@ func causes(h *History, root trace.SpanID) *node {
 	if root == 0 {
 		return nil
 	}
-	nodes := map[trace.SpanID]*node{}
+	nodes := pair.NewList[node](0)
 	for i := range h.Len() {
 		r := h.At(i)
-		if n := nodes[r.Span]; n != nil {
+		parent := nodes.Get(r.Parent)
+		if r.Span != root && parent == nil && nodes.Get(r.Span) == nil {
+			continue
+		}
+		n, fresh := nodes.Of(r)
+		if !fresh {
 			n.rec, n.open = r, false
 			continue
 		}
-		parent := nodes[r.Parent]
-		if r.Span != root && parent == nil {
-			continue
-		}
-		n := &node{rec: r, begin: r.Start(), open: r.Edge == trace.EdgeBegin}
-		nodes[r.Span] = n
+		*n = node{rec: r, begin: r.Start(), open: r.Edge == trace.EdgeBegin}
 		if parent != nil {
 			parent.children = append(parent.children, n)
 		}
 	}
-	return nodes[root]
+	return nodes.Get(root)
 }
 
 // outline writes a tree as lines: offset, duration, what.

@@ -1,0 +1,205 @@
+package pair
+
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// DoubtLimit is how long a span is open whose end may have been lost, in the stream's time.
+const DoubtLimit = 10 * time.Minute
+
+// Table has what is open in a stream, each with a value. Build it with NewTable.
+type Table[V any] struct {
+	byID  map[trace.SpanID]*open[V]
+	below map[trace.SpanID]Peer[V] // by parent, the newest of those that it has
+	// oldest and newest are the ends of all.
+	oldest, newest Peer[V]
+	max            int
+	doubts         int
+	swept          int64
+	over           func(V)
+	doubt          func(V)
+}
+
+// open is something begun and not ended.
+type open[V any] struct {
+	id, parent trace.SpanID
+	began      int64
+	doubt      bool
+	value      V
+	// older and newer are its neighbors among all, left and right those among what has the same parent.
+	older, newer, left, right Peer[V]
+}
+
+// Peer names a span that others own; it is exported for who weighs a table.
+type Peer[V any] *open[V]
+
+// NewTable returns an empty table for so many spans. over is called with the value of each span that is open no more, whether its end came
+// or it is given up; doubt with that of each whose end may have been lost. Either may be nil, and neither may use the table.
+func NewTable[V any](size int, over, doubt func(V)) Table[V] {
+	none := func(V) {}
+	if over == nil {
+		over = none
+	}
+	if doubt == nil {
+		doubt = none
+	}
+	return Table[V]{byID: map[trace.SpanID]*open[V]{}, below: map[trace.SpanID]Peer[V]{}, max: size, over: over, doubt: doubt}
+}
+
+// Begin notes that a span is open.
+func (t *Table[V]) Begin(r *trace.Record, v V) {
+	if r.Span == 0 {
+		return
+	}
+	if len(t.byID) >= t.max && t.oldest != nil {
+		t.remove(t.oldest)
+	}
+	if again := t.byID[r.Span]; again != nil {
+		t.unlink(again)
+	}
+	o := &open[V]{id: r.Span, parent: r.Parent, began: r.Time, value: v}
+	t.byID[o.id] = o
+	t.link(o)
+}
+
+// Get returns the value of a span that is open.
+func (t *Table[V]) Get(id trace.SpanID) (v V, isOpen bool) {
+	if o := t.byID[id]; o != nil {
+		return o.value, true
+	}
+	return v, false
+}
+
+// Has reports whether a span is open.
+func (t *Table[V]) Has(id trace.SpanID) bool { return t.byID[id] != nil }
+
+// Len is how many are open.
+func (t *Table[V]) Len() int { return len(t.byID) }
+
+// End closes a span, and what is in doubt below it: that has ended unseen.
+func (t *Table[V]) End(id trace.SpanID) {
+	o := t.byID[id]
+	if o == nil {
+		return
+	}
+	t.remove(o)
+	if t.doubts == 0 {
+		return
+	}
+	var below []trace.SpanID
+	for c := t.below[id]; c != nil; c = c.right {
+		below = append(below, c.id)
+	}
+	t.Settle(below...)
+}
+
+// Settle closes those of ids that are in doubt, for something showed that they are over.
+func (t *Table[V]) Settle(ids ...trace.SpanID) {
+	for _, id := range ids {
+		if o := t.byID[id]; o != nil && o.doubt {
+			t.End(id)
+		}
+	}
+}
+
+// Doubtful are the spans in doubt of which wanted is true.
+func (t *Table[V]) Doubtful(wanted func(V) bool) (ids []trace.SpanID) {
+	if t.doubts == 0 {
+		return nil
+	}
+	for id, o := range t.byID {
+		if o.doubt && wanted(o.value) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Lost says that records are missing here: the ends of all that is open may be among them.
+func (t *Table[V]) Lost() {
+	for _, o := range t.byID {
+		if !o.doubt {
+			o.doubt = true
+			t.doubts++
+			t.doubt(o.value)
+		}
+	}
+}
+
+// Clear closes everything: the agent that had begun it is no more.
+func (t *Table[V]) Clear() {
+	for _, o := range t.byID {
+		t.remove(o)
+	}
+}
+
+// Sweep gives up, once a minute of the stream's time, what has been in doubt for too long.
+func (t *Table[V]) Sweep(now int64) {
+	if t.doubts == 0 || now-t.swept < int64(time.Minute) {
+		return
+	}
+	t.swept = now
+	for _, o := range t.byID {
+		if o.doubt && now-o.began > int64(DoubtLimit) {
+			t.remove(o)
+		}
+	}
+}
+
+// Drop gives up those of which keep is false.
+func (t *Table[V]) Drop(keep func(V) bool) {
+	for _, o := range t.byID {
+		if !keep(o.value) {
+			t.remove(o)
+		}
+	}
+}
+
+func (t *Table[V]) remove(o *open[V]) {
+	t.unlink(o)
+	t.over(o.value)
+}
+
+// link puts a span at the end of all, and before those of the same parent.
+func (t *Table[V]) link(o *open[V]) {
+	if o.older = t.newest; o.older != nil {
+		o.older.newer = o
+	} else {
+		t.oldest = o
+	}
+	t.newest = o
+	if o.right = t.below[o.parent]; o.right != nil {
+		o.right.left = o
+	}
+	t.below[o.parent] = o
+}
+
+func (t *Table[V]) unlink(o *open[V]) {
+	delete(t.byID, o.id)
+	if o.older != nil {
+		o.older.newer = o.newer
+	} else {
+		t.oldest = o.newer
+	}
+	if o.newer != nil {
+		o.newer.older = o.older
+	} else {
+		t.newest = o.older
+	}
+	if o.right != nil {
+		o.right.left = o.left
+	}
+	switch {
+	case o.left != nil:
+		o.left.right = o.right
+	case o.right != nil:
+		t.below[o.parent] = o.right
+	default:
+		delete(t.below, o.parent)
+	}
+	if o.doubt {
+		t.doubts--
+	}
+}
