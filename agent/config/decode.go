@@ -8,11 +8,11 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+
+	"github.com/kubeloupe/kubeloupe/agent/yamlfield"
 )
 
 const (
@@ -49,7 +49,7 @@ func decode(file string, data []byte, kc *kubeletv1beta1.KubeletConfiguration, r
 	} else if !errors.Is(err, io.EOF) {
 		d.syntax(err)
 	}
-	root := resolve(&doc)
+	root := yamlfield.Resolve(&doc)
 	if root == nil || root.Kind != yaml.MappingNode {
 		d.problem(doc.Line, "", "the document is not a mapping; it must hold a %s of %s", kind, apiVersion)
 		return
@@ -61,12 +61,7 @@ func decode(file string, data []byte, kc *kubeletv1beta1.KubeletConfiguration, r
 
 // syntax reports the YAML parser's "yaml: line N: what".
 func (d *decoder) syntax(err error) {
-	line, detail := 0, strings.TrimPrefix(err.Error(), "yaml: ")
-	if place, rest, ok := strings.Cut(detail, ": "); ok {
-		if n, err := strconv.Atoi(strings.TrimPrefix(place, "line ")); err == nil {
-			line, detail = n, rest
-		}
-	}
+	line, detail := yamlfield.ParseError(err)
 	d.problem(line, "", "%s", detail)
 }
 
@@ -74,12 +69,7 @@ func (d *decoder) syntax(err error) {
 func (d *decoder) header(root *yaml.Node) bool {
 	ok := true
 	for _, want := range []struct{ field, value string }{{"apiVersion", apiVersion}, {"kind", kind}} {
-		var found *yaml.Node
-		for i := 0; i+1 < len(root.Content); i += 2 {
-			if root.Content[i].Value == want.field {
-				found = root.Content[i+1]
-			}
-		}
+		found := yamlfield.Get(root, want.field)
 		switch {
 		case found == nil:
 			d.problem(0, want.field, "missing; must be %s", want.value)
@@ -99,7 +89,7 @@ func (d *decoder) problem(line int, field, format string, args ...any) {
 // value decodes n onto v.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	line := n.Line
-	if n = resolve(n); n == nil {
+	if n = yamlfield.Resolve(n); n == nil {
 		d.problem(line, path, "the alias points nowhere")
 		return
 	}
@@ -158,7 +148,7 @@ func (d *decoder) dict(n *yaml.Node, v reflect.Value, path string) {
 	}
 	for _, p := range d.pairs(n, path) {
 		key := reflect.ValueOf(p.key).Convert(v.Type().Key())
-		if x := resolve(p.value); x != nil && x.Kind == yaml.ScalarNode && x.ShortTag() == "!!null" {
+		if x := yamlfield.Resolve(p.value); x != nil && x.Kind == yaml.ScalarNode && x.ShortTag() == "!!null" {
 			merged.SetMapIndex(key, reflect.Value{})
 			continue
 		}

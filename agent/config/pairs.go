@@ -1,6 +1,10 @@
 package config
 
-import "go.yaml.in/yaml/v3"
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kubeloupe/kubeloupe/agent/yamlfield"
+)
 
 // maxMergeDepth bounds chains of YAML merge keys (<<), which may point back at themselves.
 const maxMergeDepth = 10
@@ -10,25 +14,6 @@ type pair struct {
 	key   string
 	line  int
 	value *yaml.Node
-}
-
-// resolve follows aliases and enters documents; nil when nothing is there.
-func resolve(n *yaml.Node) *yaml.Node {
-	for range maxMergeDepth {
-		switch {
-		case n == nil:
-			return nil
-		case n.Kind == yaml.AliasNode:
-			n = n.Alias
-		case n.Kind == yaml.DocumentNode && len(n.Content) == 1:
-			n = n.Content[0]
-		case n.Kind == yaml.MappingNode, n.Kind == yaml.SequenceNode, n.Kind == yaml.ScalarNode:
-			return n
-		default:
-			return nil
-		}
-	}
-	return nil
 }
 
 // pairs lists the entries of a mapping, merge keys expanded (a key written out beats a merged one). It reports keys that
@@ -45,7 +30,7 @@ func (d *decoder) expand(n *yaml.Node, path string, depth int) []pair {
 	var own, merged []pair
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := resolve(n.Content[i]), n.Content[i+1]
+		k, v := yamlfield.Resolve(n.Content[i]), n.Content[i+1]
 		if d.nodes++; d.nodes > maxNodes {
 			return own
 		}
@@ -72,7 +57,7 @@ func (d *decoder) expand(n *yaml.Node, path string, depth int) []pair {
 
 // merge lists the entries that a merge key brings in: one mapping, or a list of them, earlier ones first.
 func (d *decoder) merge(key, v *yaml.Node, path string, depth int) []pair {
-	n := resolve(v)
+	n := yamlfield.Resolve(v)
 	if depth >= maxMergeDepth {
 		d.problem(key.Line, path, "merge keys (<<) are nested more than %d deep", maxMergeDepth)
 		d.nodes = maxNodes // Once is enough: a mapping that merges itself would say it again and again.

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"regexp"
-	"strconv"
 	"strings"
 
 	yaml3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kubeloupe/kubeloupe/agent/yamlfield"
 )
 
 // document is one YAML or JSON document of a file.
@@ -129,13 +129,8 @@ func (d *document) parse() {
 
 // syntax turns a YAML error, whose line counts within the document, into a problem.
 func (d *document) syntax(err error) *Problem {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	p := &Problem{Line: d.line, Message: text}
-	if m := regexp.MustCompile(`(?s)^(?:unmarshal errors:\s+)?line (\d+): ([^\n]+)`).FindStringSubmatch(text); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			p.Line, p.Message = d.line+n-1, m[2]
-		}
-	}
+	line, text := yamlfield.ParseError(err)
+	p := &Problem{Line: d.line + max(line, 1) - 1, Message: text}
 	if strings.Contains(text, "cannot start any token") && bytes.ContainsRune(d.data, '\t') {
 		p.Message += " (indent with spaces, not tabs)"
 	}
@@ -146,61 +141,7 @@ func (d *document) syntax(err error) *Problem {
 // locate returns the line of the field, or of the nearest thing around it that exists.
 func (d *document) locate(field string) int {
 	d.parse()
-	if len(d.tree.Content) == 0 {
-		return d.line
-	}
-	return d.line + locate(d.tree.Content[0], field) - 1
-}
-
-func locate(n *yaml3.Node, field string) int {
-	line := max(n.Line, 1)
-	for field != "" {
-		if n.Kind == yaml3.AliasNode {
-			n = n.Alias
-		}
-		key, value, rest := step(n, field)
-		if value == nil {
-			break
-		}
-		line, n, field = key.Line, value, rest
-	}
-	return line
-}
-
-// step finds the child of n at which field begins: the node that bears its line, the child, and what
-// is left of field.
-func step(n *yaml3.Node, field string) (key, value *yaml3.Node, rest string) {
-	field = strings.TrimPrefix(field, ".")
-	if inner, after, ok := bracket(field); ok {
-		if i, err := strconv.Atoi(inner); err == nil && n.Kind == yaml3.SequenceNode {
-			if i < 0 || i >= len(n.Content) {
-				return nil, nil, ""
-			}
-			return n.Content[i], n.Content[i], after
-		}
-		field = inner + after
-	}
-	if n.Kind != yaml3.MappingNode {
-		return nil, nil, ""
-	}
-	// Keys may hold dots, so the longest that fits is the one.
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		after, ok := strings.CutPrefix(field, n.Content[i].Value)
-		fits := ok && (after == "" || after[0] == '.' || after[0] == '[')
-		if fits && (key == nil || len(n.Content[i].Value) > len(key.Value)) {
-			key, value, rest = n.Content[i], n.Content[i+1], after
-		}
-	}
-	return key, value, rest
-}
-
-// bracket splits [inner]after.
-func bracket(field string) (inner, after string, ok bool) {
-	inside, ok := strings.CutPrefix(field, "[")
-	if !ok {
-		return "", "", false
-	}
-	return strings.Cut(inside, "]")
+	return d.line + yamlfield.Line(d.tree, field) - 1
 }
 
 // untab replaces the tabs that JSON may be indented with and YAML may not. JSON has none in strings.
