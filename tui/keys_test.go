@@ -241,7 +241,7 @@ func TestDrillInAndBack(t *testing.T) { synctest.Test(t, testDrillInAndBack) }
 
 func testDrillInAndBack(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play()
-	d.keys("1 enter").want("a manifest that cannot be used", "line      7", "The earlier version of it stays in force.")
+	d.keys("1 enter").want("a manifest that cannot be used", "line      7", "The earlier version stays in effect.")
 	d.keys("esc j enter").want("▶6 Pod", "shop/cart-7d4f-x2z")
 	d.keys("j j j j enter").want("image.pull", "PullImage", "Esc back")
 	d.keys("esc").want("why:")

@@ -12,6 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/printer"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // listening is one run of the events command.
@@ -105,7 +106,7 @@ func (s *sieve) Next(ctx context.Context, buf []trace.Record) ([]trace.Record, u
 			s.where != nil && !s.where.Match(s.of.Row(&r))
 	})
 	s.found += len(recs)
-	s.lines = s.lines || s.where != nil && slices.ContainsFunc(recs, func(r trace.Record) bool { return printer.Line(&r) != "" })
+	s.lines = s.lines || s.where != nil && slices.ContainsFunc(recs, func(r trace.Record) bool { return say.Line(&r) != "" })
 	return recs, lost, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/printer"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui"
 )
 
@@ -79,7 +80,7 @@ func (r *replaying) run(ctx context.Context, file string) error {
 		return err
 	}
 	p := replay.NewPlayer(rd, replay.Config{
-		Speed: speed, Paused: r.paused, RealTime: r.real, Marks: marks, Line: func(rec *trace.Record) bool { return printer.Line(rec) != "" },
+		Speed: speed, Paused: r.paused, RealTime: r.real, Marks: marks, Line: func(rec *trace.Record) bool { return say.Line(rec) != "" },
 	})
 	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: p, Player: p, Now: p.Now, In: r.s.in, Out: r.s.out, ViewName: r.view}))
 }

@@ -39,10 +39,10 @@ func findBehindHung(c *Case) []Finding {
 		s := &w.spans[i]
 		if who := stuck[s.Event]; who != nil {
 			hung = append(hung, who...)
-			f.Evidence = append(f.Evidence, evidence(s.Rec(), "wait for %s: %s, %s", say.On(s.Event), took(s.Dur(), s.Open), trace.Behind(who, 0)))
+			f.Evidence = append(f.Evidence, evidence(s.Rec(), "wait for %s: %s, %s", say.On(s.Event), took(s.Dur(), s.Open), say.Behind(who, 0)))
 		}
 	}
-	f.Sentence = fmt.Sprintf("it waited %s %s", took(f.Cost, f.Current), trace.Behind(distinct(hung), 0))
+	f.Sentence = fmt.Sprintf("it waited %s %s", took(f.Cost, f.Current), say.Behind(distinct(hung), 0))
 	f.Evidence = few(f.Evidence)
 	f.Remedy = "Look at the pods that are named (kubeloupe why POD), and at what their calls hang in: a CNI plugin, a runtime handler, a volume's server, a registry."
 	f.RuledOutBy = "Their calls end at the same time as those of all other pods: then the runtime is slow for all (KL15, KL23, KL25)."

@@ -104,16 +104,3 @@ func (c *Certificate) From() string {
 	}
 	return strings.TrimPrefix(from, ", ")
 }
-
-// briefNode says in a few words what an event about the node is about.
-func briefNode(e trace.Event) string {
-	switch e := e.(type) {
-	case *trace.NodeDescribed:
-		return words(e.Node, strings.Join(e.Changed, ", "))
-	case *trace.RuntimeDescribed:
-		return cmp.Or(strings.Join(e.Changed, ", "), fmt.Sprintf("%d handlers", len(e.Handlers)))
-	case *trace.Certificate:
-		return words(e.Use, e.Cause, e.Name, e.None)
-	}
-	return ""
-}

@@ -2,11 +2,10 @@ package model
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // Line is one line of the log view.
@@ -30,60 +29,26 @@ func (m *Model) addLine(r *trace.Record) {
 	l := Line{Seq: r.Seq, At: r.At(), Level: "info", Kind: r.Event.Kind().String(), Pod: r.Pod}
 	switch e := r.Event.(type) {
 	case *trace.Log:
-		l.Level, l.Text = cmp.Or(e.Level, "info"), e.Message
-		for _, a := range e.Attrs {
-			l.Text += " " + a.K + "=" + a.V
-		}
+		l.Level, l.Text = cmp.Or(e.Level, "info"), say.Log(e)
 	case *trace.NodeEvent:
 		if e.Type == "Warning" {
 			l.Level = "warn"
 		}
-		l.Reason, l.Text = e.Reason, nodeEventText(e)
+		l.Reason, l.Text = e.Reason, say.NodeEvent(e)
 	case *trace.SourceError:
-		l.Text = SourceErrorText(e)
+		l.Text = say.SourceError(e)
 		if e.Message != "" {
 			l.Level = "error"
 		}
 	case *trace.Agent:
-		l.Text = strings.TrimSpace("agent " + e.State + " " + e.Reason)
+		l.Text = say.Agent(e)
 		if e.State == "degraded" {
 			l.Level = "warn"
 		}
 	case *trace.PLEGMode:
-		l.Text = strings.TrimSpace("PLEG " + e.Mode + " " + e.Reason)
+		l.Text = say.PLEG(e)
 	default:
 		return
 	}
 	m.lines.Push(l)
-}
-
-// nodeEventText is a node event's message, after the container that its field names.
-func nodeEventText(e *trace.NodeEvent) string {
-	if _, rest, ok := strings.Cut(e.Field, "{"); ok {
-		return strings.TrimSuffix(rest, "}") + ": " + e.Message
-	}
-	return e.Message
-}
-
-// SourceErrorText is a source error in one line, as compilers print theirs, or that
-// it is over.
-func SourceErrorText(e *trace.SourceError) string {
-	text := cmp.Or(e.Path, e.Source)
-	switch {
-	case e.Message == "" && e.Gone:
-		return text + " is gone"
-	case e.Message == "":
-		return text + " is good again"
-	}
-	if e.Line > 0 {
-		text = fmt.Sprintf("%s:%d", text, e.Line)
-	}
-	if e.Field != "" {
-		text += ": " + e.Field
-	}
-	text += ": " + e.Message
-	if e.Kept {
-		text += " (the earlier version stays in force)"
-	}
-	return text
 }

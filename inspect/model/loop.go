@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // maxCaused bounds Loop.Caused.
@@ -81,6 +82,6 @@ func (m *Model) countChild(r *trace.Record) {
 	}
 	l.Children++
 	if len(l.Caused) < maxCaused {
-		l.Caused = append(l.Caused, Effect{Kind: r.Event.Kind().String(), Pod: r.Pod, What: Brief(r.Event)})
+		l.Caused = append(l.Caused, Effect{Kind: r.Event.Kind().String(), Pod: r.Pod, What: say.Brief(r.Event)})
 	}
 }

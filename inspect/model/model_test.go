@@ -12,6 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 const ms = time.Millisecond
@@ -347,7 +348,7 @@ func TestSourceErrorsAndLines(t *testing.T) {
 	for _, l := range m.Lines() {
 		texts = append(texts, l.Level+" "+l.Reason+" "+l.Text)
 	}
-	want := []string{"error  a.yaml:3: spec: is odd (the earlier version stays in force)", "warn Failed main: no", "info  hello n=1"}
+	want := []string{"error  a.yaml:3: spec: is odd (the earlier version stays in effect)", "warn Failed main: no", "info  hello n=1"}
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Error(diff)
 	}
@@ -480,7 +481,7 @@ func TestEveryKind(t *testing.T) {
 				e, _ := trace.New(name)
 				seq++
 				m.Apply(&trace.Record{Seq: seq, Time: int64(seq), Edge: edge, Span: trace.SpanID(seq / 3), Pod: pod, Event: e})
-				Brief(e)
+				say.Brief(e)
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
-	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func backoffOf(p *model.Pod, args Args) *Table {
@@ -50,7 +50,7 @@ func waitsOf(p *model.Pod, args Args) *Table {
 
 // waitDetail is what is known of a wait, with who it is behind.
 func waitDetail(w *model.Wait, now time.Time) string {
-	if who := trace.Behind(w.Behind, max(now.Sub(w.Since), 0)); who != "" {
+	if who := say.Behind(w.Behind, max(now.Sub(w.Since), 0)); who != "" {
 		return strings.TrimPrefix(w.Detail()+"; "+who, "; ")
 	}
 	return w.Detail()

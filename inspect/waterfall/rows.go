@@ -214,18 +214,9 @@ func (w *Waterfall) nested(a *interval) []Row {
 
 func (w *Waterfall) waitRow(iv *interval, e *trace.Wait, depth int) Row {
 	return Row{
-		Kind: RowWait, Label: "wait", Detail: waitingFor(e), Start: iv.start, End: iv.end,
+		Kind: RowWait, Label: "wait", Detail: say.Waiting(e), Start: iv.start, End: iv.end,
 		Depth: depth, Open: iv.open, Wait: e.For, Note: say.Detail(e, w.began(iv)), Span: iv.id, Critical: w.onPath[iv],
 	}
-}
-
-// waitingFor names a wait by its kind and what it is on, which may begin with the kind.
-func waitingFor(e *trace.Wait) string {
-	kind, on := string(e.For), say.On(e)
-	if on == kind || strings.HasPrefix(on, kind+" ") {
-		return on
-	}
-	return strings.TrimSpace(kind + " " + on)
 }
 
 // mergePrepare makes one row of admission, cgroup and directories when they are

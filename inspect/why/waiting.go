@@ -214,7 +214,7 @@ func (w Waiting) text() string {
 	if w.Detail != "" {
 		s += " (" + w.Detail + ")"
 	}
-	if who := trace.Behind(w.Behind, w.Dur); who != "" {
+	if who := say.Behind(w.Behind, w.Dur); who != "" {
 		s += ", " + who
 	}
 	return s

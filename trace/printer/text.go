@@ -10,6 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // podColumn is the width to which pods are padded; longer ones push the rest along.
@@ -50,7 +51,7 @@ func (s *TextSink) Write(rec *trace.Record) error {
 	if s.first == 0 {
 		s.first = rec.Time
 	}
-	text := Line(rec)
+	text := say.Line(rec)
 	if text == "" {
 		return nil
 	}

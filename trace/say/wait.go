@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // On says what is waited for: "readiness probe of web".
-func On(w *trace.Wait) string {
+func On(w *trace.Wait) string { return noise.Of(on(w)) }
+
+func on(w *trace.Wait) string {
 	if len(w.More) > 0 && w.Target.Kind == trace.TargetContainer {
 		names := []string{w.Target.Name}
 		for _, h := range w.More {
@@ -21,11 +24,11 @@ func On(w *trace.Wait) string {
 	if w.Target.Kind == trace.TargetContainer {
 		switch {
 		case w.For == trace.WaitGrace:
-			return Target(w.Target) + " to end"
+			return target(w.Target) + " to end"
 		case w.Reason == "CrashLoopBackOff":
-			return Target(w.Target) + " to be restarted"
+			return target(w.Target) + " to be restarted"
 		}
-		return Target(w.Target) + " to be tried again"
+		return target(w.Target) + " to be tried again"
 	}
 	if w.Target.Kind == trace.TargetRetry && w.Cause != "" {
 		return "the next try after an error"
@@ -42,11 +45,31 @@ func On(w *trace.Wait) string {
 	if w.Target.Kind == trace.TargetEvents && w.For == trace.WaitTokens {
 		return "events to the API server"
 	}
-	return Target(w.Target)
+	return target(w.Target)
+}
+
+// Waits says what sort of thing is waited for and what it is: "queue for container runtime", "readiness probe of web".
+func Waits(w *trace.Wait) string {
+	kind, on := string(w.For), cmp.Or(on(w), "something unnamed")
+	if strings.Contains(" "+on+" ", " "+kind+" ") {
+		return noise.Of(on)
+	}
+	return noise.Of(kind + " for " + on)
+}
+
+// Waiting is [Waits] in a few words, for a label: "queue container runtime".
+func Waiting(w *trace.Wait) string {
+	kind, on := string(w.For), on(w)
+	if on == kind || strings.HasPrefix(on, kind+" ") {
+		return noise.Of(on)
+	}
+	return noise.Of(strings.TrimSpace(kind + " " + on))
 }
 
 // Target names a target: "volume data", "secret shop/keys".
-func Target(t trace.Target) string {
+func Target(t trace.Target) string { return noise.Of(target(t)) }
+
+func target(t trace.Target) string {
 	object := t.Name
 	if t.Namespace != "" {
 		object = t.Namespace + "/" + t.Name
@@ -142,7 +165,9 @@ func Target(t trace.Target) string {
 }
 
 // Detail says more of a wait that began at that time, in Unix nanoseconds; "" when there is no more.
-func Detail(w *trace.Wait, began int64) string {
+func Detail(w *trace.Wait, began int64) string { return noise.Of(detail(w, began)) }
+
+func detail(w *trace.Wait, began int64) string {
 	if w.Note != "" {
 		return w.Note
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
@@ -156,7 +157,7 @@ func (p *Log) text(r logRow) string {
 	if r.rec == nil {
 		return p.Theme.Clean(r.line.Text)
 	}
-	text := model.Brief(r.rec.Event)
+	text := say.Brief(r.rec.Event)
 	if e := trace.Failure(r.rec.Event); e != "" {
 		text += " failed: " + e
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -160,7 +161,7 @@ func (p *Node) slots(m *model.Model) section {
 	}
 	s.add("waiting", fmt.Sprintf("%d, the longest %s for %s", waiting, p.Theme.Clean(who.String()), style.Age(p.now.Sub(oldest.Since))), style.Slow)
 	s.may("slots", p.Theme.Clean(oldest.Detail()), style.Plain)
-	s.may("the longest is", p.Theme.Clean(trace.Behind(oldest.Behind, p.now.Sub(oldest.Since))), style.Plain)
+	s.may("the longest is", p.Theme.Clean(say.Behind(oldest.Behind, p.now.Sub(oldest.Since))), style.Plain)
 	return s
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
-	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -72,7 +72,7 @@ func (p *Pod) present() {
 	}
 	for _, w := range p.pod.Waits {
 		p.add(style.Dim, th.Clean(fmt.Sprintf("now: waits %s for %s (%s) %s", style.Age(p.now.Sub(w.Since)), w.On(), w.For, w.Detail())))
-		if who := trace.Behind(w.Behind, p.now.Sub(w.Since)); who != "" {
+		if who := say.Behind(w.Behind, p.now.Sub(w.Since)); who != "" {
 			p.add(style.Dim, th.Clean("     "+who))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -213,7 +214,7 @@ func sourceErrorLine(e *model.SourceError) string {
 	if e.WholeSource() && e.Message != "" {
 		return strings.TrimSpace(e.Source+" source "+e.Path) + ": " + e.Message
 	}
-	return model.SourceErrorText(&e.SourceError)
+	return say.SourceError(&e.SourceError)
 }
 
 // sourceErrorText is what is wrong with a manifest, or a source, in lines of w columns.
@@ -237,7 +238,7 @@ func sourceErrorText(th *style.Theme, e *model.SourceError, w int) []Text {
 	case whole:
 		kept = "It has delivered no pod yet."
 	case e.Kept:
-		kept = "The earlier version of it stays in force."
+		kept = "The earlier version stays in effect."
 	}
 	return append(lines, Text{}, Text{Line: kept})
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
@@ -94,7 +93,7 @@ func what(th *style.Theme, r *trace.Record) string {
 	if !r.Pod.IsZero() {
 		parts = append(parts, th.Clean(r.Pod.String()))
 	}
-	if b := model.Brief(r.Event); b != "" {
+	if b := say.Brief(r.Event); b != "" {
 		parts = append(parts, th.Clean(b))
 	}
 	if e := trace.Failure(r.Event); e != "" {

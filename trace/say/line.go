@@ -1,14 +1,15 @@
-package printer
+package say
 
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
-	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // longEnough is how long a wait or a minor action must have taken to be worth a line.
@@ -17,17 +18,22 @@ const longEnough = 100 * time.Millisecond
 // manyFiles is how many files of a volume must have been changed to be worth a line.
 const manyFiles = 1000
 
-// Line says what happened, or "" when the record is not worth a line. See the
-// package comment for which are. It may hold foreign text with control characters.
-func Line(r *trace.Record) string {
+// Line says what happened, or "" when the record is not worth a line. The comment of package printer says which
+// are. It may hold foreign text with control characters.
+func Line(r *trace.Record) string { return noise.Of(line(r)) }
+
+func line(r *trace.Record) string {
 	over := r.Edge != trace.EdgeBegin
 	switch e := r.Event.(type) {
 	case *trace.Agent:
-		return agent(e)
+		return Agent(e)
 	case *trace.Source:
 		return source(e)
 	case *trace.SourceError:
-		return sourceError(e)
+		if e.Path == "" {
+			return SourceError(e)
+		}
+		return "manifest " + SourceError(e)
 	case *trace.Log:
 		return logLine(e)
 	case *trace.Decision:
@@ -47,11 +53,9 @@ func Line(r *trace.Record) string {
 			return join("phase "+e.Phase, e.Reason, e.Message)
 		}
 	case *trace.PLEGMode:
-		return join("PLEG "+e.Mode, e.Reason)
+		return PLEG(e)
 	case *trace.PLEGEvent:
-		if e.Type == "ContainerDied" {
-			return "container " + cmp.Or(e.Name, e.Container) + " ended" // an init container is to
-		}
+		return exited(e)
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != "patch" || e.Cause != "period") {
 			return nodeStatus(e)
@@ -167,7 +171,8 @@ func certificate(e *trace.Certificate) string {
 	return s
 }
 
-func agent(e *trace.Agent) string {
+// Agent says what became of the agent.
+func Agent(e *trace.Agent) string {
 	s := "agent " + e.State
 	if e.Node != "" {
 		s += " on " + e.Node
@@ -178,7 +183,7 @@ func agent(e *trace.Agent) string {
 	if e.Simulated && e.RuntimeVersion != "simulated" {
 		s += " (simulated)"
 	}
-	return join(s, e.Reason)
+	return noise.Of(join(s, e.Reason))
 }
 
 func source(e *trace.Source) string {
@@ -193,47 +198,76 @@ func source(e *trace.Source) string {
 	return ""
 }
 
-func sourceError(e *trace.SourceError) string {
-	s := "manifest " + cmp.Or(e.Path, e.Source)
+// SourceError is an error of a manifest or a source on one line, as compilers print theirs, or that it no longer applies.
+func SourceError(e *trace.SourceError) string {
+	s, again := e.Path, " is valid again"
+	if s == "" {
+		s, again = "source "+e.Source, " works again"
+	}
 	switch {
 	case e.Message == "" && e.Gone:
-		return s + " is gone"
+		return noise.Of(s + " was removed")
 	case e.Message == "":
-		return s + " is good again"
+		return noise.Of(s + again)
 	}
 	if e.Line > 0 {
 		s += fmt.Sprintf(":%d", e.Line)
 	}
 	s = join(s, e.Field, e.Message)
 	if e.Kept {
-		s += " (the earlier version stays in force)"
+		s += " (the earlier version stays in effect)"
 	}
-	return s
+	return noise.Of(s)
+}
+
+// PLEG says how the agent learns of changes.
+func PLEG(e *trace.PLEGMode) string { return noise.Of(join("PLEG "+e.Mode, e.Reason)) }
+
+// exited says that a container exited; "" for other events.
+func exited(e *trace.PLEGEvent) string {
+	if e.Type != "ContainerDied" {
+		return ""
+	}
+	return "container " + cmp.Or(e.Name, e.Container, e.Sandbox) + " exited" // an init container is to
+}
+
+// Log is a log line's message with its attributes.
+func Log(e *trace.Log) string {
+	s := e.Message
+	for _, a := range e.Attrs {
+		v := a.V
+		if v == "" || strings.ContainsAny(v, " \t\n\"=") {
+			v = strconv.Quote(v)
+		}
+		s += " " + a.K + "=" + v
+	}
+	return noise.Of(s)
 }
 
 func logLine(e *trace.Log) string {
 	if e.Level == "debug" {
 		return ""
 	}
-	s := cmp.Or(e.Level, "info") + ": " + e.Message
-	for _, a := range e.Attrs {
-		s += fmt.Sprintf(" %s=%q", a.K, a.V)
-	}
-	return s
+	return cmp.Or(e.Level, "info") + ": " + Log(e)
 }
 
 func decision(e *trace.Decision) string {
 	if e.Verdict == "keep" || e.Verdict == "admit" {
 		return ""
 	}
-	s := fmt.Sprintf("%s: %s %s", e.By, e.Verdict, e.Subject)
-	if e.By == "restart" && e.Verdict == "leave" {
-		s = e.By + ": " + e.Subject + " stays ended"
-	}
+	s := e.By + ": " + decided(e)
 	if e.Bytes > 0 {
 		s += " (" + human.Bytes(e.Bytes) + ")"
 	}
 	return join(s, e.Reason)
+}
+
+// decided is a verdict with its subject, such as "remove web" and "web will not be restarted".
+func decided(e *trace.Decision) string {
+	if e.By == "restart" && e.Verdict == "leave" {
+		return e.Subject + " will not be restarted"
+	}
+	return e.Verdict + " " + e.Subject
 }
 
 func milestone(e *trace.Milestone) string {
@@ -251,25 +285,20 @@ func milestone(e *trace.Milestone) string {
 }
 
 func wait(r *trace.Record, e *trace.Wait) string {
-	on := say.On(e)
-	s := fmt.Sprintf("%s for %s", e.For, cmp.Or(on, "something unnamed"))
-	if strings.Contains(" "+on+" ", " "+string(e.For)+" ") {
-		s = on
-	}
 	switch {
 	case e.For == trace.WaitGrace: // the kill that it is part of says it
 	case e.For == trace.WaitProbe: // attempts say it
 	case r.Edge == trace.EdgeBegin && e.For == trace.WaitBackoff:
-		return join("waits: "+s, say.Detail(e, r.Start()))
+		return join("waits: "+Waits(e), Detail(e, r.Start()))
 	case r.Edge == trace.EdgeEnd && r.Dur >= longEnough:
-		return join("waited: "+s, trace.Behind(e.Behind, 0))
+		return join("waited: "+Waits(e), Behind(e.Behind, 0))
 	}
 	return ""
 }
 
 // probe is a failed attempt, or the success with which a probe's answer becomes yes.
 func probe(e *trace.ProbeAttempt) string {
-	what := e.Probe + " probe of " + e.Container
+	what := Target(probeOf(e))
 	switch {
 	case e.Early && (e.Result == "failure" || e.Result == "error"): // it does not count
 		return ""
@@ -278,7 +307,7 @@ func probe(e *trace.ProbeAttempt) string {
 	case e.Result == "failure":
 		return join(what+" failed", e.Output)
 	case e.Result == "error":
-		return join(what+" could not be made", e.Output)
+		return join(what+" could not be run", e.Output)
 	case (e.Result == "success" || e.Result == "warning") && e.State == "success" && e.Count == e.Threshold:
 		return what + " succeeds"
 	}
@@ -352,13 +381,17 @@ func gate(e *trace.Gate) string {
 }
 
 func clockStepped(e *trace.ClockStepped) string {
-	way, step := "forth, or the machine was suspended,", e.Step
-	if step < 0 {
-		way, step = "back", -step
+	s := fmt.Sprintf("the wall clock was set forward by %s, or the machine was suspended", e.Step.Round(time.Millisecond))
+	if e.Step < 0 {
+		s = fmt.Sprintf("the wall clock was set back by %s", -e.Step.Round(time.Millisecond))
 	}
-	s := fmt.Sprintf("the wall clock was set %s by %s", way, step.Round(time.Millisecond))
 	if e.Ahead > 0 {
 		s += fmt.Sprintf("; times here are %s ahead of it", e.Ahead.Round(time.Millisecond))
 	}
 	return s
+}
+
+// probeOf is an attempt's probe, as waits for it name it.
+func probeOf(e *trace.ProbeAttempt) trace.Target {
+	return trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}
 }

@@ -1,4 +1,4 @@
-package model
+package say
 
 import (
 	"cmp"
@@ -7,18 +7,20 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
-	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // Brief says in a few words what an event is about, without its kind.
-func Brief(e trace.Event) string {
+func Brief(e trace.Event) string { return noise.Of(brief(e)) }
+
+func brief(e trace.Event) string {
 	switch e := e.(type) {
 	case *trace.Agent:
 		return words(e.State, e.Reason)
 	case *trace.Source:
 		return words(e.Source, e.Op, e.Path)
 	case *trace.SourceError:
-		return SourceErrorText(e)
+		return SourceError(e)
 	case *trace.Loop:
 		return words(e.Case, e.Op, e.Detail)
 	case *trace.Log:
@@ -30,7 +32,7 @@ func Brief(e trace.Event) string {
 	case *trace.GC:
 		return words(e.What, e.Cause)
 	case *trace.NodeEvent:
-		return words(e.Reason+":", nodeEventText(e))
+		return words(e.Reason+":", NodeEvent(e))
 	case *trace.Milestone:
 		return e.Name
 	case *trace.Worker:
@@ -42,7 +44,7 @@ func Brief(e trace.Event) string {
 	case *trace.Action:
 		return e.ID
 	case *trace.Wait:
-		return words(string(e.For), say.On(e))
+		return Waiting(e)
 	case *trace.Gate:
 		return words(e.Action, e.Verdict)
 	case *trace.PodStatus:
@@ -56,11 +58,7 @@ func Brief(e trace.Event) string {
 	case *trace.PLEGRelist:
 		return e.Cause
 	case *trace.PLEGEvent:
-		what := cmp.Or(e.Name, e.Container, e.Sandbox)
-		if e.Type == "ContainerDied" { // also one that did what it was to do
-			return words("container", what, "ended")
-		}
-		return words(e.Type, what)
+		return cmp.Or(exited(e), words(e.Type, cmp.Or(e.Name, e.Container, e.Sandbox)))
 	case *trace.PLEGMode:
 		return words(e.Mode, e.Reason)
 	case *trace.ImagePull:
@@ -89,12 +87,25 @@ func Brief(e trace.Event) string {
 	return briefNode(e)
 }
 
-// decided is a verdict with its subject, as "remove web" and "web will not be restarted".
-func decided(e *trace.Decision) string {
-	if e.By == "restart" && e.Verdict == "leave" {
-		return e.Subject + " will not be restarted"
+// briefNode says in a few words what an event about the node is about.
+func briefNode(e trace.Event) string {
+	switch e := e.(type) {
+	case *trace.NodeDescribed:
+		return words(e.Node, strings.Join(e.Changed, ", "))
+	case *trace.RuntimeDescribed:
+		return cmp.Or(strings.Join(e.Changed, ", "), fmt.Sprintf("%d handlers", len(e.Handlers)))
+	case *trace.Certificate:
+		return words(e.Use, e.Cause, e.Name, e.None)
 	}
-	return e.Verdict + " " + e.Subject
+	return ""
+}
+
+// NodeEvent is a Kubernetes Event's message, after the container that its field names.
+func NodeEvent(e *trace.NodeEvent) string {
+	if _, rest, ok := strings.Cut(e.Field, "{"); ok {
+		return noise.Of(strings.TrimSuffix(rest, "}") + ": " + e.Message)
+	}
+	return noise.Of(e.Message)
 }
 
 // words joins what is not empty with spaces.

@@ -1,16 +1,18 @@
-package trace
+package say
 
 import (
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // Behind says who a wait is behind: "behind shop/db (sandbox, 3.20s, overstays), shop/web (create, 0.40s)". More is how
 // much longer they have taken by now than the wait's record says. It is empty when nobody is named.
-func Behind(holders []Holder, more time.Duration) string {
+func Behind(holders []trace.Holder, more time.Duration) string {
 	if len(holders) == 0 {
 		return ""
 	}
@@ -26,5 +28,5 @@ func Behind(holders []Holder, more time.Duration) string {
 		}
 		all = append(all, fmt.Sprintf("%s (%s, %s%s)", who, h.Call, human.Duration(h.For+more), over))
 	}
-	return human.Line("behind " + strings.Join(all, ", "))
+	return noise.Of(human.Line("behind " + strings.Join(all, ", ")))
 }

@@ -1,4 +1,4 @@
-package model
+package say
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 func TestBriefInWords(t *testing.T) {
 	for want, e := range map[string]trace.Event{
-		"container schema ended":  &trace.PLEGEvent{Type: "ContainerDied", Name: "schema"},
+		"container schema exited": &trace.PLEGEvent{Type: "ContainerDied", Name: "schema"},
 		"ContainerStarted schema": &trace.PLEGEvent{Type: "ContainerStarted", Name: "schema"},
 		"report will not be restarted: restartPolicy OnFailure: ended with exit code 0": &trace.Decision{
 			By: "restart", Subject: "report", Verdict: "leave", Reason: "restartPolicy OnFailure: ended with exit code 0",
