@@ -32,7 +32,11 @@ type NodeStatus struct {
 	Cause string `json:"cause,omitempty"`
 	// Ready is the Ready condition as written.
 	Ready bool `json:"ready,omitempty"`
-	// Changed says what differs from the object that the API server has, for people.
-	Changed []string `json:"changed,omitempty" scrub:"text"`
-	Err     string   `json:"err,omitempty" scrub:"text"`
+	// Changed is how the object differs from the one that the API server has.
+	Changed []Change `json:"changed,omitempty"`
+	// Refused is the API server's word for why it did not make the object that was to be registered, as AlreadyExists.
+	Refused string `json:"refused,omitempty"`
+	Err     string `json:"err,omitempty" scrub:"text"`
+	// Clipped is how many changes were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }

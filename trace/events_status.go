@@ -9,8 +9,8 @@ type StatusPatch struct {
 	Op string `json:"op"`
 	// Version numbers the statuses of the pod from 1.
 	Version uint64 `json:"version,omitempty"`
-	// Changed says what differs from the status that the API server has, for people.
-	Changed []string `json:"changed,omitempty" scrub:"text"`
+	// Changed is how it differs from the status that the API server has.
+	Changed []Change `json:"changed,omitempty"`
 	// Patch is what was sent, cut short when it is long; Bytes is its whole length.
 	Patch string `json:"patch,omitempty" scrub:"text"`
 	Bytes int    `json:"bytes,omitempty"`
@@ -21,4 +21,6 @@ type StatusPatch struct {
 	// Mirror says that the object mirrors a static pod.
 	Mirror bool   `json:"mirror,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
+	// Clipped is how many changes were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
 }

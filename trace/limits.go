@@ -53,7 +53,7 @@ func (e *APICall) limit(l limiter) int {
 
 // limit implements limited.
 func (e *NodeStatus) limit(l limiter) int {
-	return word(l, &e.Op) + word(l, &e.Cause) + textList(l, &e.Changed) + text(l, &e.Err)
+	return word(l, &e.Op) + word(l, &e.Cause) + list(l, &e.Changed, &e.Clipped) + word(l, &e.Refused) + text(l, &e.Err)
 }
 
 // limit implements limited.
@@ -220,5 +220,11 @@ func (e *ServerRequest) limit(l limiter) int {
 
 // limit implements limited.
 func (e *StatusPatch) limit(l limiter) int {
-	return word(l, &e.Op) + textList(l, &e.Changed) + text(l, &e.Patch) + text(l, &e.Err)
+	return word(l, &e.Op) + list(l, &e.Changed, &e.Clipped) + text(l, &e.Patch) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *Change) limit(l limiter) int {
+	return word(l, &e.What) + word(l, &e.Name) + word(l, &e.Field) + word(l, &e.From) + word(l, &e.To) + word(l, &e.FromReason) + word(l, &e.Reason) +
+		text(l, &e.Message)
 }

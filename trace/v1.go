@@ -21,8 +21,13 @@ type older interface {
 
 // firstSchema are the kinds that were otherwise in the first schema.
 func firstSchema(kind string) (Event, bool) {
-	if kind == kindWait.String() {
+	switch kind {
+	case kindWait.String():
 		return new(waitV1), true
+	case kindStatusPatch.String():
+		return new(statusPatchV1), true
+	case kindNodeStatus.String():
+		return new(nodeStatusV1), true
 	}
 	return New(kind)
 }
@@ -217,4 +222,69 @@ func targetV1(kind WaitKind, on string) (t Target, more []Held) {
 		return Target{Kind: TargetAddress, Name: on}, nil
 	}
 	return Target{Kind: TargetOther, Name: on}, nil
+}
+
+type statusPatchV1 struct {
+	StatusPatch
+	Changed []string `json:"changed"`
+}
+
+func (o *statusPatchV1) upgrade(*Record) Event {
+	o.StatusPatch.Changed, o.StatusPatch.Clipped = changesV1(o.Changed)
+	return &o.StatusPatch
+}
+
+type nodeStatusV1 struct {
+	NodeStatus
+	Changed []string `json:"changed"`
+}
+
+func (o *nodeStatusV1) upgrade(*Record) Event {
+	if len(o.Changed) == 1 {
+		o.Refused = afterV1(o.Changed[0], "the API server says: ")
+	}
+	if o.Refused == "" {
+		o.NodeStatus.Changed, o.NodeStatus.Clipped = changesV1(o.Changed)
+	}
+	return &o.NodeStatus
+}
+
+// changesV1 reads what differs in conditions. All else stays text.
+func changesV1(texts []string) (out []Change, more int) {
+	for i, s := range texts {
+		if n, err := fmt.Sscanf(s, "%d more", &more); i > 0 && n == 1 && err == nil && more > 0 {
+			continue
+		}
+		out = append(out, changeV1(s))
+	}
+	return out, max(more, 0)
+}
+
+// changeV1 reads "Ready False (ContainersNotReady) → True", "Ready - → True" and "Ready False (KubeletNotReady)".
+func changeV1(s string) Change {
+	name, rest, _ := strings.Cut(s, " ")
+	from, to, both := strings.Cut(rest, " → ")
+	if !both {
+		from, to = "-", rest
+	}
+	c := Change{What: ChangeCondition, Name: name}
+	var known bool
+	if c.From, c.FromReason, known = conditionV1(from); known {
+		c.To, c.Reason, known = conditionV1(to)
+	}
+	if !known || c.From == c.To {
+		return Change{What: ChangeOther, Message: s}
+	}
+	return c
+}
+
+func conditionV1(s string) (status, reason string, ok bool) {
+	status, reason, _ = strings.Cut(s, " (")
+	switch status {
+	case "-":
+		return "", "", true
+	case "True", "False", "Unknown":
+		return status, strings.TrimSuffix(reason, ")"), true
+	}
+	return "", "", false
 }

@@ -215,7 +215,9 @@ func (m *Manager) keep(ctx context.Context, static, mirror *v1.Pod) {
 }
 
 func (m *Manager) traced(ctx context.Context, op string, p *v1.Pod, f func(context.Context) error) error {
-	event := trace.StatusPatch{Op: op, Mirror: true, Changed: []string{"hash " + cmp.Or(p.Annotations[podspec.AnnotationMirror], p.Annotations[podspec.AnnotationHash])}}
+	event := trace.StatusPatch{Op: op, Mirror: true, Changed: []trace.Change{{
+		What: trace.ChangeField, Name: "hash", To: cmp.Or(p.Annotations[podspec.AnnotationMirror], p.Annotations[podspec.AnnotationHash]),
+	}}}
 	span := trace.Begin(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)), event)
 	err := f(trace.ContextWith(ctx, span))
 	if err != nil {

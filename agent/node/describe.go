@@ -1,31 +1,29 @@
 package node
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// describe says in words in what node differs from old. Heartbeat times do not count. Empty is no difference.
+// describe returns in what node differs from old. Heartbeat times do not count. Empty is no difference.
 //
 // Upstream: pkg/kubelet/kubelet_node_status.go, nodeStatusHasChanged.
-func describe(old, node *v1.Node) []string {
-	out := conditionWords(&old.Status, &node.Status)
+func describe(old, node *v1.Node) []trace.Change {
+	out := conditionChanges(&old.Status, &node.Status)
 	was, is := old.Status, node.Status
-	for _, list := range []struct {
-		name    string
-		old, is v1.ResourceList
-	}{{"capacity", was.Capacity, is.Capacity}, {"allocatable", was.Allocatable, is.Allocatable}} {
-		out = append(out, resourceWords(list.name, list.old, list.is)...)
-	}
+	out = append(out, resourceChanges(trace.ChangeCapacity, was.Capacity, is.Capacity)...)
+	out = append(out, resourceChanges(trace.ChangeAllocatable, was.Allocatable, is.Allocatable)...)
 	if len(was.Images) != len(is.Images) {
-		out = append(out, fmt.Sprintf("images %d → %d", len(was.Images), len(is.Images)))
+		out = append(out, trace.Change{What: trace.ChangeField, Name: "images", From: strconv.Itoa(len(was.Images)), To: strconv.Itoa(len(is.Images))})
 	} else if !equal(was.Images, is.Images) {
-		out = append(out, "images")
+		out = append(out, trace.Change{What: trace.ChangeField, Name: "images"})
 	}
 	for _, part := range []struct {
 		name string
@@ -42,7 +40,7 @@ func describe(old, node *v1.Node) []string {
 		{"annotations", equal(old.Annotations, node.Annotations)},
 	} {
 		if !part.same {
-			out = append(out, part.name)
+			out = append(out, trace.Change{What: trace.ChangeField, Name: part.name})
 		}
 	}
 	return out
@@ -50,43 +48,43 @@ func describe(old, node *v1.Node) []string {
 
 func equal(a, b any) bool { return apiequality.Semantic.DeepEqual(a, b) }
 
-func conditionWords(old, s *v1.NodeStatus) (out []string) {
+func conditionChanges(old, s *v1.NodeStatus) (out []trace.Change) {
 	for _, c := range s.Conditions {
-		was := condition(old, c.Type)
-		switch {
-		case was == nil:
-			out = append(out, fmt.Sprintf("%s %s (%s)", c.Type, c.Status, c.Reason))
-		case was.Status != c.Status:
-			out = append(out, fmt.Sprintf("%s %s → %s (%s)", c.Type, was.Status, c.Status, c.Reason))
-		default:
+		change := trace.Change{What: trace.ChangeCondition, Name: string(c.Type), To: string(c.Status), Reason: c.Reason}
+		if was := condition(old, c.Type); was != nil {
 			w := *was
 			w.LastHeartbeatTime, c.LastHeartbeatTime = metav1.Time{}, metav1.Time{}
-			if !equal(w, c) {
-				out = append(out, fmt.Sprintf("%s: %s", c.Type, c.Message))
+			if equal(w, c) {
+				continue
+			}
+			if change.From = string(w.Status); change.From == change.To {
+				change.Message = c.Message
 			}
 		}
+		out = append(out, change)
 	}
 	return out
 }
 
-func resourceWords(what string, old, is v1.ResourceList) (out []string) {
+func resourceChanges(what trace.ChangeKind, old, is v1.ResourceList) (out []trace.Change) {
+	if len(old) == 0 && len(is) > 0 {
+		return []trace.Change{{What: what}}
+	}
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		q := is[name]
 		was, ok := old[name]
 		switch {
-		case !ok && len(old) > 0:
-			out = append(out, fmt.Sprintf("%s %s %s", what, name, q.String()))
-		case ok && was.Cmp(q) != 0:
-			out = append(out, fmt.Sprintf("%s %s %s → %s", what, name, was.String(), q.String()))
+		case !ok:
+			out = append(out, trace.Change{What: what, Name: string(name), To: q.String()})
+		case was.Cmp(q) != 0:
+			out = append(out, trace.Change{What: what, Name: string(name), From: was.String(), To: q.String()})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		if _, ok := is[name]; !ok {
-			out = append(out, fmt.Sprintf("%s %s gone", what, name))
+			was := old[name]
+			out = append(out, trace.Change{What: what, Name: string(name), From: was.String()})
 		}
-	}
-	if len(old) == 0 && len(is) > 0 {
-		out = append(out, what)
 	}
 	return out
 }

@@ -253,7 +253,7 @@ func TestChange(t *testing.T) {
 			t.Errorf("events %v", got)
 		}
 		writes := tracetest.Events[trace.NodeStatus](w.rec)
-		if last := writes[len(writes)-1]; last.Op != "patch" || last.Cause != "change" || !slices.Equal(last.Changed, []string{"Ready False → True (KubeletReady)"}) {
+		if last := writes[len(writes)-1]; last.Op != "patch" || last.Cause != "change" || say.Changes(last.Changed, 0) != "Ready False → True (KubeletReady)" {
 			t.Errorf("%+v", last)
 		}
 	})

@@ -46,7 +46,7 @@ func (n *Node) tryRegister(ctx context.Context, cause string) error {
 		return nil
 	case apierrors.IsAlreadyExists(err), apierrors.IsForbidden(err):
 		// The API server may forbid making nodes, and somebody else have made this one.
-		ev.Changed = []string{"the API server says: " + string(apierrors.ReasonForError(err))}
+		ev.Changed, ev.Refused = nil, string(apierrors.ReasonForError(err))
 		if other := n.adopt(ctx, cause); other == nil || apierrors.IsAlreadyExists(err) || !apierrors.IsNotFound(other) {
 			err = other
 		}

@@ -16,7 +16,8 @@ func BenchmarkPatch(b *testing.B) {
 	for b.Loop() {
 		merged, _ := merge(p, &api, &want, false, time.Now())
 		patch, err := patchOf(&object{uid: "u", status: api}, merged)
-		if err != nil || patch == "" || len(changes(&api, merged)) == 0 {
+		changed, _ := changes(&api, merged)
+		if err != nil || patch == "" || len(changed) == 0 {
 			b.Fatal(patch, err)
 		}
 	}

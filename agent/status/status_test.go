@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -55,11 +56,11 @@ func TestSet(t *testing.T) {
 		for _, r := range b.rec.OfKind("status.patch") {
 			e, _ := r.Event.(*trace.StatusPatch)
 			if r.Edge == trace.EdgeEnd {
-				patches = append(patches, fmt.Sprintf("%s %s v%d: %s", r.Pod.Name, e.Op, e.Version, strings.Join(e.Changed, ", ")))
+				patches = append(patches, fmt.Sprintf("%s %s v%d: %s", r.Pod.Name, e.Op, e.Version, say.Changes(e.Changed, e.Clipped)))
 			}
 		}
 		expect(t, "published", patches,
-			"a patch v1: Ready - → False, app - → waiting (ContainerCreating), observed generation 0 → 1",
+			"a patch v1: Ready False, app waiting (ContainerCreating), observed generation 0 → 1",
 			"a patch v2: phase Pending → Running, Ready False → True, app waiting (ContainerCreating) → running, app ready false → true")
 	})
 }

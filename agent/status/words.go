@@ -1,15 +1,16 @@
 package status
 
 import (
-	"cmp"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 const (
-	// maxChanges is how many differences are told in words, maxPatch how much of a patch in bytes.
+	// maxChanges is how many differences are told, maxPatch how much of a patch in bytes.
 	maxChanges = 12
 	maxPatch   = 2 << 10
 )
@@ -22,57 +23,59 @@ func cut(patch string) string {
 	return patch[:maxPatch] + "…"
 }
 
-// changes tells in words how b differs from a, as "Ready False → True".
-func changes(a, b *v1.PodStatus) []string {
-	var w words
+// changes returns how b differs from a, and how many more changes there are.
+func changes(a, b *v1.PodStatus) (w changeList, more int) {
 	w.differ("phase", string(a.Phase), string(b.Phase))
 	w.differ("reason", a.Reason, b.Reason)
 	if a.Message != b.Message {
-		w = append(w, "message")
+		w = append(w, trace.Change{What: trace.ChangeField, Name: "message"})
 	}
 	for i := range b.Conditions {
 		c, old := &b.Conditions[i], &v1.PodCondition{}
 		if o := condition(a, c.Type); o != nil {
 			old = o
 		}
-		w.differ(string(c.Type), verdict(old), verdict(c))
+		w.condition(old, c)
 	}
 	for i := range a.Conditions {
-		if condition(b, a.Conditions[i].Type) == nil {
-			w.differ(string(a.Conditions[i].Type), verdict(&a.Conditions[i]), "")
+		if old := &a.Conditions[i]; condition(b, old.Type) == nil {
+			w.condition(old, &v1.PodCondition{Type: old.Type})
 		}
 	}
-	w.containers("init ", a.InitContainerStatuses, b.InitContainerStatuses)
-	w.containers("", a.ContainerStatuses, b.ContainerStatuses)
-	w.containers("ephemeral ", a.EphemeralContainerStatuses, b.EphemeralContainerStatuses)
+	w.containers(trace.ChangeInit, a.InitContainerStatuses, b.InitContainerStatuses)
+	w.containers(trace.ChangeContainer, a.ContainerStatuses, b.ContainerStatuses)
+	w.containers(trace.ChangeEphemeral, a.EphemeralContainerStatuses, b.EphemeralContainerStatuses)
 	w.differ("pod IP", a.PodIP, b.PodIP)
 	w.differ("host IP", a.HostIP, b.HostIP)
 	w.differ("observed generation", fmt.Sprint(a.ObservedGeneration), fmt.Sprint(b.ObservedGeneration))
 	if len(w) == 0 {
-		return []string{"details"}
+		return changeList{{What: trace.ChangeField, Name: "details"}}, 0
 	}
 	if len(w) > maxChanges {
-		return append(w[:maxChanges], fmt.Sprintf("%d more", len(w)-maxChanges))
+		return w[:maxChanges], len(w) - maxChanges
 	}
-	return w
+	return w, 0
 }
 
-func verdict(c *v1.PodCondition) string {
-	if c.Reason == "" {
-		return string(c.Status)
-	}
-	return string(c.Status) + " (" + c.Reason + ")"
-}
+type changeList []trace.Change
 
-type words []string
-
-func (w *words) differ(what, a, b string) {
+func (w *changeList) differ(what, a, b string) {
 	if a != b {
-		*w = append(*w, fmt.Sprintf("%s %s → %s", what, cmp.Or(a, "-"), cmp.Or(b, "-")))
+		*w = append(*w, trace.Change{What: trace.ChangeField, Name: what, From: a, To: b})
 	}
 }
 
-func (w *words) containers(kind string, a, b []v1.ContainerStatus) {
+// condition notes another status or reason.
+func (w *changeList) condition(a, b *v1.PodCondition) {
+	c := trace.Change{
+		What: trace.ChangeCondition, Name: string(b.Type), From: string(a.Status), FromReason: a.Reason, To: string(b.Status), Reason: b.Reason,
+	}
+	if c.From != c.To || c.FromReason != c.Reason {
+		*w = append(*w, c)
+	}
+}
+
+func (w *changeList) containers(kind trace.ChangeKind, a, b []v1.ContainerStatus) {
 	for i := range b {
 		c, old := &b[i], &v1.ContainerStatus{}
 		for j := range a {
@@ -81,26 +84,33 @@ func (w *words) containers(kind string, a, b []v1.ContainerStatus) {
 			}
 		}
 		before := len(*w)
-		name := kind + c.Name
-		w.differ(name, state(&old.State), state(&c.State))
-		w.differ(name+" ready", fmt.Sprint(old.Ready), fmt.Sprint(c.Ready))
-		w.differ(name+" restarts", fmt.Sprint(old.RestartCount), fmt.Sprint(c.RestartCount))
+		of := trace.Change{What: kind, Name: c.Name}
+		of.From, of.FromReason, of.FromCode = state(&old.State)
+		of.To, of.Reason, of.Code = state(&c.State)
+		if of.From != of.To || of.FromReason != of.Reason || of.FromCode != of.Code {
+			*w = append(*w, of)
+		}
+		field := func(name string, from, to any) {
+			if from != to {
+				*w = append(*w, trace.Change{What: kind, Name: c.Name, Field: name, From: fmt.Sprint(from), To: fmt.Sprint(to)})
+			}
+		}
+		field("ready", old.Ready, c.Ready)
+		field("restarts", old.RestartCount, c.RestartCount)
 		if len(*w) == before && !equality.Semantic.DeepEqual(old, c) {
-			*w = append(*w, name+" details")
+			*w = append(*w, trace.Change{What: kind, Name: c.Name, Field: "details"})
 		}
 	}
 }
 
-func state(s *v1.ContainerState) string {
+func state(s *v1.ContainerState) (state, reason string, code int32) {
 	switch {
 	case s.Running != nil:
-		return "running"
+		return "running", "", 0
 	case s.Terminated != nil:
-		return fmt.Sprintf("terminated (%s, %d)", s.Terminated.Reason, s.Terminated.ExitCode)
-	case s.Waiting != nil && s.Waiting.Reason != "":
-		return "waiting (" + s.Waiting.Reason + ")"
+		return "terminated", s.Terminated.Reason, s.Terminated.ExitCode
 	case s.Waiting != nil:
-		return "waiting"
+		return "waiting", s.Waiting.Reason, 0
 	}
-	return ""
+	return "", "", 0
 }

@@ -81,8 +81,9 @@ func (m *Manager) write(ctx context.Context, e *entry, j *job) result {
 		m.wrote(e, j, j.api, held, j.futile)
 		return written // what cannot be put as JSON never can
 	}
+	changed, more := changes(&j.api.status, merged)
 	event := trace.StatusPatch{
-		Op: "patch", Version: j.version, Changed: changes(&j.api.status, merged), Patch: cut(patch), Bytes: len(patch),
+		Op: "patch", Version: j.version, Changed: changed, Clipped: more, Patch: cut(patch), Bytes: len(patch),
 		Age: time.Since(j.since), Mirror: j.static,
 	}
 	if j.attempt > 1 {

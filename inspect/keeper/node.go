@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
@@ -175,10 +174,9 @@ func (n *node) write(e *trace.NodeStatus, it *item) {
 	}
 	before := n.good
 	n.good = it
-	for _, text := range e.Changed {
-		name, _, _ := strings.Cut(text, " ")
-		if slices.Contains(conditionTypes, name) {
-			n.conditions[name] = it
+	for i := range e.Changed {
+		if c := &e.Changed[i]; c.What == trace.ChangeCondition && c.From != c.To && slices.Contains(conditionTypes, c.Name) {
+			n.conditions[c.Name] = it
 		}
 	}
 	if n.conditions["Ready"] == nil || n.ready != e.Ready {

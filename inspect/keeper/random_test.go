@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -104,8 +103,11 @@ func (n *node) close() {
 			defer n.Point(n.at, trace.Pod{}, id, &trace.APICall{Verb: "watch", Resource: c.Resource, Ended: true})
 		}
 	case *trace.NodeStatus:
-		changed := pick(n, []string{"labels"}, []string{"Ready False → True (KubeletReady)"}, []string{"DiskPressure True (KubeletHasDiskPressure)"})
-		e = &trace.NodeStatus{Op: was.Op, Cause: was.Cause, Err: errText, Ready: strings.HasPrefix(changed[0], "Ready") || n.chance(50), Changed: changed}
+		changed := pick(n,
+			trace.Change{What: trace.ChangeField, Name: "labels"},
+			trace.Change{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True", Reason: "KubeletReady"},
+			trace.Change{What: trace.ChangeCondition, Name: "DiskPressure", To: "True", Reason: "KubeletHasDiskPressure"})
+		e = &trace.NodeStatus{Op: was.Op, Cause: was.Cause, Err: errText, Ready: changed.Name == "Ready" || n.chance(50), Changed: []trace.Change{changed}}
 	case *trace.GC:
 		e = &trace.GC{What: was.What, Removed: n.rng.IntN(5), Err: errText}
 	}
@@ -225,7 +227,9 @@ func (n *node) ofPod(l *life) {
 	case 16:
 		n.Point(n.at, p, n.parent(p, &trace.Volume{}), &trace.VolumeProgress{Op: "fsgroup", Files: int64(n.n)})
 	case 17:
-		changed := pick(n, []string{"Ready False → True"}, []string{"phase"})
+		changed := []trace.Change{pick(n,
+			trace.Change{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True"},
+			trace.Change{What: trace.ChangeField, Name: "phase", To: "Running"})}
 		n.begin(p, 0, &trace.StatusPatch{Op: pick(n, "patch", "patch", "delete"), Version: uint64(n.n), Changed: changed, Age: time.Millisecond})
 	case 18:
 		n.begin(p, 0, &trace.ProbeAttempt{Container: "web", Probe: pick(n, "liveness", "readiness"), How: "exec", Early: n.chance(20)})

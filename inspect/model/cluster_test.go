@@ -213,7 +213,7 @@ func TestStartGoesOnIntoTheAPI(t *testing.T) {
 	if err != nil || wf.Told != -1 || wf.End != 160*ms {
 		t.Errorf("while it is written: told %v, end %v, %v", wf.Told, wf.End, err)
 	}
-	tp.End(170*ms, patch, &trace.StatusPatch{Op: "patch", Version: 2, Changed: []string{"Ready False → True"}})
+	tp.End(170*ms, patch, &trace.StatusPatch{Op: "patch", Version: 2, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True"}}})
 	tp.End(300*ms, tp.Begin(290*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 3}), nil)
 	m := modelOf(tp)
 	wf, err = m.Waterfall(web, when(time.Hour))

@@ -2,7 +2,6 @@ package model
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -38,10 +37,9 @@ func (m *Model) applyConditions(r *trace.Record, e *trace.NodeStatus) {
 	if r.Edge == trace.EdgeBegin || e.Err != "" {
 		return
 	}
-	for _, text := range e.Changed {
-		if c, ok := parseCondition(text); ok {
-			c.At = r.At()
-			m.conditions[c.Type] = c
+	for i := range e.Changed {
+		if c := &e.Changed[i]; c.What == trace.ChangeCondition && c.From != c.To && slices.Contains(conditionTypes, c.Name) {
+			m.conditions[c.Name] = Condition{Type: c.Name, Status: c.To, Reason: c.Reason, At: r.At()}
 		}
 	}
 	ready := "False"
@@ -51,22 +49,4 @@ func (m *Model) applyConditions(r *trace.Record, e *trace.NodeStatus) {
 	if m.conditions["Ready"].Status != ready {
 		m.conditions["Ready"] = Condition{Type: "Ready", Status: ready, At: r.At()}
 	}
-}
-
-// parseCondition reads "Ready False → True (KubeletReady)" and "MemoryPressure False (KubeletHasSufficientMemory)".
-func parseCondition(text string) (Condition, bool) {
-	name, rest, _ := strings.Cut(text, " ")
-	if !slices.Contains(conditionTypes, name) {
-		return Condition{}, false
-	}
-	rest, reason, _ := strings.Cut(rest, " (")
-	words := strings.Fields(rest)
-	if len(words) == 0 {
-		return Condition{}, false
-	}
-	status := words[len(words)-1]
-	if status != "True" && status != "False" && status != "Unknown" {
-		return Condition{}, false
-	}
-	return Condition{Type: name, Status: status, Reason: strings.TrimSuffix(reason, ")")}, true
 }

@@ -47,13 +47,18 @@ func TestSources(t *testing.T) {
 
 func TestNodeConditions(t *testing.T) {
 	tp := tape.New()
-	write := func(ready bool, fail string, changed ...string) {
+	write := func(ready bool, fail string, changed ...trace.Change) {
+		t.Helper()
 		e := &trace.NodeStatus{Op: "patch", Ready: ready, Changed: changed, Err: fail}
 		tp.End(ms, tp.Begin(0, node, 0, e), e)
 	}
-	write(false, "", "labels", "MemoryPressure False (Enough)", "Ready False (Starting)", "PIDPressure: a message")
-	write(true, "", "Ready False → True (KubeletReady)", "Readyish True")
-	write(false, "refused", "MemoryPressure False → True (Short)")
+	condition := func(name, from, to, reason string) trace.Change {
+		return trace.Change{What: trace.ChangeCondition, Name: name, From: from, To: to, Reason: reason}
+	}
+	write(false, "", trace.Change{What: trace.ChangeField, Name: "labels"}, condition("MemoryPressure", "", "False", "Enough"),
+		condition("Ready", "", "False", "Starting"), condition("PIDPressure", "False", "False", "StillEnough"))
+	write(true, "", condition("Ready", "False", "True", "KubeletReady"), condition("Readyish", "", "True", ""))
+	write(false, "refused", condition("MemoryPressure", "False", "True", "Short"))
 	want := []Condition{
 		{Type: "Ready", Status: "True", Reason: "KubeletReady", At: when(ms)},
 		{Type: "MemoryPressure", Status: "False", Reason: "Enough", At: when(ms)},

@@ -19,9 +19,7 @@ func AboutStatus(e *trace.Wait) bool {
 
 // SaysReady reports whether a write tells the API that the pod is ready.
 func SaysReady(e *trace.StatusPatch) bool {
-	return slices.ContainsFunc(e.Changed, func(c string) bool {
-		return strings.HasPrefix(c, "Ready ") && strings.HasSuffix(c, "True")
-	})
+	return slices.ContainsFunc(e.Changed, func(c trace.Change) bool { return c.Sets("Ready", "True") })
 }
 
 // inAPI finds the write that told the API that the pod is ready, and when that worked; -1 while it did not.

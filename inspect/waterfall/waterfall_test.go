@@ -112,7 +112,7 @@ func retry() *tape.Tape {
 func inCluster() *tape.Tape {
 	t := tape.New()
 	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "api"})
-	early := t.Begin(0, cart, 0, &trace.StatusPatch{Op: "patch", Version: 1, Changed: []string{"Initialized True"}})
+	early := t.Begin(0, cart, 0, &trace.StatusPatch{Op: "patch", Version: 1, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Initialized", To: "True"}}})
 	t.End(8*ms, early, nil)
 	sync := t.Begin(1*ms, cart, 0, &trace.Sync{Why: "create", N: 1})
 	t.Point(1*ms, cart, sync, plan("cart", "redis:7.2"))
@@ -153,7 +153,7 @@ func inCluster() *tape.Tape {
 	t.End(730*ms, try, &trace.StatusPatch{Op: "patch", Version: 2, Err: "connection refused"})
 	t.End(800*ms, t.Begin(730*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatuses}}), nil)
 	again := t.Begin(800*ms, cart, 0, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2})
-	t.End(810*ms, again, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2, Bytes: 700, Changed: []string{"Ready False (ContainersNotReady) → True"}})
+	t.End(810*ms, again, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2, Bytes: 700, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True", FromReason: "ContainersNotReady"}}})
 	probe(900*ms, 910*ms, "success", 2)
 	return t
 }

@@ -54,7 +54,7 @@ func brief(e trace.Event) string {
 	case *trace.APICall:
 		return words(e.Verb, e.Resource, strings.Trim(e.Namespace+"/"+e.Name, "/"))
 	case *trace.NodeStatus:
-		return words(e.Op, strings.Join(e.Changed, ", "))
+		return words(e.Op, e.Refused, Changes(e.Changed, e.Clipped))
 	case *trace.PLEGRelist:
 		return e.Cause
 	case *trace.PLEGEvent:
@@ -70,7 +70,7 @@ func brief(e trace.Event) string {
 	case *trace.CgroupOp:
 		return words(e.Op, e.Path)
 	case *trace.StatusPatch:
-		return words(e.Op, strings.Join(e.Changed, ", "))
+		return words(e.Op, Changes(e.Changed, e.Clipped))
 	case *trace.CSICall:
 		return words(e.Method, e.Driver, e.Volume)
 	case *trace.VolumeProgress:

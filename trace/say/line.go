@@ -139,7 +139,7 @@ func withoutPod(message string, pod trace.Pod) string {
 }
 
 func nodeStatus(e *trace.NodeStatus) string {
-	return failed(join("node "+e.Op, strings.Join(e.Changed, ", ")), e.Err)
+	return failed(join("node "+e.Op, e.Refused, Changes(e.Changed, e.Clipped)), e.Err)
 }
 
 // changes is a line for what was told before and is different now; that it is told first is not news.

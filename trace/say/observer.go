@@ -3,10 +3,13 @@ package say
 import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // Observer names who observed something: "the kubelet's log".
-func Observer(o trace.Observer) string {
+func Observer(o trace.Observer) string { return noise.Of(observer(o)) }
+
+func observer(o trace.Observer) string {
 	switch o {
 	case trace.ObserverAgent:
 		return "the agent"
@@ -44,5 +47,5 @@ func SeenBy(r *trace.Record) string {
 	if within == "" && r.Observer == r.Event.Kind().Observer() {
 		return ""
 	}
-	return "seen by " + Observer(r.Observer) + within
+	return noise.Of("seen by " + observer(r.Observer) + within)
 }

@@ -81,9 +81,9 @@ func (n *nodeScript) server() {
 	n.request(11*ms, 24*ms, Span{}, trace.APICall{Client: "main", Verb: "watch", Resource: "nodes", Name: "lab-1", Code: 200})
 	reg := n.Begin(30*ms, Span{}, &trace.NodeStatus{Op: "register", Cause: "start"})
 	n.request(30*ms, 45*ms, reg, trace.APICall{Client: "main", Verb: "create", Resource: "nodes", Code: 201})
-	n.End(45*ms, reg, &trace.NodeStatus{Op: "register", Cause: "start", Changed: []string{"labels", "capacity"}})
+	n.End(45*ms, reg, &trace.NodeStatus{Op: "register", Cause: "start", Changed: []trace.Change{{What: trace.ChangeField, Name: "labels"}, {What: trace.ChangeCapacity}}})
 	st := n.Begin(400*ms, Span{}, &trace.NodeStatus{Op: "patch", Cause: "change"})
-	n.End(409*ms, st, &trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []string{"Ready False → True"}})
+	n.End(409*ms, st, &trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True"}}})
 	for at := time.Second; at < 62*time.Second; at += 10 * time.Second {
 		n.request(at, at+4*ms, Span{}, trace.APICall{Client: "heartbeat", Verb: "update", Resource: "leases", Namespace: "kube-node-lease", Name: "lab-1", Code: 200})
 	}
@@ -116,7 +116,10 @@ func (n *nodeScript) member(name string, at time.Duration) {
 	n.Point(at+303*ms, of, &trace.Milestone{Name: "ready", Since: 303 * ms})
 	n.Point(at+303*ms, of, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, IP: fmt.Sprintf("10.88.0.%d", n.uids)})
 	e := trace.StatusPatch{
-		Op: "patch", Version: 3, Changed: []string{"phase Pending → Running", "Ready False (ContainersNotReady) → True"},
+		Op: "patch", Version: 3, Changed: []trace.Change{
+			{What: trace.ChangeField, Name: "phase", From: "Pending", To: "Running"},
+			{What: trace.ChangeCondition, Name: "Ready", From: "False", FromReason: "ContainersNotReady", To: "True"},
+		},
 		Patch: `{"metadata":{"uid":"x"},"status":{"phase":"Running"}}`, Bytes: 54, Age: ms,
 	}
 	sp := n.Begin(at+304*ms, of, &e)
@@ -144,7 +147,7 @@ func (n *nodeScript) sick(of Span) {
 	n.attempt(72*time.Second, of, "failure", 3)
 	n.Begin(72*time.Second+3*ms, of, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}, Until: Epoch.Add(81 * time.Second).UnixNano()})
 	n.Point(72*time.Second+4*ms, of, &trace.PodStatus{Phase: "Running", Ready: 0, Total: 1})
-	e := trace.StatusPatch{Op: "patch", Version: 4, Changed: []string{"Ready True → False (ContainersNotReady)"}, Bytes: 180, Age: ms}
+	e := trace.StatusPatch{Op: "patch", Version: 4, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "True", To: "False", Reason: "ContainersNotReady"}}, Bytes: 180, Age: ms}
 	sp := n.Begin(72*time.Second+5*ms, of, &e)
 	e.Err, e.Age = "dial tcp 10.0.0.1:6443: connection refused", 9*ms
 	n.request(72*time.Second+5*ms, 72*time.Second+13*ms, sp, trace.APICall{Client: "main", Verb: "patch", Resource: "pods/status", Namespace: "shop", Name: "web-00", Err: e.Err})

@@ -64,7 +64,9 @@ func (n *nodeScript) fill() {
 		By: "pressure", Subject: "memory", Verdict: "short", Reason: "less than 100Mi is available",
 		Inputs: []trace.KV{{K: "available", V: "46137344"}, {K: "threshold", V: "104857600"}},
 	})
-	st := trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []string{"MemoryPressure False → True (KubeletHasInsufficientMemory)"}}
+	st := trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []trace.Change{
+		{What: trace.ChangeCondition, Name: "MemoryPressure", From: "False", To: "True", Reason: "KubeletHasInsufficientMemory"},
+	}}
 	n.Both(70*time.Second+202*ms, 70*time.Second+209*ms, Span{}, &st)
 	n.Point(72*time.Second, Span{}.Of(n.key("jobs", "greedy")), &trace.Decision{
 		By: "admission", Subject: "jobs/greedy", Verdict: "reject", Reason: "Evicted: The node had condition: [MemoryPressure].",

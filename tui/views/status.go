@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
@@ -212,9 +213,9 @@ func (p *Status) doing(s model.Status) string {
 	case s.State() == "failing":
 		return p.Theme.Clean(s.Last.Err)
 	case s.Open.Known():
-		return p.Theme.Clean(strings.Join(s.Open.Changed, ", "))
+		return p.Theme.Clean(say.Changes(s.Open.Changed, s.Open.Clipped))
 	}
-	return p.Theme.Clean(strings.Join(s.Good.Changed, ", "))
+	return p.Theme.Clean(say.Changes(s.Good.Changed, s.Good.Clipped))
 }
 
 // details opens what was written of a pod last.
@@ -249,7 +250,7 @@ func (p *Status) patch(f *facts, title string, w *model.Patch) {
 	f.add("attempt", style.Count(max(w.Attempt, 1)), style.Plain)
 	f.add("sent", style.Bytes(int64(w.Bytes)), style.Plain)
 	f.add("error", w.Err, style.Fail)
-	for _, c := range w.Changed {
+	for _, c := range say.ChangeList(w.Changed, w.Clipped) {
 		f.add("changed", c, style.Plain)
 	}
 	var pretty bytes.Buffer
