@@ -29,7 +29,7 @@ const longWindow = 2 * time.Second
 func (p pressure) find(c *Case) (out []Finding) {
 	waits := c.waits()
 	for _, part := range c.parts(c.pathStretches(func(s waterfall.Segment) bool {
-		return s.Kind != waterfall.SegmentWait && (!p.notPulls || s.Label != "pull")
+		return s.Kind != waterfall.SegmentWait && (!p.notPulls || !s.Pull)
 	})) {
 		if part.end == 0 {
 			out = append(out, p.findIn(c, &part, nil)...)

@@ -58,7 +58,7 @@ func path(f *waterfall.Waterfall) *times {
 	t := &times{}
 	for _, s := range f.Path {
 		if s.Kind != waterfall.SegmentUnexplained {
-			t.add(s.Label, s.Dur())
+			t.add(s.Label(), s.Dur())
 		}
 	}
 	t.add(labelUnexplained, f.Unexplained)

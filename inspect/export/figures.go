@@ -30,10 +30,9 @@ func figures(f *waterfall.Waterfall) []figure {
 	return append(out, figure{"unexplained", human.Duration(f.Unexplained)})
 }
 
-// part is all of the critical path that has one label.
+// part is all of the critical path that is one part.
 type part struct {
-	Label string
-	Kind  waterfall.SegmentKind
+	waterfall.Part
 	Dur   time.Duration
 	Share int // of the whole path, in percent
 }
@@ -41,20 +40,20 @@ type part struct {
 // Time is how long, for people.
 func (p part) Time() string { return human.Duration(p.Dur) }
 
-// parts adds up a path by label, in the order of time. What is unexplained comes last.
+// parts adds up a path by its parts, in the order of time. What is unexplained comes last.
 func parts(path []waterfall.Segment, whole time.Duration) []part {
 	var out []part
-	at := map[string]int{}
-	unexplained := part{Label: "unexplained", Kind: waterfall.SegmentUnexplained}
+	at := map[waterfall.Part]int{}
+	unexplained := part{Part: waterfall.Part{Kind: waterfall.SegmentUnexplained}}
 	for _, s := range path {
 		if s.Kind == waterfall.SegmentUnexplained {
 			unexplained.Dur += s.Dur()
 			continue
 		}
-		i, ok := at[s.Label]
+		i, ok := at[s.Part]
 		if !ok {
-			i, at[s.Label] = len(out), len(out)
-			out = append(out, part{Label: s.Label, Kind: s.Kind})
+			i, at[s.Part] = len(out), len(out)
+			out = append(out, part{Part: s.Part})
 		}
 		out[i].Dur += s.Dur()
 	}

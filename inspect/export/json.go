@@ -126,7 +126,7 @@ func reached(d time.Duration) *time.Duration {
 func segments(in []waterfall.Segment) []Segment {
 	out := []Segment{}
 	for _, s := range in {
-		out = append(out, Segment{Kind: s.Kind, Label: s.Label, Wait: s.Wait, Start: s.Start, Dur: s.Dur()})
+		out = append(out, Segment{Kind: s.Kind, Label: s.Label(), Wait: s.Wait, Start: s.Start, Dur: s.Dur()})
 	}
 	return out
 }

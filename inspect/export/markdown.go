@@ -38,7 +38,7 @@ func table(b *strings.Builder, path []waterfall.Segment, whole time.Duration, of
 		if of != "" && p.Dur == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %d %%%s |\n", markdown(p.Label), p.Time(), p.Share, of)
+		fmt.Fprintf(b, "| %s | %s | %d %%%s |\n", markdown(p.Label()), p.Time(), p.Share, of)
 	}
 }
 

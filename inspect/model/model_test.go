@@ -65,7 +65,7 @@ func TestStart(t *testing.T) {
 	want := []Start{{
 		Pod: web, Source: "file", Seen: when(0), Started: when(100 * ms), Ready: when(150 * ms),
 		ToStarted: 100 * ms, ToReady: 150 * ms,
-		Segments: []Segment{{"start web", 100 * ms}}, Cause: "start web 100ms: StartContainer took 100ms", Floor: 100 * ms,
+		Segments: []Segment{{waterfall.Part{Kind: waterfall.SegmentWork, Verb: "start", ID: "start web"}, 100 * ms}}, Cause: "start web 100ms: StartContainer took 100ms", Reason: "StartContainer took 100ms", Floor: 100 * ms,
 	}}
 	if diff := cmp.Diff(want, m.Starts()); diff != "" {
 		t.Errorf("starts (-want +got):\n%s", diff)

@@ -26,14 +26,16 @@ type Start struct {
 	// line on the longest of them. Both are empty until the pod has started.
 	Segments []Segment
 	Cause    string
+	// Reason is the part of Cause that says why.
+	Reason string
 	// Floor is what the runtime itself needed of it; 0 unknown.
 	Floor time.Duration
 }
 
 // Segment is a stretch of the critical path of a start.
 type Segment struct {
-	Label string // as pull, sandbox, create web, wait queue, unexplained
-	Dur   time.Duration
+	waterfall.Part
+	Dur time.Duration
 }
 
 // StartStats sums up the finished starts that are remembered.
@@ -165,9 +167,9 @@ func (m *Model) finishStart(p *pod) {
 		return
 	}
 	if w, err := m.waterfall(p, time.Time{}); err == nil {
-		p.Start.Cause, p.Start.Floor = w.Cause(), w.Floor
+		p.Start.Cause, p.Start.Reason, p.Start.Floor = w.Cause(), w.Reason(), w.Floor
 		for _, s := range w.Path {
-			p.Start.Segments = append(p.Start.Segments, Segment{Label: s.Label, Dur: s.Dur()})
+			p.Start.Segments = append(p.Start.Segments, Segment{Part: s.Part, Dur: s.Dur()})
 		}
 	}
 	c := p.Start

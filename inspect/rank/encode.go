@@ -51,7 +51,7 @@ func CSV(w io.Writer, r *Ranking) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(columns) // Error tells
 	for i, s := range r.Starts {
-		nothing, _ := s.in(unexplained)
+		nothing, _ := s.in(unexplained.Label())
 		longest, floor := s.longest(), ""
 		if s.Floor > 0 {
 			floor = nanos(s.Floor)

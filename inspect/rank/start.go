@@ -2,7 +2,6 @@ package rank
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
@@ -28,10 +27,11 @@ type Start struct {
 }
 
 // unexplained is the phase that every start has.
-const unexplained = "unexplained"
+var unexplained = waterfall.Part{Kind: waterfall.SegmentUnexplained}
 
 // Phase is all of a start's critical path that one kind of thing took.
 type Phase struct {
+	part waterfall.Part
 	Name string        `json:"name"`
 	Dur  time.Duration `json:"dur_ns"`
 }
@@ -43,7 +43,7 @@ func Of(f *waterfall.Waterfall) Start {
 	}
 	for _, seg := range f.Path {
 		if seg.Kind != waterfall.SegmentUnexplained {
-			s.add(phaseOf(seg), seg.Dur())
+			s.add(seg.Phase(), seg.Dur())
 		}
 	}
 	s.add(unexplained, f.Unexplained) // also when there is none: it is the promise
@@ -55,26 +55,14 @@ func Of(f *waterfall.Waterfall) Start {
 	return s
 }
 
-func (s *Start) add(name string, d time.Duration) {
+func (s *Start) add(part waterfall.Part, d time.Duration) {
 	for i := range s.Phases {
-		if s.Phases[i].Name == name {
+		if s.Phases[i].part == part {
 			s.Phases[i].Dur += d
 			return
 		}
 	}
-	s.Phases = append(s.Phases, Phase{Name: name, Dur: d})
-}
-
-// phaseOf names a stretch of the path without the container, so that the phases of many starts are the same.
-func phaseOf(s waterfall.Segment) string {
-	if s.Kind == waterfall.SegmentWait {
-		return s.Label
-	}
-	switch verb, _, _ := strings.Cut(s.Label, " "); verb {
-	case "create", "start", "post-start", "image", "kill", "stop-sandbox", "remove", "remove-sandbox", "resize":
-		return verb
-	}
-	return s.Label
+	s.Phases = append(s.Phases, Phase{part: part, Name: part.Label(), Dur: d})
 }
 
 // in returns how long the start was in a phase, false where it was not.

@@ -84,7 +84,7 @@ func startOf(p *model.Pod, args Args) *Table {
 		{Name: "PART", Key: "part"}, {Name: "TOOK", Key: "dur_ns", Right: true},
 	}}
 	for _, seg := range s.Segments {
-		path.add(str(seg.Label), took(seg.Dur))
+		path.add(str(seg.Label()), took(seg.Dur))
 	}
 	t.section(path)
 	return t

@@ -31,7 +31,7 @@ func TestLivenessIsNotOnThePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range f.Tail {
-		if strings.HasPrefix(s.Label, "liveness") || s.Kind == waterfall.SegmentWait {
+		if strings.HasPrefix(s.Label(), "liveness") || s.Kind == waterfall.SegmentWait {
 			t.Errorf("on the path: %+v", s)
 		}
 	}

@@ -191,8 +191,9 @@ func (w *Waterfall) inside(a *interval, from, to time.Duration) []Segment {
 			waits = append(waits, iv)
 		}
 	})
+	part := a.part()
 	work := func(from, to time.Duration) Segment {
-		return Segment{Kind: SegmentWork, Label: a.pathLabel(), Start: from, End: to, iv: a}
+		return Segment{Part: part, Start: from, End: to, iv: a}
 	}
 	var out []Segment
 	for cur := to; cur > from; {
@@ -210,21 +211,6 @@ func (w *Waterfall) inside(a *interval, from, to time.Duration) []Segment {
 		cur = start
 	}
 	return out
-}
-
-// pathLabel names an action on the path: its id, but pull for an image that was pulled.
-func (iv *interval) pathLabel() string {
-	a, _ := iv.action()
-	if a.Verb != "image" {
-		if a.Verb == "sandbox" || a.Verb == "volumes" || a.Verb == "cgroup" || a.Verb == "dirs" || a.ID == "" {
-			return a.Verb
-		}
-		return a.ID
-	}
-	if iv.pull() != nil {
-		return "pull"
-	}
-	return a.Verb
 }
 
 // pull returns the pull or PullImage call that an action consists of, nil when there is none.
@@ -247,25 +233,25 @@ func (iv *interval) pull() *interval {
 }
 
 func unexplained(from, to time.Duration) Segment {
-	return Segment{Kind: SegmentUnexplained, Label: "unexplained", Start: from, End: to}
+	return Segment{Part: Part{Kind: SegmentUnexplained}, Start: from, End: to}
 }
 
 func waitSegment(iv *interval, from, to time.Duration) Segment {
 	if p, ok := iv.event().(*trace.ProbeAttempt); ok {
-		return Segment{Kind: SegmentWork, Label: p.Probe + " probe", Start: from, End: to, iv: iv}
+		return Segment{Part: Part{Kind: SegmentWork, Probe: p.Probe}, Start: from, End: to, iv: iv}
 	}
 	e, _ := iv.wait()
-	return Segment{Kind: SegmentWait, Label: "wait " + string(e.For), Start: from, End: to, Wait: e.For, iv: iv}
+	return Segment{Part: Part{Kind: SegmentWait, Wait: e.For}, Start: from, End: to, iv: iv}
 }
 
-// merge joins neighbours of the same kind and label and drops empty segments.
+// merge joins neighbors that are the same part and drops empty segments.
 func merge(in []Segment) []Segment {
 	out := in[:0]
 	for _, s := range in {
 		if s.End <= s.Start {
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1].Kind == s.Kind && out[n-1].Label == s.Label && out[n-1].iv == s.iv {
+		if n := len(out); n > 0 && out[n-1].Part == s.Part && out[n-1].iv == s.iv {
 			out[n-1].End = s.End
 			continue
 		}

@@ -36,11 +36,12 @@ type Row struct {
 	Critical   bool // on the path from seen to started or on to ready
 	Open       bool // it has not ended
 	// Note is said after the bar, as a pull's size and rate.
-	Note string
-	Err  string
-	Verb string         // the action's verb, for actions
-	Wait trace.WaitKind // for waits
-	Span trace.SpanID   // 0 when the row stands for several
+	Note  string
+	Err   string
+	Verb  string         // the action's verb, for actions
+	Topic Topic          // for spans
+	Wait  trace.WaitKind // for waits
+	Span  trace.SpanID   // 0 when the row stands for several
 	// Observer says who saw it, Precision how exactly Start and End are known.
 	Observer  trace.Observer
 	Precision time.Duration

@@ -1,6 +1,64 @@
 package waterfall
 
-import "github.com/kubeloupe/kubeloupe/trace"
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// SegmentKind says what covers a stretch of the critical path.
+type SegmentKind string
+
+// The kinds of segment.
+const (
+	SegmentWork        SegmentKind = "work"
+	SegmentWait        SegmentKind = "wait"
+	SegmentUnexplained SegmentKind = "unexplained"
+)
+
+// Part is what a stretch of the path is spent on. Stretches with the same Part are added up.
+type Part struct {
+	Kind SegmentKind
+	// Verb is the action's. ID is its name in the plan, where the verb does not tell it from others.
+	Verb, ID string
+	Pull     bool           // the action is a pull
+	Probe    string         // startup or readiness, for attempts of probes
+	Wait     trace.WaitKind // for waits
+}
+
+// Label is the part's name: pull, sandbox, create web, wait queue, readiness probe, unexplained.
+func (p Part) Label() string {
+	switch {
+	case p.Kind == SegmentUnexplained:
+		return "unexplained"
+	case p.Kind == SegmentWait:
+		return "wait " + string(p.Wait)
+	case p.Probe != "":
+		return p.Probe + " probe"
+	case p.Pull:
+		return "pull"
+	}
+	return cmp.Or(p.ID, p.Verb)
+}
+
+// Phase is the part without what it is for, so that the phases of many starts are the same: create, for create web.
+func (p Part) Phase() Part {
+	if p.Verb != "" {
+		p.ID = ""
+	}
+	return p
+}
+
+// Segment is a stretch of the critical path.
+type Segment struct {
+	Part
+	Start, End time.Duration
+	iv         *interval
+}
+
+// Dur returns how long the segment is.
+func (s Segment) Dur() time.Duration { return s.End - s.Start }
 
 // Span returns the span of the action or wait that covers the segment; 0 where nothing does. An action made up for a stream
 // without any is told by its CRI call.
@@ -12,4 +70,18 @@ func (s Segment) Span() trace.SpanID {
 		return s.iv.kids[0].id
 	}
 	return s.iv.id
+}
+
+// part is the part that an action is.
+func (iv *interval) part() Part {
+	a, _ := iv.action()
+	p := Part{Kind: SegmentWork, Verb: a.Verb}
+	switch a.Verb {
+	case "sandbox", "volumes", "cgroup", "dirs":
+	case "image":
+		p.Pull = iv.pull() != nil
+	default:
+		p.ID = a.ID
+	}
+	return p
 }

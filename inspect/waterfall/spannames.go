@@ -24,37 +24,67 @@ const (
 	labelUnpack   = "unpack layer"
 )
 
-// spanLabels are words for containerd's spans, as of 2.4.
-var spanLabels = map[string]string{
-	spanSandbox:                       "run sandbox",
-	spanNamespace:                     "network namespace",
-	"cni.setup_pod_network":           "CNI setup",
-	"cni.Setup":                       "CNI setup",
-	"cni.SetupSerially":               "CNI setup",
-	"cni.asynchAttach":                "CNI ADD",
-	"cni.attachNetworksSerially":      "CNI ADD",
-	"cni.Remove":                      "CNI DEL",
-	"client.NewContainer":             "make container",
-	"metadata.containers.Create":      "store container",
-	"metadata.sandbox.Create":         "store sandbox",
-	"metadata.sandbox.Update":         "store sandbox",
-	"container.NewTask":               "make task",
-	"containerd.task.v3.Task/Create":  "shim creates task",
-	"containerd.task.v3.Task/Start":   "shim starts task",
-	"containerd.task.v3.Task/Connect": "shim connects",
-	"client.task.Start":               "start task",
-	"pull.Pull":                       "pull",
-	"pull.fetch":                      "fetch",
-	"pull.UnpackWait":                 "wait for unpacking",
-	spanFetch:                         labelFetch,
-	"pkg.unpack.unpacker.unpackLayer": labelUnpack,
-	spanUnpackAll:                     "fetch and unpack",
+// Topic is what a span of the runtime is about.
+type Topic string
 
-	"remotes.docker.resolver.FetchToken":          "registry token",
-	"remotes.docker.resolver.FetchTokenWithOAuth": "registry token",
+// The topics.
+const (
+	TopicCNI       Topic = "cni"
+	TopicNamespace Topic = "network-namespace"
+	TopicUnpack    Topic = "unpack"
+	TopicFetch     Topic = "fetch"
+	TopicRegistry  Topic = "registry"
+	TopicTask      Topic = "task"
+	TopicShim      Topic = "shim"
+)
+
+// spanNames are names and topics for containerd's spans, as of 2.4.
+var spanNames = map[string]struct {
+	label string
+	topic Topic
+}{
+	spanSandbox:                       {"run sandbox", ""},
+	spanNamespace:                     {"network namespace", TopicNamespace},
+	"cni.setup_pod_network":           {"CNI setup", TopicCNI},
+	"cni.Setup":                       {"CNI setup", TopicCNI},
+	"cni.SetupSerially":               {"CNI setup", TopicCNI},
+	"cni.asynchAttach":                {"CNI ADD", TopicCNI},
+	"cni.attachNetworksSerially":      {"CNI ADD", TopicCNI},
+	"cni.Remove":                      {"CNI DEL", TopicCNI},
+	"client.NewContainer":             {"make container", ""},
+	"metadata.containers.Create":      {"store container", ""},
+	"metadata.sandbox.Create":         {"store sandbox", ""},
+	"metadata.sandbox.Update":         {"store sandbox", ""},
+	"container.NewTask":               {"make task", TopicTask},
+	"containerd.task.v3.Task/Create":  {"shim creates task", TopicTask},
+	"containerd.task.v3.Task/Start":   {"shim starts task", TopicTask},
+	"containerd.task.v3.Task/Connect": {"shim connects", TopicShim},
+	"client.task.Start":               {"start task", TopicTask},
+	"pull.Pull":                       {"pull", ""},
+	"pull.fetch":                      {"fetch", TopicFetch},
+	"pull.UnpackWait":                 {"wait for unpacking", TopicUnpack},
+	spanFetch:                         {labelFetch, TopicFetch},
+	"pkg.unpack.unpacker.unpackLayer": {labelUnpack, TopicUnpack},
+	spanUnpackAll:                     {"fetch and unpack", TopicUnpack},
+
+	"remotes.docker.resolver.FetchToken":          {"registry token", TopicRegistry},
+	"remotes.docker.resolver.FetchTokenWithOAuth": {"registry token", TopicRegistry},
 }
 
-// spanName says in words what a runtime's span is, and of what. A name that is not known stays.
+// topicOf is what a runtime's span is about; "" where that is not known.
+func topicOf(e *trace.RuntimeSpan) Topic {
+	switch {
+	case e.Name == spanHandler:
+		return TopicFetch
+	case e.Name == spanRequest:
+		return TopicRegistry
+	case strings.HasPrefix(e.Name, pluginPrefix):
+		return TopicCNI
+	}
+	return spanNames[e.Name].topic
+}
+
+// spanName names what a runtime's span is, and of what. A name that is not known stays.
 func spanName(e *trace.RuntimeSpan) (label, detail string) {
 	switch e.Name {
 	case "cni.asynchAttach", "cni.attachNetworksSerially":
@@ -72,7 +102,7 @@ func spanName(e *trace.RuntimeSpan) (label, detail string) {
 	if strings.HasPrefix(e.Name, criPrefix) {
 		return "serve the call", detail
 	}
-	return cmp.Or(spanLabels[e.Name], e.Name, "unnamed"), detail
+	return cmp.Or(spanNames[e.Name].label, e.Name, "unnamed"), detail
 }
 
 // registryRequest names a request to a registry. A HEAD for a manifest is how a tag is resolved.

@@ -180,7 +180,7 @@ func (w *Waterfall) spanRows(call *interval) []Row {
 			}
 			label, detail := spanName(s.event)
 			rows = append(rows, Row{
-				Kind: RowSpan, Label: label, Detail: detail, Depth: depth, Span: s.id, Err: s.event.Err, Note: spanNote(s.event),
+				Kind: RowSpan, Label: label, Detail: detail, Topic: topicOf(s.event), Depth: depth, Span: s.id, Err: s.event.Err, Note: spanNote(s.event),
 				Start: min(max(s.start+shift, call.start), call.end), End: min(max(s.end+shift, call.start), call.end),
 			})
 			visit(s.kids, s.dur(), min(depth+1, 3), level+1)

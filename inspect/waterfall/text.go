@@ -91,16 +91,17 @@ func (w *Waterfall) header(width int, g glyphs) []string {
 
 // Sum adds up the critical path: each segment, and what is unexplained.
 func (w *Waterfall) Sum() string {
-	var labels, out []string
-	total := map[string]time.Duration{}
+	var parts []Part
+	var out []string
+	total := map[Part]time.Duration{}
 	for _, s := range w.Path {
-		if _, ok := total[s.Label]; !ok && s.Kind != SegmentUnexplained {
-			labels = append(labels, s.Label)
+		if _, ok := total[s.Part]; !ok && s.Kind != SegmentUnexplained {
+			parts = append(parts, s.Part)
 		}
-		total[s.Label] += s.Dur()
+		total[s.Part] += s.Dur()
 	}
-	for _, label := range labels {
-		out = append(out, label+" "+human.Duration(total[label]))
+	for _, p := range parts {
+		out = append(out, p.Label()+" "+human.Duration(total[p]))
 	}
 	if w.Unexplained > 0 {
 		out = append(out, "unexplained "+human.Duration(w.Unexplained))

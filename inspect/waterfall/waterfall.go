@@ -58,28 +58,6 @@ type Waterfall struct {
 	hasAPI bool                      // statuses are written
 }
 
-// SegmentKind says what covers a stretch of the critical path.
-type SegmentKind string
-
-// The kinds of segment.
-const (
-	SegmentWork        SegmentKind = "work"
-	SegmentWait        SegmentKind = "wait"
-	SegmentUnexplained SegmentKind = "unexplained"
-)
-
-// Segment is a stretch of the critical path.
-type Segment struct {
-	Kind       SegmentKind
-	Label      string // as pull, sandbox, create web, wait queue, unexplained
-	Start, End time.Duration
-	Wait       trace.WaitKind // for waits
-	iv         *interval
-}
-
-// Dur returns how long the segment is.
-func (s Segment) Dur() time.Duration { return s.End - s.Start }
-
 // WaitTotal is how long the critical path waited for one kind of thing.
 type WaitTotal struct {
 	For trace.WaitKind

@@ -308,7 +308,7 @@ type seg struct {
 func segs(in []Segment) []seg {
 	out := make([]seg, 0, len(in))
 	for _, s := range in {
-		out = append(out, seg{s.Label, s.Start, s.End})
+		out = append(out, seg{s.Label(), s.Start, s.End})
 	}
 	return out
 }

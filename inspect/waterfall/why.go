@@ -9,29 +9,30 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // maxNamed is how many things that were waited for are named.
 const maxNamed = 3
 
-// part is all of the path that has one label.
-type part struct {
+// sum is all of the path that is one part.
+type sum struct {
 	Segment
 	total time.Duration
 	on    []string // what was waited for, for waits
 }
 
-// longest returns what the path spent most time on, the zero part for an empty path.
-func (w *Waterfall) longest() part {
-	var order []string
-	by := map[string]*part{}
-	seen := map[string]bool{}
+// longest returns what the path spent most time on, the zero sum for an empty path.
+func (w *Waterfall) longest() sum {
+	var order []Part
+	by := map[Part]*sum{}
+	seen := map[waitOf]bool{}
 	for _, s := range w.Path {
-		p := by[s.Label]
+		p := by[s.Part]
 		if p == nil {
-			p = &part{Segment: s}
-			by[s.Label] = p
-			order = append(order, s.Label)
+			p = &sum{Segment: s}
+			by[s.Part] = p
+			order = append(order, s.Part)
 		}
 		if s.Dur() > p.Dur() {
 			p.Segment = s
@@ -40,18 +41,24 @@ func (w *Waterfall) longest() part {
 		if s.Kind != SegmentWait {
 			continue
 		}
-		if e, ok := s.iv.wait(); ok && !seen[s.Label+" "+say.On(e)] {
-			seen[s.Label+" "+say.On(e)] = true
+		if e, ok := s.iv.wait(); ok && !seen[waitOf{s.Part, e.Target}] {
+			seen[waitOf{s.Part, e.Target}] = true
 			p.on = append(p.on, say.On(e))
 		}
 	}
-	var best part
-	for _, label := range order {
-		if by[label].total > best.total {
-			best = *by[label]
+	var best sum
+	for _, p := range order {
+		if by[p].total > best.total {
+			best = *by[p]
 		}
 	}
 	return best
+}
+
+// waitOf is what tells waits on the path apart.
+type waitOf struct {
+	Part
+	trace.Target
 }
 
 // Length is how long the path is: seen to started, or to the end while the pod has not started.
@@ -70,15 +77,17 @@ func (w *Waterfall) Cause() string {
 	if p.total == 0 {
 		return ""
 	}
-	head := p.Label + " " + human.Duration(p.total)
-	if why := p.reason(w); why != "" {
-		head += ": " + why
-	}
-	return head
+	return noise.Of(strings.TrimSuffix(p.Label()+" "+human.Duration(p.total)+": "+p.reason(w), ": "))
+}
+
+// Reason is why what the start spent most time on took so long, as far as it was recorded.
+func (w *Waterfall) Reason() string {
+	p := w.longest()
+	return noise.Of(p.reason(w))
 }
 
 // reason says why the part took as long as it did, from what was recorded; "" when nothing was.
-func (p part) reason(w *Waterfall) string {
+func (p sum) reason(w *Waterfall) string {
 	if p.iv == nil {
 		return ""
 	}
@@ -171,7 +180,9 @@ func (iv *interval) longestCall() *interval {
 }
 
 // Why is one sentence on what set the pace of the start.
-func (w *Waterfall) Why() string {
+func (w *Waterfall) Why() string { return noise.Of(w.why()) }
+
+func (w *Waterfall) why() string {
 	p := w.longest()
 	if w.Started < 0 {
 		return w.whyNot()
@@ -204,7 +215,7 @@ func (w *Waterfall) Why() string {
 }
 
 // whyStepped is Why where a person set the pace: how long, and what was left without.
-func (w *Waterfall) whyStepped(p part, share string) string {
+func (w *Waterfall) whyStepped(p sum, share string) string {
 	return fmt.Sprintf("it waited for the person who steps: %s%s; the rest took %s",
 		human.Duration(p.total), share, human.Duration(w.Length()-p.total)) + w.besides() + "."
 }
@@ -248,11 +259,11 @@ func (w *Waterfall) whyNot() string {
 	return head + "."
 }
 
-func longName(p part) string {
-	if p.Label == "pull" {
+func longName(p sum) string {
+	if p.Pull {
 		return "image pull"
 	}
-	return p.Label
+	return p.Label()
 }
 
 // percent returns a's share of b, rounded; 0 when b is not positive.

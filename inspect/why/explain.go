@@ -96,7 +96,7 @@ func (r *Report) path(c *cause.Case) {
 		}
 	}
 	for _, s := range slices.Concat(c.Waterfall.Path, c.Waterfall.Tail) {
-		r.Path = append(r.Path, Segment{Kind: s.Kind, Label: s.Label, On: on[s.Span()], Start: s.Start, Dur: s.Dur()})
+		r.Path = append(r.Path, Segment{Part: s.Part, Kind: s.Kind, Label: s.Label(), On: on[s.Span()], Start: s.Start, Dur: s.Dur()})
 	}
 }
 
@@ -221,11 +221,11 @@ func (r *Report) best(c *cause.Case) *cause.Finding {
 	if len(r.Findings) == 0 || c.Waterfall == nil || len(r.Waiting) > 0 {
 		return nil
 	}
-	by := map[string]time.Duration{}
+	by := map[waterfall.Part]time.Duration{}
 	var most time.Duration
 	for _, s := range r.Path {
-		by[s.Label] += s.Dur
-		most = max(most, by[s.Label])
+		by[s.Part] += s.Dur
+		most = max(most, by[s.Part])
 	}
 	first := slices.IndexFunc(r.Findings, func(f cause.Finding) bool { return f.End == 0 }) // the sentence is about the start
 	if first < 0 {

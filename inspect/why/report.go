@@ -78,6 +78,8 @@ type Wait struct {
 
 // Segment is a stretch of the critical path. Start is since the pod was seen.
 type Segment struct {
+	// Part is what the stretch is spent on, Label its name.
+	Part  waterfall.Part        `json:"-"`
 	Kind  waterfall.SegmentKind `json:"kind"`
 	Label string                `json:"label"`
 	// On is what was waited for, for waits.

@@ -1,5 +1,7 @@
 package learn
 
+import "github.com/kubeloupe/kubeloupe/inspect/waterfall"
+
 // calls are about methods of the container runtime and of CSI drivers.
 var calls = map[string]Lesson{
 	"RunPodSandbox":            verbs["sandbox"],
@@ -82,43 +84,39 @@ var ops = map[string]Lesson{
 	},
 }
 
-// spans are about the runtime's own spans; the first whose word is in the label is taken.
-var spans = []struct {
-	word string
-	Lesson
-}{
-	{"CNI", Lesson{
+// spans are about the runtime's own spans, by what they are about.
+var spans = map[waterfall.Topic]Lesson{
+	waterfall.TopicCNI: {
 		"CNI", "The runtime runs CNI plugins that give the pod its network interface, address and routes, or take them away. " +
 			"Each plugin is a program, run one after the other; the slow one is often the one that asks for an address.",
 		"kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/",
-	}},
-	{"network namespace", Lesson{
+	},
+	waterfall.TopicNamespace: {
 		"network namespace", "The kernel makes a network of the pod's own, empty at first, which the CNI plugins fill. " +
 			"Creating many at the same time is slow, because the kernel creates them one after the other.",
 		"kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/",
-	}},
-	{"unpack", Lesson{
+	},
+	waterfall.TopicUnpack: {
 		"unpack", "A layer is uncompressed and written to the snapshotter's disk, in the order of the layers. " +
 			"It is bound by one processor and the disk, not by the network.",
 		"github.com/containerd/containerd/blob/main/docs/content-flow.md",
-	}},
-	{"fetch", Lesson{
+	},
+	waterfall.TopicFetch: {
 		"fetch", "A part of the image comes over the network into containerd's content store. " +
 			"Layers that are there already are not fetched again, whatever image they came with.",
 		"github.com/containerd/containerd/blob/main/docs/content-flow.md",
-	}},
-	{"registry", registry},
-	{"resolve", registry},
-	{"task", Lesson{
+	},
+	waterfall.TopicRegistry: registry,
+	waterfall.TopicTask: {
 		"task", "The shim, one process per pod, has runc make or start the container's first process. " +
 			"Making means namespaces, cgroup and mounts; starting lets the program go.",
 		"github.com/containerd/containerd/blob/main/docs/runtime-v2.md",
-	}},
-	{"shim", Lesson{
+	},
+	waterfall.TopicShim: {
 		"shim", "The shim is the process that stays with the pod's containers, so that containerd can be restarted without them. " +
 			"Its first start is part of every sandbox.",
 		"github.com/containerd/containerd/blob/main/docs/runtime-v2.md",
-	}},
+	},
 }
 
 var registry = Lesson{

@@ -4,11 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
@@ -82,10 +80,10 @@ func TestEveryRowHasALesson(t *testing.T) {
 		{waterfall.Row{Kind: waterfall.RowCall, Label: "RunPodSandbox"}, "sandbox"},
 		{waterfall.Row{Kind: waterfall.RowOp, Label: "readiness probe"}, "readiness probe"},
 		{waterfall.Row{Kind: waterfall.RowWait, Wait: trace.WaitQueue}, "wait in the queue"},
-		{waterfall.Row{Kind: waterfall.RowSpan, Label: "CNI plugin bridge"}, "CNI"},
-		{waterfall.Row{Kind: waterfall.RowSpan, Label: "fetch layer"}, "fetch"},
-		{waterfall.Row{Kind: waterfall.RowSpan, Label: "registry token"}, "registry"},
-		{waterfall.Row{Kind: waterfall.RowSpan, Label: "shim starts task"}, "task"},
+		{waterfall.Row{Kind: waterfall.RowSpan, Label: "CNI plugin bridge", Topic: waterfall.TopicCNI}, "CNI"},
+		{waterfall.Row{Kind: waterfall.RowSpan, Label: "fetch layer", Topic: waterfall.TopicFetch}, "fetch"},
+		{waterfall.Row{Kind: waterfall.RowSpan, Label: "registry token", Topic: waterfall.TopicRegistry}, "registry"},
+		{waterfall.Row{Kind: waterfall.RowSpan, Label: "shim starts task", Topic: waterfall.TopicTask}, "task"},
 	} {
 		if got := Of(c.row).Title; got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.row.Kind, c.row.Label, got, c.want)
@@ -94,25 +92,24 @@ func TestEveryRowHasALesson(t *testing.T) {
 }
 
 func TestSegments(t *testing.T) {
-	for label, want := range map[string]string{
-		"pull": "image", "sandbox": "sandbox", "create web": "create", "wait queue": "wait in the queue",
-		"readiness probe": "readiness probe", "unexplained": "unexplained", "unheard of": "step",
+	for part, want := range map[waterfall.Part]string{
+		{Verb: "image", Pull: true}: "image", {Verb: "sandbox"}: "sandbox", {Verb: "create", ID: "create web"}: "create",
+		{Kind: waterfall.SegmentWait, Wait: trace.WaitQueue}: "wait in the queue", {Probe: "readiness"}: "readiness probe",
+		{Kind: waterfall.SegmentUnexplained}: "unexplained", {Verb: "unheard of"}: "step",
 	} {
-		if got := Segment(label).Title; got != want {
-			t.Errorf("%s: %q, want %q", label, got, want)
+		if got := Segment(part).Title; got != want {
+			t.Errorf("%s: %q, want %q", part.Label(), got, want)
 		}
 	}
 }
 
-// TestSpanWordsExist: a word that no label of the waterfall has teaches nobody.
-func TestSpanWordsExist(t *testing.T) {
-	src, err := os.ReadFile(root("inspect", "waterfall", "spannames.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range spans {
-		if !strings.Contains(string(src), s.word) {
-			t.Errorf("no span of the waterfall has %q in its label", s.word)
+// TestTopics: each topic of the runtime's spans has a lesson.
+func TestTopics(t *testing.T) {
+	for _, topic := range []waterfall.Topic{
+		waterfall.TopicCNI, waterfall.TopicNamespace, waterfall.TopicUnpack, waterfall.TopicFetch, waterfall.TopicRegistry, waterfall.TopicTask, waterfall.TopicShim,
+	} {
+		if spans[topic].Title == "" {
+			t.Errorf("no lesson about %s", topic)
 		}
 	}
 }
@@ -146,7 +143,7 @@ func TestLessonsAreTwoSentences(t *testing.T) {
 	for k, l := range ops {
 		check(k, l)
 	}
-	for _, l := range spans {
-		check(l.word, l.Lesson)
+	for k, l := range spans {
+		check(string(k), l)
 	}
 }

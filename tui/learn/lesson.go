@@ -25,7 +25,10 @@ func Of(r waterfall.Row) Lesson {
 	case waterfall.RowCall:
 		return Call(r.Label)
 	case waterfall.RowSpan:
-		return span(r.Label)
+		if l, ok := spans[r.Topic]; ok {
+			return l
+		}
+		return kinds[waterfall.RowSpan]
 	case waterfall.RowOp:
 		return op(r.Label)
 	case waterfall.RowAction:
@@ -34,22 +37,17 @@ func Of(r waterfall.Row) Lesson {
 	return kinds[waterfall.RowAction]
 }
 
-// Segment is the lesson about a segment of the critical path, by its label, as pull, create web or wait queue.
-func Segment(label string) Lesson {
-	if label == "unexplained" {
+// Segment is the lesson about a part of the critical path.
+func Segment(p waterfall.Part) Lesson {
+	switch {
+	case p.Kind == waterfall.SegmentUnexplained:
 		return unexplained
+	case p.Kind == waterfall.SegmentWait:
+		return Wait(p.Wait)
+	case p.Probe != "":
+		return op(p.Label())
 	}
-	if kind, ok := strings.CutPrefix(label, "wait "); ok {
-		return Wait(trace.WaitKind(kind))
-	}
-	if l, ok := ops[label]; ok { // a probe
-		return l
-	}
-	verb, _, _ := strings.Cut(label, " ")
-	if verb == "pull" {
-		verb = "image"
-	}
-	return Action(verb)
+	return Action(p.Verb)
 }
 
 // Action is the lesson about a step of a plan, by its verb.
@@ -74,16 +72,6 @@ func Call(method string) Lesson {
 		return l
 	}
 	return kinds[waterfall.RowCall]
-}
-
-// span finds what a span of the runtime is about by the words that the waterfall has for it.
-func span(label string) Lesson {
-	for _, s := range spans {
-		if strings.Contains(label, s.word) {
-			return s.Lesson
-		}
-	}
-	return kinds[waterfall.RowSpan]
 }
 
 func op(label string) Lesson {

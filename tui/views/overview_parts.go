@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -182,16 +183,10 @@ func (d *overviewDraw) startRow(s model.Start, top string, longest time.Duration
 			most = seg
 		}
 	}
-	main, bar, cause := "", "", s.Cause
+	main, bar, cause := "", "", s.Reason // what it is about is in the columns before it
 	if most.Dur > 0 {
-		main = th.Left(th.Clean(strings.TrimPrefix(most.Label, "wait ")), 10) + " " + th.Right(style.Dur(most.Dur), style.DurWidth)
+		main = th.Left(th.Clean(cmp.Or(string(most.Wait), most.Label())), 10) + " " + th.Right(style.Dur(most.Dur), style.DurWidth)
 		bar = th.Length(most.Dur.Seconds(), longest.Seconds(), 6)
-		// The cause repeats what the columns before it say.
-		if _, reason, ok := strings.Cut(cause, ": "); ok {
-			cause = reason
-		} else if strings.HasPrefix(cause, most.Label) {
-			cause = ""
-		}
 	}
 	if top != "" {
 		cause = top

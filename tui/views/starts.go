@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/learn"
@@ -44,7 +45,7 @@ func NewStarts(look Look) *Starts {
 	p.tbl = newTable(look, table.Config[model.Start]{
 		Columns: p.columns(),
 		ID:      func(s model.Start) string { return s.Pod.String() + s.Pod.UID + s.Started.String() },
-		Text:    func(s model.Start) string { return s.Pod.String() + " " + longest(s).Label + " " + p.cause(s) },
+		Text:    func(s model.Start) string { return s.Pod.String() + " " + longest(s).Label() + " " + p.cause(s) },
 		Fields:  ofPod(func(s model.Start) trace.Pod { return s.Pod }),
 		Flags:   map[string]func(model.Start) bool{"ready": func(s model.Start) bool { return s.ToReady > 0 }},
 		Empty:   "no pod has started since the first event",
@@ -121,7 +122,7 @@ func (p *Starts) View() string {
 		out = append(out, "")
 	}
 	s, _ := p.tbl.Selected()
-	return strings.Join(append(out, drawLesson(p.Theme, new(learn.Segment(longest(s).Label)), p.w)...), "\n")
+	return strings.Join(append(out, drawLesson(p.Theme, new(learn.Segment(longest(s).Part)), p.w)...), "\n")
 }
 
 // spread is how durations are spread.
@@ -172,13 +173,13 @@ func (p *Starts) head() string {
 	return line("seen to started", p.started, right) + "\n" + line("seen to ready", p.ready, "")
 }
 
-// longest is the segment of the critical path that took longest, all of one label together.
+// longest is the segment of the critical path that took longest, all of one part together.
 func longest(s model.Start) (most model.Segment) {
-	sum := map[string]time.Duration{}
+	sum := map[waterfall.Part]time.Duration{}
 	for _, seg := range s.Segments {
-		sum[seg.Label] += seg.Dur
-		if d := sum[seg.Label]; d > most.Dur {
-			most = model.Segment{Label: seg.Label, Dur: d}
+		sum[seg.Part] += seg.Dur
+		if d := sum[seg.Part]; d > most.Dur {
+			most = model.Segment{Part: seg.Part, Dur: d}
 		}
 	}
 	return most
@@ -195,7 +196,7 @@ func (p *Starts) columns() []table.Column[model.Start] {
 		toned(duration("start", 0, 0, func(s model.Start) time.Duration { return s.ToStarted }), slow),
 		duration("ready", 2, 0, func(s model.Start) time.Duration { return s.ToReady }),
 		duration("floor", 3, 0, func(s model.Start) time.Duration { return s.Floor }),
-		text("longest", 11, 1, 0, func(s model.Start) string { return th.Clean(longest(s).Label) }),
+		text("longest", 11, 1, 0, func(s model.Start) string { return th.Clean(longest(s).Label()) }),
 		p.took(),
 		p.bar(),
 		text("why", 14, 4, 0, p.cause),
@@ -228,9 +229,5 @@ func (p *Starts) cause(s model.Start) string {
 			return p.Theme.Clean(text)
 		}
 	}
-	_, reason, ok := strings.Cut(s.Cause, ": ")
-	if !ok {
-		return ""
-	}
-	return p.Theme.Clean(reason)
+	return p.Theme.Clean(s.Reason)
 }
