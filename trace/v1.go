@@ -272,7 +272,7 @@ func changeV1(s string) Change {
 	if c.From, c.FromReason, known = conditionV1(from); known {
 		c.To, c.Reason, known = conditionV1(to)
 	}
-	if !known || c.From == c.To {
+	if !known || c.From == c.To || strings.HasSuffix(name, ":") {
 		return Change{What: ChangeOther, Message: s}
 	}
 	return c
