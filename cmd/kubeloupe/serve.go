@@ -167,9 +167,9 @@ const backlogTime = time.Second
 func (b *beside) backlog() []trace.Record {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogTime)
 	defer cancel()
-	known, err := b.keeper.Backlog(ctx, b.bus.Seq())
+	known, err := b.keeper.Picture(ctx, b.bus.Seq())
 	if err != nil { // it has ended, or the machine is very busy: what it knows is better than nothing
-		known, _ = b.keeper.Backlog(context.Background(), 0) // it does not wait
+		known, _ = b.keeper.Picture(context.Background(), 0) // it does not wait
 	}
 	return known.Records
 }

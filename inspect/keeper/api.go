@@ -31,7 +31,7 @@ func newAPI(calls int) api {
 }
 
 func (a *api) walk(v visit) {
-	history(v, &a.calls)
+	history(v, needHistory, &a.calls)
 	table(v, needParts, a.watches)
 	many(v, needParts, &a.failures)
 	one(v, needNode, &a.ok, &a.failed, &a.lease, &a.noLease)

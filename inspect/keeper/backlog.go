@@ -43,8 +43,18 @@ var ErrEnded = errors.New("keeper: the stream has ended")
 // Backlog returns what is kept once the record with the number seq was folded, for which it waits. It is one that was published
 // already; 0 asks for what is kept at this moment, however old that is.
 func (k *Keeper) Backlog(ctx context.Context, seq uint64) (Backlog, error) {
+	return k.await(ctx, seq, needEvidence)
+}
+
+// Picture is Backlog without what only explains what became of pods after their starts: the node as it is.
+func (k *Keeper) Picture(ctx context.Context, seq uint64) (Backlog, error) {
+	return k.await(ctx, seq, needPast)
+}
+
+// await waits for a record, and returns what is needed so much or more.
+func (k *Keeper) await(ctx context.Context, seq uint64, least need) (Backlog, error) {
 	for {
-		b, moved, ok := k.take(seq)
+		b, moved, ok := k.take(seq, least)
 		switch {
 		case ok:
 			return b, nil
@@ -60,7 +70,7 @@ func (k *Keeper) Backlog(ctx context.Context, seq uint64) (Backlog, error) {
 }
 
 // take returns what is kept, or what closes when there is more; nil when there never will be.
-func (k *Keeper) take(seq uint64) (b Backlog, moved <-chan struct{}, ok bool) {
+func (k *Keeper) take(seq uint64, least need) (b Backlog, moved <-chan struct{}, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.seq < seq {
@@ -75,14 +85,17 @@ func (k *Keeper) take(seq uint64) (b Backlog, moved <-chan struct{}, ok bool) {
 		}
 		return Backlog{}, k.moved, false
 	}
-	return Backlog{Records: k.records(), Holes: k.told(), Seq: k.seq}, nil, true
+	return Backlog{Records: k.records(least), Holes: k.told(), Seq: k.seq}, nil, true
 }
 
-// records returns copies of all records kept, in order. What is about pods that were dropped is left out: it
+// records returns copies of the records that are needed so much or more, in order. What is about pods that were dropped is left out: it
 // would make them appear again.
-func (k *Keeper) records() []trace.Record {
+func (k *Keeper) records(least need) []trace.Record {
 	var recs []*trace.Record
-	k.walk(func(it *item, _ need) bool {
+	k.walk(func(it *item, n need) bool {
+		if n > least {
+			return true
+		}
 		recs = append(recs, it.first)
 		if it.end != nil {
 			recs = append(recs, it.end)

@@ -15,6 +15,7 @@ type item struct {
 	need  need   // the greatest of any holder, as of that count
 	level int    // its place among what the pod has that is needed alike, in steps of levelBytes
 	out   bool   // it has to go: there is no room
+	head  bool   // it is among the first of its run
 }
 
 // over reports whether the item is no begin that waits for its end.

@@ -29,23 +29,23 @@ type Keeper struct {
 	from  Source        // while Run reads it
 	ended bool          // Run has returned
 
-	last   *item
-	bytes  int    // what is kept takes about that: what was counted last, and all that came since
-	round  uint64 // of counts
-	lost   uint64 // records for which there was no room, but for those of starts
-	holes  []Hole
-	open   pair.Table[*item]
-	pods   map[trace.Pod]*pod
-	heard  *list.List // the pods, the least recently heard of first
-	starts []*pod     // with the records of their start, oldest first
-	gone   []*pod     // in the order in which they went
-	swept  int64      // when sweep looked last
+	last  *item
+	bytes int    // what is kept takes about that: what was counted last, and all that came since
+	round uint64 // of counts
+	lost  uint64 // records for which there was no room, but for those of starts
+	holes []Hole
+	open  pair.Table[*item]
+	pods  map[trace.Pod]*pod
+	heard *list.List // the pods, the least recently heard of first
+	gone  []*pod     // in the order in which they went
+	swept int64      // when sweep looked last
 
 	node      node
 	api       api
 	calls     ring.Ring[*item]
 	decisions ring.Ring[*item]
 	lines     ring.Ring[*item]
+	around    ring.Ring[*item] // what of the node explains pods
 	loops     groups
 	passes    groups
 }
@@ -64,7 +64,8 @@ func New(opt Options) *Keeper {
 		open: pair.NewTable[*item](opt.Open, nil, nil), pods: map[trace.Pod]*pod{}, heard: list.New(),
 		node: newNode(), api: newAPI(opt.Calls),
 		calls: ring.New[*item](opt.Calls), decisions: ring.New[*item](opt.Decisions), lines: ring.New[*item](opt.Lines),
-		loops: newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
+		around: ring.New[*item](opt.Node),
+		loops:  newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,7 +107,7 @@ func TestRun(t *testing.T) {
 
 // TestMemoryIsBounded plays many pods, each with a long start, none of which goes.
 func TestMemoryIsBounded(t *testing.T) {
-	opt := keeper.Options{Pods: 20, Kept: 5, PerStart: 50, Calls: 10, Loops: 5, Decisions: 5, Lines: 5, Open: 100}
+	opt := keeper.Options{Pods: 20, PerRun: 50, Node: 10, Calls: 10, Loops: 5, Decisions: 5, Lines: 5, Open: 100}
 	k := keeper.New(opt)
 	for i := range 200 {
 		tp := tape.New()
@@ -125,8 +126,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// starts and the rest of pods, rings with begins and ends, iterations with what they caused, what is open
-	most := 5*2*51 + 20*10 + 10*2 + 5*2 + 5*2 + 5 + 100
+	// what explains runs (their first records, the newest with their begins), the rest of pods, rings with begins and ends, iterations with
+	// what they caused, what is open
+	most := 20*(2*25+2*26) + 20*10 + 10*2 + 10*2 + 5*2 + 5*2 + 5 + 100
 	if len(b.Records) > most {
 		t.Errorf("%d records are kept, want at most %d", len(b.Records), most)
 	}
@@ -176,22 +178,35 @@ func BenchmarkBacklog(b *testing.B) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/record")
 }
 
-// TestUsages: what the agent took while pods started is kept, also when much idle time came after it.
+// TestUsages: what the agent took while a pod started is kept as long as the pod, also when much idle time came after it.
 func TestUsages(t *testing.T) {
 	k := keeper.New(keeper.Options{})
 	at := func(seq int, interval time.Duration) trace.Record {
-		return trace.Record{Seq: uint64(seq), Time: int64(seq) * int64(time.Second), Event: &trace.Usage{Interval: interval}}
+		return trace.Record{Seq: uint64(seq), Time: int64(seq) * int64(time.Minute), Event: &trace.Usage{Interval: interval}}
 	}
-	k.Apply([]trace.Record{at(1, time.Second)}, 0)
+	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
+	k.Apply([]trace.Record{
+		{Seq: 1, Time: 15 * int64(time.Minute), Pod: pod, Event: &trace.Milestone{Name: "seen"}},
+		{Seq: 2, Time: 15*int64(time.Minute) + 1, Pod: pod, Event: &trace.Milestone{Name: "ready"}},
+	}, 0)
 	for i := range 50 {
-		k.Apply([]trace.Record{at(i+2, 10*time.Second)}, 0)
+		k.Apply([]trace.Record{at(i+3, 10*time.Second)}, 0)
 	}
 	b, err := k.Backlog(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b.Records) != 2 || b.Records[0].Seq != 1 || b.Records[1].Seq != 51 {
-		t.Errorf("kept are %+v, want that of the start and the latest", b.Records)
+	var seqs []uint64
+	for _, r := range b.Records {
+		seqs = append(seqs, r.Seq)
+	}
+	// The pod's, those of the ten minutes before it and of the last ten minutes, and the latest.
+	want := []uint64{1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	for seq := uint64(52 - 10); seq <= 52; seq++ {
+		want = append(want, seq)
+	}
+	if !slices.Equal(seqs, want) {
+		t.Errorf("kept are %d, want %d", seqs, want)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -15,13 +15,9 @@ const (
 	maxFiles        = 200
 	maxErrorsOfFile = 10
 	maxSignals      = 64
-	maxFigures      = 60  // of a signal: ten minutes, at one every 10 s
-	maxUsages       = 128 // of times in which pods started, at one a second
-	maxSteps        = 64  // of the wall clock
+	maxFigures      = 60 // of a signal: ten minutes, at one every 10 s
+	maxSteps        = 64 // of the wall clock
 )
-
-// soon is the longest interval of a Usage that was told because a pod started: the others come every 10 s.
-const soon = 5 * time.Second
 
 // node is the latest of what is about the node itself.
 //
@@ -34,7 +30,6 @@ type node struct {
 	relist   *item
 	loop     *item // the last iteration that ended
 	usage    *item
-	usages   ring.Ring[*item]             // while pods started: a start is explained by them
 	steps    ring.Ring[*item]             // of the wall clock: a start in which one falls is not longer by it
 	pressure map[string]*ring.Ring[*item] // by signal
 	short    map[string]*item             // the last verdict on each signal
@@ -58,7 +53,7 @@ type origin struct{ source, sort string }
 
 func newNode() node {
 	return node{
-		first: map[string]*item{}, latest: map[string]*item{}, usages: ring.New[*item](maxUsages), steps: ring.New[*item](maxSteps),
+		first: map[string]*item{}, latest: map[string]*item{}, steps: ring.New[*item](maxSteps),
 		pressure: map[string]*ring.Ring[*item]{}, short: map[string]*item{}, sources: map[[2]string][]*item{},
 		origins: map[origin]*item{}, conditions: map[string]*item{}, certificates: map[string]*item{},
 	}
@@ -72,10 +67,9 @@ func (n *node) walk(v visit) {
 	table(v, needParts, n.certificates)
 	table(v, needParts, n.short)
 	table(v, needParts, n.origins)
-	history(v, &n.usages)
-	history(v, &n.steps)
+	history(v, needHistory, &n.steps)
 	for _, r := range n.pressure {
-		history(v, r)
+		history(v, needHistory, r)
 	}
 	for key, errs := range n.sources {
 		many(v, needParts, &errs)
@@ -87,6 +81,9 @@ func (n *node) walk(v visit) {
 // foldNode keeps what a record says of the node as a whole.
 func (k *Keeper) foldNode(r *trace.Record, it *item) {
 	n, over := &k.node, r.Edge != trace.EdgeBegin
+	if r.Pod.Name == "" && evidence.OfNode(r.Event) {
+		k.around.Push(it)
+	}
 	switch e := r.Event.(type) {
 	case *trace.Agent:
 		k.foldAgent(e, it)
@@ -140,9 +137,6 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 		k.lines.Push(it)
 	case *trace.Usage:
 		n.usage = it
-		if e.Interval < soon {
-			n.usages.Push(it)
-		}
 	}
 }
 

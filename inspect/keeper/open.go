@@ -30,6 +30,7 @@ func (k *Keeper) sweep(now int64) {
 		return
 	}
 	k.swept = now
+	k.sweepNode(now)
 	for len(k.gone) > 0 && now-k.gone[0].goneAt > int64(k.opt.GoneFor) {
 		k.drop(k.gone[0])
 	}

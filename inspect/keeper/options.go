@@ -1,14 +1,17 @@
 package keeper
 
-import "time"
+import (
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
+)
 
 // Options bound what is kept. Zero fields mean the defaults, which are no less than what inspect/model
 // shows of starts.
 type Options struct {
 	Pods      int           // pods in all, the least recently heard of make room; 4096
-	Kept      int           // pods with the records of their start; 128
-	PerStart  int           // records of a start; 400
-	StartSize int           // bytes of a start's records; 512 KiB
+	PerRun    int           // records that explain a pod's run, as inspect/evidence has it; 4096
+	Node      int           // records that explain what the node did around those; 32768
 	Gone      int           // pods that are gone; 100
 	GoneFor   time.Duration // how long those are kept, in the stream's time; 15 minutes
 	Loops     int           // loop iterations; 64
@@ -27,9 +30,8 @@ func (o Options) withDefaults() Options {
 		}
 	}
 	set(&o.Pods, 4096)
-	set(&o.Kept, 128)
-	set(&o.PerStart, 400)
-	set(&o.StartSize, 512<<10)
+	set(&o.PerRun, evidence.PerRun)
+	set(&o.Node, 1<<15)
 	set(&o.Gone, 100)
 	set(&o.Loops, 64)
 	set(&o.Calls, 1000)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -24,18 +23,16 @@ type pod struct {
 	heard *list.Element // of Keeper.heard
 	// prior are two records of an earlier pod of the same identity: it terminated, it is gone.
 	prior []*item
-	start start
+	run   run
 
 	// seen is the last milestone of that name, the others are the first.
 	seen, started, ready *item
 	// ending is what first said that it terminates; gone that it is gone, at goneAt.
 	ending, gone *item
 	goneAt       int64
-	ends         []*item // what was done since, and waited for
-	next         *item   // the milestone seen of the pod's next life, while this one terminates
+	next         *item // the milestone seen of the pod's next life, while this one terminates
 
-	status   *item // the last, and the one that ended the recording of the start
-	closing  *item
+	status   *item // the last
 	worker   *item // the last word of its worker, the one that brought it to its state, and the one before that
 	moved    *item
 	left     *item
@@ -51,9 +48,9 @@ type pod struct {
 	writes   writes
 }
 
-func newPod(key trace.Pod, first *item) *pod {
+func (k *Keeper) newPod(key trace.Pod, first *item) *pod {
 	return &pod{
-		key: key, first: first, start: start{recording: true},
+		key: key, first: first, run: newRun(k.opt.PerRun),
 		progress: map[trace.SpanID]*item{}, volumes: map[string]*volume{}, within: map[trace.SpanID]*volume{},
 		probes: map[[2]string]*probe{}, pulls: map[string]*item{},
 	}
@@ -70,18 +67,14 @@ func (p *pod) walk(v visit) {
 		words, parts, history = needHistory, needPast, needPast
 	}
 	one(v, words, &p.last, &p.first, &p.seen, &p.started, &p.ready, &p.ending, &p.gone, &p.next)
-	one(v, words, &p.status, &p.closing, &p.worker, &p.moved, &p.left, &p.sync, &p.plan, &p.retry)
+	one(v, words, &p.status, &p.worker, &p.moved, &p.left, &p.sync, &p.plan, &p.retry)
 	many(v, parts, &p.prior)
 	table(v, parts, p.progress)
 	table(v, parts, p.pulls)
 	maps.DeleteFunc(p.volumes, func(_ string, vol *volume) bool { return !vol.walk(v, parts) })
 	maps.DeleteFunc(p.probes, func(_ [2]string, pr *probe) bool { return !pr.walk(v, parts) })
 	p.writes.walk(v, parts)
-	many(v, history, &p.ends)
-	if !p.start.recording {
-		history = needPast
-	}
-	many(v, history, &p.start.items)
+	p.run.walk(v, history)
 }
 
 // podFor returns the pod that a record is about.
@@ -91,7 +84,7 @@ func (k *Keeper) podFor(r *trace.Record) *pod {
 		if len(k.pods) >= k.opt.Pods {
 			k.dropQuietest()
 		}
-		p = newPod(r.Pod, nil)
+		p = k.newPod(r.Pod, nil)
 		k.pods[r.Pod], p.heard = p, k.heard.PushBack(p)
 	}
 	k.heard.MoveToBack(p.heard)
@@ -107,10 +100,9 @@ func (k *Keeper) dropQuietest() {
 
 // drop forgets a pod.
 func (k *Keeper) drop(p *pod) {
-	k.forgetStart(p)
 	delete(k.pods, p.key)
 	k.heard.Remove(p.heard)
-	k.lost += p.start.lost
+	k.lost += p.run.lost
 	k.gone = slices.DeleteFunc(k.gone, func(o *pod) bool { return o == p })
 }
 
@@ -119,14 +111,12 @@ func (k *Keeper) foldPod(p *pod, r *trace.Record, it *item) {
 	if p.first == nil {
 		p.first = it
 	}
-	k.keepStart(p, r, it)
-	p.keepEnd(r, it)
+	p.run.add(r, it, k.opt.PerRun)
 	switch e := r.Event.(type) {
 	case *trace.Milestone:
 		k.foldMilestone(p, e, it)
 	case *trace.PodStatus:
 		p.status = it
-		k.startByStatus(p, e, it)
 	case *trace.Worker:
 		p.foldWorker(e, it)
 	case *trace.Sync:
@@ -193,9 +183,6 @@ func (p *pod) foldDecision(e *trace.Decision, it *item) {
 }
 
 func (p *pod) foldWait(r *trace.Record, e *trace.Wait, it *item) {
-	if waterfall.AboutStatus(e) {
-		p.writes.known = true
-	}
 	if r.Edge != trace.EdgeBegin || e.For != trace.WaitProbe {
 		return
 	}

@@ -38,13 +38,13 @@ func (k *Keeper) makeBytes() {
 		left -= it.size
 		it.out = left < 0
 	}
-	starts := k.letGo()
+	runs := k.letGo()
 	_, after := k.count()
 	told := uint64(0)
-	for p, recs := range starts {
+	for p, items := range runs {
 		if k.pods[p.key] == p {
-			n := k.missing(recs)
-			p.start.lost += n
+			n := k.missing(items)
+			p.run.lost += n
 			told += n
 		}
 	}
@@ -99,26 +99,24 @@ func rank(items []*item) {
 	})
 }
 
-// letGo has all holders let go of what is out, and returns the starts of which something was. Those are forgotten, and so are pods of which
+// letGo has all holders let go of what is out, and returns what explained the runs of which something was. Pods are forgotten of which
 // not even that is left by which they are told apart from earlier and later ones.
 func (k *Keeper) letGo() map[*pod][]*item {
-	starts := map[*pod][]*item{}
+	runs := map[*pod][]*item{}
 	stays := func(it *item, _ need) bool { return !it.out }
 	k.walkNode(stays)
 	for _, p := range k.pods {
-		items, vital := p.start.items, p.vital()
-		p.start.items = slices.Clone(items)
+		items, vital := p.run.all(), p.vital()
 		p.walk(stays)
 		maps.DeleteFunc(p.within, func(id trace.SpanID, _ *volume) bool { return !k.open.Has(id) })
-		if len(p.start.items) < len(items) {
-			starts[p] = items
-			k.forgetStart(p)
+		if slices.ContainsFunc(items, func(it *item) bool { return it.out }) {
+			runs[p] = items
 		}
 		if p.vital() != vital {
 			k.drop(p)
 		}
 	}
-	return starts
+	return runs
 }
 
 // vital says which of the records are there that tell a pod's lives apart.
@@ -136,17 +134,17 @@ func (k *Keeper) missing(items []*item) (n uint64) {
 	return n
 }
 
-// told returns all holes in order: those of the stream, what had to go from the start of a pod right after it was seen, so that a reader
-// knows that start as incomplete, and before all else what else had to go.
+// told returns all holes in order: those of the stream, what had to go of a pod's run right after it was seen, so that a reader knows that
+// as incomplete, and before all else what else had to go.
 func (k *Keeper) told() []Hole {
 	out, rest := slices.Clone(k.holes), k.lost
 	for _, p := range k.pods {
 		switch {
-		case p.start.lost == 0:
+		case p.run.lost == 0:
 		case p.seen == nil:
-			rest += p.start.lost
+			rest += p.run.lost
 		default:
-			out = append(out, Hole{After: p.seen.first.Seq, Lost: p.start.lost})
+			out = append(out, Hole{After: p.seen.first.Seq, Lost: p.run.lost})
 		}
 	}
 	if rest > 0 {

@@ -11,12 +11,13 @@ import (
 type need uint8
 
 const (
-	needNode    need = iota // what the node is
-	needPod                 // what a pod is
-	needOpen                // what goes on
-	needParts               // what a pod consists of, and the parts of the node of which there may be many
-	needHistory             // what happened last
-	needPast                // what explains that, and starts that are over
+	needNode     need = iota // what the node is
+	needPod                  // what a pod is
+	needOpen                 // what goes on
+	needParts                // what a pod consists of, and the parts of the node of which there may be many
+	needHistory              // what happened last
+	needPast                 // what explains that, and starts that are over
+	needEvidence             // what else explains what became of pods
 )
 
 // visit sees an item at a holder, which lets go of it where visit returns false.
@@ -34,9 +35,10 @@ func (k *Keeper) walk(v visit) {
 func (k *Keeper) walkNode(v visit) {
 	one(v, needNode, &k.last)
 	k.open.Drop(func(it *item) bool { return v(it, needOpen) })
-	history(v, &k.calls)
-	history(v, &k.decisions)
-	history(v, &k.lines)
+	history(v, needHistory, &k.calls)
+	history(v, needHistory, &k.decisions)
+	history(v, needHistory, &k.lines)
+	history(v, needEvidence, &k.around)
 	k.loops.walk(v)
 	k.passes.walk(v)
 	k.node.walk(v)
@@ -59,10 +61,10 @@ func table[K comparable](v visit, n need, of map[K]*item) {
 	maps.DeleteFunc(of, func(_ K, it *item) bool { return !v(it, n) })
 }
 
-func history(v visit, of *ring.Ring[*item]) {
+func history(v visit, n need, of *ring.Ring[*item]) {
 	gone := map[*item]bool{}
 	of.Each(func(it *item) {
-		if !v(it, needHistory) {
+		if !v(it, n) {
 			gone[it] = true
 		}
 	})

@@ -1,15 +1,11 @@
 package keeper
 
-import (
-	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
-	"github.com/kubeloupe/kubeloupe/trace"
-)
+import "github.com/kubeloupe/kubeloupe/trace"
 
 // writes is what is kept of the writes about a pod's object: the last, the last that worked, the last of its
 // status that did, the one that deleted it, and the first since the last that worked.
 type writes struct {
 	last, settled, good, deleted, pending *item
-	known                                 bool // something was said of a write, or of a wait for one
 }
 
 func (w *writes) walk(v visit, n need) {
@@ -18,7 +14,6 @@ func (w *writes) walk(v visit, n need) {
 
 func (p *pod) foldWrite(r *trace.Record, e *trace.StatusPatch, it *item) {
 	w := &p.writes
-	w.known = true
 	if r.Edge != trace.EdgeBegin {
 		w.last = it
 	}
@@ -32,9 +27,6 @@ func (p *pod) foldWrite(r *trace.Record, e *trace.StatusPatch, it *item) {
 	switch e.Op {
 	case "patch":
 		w.good = it
-		if ready := p.start.readyAt; ready != 0 && (waterfall.SaysReady(e) || r.Start() >= ready) {
-			p.start.recording = false
-		}
 	case "delete":
 		w.deleted = it
 	}

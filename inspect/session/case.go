@@ -7,14 +7,11 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 const (
-	// lookBack is how long before a run verdicts and figures of the node still explain it, as an image that was removed.
-	lookBack = 10 * time.Minute
-	// longestFigures is the longest time that figures of the node are about.
-	longestFigures = 11 * time.Second
 	// maxCaseNode bounds how many records of the node and of other pods a case has.
 	maxCaseNode = 50_000
 	// leastCaseNode is how many each case may have, also where all together have [Options.Others] already.
@@ -53,18 +50,17 @@ func (s *Session) caseOf(l *PodRun, now time.Time, limit int) (_ *cause.Case, to
 	}
 	c := &cause.Case{Pod: l.Pod, Records: l.Records(), Now: l.at(now), Incomplete: l.Incomplete()}
 	c.Waterfall, _ = l.fall(c.Records, now) // none where the pod was found running
-	stage := c.Stage()
-	from, to := l.interest(c.Now, stage == cause.Up || stage == cause.Over)
-	if stage == cause.Up && c.Waterfall != nil {
-		to = min(to, c.Waterfall.Origin.Add(c.Waterfall.End).UnixNano())
+	at := l.interest(c.Now)
+	if last := &at[len(at)-1]; c.Waterfall != nil && c.Stage() == cause.Up {
+		last.To = min(last.To, c.Waterfall.Origin.Add(c.Waterfall.End).UnixNano())
 	}
-	node, looked, all := s.around(l, from, to, limit)
-	c.Node, c.Incomplete = s.leftOf(l, to, node), c.Incomplete || !all
+	node, looked, all := s.around(l, at, limit)
+	c.Node, c.Incomplete = s.leftOf(l, at[len(at)-1].To, node), c.Incomplete || !all
 	return c, max(len(node), looked/looksPerRecord)
 }
 
-// around are the records of the node and of other runs between two times, and some of the node's before; false when there are more.
-func (s *Session) around(l *PodRun, from, to int64, limit int) (_ []trace.Record, looked int, all bool) {
+// around are the records of the node and of other runs at some times, and some of the node's before; false when there are more.
+func (s *Session) around(l *PodRun, at []evidence.Interval, limit int) (_ []trace.Record, looked int, all bool) {
 	var found []*trace.Record
 	look := func() bool { looked++; return looked <= looksPerRecord*limit } // what is looked at and not taken costs time, too
 	take := func(r *trace.Record) bool {
@@ -74,7 +70,10 @@ func (s *Session) around(l *PodRun, from, to int64, limit int) (_ []trace.Record
 		found = append(found, r)
 		return true
 	}
-	all = s.fromNode(from, to, take, look) && s.fromOthers(l, from, to, take, look)
+	all = true
+	for _, i := range at {
+		all = all && s.fromNode(i.From, i.To, take, look) && s.fromOthers(l, i.From, i.To, take, look)
+	}
 	slices.SortFunc(found, func(a, b *trace.Record) int {
 		if a.Time != b.Time {
 			return cmp.Compare(a.Time, b.Time)
@@ -99,9 +98,9 @@ func (s *Session) fromNode(from, to int64, take func(*trace.Record) bool, look f
 			return look()
 		}
 	}
-	return s.node.between(from, to, take) &&
-		s.node.notable(from-int64(lookBack), from-1, some(func(r *trace.Record) bool { return lasting(r.Event) })) &&
-		s.node.notable(to+1, to+int64(longestFigures), some(func(r *trace.Record) bool {
+	return s.node.between(from, to, some(func(r *trace.Record) bool { return evidence.OfNode(r.Event) })) &&
+		s.node.notable(from-int64(evidence.LookBack), from-1, some(func(r *trace.Record) bool { return evidence.Lasting(r.Event) })) &&
+		s.node.notable(to+1, to+int64(evidence.LookAhead), some(func(r *trace.Record) bool {
 			u, ok := r.Event.(*trace.Usage)
 			return ok && r.Time-int64(u.Interval) < to // it is told at the end of what it is about
 		}))
@@ -114,7 +113,7 @@ func (s *Session) fromOthers(l *PodRun, from, to int64, take func(*trace.Record)
 	}
 	for i := range s.reaches.within(from, to) {
 		if s.runs[i] != l && !s.runs[i].win.between(from, to, func(r *trace.Record) bool {
-			if private(r.Event) {
+			if evidence.Private(r.Event) {
 				return look()
 			}
 			return take(r)
@@ -125,26 +124,5 @@ func (s *Session) fromOthers(l *PodRun, from, to int64, take func(*trace.Record)
 	return true
 }
 
-// private tells events of a pod that explain nothing of another.
-func private(e trace.Event) bool {
-	switch e.(type) {
-	case *trace.Sync, *trace.Plan, *trace.Milestone, *trace.PodStatus, *trace.NodeEvent, *trace.StatusPatch, *trace.ProbeAttempt, *trace.RuntimeSpan:
-		return true
-	}
-	return false
-}
-
 // seenAfar tells events of the node that a case may have though they are not of its time.
-func seenAfar(e trace.Event) bool {
-	_, figures := e.(*trace.Usage)
-	return figures || lasting(e)
-}
-
-// lasting tells events that matter later from those that are over when they happen.
-func lasting(e trace.Event) bool {
-	switch e.(type) {
-	case *trace.Decision, *trace.GC, *trace.Pressure, *trace.Agent, *trace.PLEGMode, *trace.NodeStatus:
-		return true
-	}
-	return false
-}
+func seenAfar(e trace.Event) bool { return evidence.Figures(e) || evidence.Lasting(e) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -18,6 +19,7 @@ type PodRun struct {
 	N int
 
 	win    window
+	times  evidence.Times
 	traces []trace.TraceID
 	before *PodRun // of the same pod
 	after  *PodRun
@@ -136,6 +138,7 @@ func (l *PodRun) add(r trace.Record) {
 		r.Event = l.straight(e)
 	}
 	l.last = max(l.last, r.Time)
+	l.times.See(&r)
 	if m, ok := r.Event.(*trace.Milestone); ok {
 		if !l.marked && m.Name != "seen" {
 			l.lose() // it was seen before the first record
@@ -163,19 +166,7 @@ func (l *PodRun) lose() {
 	l.startIncomplete = l.startIncomplete || l.ready.IsZero()
 }
 
-// interest is the time that the causes of a run lie in: its start, or all of it until now where something is still to become of it.
-func (l *PodRun) interest(now time.Time, settled bool) (from, to int64) {
-	to = cmp.Or(l.until, now.UnixNano())
-	switch {
-	case !l.gone.IsZero():
-		to = min(to, l.gone.UnixNano())
-	case settled && !l.ready.IsZero():
-		to = min(to, l.ready.Add(settle).UnixNano())
-	case settled:
-		to = min(to, l.last)
-	}
-	return l.from, to
+// interest is when what went on around it explains the run.
+func (l *PodRun) interest(now time.Time) []evidence.Interval {
+	return l.times.Interest(cmp.Or(l.until, now.UnixNano()))
 }
-
-// settle is how long after it was ready a start is looked at: the API is told of it meanwhile.
-const settle = 5 * time.Second

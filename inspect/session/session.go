@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Defaults of Options.
 const (
 	DefaultRuns   = 20_000
-	DefaultPerRun = 4096
+	DefaultPerRun = evidence.PerRun
 	DefaultNode   = 1 << 17
 	DefaultBytes  = 512 << 20
 	DefaultOthers = 10_000_000

@@ -253,14 +253,15 @@ func TestLivesAreBounded(t *testing.T) {
 
 func TestACaseHasTheNodeOfItsTime(t *testing.T) {
 	tp := tape.New()
-	log := func(at time.Duration, text string) { tp.Point(at, trace.Pod{}, 0, &trace.Log{Message: text}) }
+	op := func(at time.Duration, path string) { tp.Point(at, trace.Pod{}, 0, &trace.CgroupOp{Path: path}) }
 	tp.Begin(0, db, 0, &trace.ImagePull{Image: "large"})
 	tp.Point(sec, trace.Pod{}, 0, &trace.Decision{By: "gc.image", Verdict: "remove"})
-	log(2*sec, "before")
+	op(2*sec, "before")
 	live(tp, web, 10*sec)
-	log(10*sec+ms, "meanwhile")
+	op(10*sec+ms, "meanwhile")
+	tp.Point(10*sec+ms, trace.Pod{}, 0, &trace.Log{Message: "explains nothing"})
 	tp.Point(10*sec+ms, db, 0, &trace.Log{Message: "of another"})
-	log(60*sec, "later")
+	op(60*sec, "later")
 	s := fold(tp, session.Options{})
 	l, err := s.Find("shop/web")
 	if err != nil {
@@ -270,7 +271,7 @@ func TestACaseHasTheNodeOfItsTime(t *testing.T) {
 	for _, r := range s.Case(l, time.Time{}).Node {
 		kinds = append(kinds, r.Event.Kind().String())
 	}
-	if diff := cmp.Diff([]string{"image.pull", "decision", "log", "log"}, kinds); diff != "" {
+	if diff := cmp.Diff([]string{"image.pull", "decision", "cgroup", "log"}, kinds); diff != "" {
 		t.Error(diff)
 	}
 }

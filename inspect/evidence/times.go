@@ -1,0 +1,90 @@
+package evidence
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Times are the times in a pod's run that say when it was of interest, in Unix nanoseconds; 0 not yet.
+type Times struct {
+	From, Last   int64 // of its records
+	Ready        int64 // it was ready first, or found running
+	Down         int64 // since when it is not ready after it was; 0 while it is
+	Ending, Gone int64
+	Done         bool // its containers have done what they were to do
+}
+
+// See takes what a record of the run tells.
+func (t *Times) See(r *trace.Record) {
+	t.From, t.Last = cmp.Or(t.From, r.Time), max(t.Last, r.Time)
+	switch e := r.Event.(type) {
+	case *trace.Milestone:
+		switch {
+		case e.Name == "gone":
+			t.Gone = cmp.Or(t.Gone, r.Time)
+		case e.Name == "terminating":
+			t.Ending = cmp.Or(t.Ending, r.Time)
+		case e.Name == "ready" || e.Adopted:
+			t.Ready = cmp.Or(t.Ready, r.Time)
+		}
+	case *trace.PodStatus:
+		t.Done = e.Phase == "Succeeded" || e.Phase == "Failed"
+		switch {
+		case t.Done || e.Ready >= e.Total:
+			t.Down = 0
+		case t.Ready != 0:
+			t.Down = cmp.Or(t.Down, r.Time)
+		}
+	}
+}
+
+// Interval is a time from one instant to another, both in it.
+type Interval struct{ From, To int64 }
+
+// Interest is when what went on around a run explains it, as of now, in order.
+func (t *Times) Interest(now int64) []Interval {
+	end := now
+	if t.Gone != 0 {
+		end = min(end, t.Gone)
+	}
+	if t.Ready == 0 {
+		if t.Done {
+			end = min(end, t.Last)
+		}
+		return []Interval{{t.From, end}}
+	}
+	start := Interval{t.From, min(end, t.Ready+int64(settle))}
+	since := t.Down
+	if t.Ending != 0 && (since == 0 || t.Ending < since) {
+		since = t.Ending
+	}
+	if since == 0 {
+		return []Interval{start}
+	}
+	return Union([]Interval{start, {since - int64(LookBack), end}})
+}
+
+// Union returns intervals without overlaps, in order; those that end before they begin are left out.
+func Union(all []Interval) []Interval {
+	slices.SortFunc(all, func(a, b Interval) int { return cmp.Compare(a.From, b.From) })
+	out := all[:0]
+	for _, i := range all {
+		switch n := len(out); {
+		case i.To < i.From:
+		case n > 0 && i.From <= out[n-1].To:
+			out[n-1].To = max(out[n-1].To, i.To)
+		default:
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Within reports whether a time is in one of intervals that have no overlaps and are in order.
+func Within(all []Interval, at int64) bool {
+	i := sort.Search(len(all), func(i int) bool { return all[i].To >= at })
+	return i < len(all) && all[i].From <= at
+}
