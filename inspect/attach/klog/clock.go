@@ -1,0 +1,48 @@
+package klog
+
+import "time"
+
+// Clock adds to the times of headers what klog leaves out: the year and the zone. It follows one log from its beginning. The zero Clock
+// takes the present year and the machine's zone.
+type Clock struct {
+	// Zone is that of the process that wrote the log; nil is the machine's.
+	Zone *time.Location
+	// Latest is when the log ends at the latest, as its file's time: the first entry is at most a day after it.
+	Latest time.Time
+
+	last time.Time
+}
+
+// Knows tells a time with year near which the next entry is, as a journal writes it before the header.
+func (c *Clock) Knows(t time.Time) { c.last = t }
+
+// at is when a header's time was: after a year's end, of the next year.
+func (c *Clock) at(s stamp) time.Time {
+	zone := c.Zone
+	if zone == nil {
+		zone = time.Local
+	}
+	in := func(year int) time.Time {
+		return time.Date(year, time.Month(s.month), s.day, s.hour, s.minute, s.second, s.nano, zone)
+	}
+	if c.last.IsZero() {
+		latest := c.Latest
+		if latest.IsZero() {
+			latest = time.Now()
+		}
+		if c.last = in(latest.In(zone).Year()); c.last.After(latest.Add(24 * time.Hour)) {
+			c.last = in(latest.In(zone).Year() - 1)
+		}
+		return c.last
+	}
+	const half = 183 * 24 * time.Hour
+	t := in(c.last.In(zone).Year())
+	switch d := t.Sub(c.last); {
+	case d < -half:
+		t = in(t.Year() + 1)
+	case d > half:
+		t = in(t.Year() - 1)
+	}
+	c.last = t
+	return t
+}

@@ -1,0 +1,108 @@
+package klog
+
+import (
+	"strings"
+	"time"
+)
+
+// stamp is the time of a header: month, day and time of day.
+type stamp struct {
+	month, day, hour, minute, second, nano int
+}
+
+// header is what a text entry begins with: Lmmdd hh:mm:ss.uuuuuu threadid file:line]
+type header struct {
+	severity Severity
+	stamp    stamp
+	pid      int
+	file     string
+	line     int
+}
+
+const (
+	// clockLen is the length of "I0102 15:04:05.000000".
+	clockLen = 21
+	// maxFile bounds the file's name in a header.
+	maxFile = 256
+	// maxPrefix is how far into a line a header is looked for, behind what others put before it.
+	maxPrefix = 512
+)
+
+// HeaderAt returns where in a line a text entry begins: 0 for plain klog, more where a journal or a wrapper wrote something before it; -1
+// where there is no header.
+func HeaderAt(line string) int {
+	if _, _, ok := parseHeader(line); ok {
+		return 0
+	}
+	end := min(len(line), maxPrefix)
+	for i := 1; i < end; i++ {
+		switch line[i-1] {
+		case ' ', '\t', '"', ':', '|', ']', '\'':
+			if _, _, ok := parseHeader(line[i:]); ok {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// parseHeader reads a header and returns what follows it.
+func parseHeader(s string) (h header, rest string, ok bool) {
+	if len(s) < clockLen+len(" 1 f:1] ")-1 || strings.IndexByte("IWEF", s[0]) < 0 || s[5] != ' ' || s[8] != ':' || s[11] != ':' || s[14] != '.' {
+		return h, "", false
+	}
+	h.severity = Severity(s[0])
+	if h.stamp, ok = parseStamp(s); !ok {
+		return h, "", false
+	}
+	s = s[clockLen:]
+	body := strings.TrimLeft(s, " ")
+	if len(body) == len(s) {
+		return h, "", false
+	}
+	if h.pid, s = digits(body, 10); len(s) == len(body) || s == "" || s[0] != ' ' {
+		return h, "", false
+	}
+	s = s[1:]
+	end := strings.IndexByte(s[:min(len(s), maxFile)], ']')
+	if end < 0 {
+		return h, "", false
+	}
+	colon := strings.LastIndexByte(s[:end], ':')
+	if colon <= 0 || strings.IndexByte(s[:colon], ' ') >= 0 {
+		return h, "", false
+	}
+	h.file = s[:colon]
+	var left string
+	if h.line, left = digits(s[colon+1:end], 8); left != "" || end == colon+1 {
+		return h, "", false
+	}
+	return h, strings.TrimPrefix(s[end+1:], " "), true
+}
+
+// parseStamp reads mmdd hh:mm:ss.uuuuuu from byte 1 on.
+func parseStamp(s string) (t stamp, ok bool) {
+	for _, p := range []struct {
+		to           *int
+		at, n, least int
+		most         int
+	}{{&t.month, 1, 2, 1, 12}, {&t.day, 3, 2, 1, 31}, {&t.hour, 6, 2, 0, 23}, {&t.minute, 9, 2, 0, 59}, {&t.second, 12, 2, 0, 60}, {&t.nano, 15, 6, 0, 999999}} {
+		v, left := digits(s[p.at:p.at+p.n], p.n)
+		if left != "" || v < p.least || v > p.most {
+			return t, false
+		}
+		*p.to = v
+	}
+	t.nano *= int(time.Microsecond)
+	return t, true
+}
+
+// digits reads up to n digits.
+func digits(s string, n int) (v int, rest string) {
+	i := 0
+	for i < len(s) && i < n && s[i] >= '0' && s[i] <= '9' {
+		v = v*10 + int(s[i]-'0')
+		i++
+	}
+	return v, s[i:]
+}
