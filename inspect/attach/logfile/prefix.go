@@ -1,0 +1,112 @@
+package logfile
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+)
+
+// stripped is a line without what was put before it.
+type stripped struct {
+	text    string
+	at      time.Time // with year and zone; else zero
+	process string
+	part    bool // the line goes on in the next one
+	journal bool // a journal's or syslog's prefix was there
+}
+
+var (
+	// What journalctl and syslog write: Sep 17 10:01:34.123 host kubelet[2310]: ..., and the forms with a whole time.
+	journalLine = regexp.MustCompile(`^(?:(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z]{3,5})?|(?:[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)?|\d{10}\.\d+|\[ *\d+\.\d+\]) (\S+) ([^\s\[:]{1,100})(?:\[(\d+)\])?: ?(.*)$`)
+	// What CRI runtimes write to the logs of containers.
+	criLine = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) (?:stdout|stderr) ([PF])(?::\S*)? (.*)$`)
+)
+
+// kubelets are the names of programs that are a kubelet or have one within.
+var kubelets = []string{"kubelet", "hyperkube", "kubelite", "k3s", "rke2", "k0s", "microk8s"}
+
+// mayBeKubelet reports whether a program of that name may write a kubelet's log; where there is no name it may.
+func mayBeKubelet(name string) bool {
+	if name == "" {
+		return true
+	}
+	name = strings.ToLower(name)
+	for _, k := range kubelets {
+		if strings.Contains(name, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// strip takes away what was put before a line; own is false where the line belongs to another program.
+func strip(line string) (s stripped, own bool) {
+	if m := criLine.FindStringSubmatch(line); m != nil {
+		at, _ := time.Parse(time.RFC3339Nano, m[1])
+		return stripped{text: m[3], at: at, process: "container", part: m[2] == "P"}, true
+	}
+	if m := journalLine.FindStringSubmatch(line); m != nil {
+		s = stripped{text: m[6], process: m[4] + m[5], journal: true}
+		if m[1] != "" && m[2] != "" {
+			s.at = parseISO(m[1], m[2])
+		}
+		return s, mayBeKubelet(m[4])
+	}
+	if strings.HasPrefix(line, `time="`) {
+		if text, ok := wrapped(line); text != "" {
+			return stripped{text: text, process: "wrapped"}, ok
+		}
+	}
+	if at := klog.HeaderAt(line); at > 0 && line[0] != '{' {
+		return stripped{text: line[at:]}, true
+	}
+	return stripped{text: line}, true
+}
+
+// parseISO reads a time and its zone; zero where it is none.
+func parseISO(at, zone string) time.Time {
+	at = strings.Replace(strings.Replace(at, ",", ".", 1), " ", "T", 1)
+	switch {
+	case zone == "UTC":
+		zone = "Z"
+	case len(zone) == 5:
+		zone = zone[:3] + ":" + zone[3:]
+	}
+	t, err := time.Parse(time.RFC3339Nano, at+zone)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// wrapped is the message of a line as k0s and Rancher's supervisors write it: time="..." level=info msg="I0102 ..." component=kubelet.
+func wrapped(line string) (string, bool) {
+	_, rest, found := strings.Cut(line, ` msg="`)
+	if !found {
+		return "", false
+	}
+	var b strings.Builder
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '"':
+			tail := rest[i+1:]
+			text := b.String()
+			return text, strings.Contains(tail, "component=kubelet") || klog.HeaderAt(text) == 0 && !strings.Contains(tail, "component=")
+		case c == '\\' && i+1 < len(rest):
+			i++
+			switch rest[i] {
+			case 'n':
+				b.WriteByte('\n')
+			case 't':
+				b.WriteByte('\t')
+			default:
+				b.WriteByte(rest[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}

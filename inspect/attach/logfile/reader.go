@@ -1,0 +1,276 @@
+package logfile
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+)
+
+const (
+	// maxLine bounds a line; what is longer is cut.
+	maxLine = 1 << 20
+	// maxTotal bounds what is read of one log, decompressed.
+	maxTotal = 64 << 30
+	// buffer is how much is read at a time, and looked at to know the format.
+	buffer = 64 << 10
+)
+
+// Options says what a log does not tell itself.
+type Options struct {
+	// Zone is the zone of the process that wrote the log. nil: what the journal or the container's log around it tells, else the machine's.
+	Zone *time.Location
+	// Latest is when the log ends at the latest, mostly the file's time: headers have no year. Zero is now.
+	Latest time.Time
+}
+
+// Item is an entry, or what is missing at the end of a log: then Entry.Msg and Entry.Time are empty.
+type Item struct {
+	Entry klog.Entry
+	// Lost is how many lines are known to be missing before the entry.
+	Lost uint64
+}
+
+// Stats counts what was read.
+type Stats struct {
+	// Entries is how many entries there were, Lost how many lines are known to be missing, Cut how many entries end within a value.
+	Entries, Lost, Cut uint64
+	// Other is how many lines belong to something else, as other units of a journal.
+	Other uint64
+}
+
+// Reader reads one log.
+type Reader struct {
+	pieces  pieces
+	zone    *time.Location // as told; nil where it is to be found out
+	clock   klog.Clock
+	stats   Stats
+	pending strings.Builder
+	have    bool // pending has an entry
+	cut     bool // and is too long
+	when    time.Time
+	process string
+	before  uint64 // lines that are missing before it
+	lost    uint64 // and after it, so far
+	fresh   bool   // nothing has been read yet
+	end     error
+}
+
+// piece is a line, or a part of one, without what was around it.
+type piece struct {
+	text string
+	// at is when it was taken down by who is around it, where that tells the year; else zero.
+	at time.Time
+	// process tells apart whose lines come by turns.
+	process string
+	// part says that the line goes on in the next piece.
+	part bool
+	lost uint64 // lines that are missing here
+	cut  bool
+}
+
+// pieces is a form that logs come in. It returns io.EOF after the last piece.
+type pieces interface {
+	next() (piece, error)
+	others() uint64
+}
+
+// NewReader returns a reader of a log. The form that it comes in is known by its beginning.
+func NewReader(r io.Reader, o Options) (*Reader, error) {
+	b := bufio.NewReaderSize(r, buffer)
+	head, err := b.Peek(2)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	if isGzip(head) {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, fmt.Errorf("read the log's gzip: %w", err)
+		}
+		b = bufio.NewReaderSize(z, buffer)
+	}
+	b = bufio.NewReaderSize(io.LimitReader(b, maxTotal), buffer)
+	head, err = b.Peek(buffer)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	out := &Reader{zone: o.Zone, clock: klog.Clock{Zone: o.Zone, Latest: o.Latest}, fresh: true}
+	lines := &lines{r: b}
+	if isExport(head) {
+		out.pieces = &export{lines: lines}
+	} else {
+		out.pieces = &text{lines: lines}
+	}
+	return out, nil
+}
+
+// Stats returns what was read so far.
+func (r *Reader) Stats() Stats {
+	s := r.stats
+	s.Other += r.pieces.others()
+	return s
+}
+
+// Next returns the next entry, io.EOF after the last.
+func (r *Reader) Next() (Item, error) {
+	for r.end == nil {
+		p, err := r.pieces.next()
+		if err != nil {
+			r.end = err
+			break
+		}
+		begins := !p.part && isEntry(p.text)
+		if it, ok := r.done(begins); ok {
+			r.take(&p, begins)
+			return it, nil
+		}
+		r.take(&p, begins)
+	}
+	if it, ok := r.done(true); ok {
+		return it, nil
+	}
+	if r.lost > 0 {
+		it := Item{Lost: r.lost}
+		r.lost = 0
+		return it, nil
+	}
+	return Item{}, r.end
+}
+
+// isEntry reports whether a line begins an entry.
+func isEntry(line string) bool {
+	return klog.HeaderAt(line) == 0 || strings.HasPrefix(line, "{") && strings.Contains(line, `"ts":`)
+}
+
+// take puts a piece to the entry that is being read.
+func (r *Reader) take(p *piece, begins bool) {
+	r.lost += p.lost
+	r.stats.Lost += p.lost
+	switch {
+	case begins:
+		r.have, r.when, r.process = true, p.at, p.process
+		r.before, r.lost = r.lost, 0
+	case p.text == "" && p.lost > 0:
+		return
+	case !r.have || p.process != r.process && p.process != "":
+		if r.fresh && p.text != "" && p.process != "" { // the end of an entry whose beginning is missing
+			r.lost++
+			r.stats.Lost++
+		} else {
+			r.stats.Other++
+		}
+		r.fresh = false
+		return
+	case r.pending.Len() > 0:
+		r.pending.WriteByte('\n')
+	}
+	r.fresh = false
+	r.cut = r.cut || p.cut
+	room := klog.MaxEntry + 1 - r.pending.Len()
+	if len(p.text) > room {
+		p.text, r.cut = p.text[:max(room, 0)], true
+	}
+	r.pending.WriteString(p.text)
+}
+
+// done returns the entry that is whole now.
+func (r *Reader) done(now bool) (Item, bool) {
+	if !now || !r.have {
+		return Item{}, false
+	}
+	text := r.pending.String()
+	r.pending.Reset()
+	r.have = false
+	e, ok := r.parse(text)
+	if !ok {
+		r.stats.Other++
+		r.lost += r.before
+		return Item{}, false
+	}
+	e.Cut = e.Cut || r.cut
+	r.cut = false
+	if e.Cut {
+		r.stats.Cut++
+	}
+	r.stats.Entries++
+	return Item{Entry: e, Lost: r.before}, true
+}
+
+func (r *Reader) parse(text string) (klog.Entry, bool) {
+	if strings.HasPrefix(text, "{") {
+		return klog.ParseJSON(text)
+	}
+	if !r.when.IsZero() {
+		r.align(text)
+		r.clock.Knows(r.when)
+	}
+	return klog.ParseText(text, &r.clock)
+}
+
+// align finds out the zone of the process from a time that was taken down around its lines: the two differ by whole quarters of an hour.
+func (r *Reader) align(text string) {
+	if r.zone != nil {
+		return
+	}
+	k := klog.Clock{Zone: time.UTC}
+	k.Knows(r.when)
+	head, _, _ := strings.Cut(text, "\n")
+	e, ok := klog.ParseText(head, &k)
+	if !ok {
+		return
+	}
+	const quarter = 15 * time.Minute
+	off := e.Time.Sub(r.when).Round(quarter)
+	if off.Abs() > 14*time.Hour || e.Time.Add(-off).Sub(r.when).Abs() > 5*time.Minute {
+		return // it was not written when it was taken down
+	}
+	name := "UTC"
+	if off != 0 {
+		name = fmt.Sprintf("UTC%+g", math.Round(off.Hours()*100)/100)
+	}
+	r.zone = time.FixedZone(name, int(off.Seconds()))
+	r.clock.Zone = r.zone
+}
+
+// Sniff reports whether a file that begins with head is a log that a Reader reads.
+func Sniff(head []byte) bool {
+	if isGzip(head) {
+		z, err := gzip.NewReader(bytes.NewReader(head))
+		if err != nil {
+			return false
+		}
+		plain := make([]byte, buffer)
+		n, err := io.ReadFull(z, plain)
+		if n == 0 && err != nil {
+			return false
+		}
+		head = plain[:n]
+	}
+	if isExport(head) {
+		return true
+	}
+	for line := range strings.Lines(string(head[:min(len(head), 4*buffer)])) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "{") {
+			_, entry := klog.ParseJSON(line)
+			if _, known := inJSON(line); known || entry {
+				return true
+			}
+			continue
+		}
+		if p, _ := strip(line); isEntry(cmp.Or(p.text, line)) || strings.HasPrefix(line, "-- Logs begin at ") || strings.HasPrefix(line, "-- Journal begins at ") || isSection(line) || p.journal {
+			return true
+		}
+	}
+	return false
+}
+
+func isGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) }

@@ -1,0 +1,182 @@
+package logfile_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/logfile"
+)
+
+var latest = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// read returns each entry as "time severity message [keys]", with what is lost before it.
+func read(t *testing.T, in string, zone *time.Location) (out []string, stats logfile.Stats) {
+	t.Helper()
+	r, err := logfile.NewReader(strings.NewReader(in), logfile.Options{Zone: zone, Latest: latest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		it, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out, r.Stats()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := ""
+		if it.Lost > 0 {
+			s = fmt.Sprintf("lost %d ", it.Lost)
+		}
+		if !it.Entry.Time.IsZero() {
+			s += it.Entry.Time.UTC().Format("2006-01-02T15:04:05.000000 ") + string(it.Entry.Severity) + " " + it.Entry.Msg
+		}
+		for _, f := range it.Entry.Fields {
+			s += fmt.Sprintf(" %s=%q", f.Key, f.Value)
+		}
+		if it.Entry.Cut {
+			s += " (cut)"
+		}
+		out = append(out, s)
+	}
+}
+
+const (
+	one = `I0917 10:01:34.875534    2310 a.go:245] "one" pod="a/b"`
+	two = `E0917 10:01:35.000001    2310 a.go:2] "two"`
+)
+
+func exported(fields ...string) string {
+	var b bytes.Buffer
+	for i := 0; i < len(fields); i += 2 {
+		if !strings.Contains(fields[i+1], "\n") {
+			b.WriteString(fields[i] + "=" + fields[i+1] + "\n")
+			continue
+		}
+		b.WriteString(fields[i] + "\n")
+		b.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(fields[i+1]))))
+		b.WriteString(fields[i+1] + "\n")
+	}
+	return b.String() + "\n"
+}
+
+func packed(s string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write([]byte(s)) //nolint:errcheck // into memory
+	z.Close()          //nolint:errcheck // into memory
+	return b.String()
+}
+
+func TestReader(t *testing.T) {
+	const at1, at2 = "2026-09-17T10:01:34.875534 I one pod=\"a/b\"", "2026-09-17T10:01:35.000001 E two"
+	journal := func(ident, message string) string {
+		return fmt.Sprintf(`{"__CURSOR":"x","__REALTIME_TIMESTAMP":"1600336894900000","SYSLOG_IDENTIFIER":%q,"_PID":"2310","MESSAGE":%s}`+"\n", ident, message)
+	}
+	for name, c := range map[string]struct {
+		in, zone string
+		want     []string
+		stats    logfile.Stats
+	}{
+		"empty":          {"", "UTC", nil, logfile.Stats{}},
+		"plain":          {one + "\n" + two + "\n", "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
+		"no newline":     {one + "\n" + two, "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
+		"windows":        {one + "\r\n" + two + "\r\n", "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
+		"zone":           {one + "\n", "Asia/Kolkata", []string{"2026-09-17T04:31:34.875534 I one pod=\"a/b\""}, logfile.Stats{Entries: 1}},
+		"further lines":  {one + " e=<\n\tx\n\ty\n >\n" + "I0917 10:01:34.875534    2310 a.go:245] free\nmore\n" + two, "UTC", []string{at1 + ` e="x\ny"`, "2026-09-17T10:01:34.875534 I free\nmore", at2}, logfile.Stats{Entries: 3}},
+		"short":          {"-- Logs begin at x\nSep 17 10:01:34 minikube kubelet[2310]: " + one + "\nSep 17 10:01:34 minikube systemd[1]: Started.\nSep 17 10:01:35 minikube kubelet[2310]: " + two + "\n", "UTC", []string{at1, at2}, logfile.Stats{Entries: 2, Other: 2}},
+		"short, begun":   {"Sep 17 10:01:34 minikube kubelet[2310]: \tx\nSep 17 10:01:34 minikube kubelet[2310]: " + one, "UTC", []string{"lost 1 " + at1}, logfile.Stats{Entries: 1, Lost: 1}},
+		"short, further": {"Sep 17 10:01:34 m kubelet[2310]: " + one + " e=<\nSep 17 10:01:34 m kubelet[2310]: \tx\nSep 17 10:01:34 m kubelet[2310]:  >\n", "UTC", []string{at1 + ` e="x"`}, logfile.Stats{Entries: 1}},
+		"precise":        {"Sep 17 10:01:34.876000 minikube kubelet.sh[2310]: " + one + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
+		"iso":            {"2020-09-17T12:01:34+0200 minikube kubelet[2310]: " + one + "\n2020-09-17T12:01:35.000100+02:00 minikube kubelet[2310]: " + two + "\n", "", []string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\"", "2020-09-17T10:01:35.000001 E two"}, logfile.Stats{Entries: 2}},
+		"iso, zone":      {"2020-09-17T08:01:34Z minikube kubelet[2310]: " + one + "\n", "", []string{"2020-09-17T08:01:34.875534 I one pod=\"a/b\""}, logfile.Stats{Entries: 1}},
+		"full":           {"Thu 2020-09-17 10:01:34 UTC minikube kubelet[2310]: " + one + "\n", "", []string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\""}, logfile.Stats{Entries: 1}},
+		"suppressed":     {"Sep 17 10:01:34 m kubelet[2310]: " + one + "\nSep 17 10:01:34 m systemd-journald[99]: Suppressed 1234 messages from kubelet.service\nSep 17 10:01:35 m kubelet[2310]: " + two + "\n", "UTC", []string{at1, "lost 1234 " + at2}, logfile.Stats{Entries: 2, Lost: 1234}},
+		"cri":            {"2020-09-17T10:01:34.876Z stderr P " + one[:30] + "\n2020-09-17T10:01:34.876Z stderr F " + one[30:] + "\n2020-09-17T10:01:35.1Z stderr F " + two + "\n", "", []string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\"", "2020-09-17T10:01:35.000001 E two"}, logfile.Stats{Entries: 2}},
+		"docker":         {fmt.Sprintf("{\"log\":%q,\"stream\":\"stderr\",\"time\":\"2020-09-17T10:01:34.876Z\"}\n", one+"\n"), "", []string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\""}, logfile.Stats{Entries: 1}},
+		"k0s":            {fmt.Sprintf("time=\"2020-09-17 10:01:34\" level=info msg=%q component=kubelet stream=stderr\ntime=\"2020\" level=info msg=%q component=etcd\n", one, two), "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 1}},
+		"minikube":       {"==> Audit <==\nx\n==> kubelet <==\nSep 17 10:01:34 minikube kubelet[2310]: " + one + "\n\n==> kube-scheduler [x] <==\n" + two + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 3}},
+		"klog JSON":      {`{"ts":1600336894875.534,"caller":"a/a.go:1","msg":"one","v":2}` + "\n" + `{"ts":1600336895000.001,"caller":"a/a.go:1","msg":"two"}` + "\n", "", []string{"2020-09-17T10:01:34.875534 I one", "2020-09-17T10:01:35.000001 E two"}, logfile.Stats{Entries: 2}},
+		"journal JSON": {
+			journal("kubelet", fmt.Sprintf("%q", one)) + journal("etcd", `"x"`) + journal("kubelet", "null") + journal("kubelet", "[69"+strings.TrimPrefix(strings.ReplaceAll(fmt.Sprint([]byte(two)), " ", ","), "[69")), "",
+			[]string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\"", "lost 1 2020-09-17T10:01:35.000001 E two"},
+			logfile.Stats{Entries: 2, Lost: 1, Other: 1},
+		},
+		"export": {
+			exported("__CURSOR", "a", "__REALTIME_TIMESTAMP", "1600336894900000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", one+" e=<\n\tx\n >") +
+				exported("__CURSOR", "b", "__REALTIME_TIMESTAMP", "1600336894900000", "SYSLOG_IDENTIFIER", "sshd", "MESSAGE", "x") +
+				exported("__CURSOR", "c", "__REALTIME_TIMESTAMP", "1600336895100000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "_LINE_BREAK", "line-max", "MESSAGE", two[:20]) +
+				exported("__CURSOR", "d", "__REALTIME_TIMESTAMP", "1600336895100000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", two[20:]), "",
+			[]string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\" e=\"x\"", "2020-09-17T10:01:35.000001 E two"},
+			logfile.Stats{Entries: 2, Other: 1},
+		},
+		"export, cut": {exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "kubelet", "MESSAGE", one) + "__CURSOR=b\nMESSAGE\n\xff\x00\x00", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
+		"gzip":        {packed(one + "\n" + two + "\n"), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
+		"cut value":   {one[:len(one)-3] + "\n", "UTC", []string{"2026-09-17T10:01:34.875534 I one pod=\"a\" (cut)"}, logfile.Stats{Entries: 1, Cut: 1}},
+		"long line":   {one + strings.Repeat("x", 2<<20) + "\n" + two, "UTC", []string{at1 + " (cut)", at2}, logfile.Stats{Entries: 2, Cut: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var zone *time.Location
+			if c.zone != "" {
+				var err error
+				if zone, err = time.LoadLocation(c.zone); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, stats := read(t, c.in, zone)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("entries (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.stats, stats); diff != "" {
+				t.Errorf("stats (-want +got):\n%s", diff)
+			}
+			if n := min(len(c.in), 4096); n > 0 && !logfile.Sniff([]byte(c.in)[:n]) {
+				t.Errorf("Sniff says that it is no log")
+			}
+		})
+	}
+}
+
+func TestSniffOthers(t *testing.T) {
+	for _, s := range []string{"", "hello\n", "\x89KLREC\n\x1a", `{"v":2,"seq":1,"time":"2026-01-01T00:00:00Z","kind":"log","event":{"level":"info","message":"` + one + `"}}`, "\x1f\x8b", "apiVersion: v1\nkind: Pod\n"} {
+		if logfile.Sniff([]byte(s)) {
+			t.Errorf("Sniff takes %q for a log", s)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	for _, s := range []string{
+		one, "Sep 17 10:01:34 m kubelet[1]: " + one, "2020-09-17T10:01:34.876Z stderr P " + one, `{"log":"I0917 10:01:34.875534    2310 a.go:245] m\n","time":"2020-09-17T10:01:34Z"}`,
+		"__CURSOR=a\nMESSAGE\n\x03\x00\x00\x00\x00\x00\x00\x00abc\n\n", "==> kubelet <==\n" + one, packed(one), `{"__REALTIME_TIMESTAMP":"1","MESSAGE":[1,2]}`, `time="x" msg="` + one + `"`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		logfile.Sniff(in)
+		r, err := logfile.NewReader(bytes.NewReader(in), logfile.Options{Latest: latest})
+		if err != nil {
+			return
+		}
+		for range len(in) + 2 {
+			it, err := r.Next()
+			if err != nil {
+				return
+			}
+			if n := len(it.Entry.Msg); n > 12*klog.MaxEntry {
+				t.Fatalf("a message of %d bytes", n)
+			}
+		}
+		t.Fatal("more entries than bytes")
+	})
+}

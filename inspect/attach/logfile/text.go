@@ -1,0 +1,134 @@
+package logfile
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// text is a log of lines, each of which may have something before it, or be JSON that has the line within.
+type text struct {
+	lines *lines
+	off   bool // within a section that is not the kubelet's
+	other uint64
+}
+
+var (
+	section    = regexp.MustCompile(`^==> (.{1,200}) <==$`)
+	suppressed = regexp.MustCompile(`^Suppressed (\d{1,12}) messages from (\S+)`)
+)
+
+func isSection(line string) bool { return section.MatchString(line) }
+
+func (t *text) others() uint64 { return t.other }
+
+// next implements pieces.
+func (t *text) next() (piece, error) {
+	for {
+		line, cut, err := t.lines.next()
+		if err != nil {
+			return piece{}, err
+		}
+		if m := section.FindStringSubmatch(line); m != nil {
+			t.off = !strings.Contains(m[1], "kubelet")
+			continue
+		}
+		if t.off || line == "" || strings.HasPrefix(line, "-- ") {
+			t.other++
+			continue
+		}
+		if p, known := inJSON(line); known {
+			if p == nil {
+				t.other++
+				continue
+			}
+			p.cut = p.cut || cut
+			return t.whole(*p)
+		}
+		s, own := strip(line)
+		if m := suppressed.FindStringSubmatch(s.text); m != nil && mayBeKubelet(m[2]) {
+			n, _ := strconv.ParseUint(m[1], 10, 64)
+			return piece{lost: n}, nil
+		}
+		if !own {
+			t.other++
+			continue
+		}
+		p := piece{text: s.text, at: s.at, process: s.process, part: s.part, cut: cut}
+		return t.whole(p)
+	}
+}
+
+// whole reads on where a line was taken down in parts.
+func (t *text) whole(p piece) (piece, error) {
+	if !p.part {
+		return p, nil
+	}
+	var b strings.Builder
+	b.WriteString(p.text)
+	for p.part {
+		line, cut, err := t.lines.next()
+		if err != nil {
+			p.cut = true // what is read shows the end again
+			break
+		}
+		next, _ := strip(line)
+		if j, known := inJSON(line); known && j != nil {
+			next = stripped{text: j.text, part: j.part}
+		}
+		if p.cut = p.cut || cut; b.Len() < maxLine {
+			b.WriteString(next.text)
+		}
+		p.part = next.part
+	}
+	p.part, p.text = false, b.String()
+	return p, nil
+}
+
+// inJSON is the line within a line of JSON as docker and journalctl -o json write it: known is false where it is not such a line, and the
+// piece nil where it belongs to another program.
+func inJSON(line string) (p *piece, known bool) {
+	if !strings.HasPrefix(line, "{") || strings.Contains(line[:min(len(line), 64)], `"ts":`) {
+		return nil, false
+	}
+	var j struct {
+		Log     *string         `json:"log"`
+		Time    string          `json:"time"`
+		Message json.RawMessage `json:"MESSAGE"`
+		journalFields
+	}
+	if json.Unmarshal([]byte(line), &j) != nil {
+		return nil, false
+	}
+	switch {
+	case j.Log != nil:
+		at, _ := time.Parse(time.RFC3339Nano, j.Time)
+		whole := strings.HasSuffix(*j.Log, "\n")
+		return &piece{text: strings.TrimRight(*j.Log, "\r\n"), at: at, process: "container", part: !whole}, true
+	case j.Realtime != "":
+		text, ok := message(j.Message)
+		return j.piece(text, ok), true
+	}
+	return nil, false
+}
+
+// message is a journal's message: a string, bytes as numbers where it is no UTF-8; ok is false where journalctl left it out (null), as it does with
+// long ones unless it is given --all.
+func message(raw json.RawMessage) (text string, ok bool) {
+	var b []uint8
+	var n []int
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return "", false
+	case json.Unmarshal(raw, &text) == nil:
+		return text, true
+	case json.Unmarshal(raw, &n) == nil:
+		for _, v := range n {
+			b = append(b, byte(v))
+		}
+		return string(b), true
+	}
+	return "", false
+}
