@@ -86,13 +86,12 @@ func (p *parts) add(name string, run func(context.Context) error) {
 
 // assemble builds all parts and connects them. Nothing runs yet. The identity's clients are nil on a node that stands alone.
 //
-// Some parts tell one another of changes, and neither can be first. What is told of early is known by something that is made before
-// both: worker.Registry (the pods' workers), node.Self (the node's object), asks (the syncLoop). Five methods name what is made after
-// whoever calls them, which is when all is there: volumesChanged, volumeName, driverRegistered, mirrorChanged and progress.
+// Each part is built after those that it uses. Where two parts notify each other, what they share is built before both: worker.Registry
+// (the workers of pods), node.Self (the Node object), volume.Notices, mirror.Known and asks (of the syncLoop).
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
 	p := &parts{
 		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}), host: machine{ips: node.HostIPs(cfg.Kubelet.Node.IPs)},
-		pods: podParts{store: pods.NewStore(), registry: worker.NewRegistry()},
+		pods: podParts{notices: volume.NewNotices(), store: pods.NewStore(), registry: worker.NewRegistry()},
 	}
 	if err := p.newFoundation(ctx); err != nil {
 		return nil, err

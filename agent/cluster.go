@@ -1,11 +1,7 @@
 package agent
 
 import (
-	"context"
-	"time"
-
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/image"
@@ -34,10 +30,6 @@ type cluster struct {
 	mirrors  *mirror.Manager
 	secrets  *redact.Vault
 }
-
-// statusSettle is how long a change waits that is neither of the phase nor of readiness: a pod that starts at once is
-// told about once.
-const statusSettle = 500 * time.Millisecond
 
 // alone reports whether there is no API server.
 func (c *cluster) alone() bool { return c.clients == nil }
@@ -69,7 +61,7 @@ func (p *parts) newAPIParts() (err error) {
 	c, bus, api := p.cluster, p.cfg.Bus, p.cluster.clients.Main
 	c.objects, err = objcache.New(objcache.Config{
 		Client: api, Bus: bus, Secrets: p.cfg.secrets, Strategy: objcache.Strategy(p.cfg.Kubelet.Kubelet.ConfigMapAndSecretChangeDetectionStrategy),
-		Changed: p.volumesChanged,
+		Changed: p.pods.notices.Refresh,
 	})
 	if err != nil {
 		return err
@@ -80,22 +72,20 @@ func (p *parts) newAPIParts() (err error) {
 	c.podCerts, err = podcert.New(podcert.Config{
 		Client: api, NodeName: p.cfg.NodeName, Events: c.events, Bus: bus, Secrets: p.cfg.secrets,
 		NodeUID: p.self.UID,
-		Changed: p.volumesChanged,
+		Changed: p.pods.notices.Refresh,
+	})
+	if err != nil {
+		return err
+	}
+	known := mirror.NewKnown()
+	c.statuses, err = status.New(status.Config{
+		Client: api.CoreV1(), Mirrors: known, Bus: bus, Settle: status.DefaultSettle, Running: p.pods.registry.Running,
 	})
 	if err != nil {
 		return err
 	}
 	c.mirrors, err = mirror.New(mirror.Config{
-		Client: api.CoreV1(), Node: p.cfg.NodeName, Bus: bus,
-		NodeUID: p.self.UID,
-		Changed: c.mirrorChanged,
-	})
-	if err != nil {
-		return err
-	}
-	c.statuses, err = status.New(status.Config{
-		Client: api.CoreV1(), Mirrors: c.mirrors, Bus: bus, Settle: statusSettle,
-		Running: p.pods.registry.Running,
+		Client: api.CoreV1(), Node: p.cfg.NodeName, NodeUID: p.self.UID, Known: known, Changed: c.statuses.Observe, Bus: bus,
 	})
 	if err != nil {
 		return err
@@ -105,14 +95,6 @@ func (p *parts) newAPIParts() (err error) {
 	p.add("mirror pods", c.mirrors.Run)
 	p.add("statuses", c.statuses.Run)
 	return nil
-}
-
-// volumesChanged has volumes of a pod brought up to date: what they show changed. The volumes are made of what calls this.
-func (p *parts) volumesChanged(uid types.UID, volumes ...string) { p.volumes.Refresh(uid, volumes...) }
-
-// mirrorChanged has a static pod's status compared with its mirror's. The statuses look mirrors up, so they are made later.
-func (c *cluster) mirrorChanged(ctx context.Context, uid types.UID, mirror *v1.Pod) {
-	c.statuses.Observe(ctx, uid, mirror)
 }
 
 // pullSecrets finds the Secrets that pods name for their images; nil finds none.

@@ -68,7 +68,6 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 		Events: c.events, Probes: p.pods.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, ExtraGroups: p.volumes.ExtraGroups,
 		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.pods.resizes, Updates: p.client.Runtime,
 		PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed,
-		Progress: p.progress,
 	}
 	if p.cgroups != nil {
 		s.PodLimits = p.cgroups
@@ -88,11 +87,6 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 		return c.objects.Services(ctx, pod.Namespace)
 	}
 	return s, nil
-}
-
-// progress has a pod's status made anew amid a sync. The syncer is made of what calls this.
-func (p *parts) progress(ctx context.Context, pod *v1.Pod) {
-	p.pods.syncer.PublishStatus(ctx, pod.UID)
 }
 
 // dns gives pods their resolver configuration.

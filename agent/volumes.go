@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/mount-utils"
 
@@ -41,16 +40,14 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 		Settled: func(uid types.UID) {
 			p.pods.registry.Wake(uid, worker.Cause{Text: "its volumes are there"})
 		},
-		InUseChanged: p.self.Changed,
+		InUseChanged: p.self.Changed, Notices: p.pods.notices,
 	}
 	var err error
 	if c.Plugins, err = p.volumePlugins(mem, image.Volumes{Images: images, Secrets: secrets}); err != nil {
 		return err
 	}
 	if !p.cfg.Simulated {
-		p.subpaths, err = subpath.New(subpath.Config{
-			RootDir: c.RootDir, Bus: p.cfg.Bus, VolumeName: p.volumeName,
-		})
+		p.subpaths, err = subpath.New(subpath.Config{RootDir: c.RootDir, Bus: p.cfg.Bus})
 		if err != nil {
 			return err
 		}
@@ -89,12 +86,6 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	return append(plugins, maps, secrets), errors.Join(err, err2)
 }
 
-// volumeName is how the volume manager calls a volume of a pod. It is made of what calls this.
-func (p *parts) volumeName(pod *v1.Pod, name string) string { return p.volumes.VolumeName(pod, name) }
-
-// driverRegistered has volumes tried again that failed for want of a driver. The volume manager is made of what calls this.
-func (p *parts) driverRegistered(string) { p.volumes.Retry(csi.Name) }
-
 // persistent adds what volumes of the cluster need: claims, and the drivers that register on this node.
 func (p *parts) persistent(c *volume.Config) error {
 	api := p.cluster.clients.Main
@@ -107,7 +98,7 @@ func (p *parts) persistent(c *volume.Config) error {
 	drivers, err := csi.New(csi.Config{
 		Secrets: p.cfg.secrets,
 		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Mounter: mount.New(""), Tokens: p.cluster.tokens,
-		Events: p.cluster.events, Registered: p.driverRegistered, Bus: p.cfg.Bus,
+		Events: p.cluster.events, Registered: func(string) { p.pods.notices.Retry(csi.Name) }, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err

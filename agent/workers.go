@@ -13,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/terminationmessage"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
@@ -44,6 +45,7 @@ func (a asks) tidyUp() {
 
 // podParts are the parts that know the pods of the node.
 type podParts struct {
+	notices  *volume.Notices // changes that concern volumes
 	store    *pods.Store
 	registry *worker.Registry
 	resizes  *resize.Manager

@@ -15,6 +15,8 @@ import (
 
 // Volume is a volume of the pod as it is mounted on the node.
 type Volume struct {
+	// Name is the volume's name on the node: that of the persistent volume if it is one, else the pod's name for it.
+	Name string
 	// HostPath is the volume's directory; unused for an image volume.
 	HostPath string
 	// ReadOnly says that the volume itself cannot be written.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,6 +23,8 @@ type Config struct {
 	// NodeUID returns the UID of the node's API object; "" while the node is not registered, or on its way
 	// out: no mirror is made then. Call Wake when that changes.
 	NodeUID func() types.UID
+	// Known is where the manager keeps what it knows; nil makes a new one.
+	Known *Known
 	// Changed is called with a static pod's UID and its mirror whenever the mirror is new or changed: its
 	// status is to be compared. It is called without locks held; may be nil.
 	Changed func(ctx context.Context, uid types.UID, mirror *v1.Pod)
@@ -34,26 +35,9 @@ type Config struct {
 // Manager keeps the mirrors of static pods. All methods are safe for concurrent use; pods given to it
 // must not change afterwards, nor those it returns.
 type Manager struct {
+	*Known
 	cfg  Config
 	wake chan struct{}
-
-	mu sync.Mutex
-	// statics are the static pods by full name: the first is the one that runs, or is to; those behind
-	// it take its place when nothing of it is left.
-	statics map[string][]*v1.Pod
-	// mirrors are the API's, by full name.
-	mirrors map[string]*v1.Pod
-	// made are mirrors that the watch has yet to show, ended those that it has yet to show gone.
-	made  map[string]made
-	ended map[types.UID]bool
-	// listed says that the API's mirrors are known, complete that all static pods are.
-	listed, complete bool
-}
-
-// made is a mirror as the API server answered, and when.
-type made struct {
-	mirror *v1.Pod
-	at     time.Time
 }
 
 // lag is how long the watch may take to show what was made; then it was deleted unseen.
@@ -64,10 +48,10 @@ func New(c Config) (*Manager, error) {
 	if c.Client == nil || c.Node == "" || c.NodeUID == nil {
 		return nil, errors.New("mirror: Config needs Client, Node and NodeUID")
 	}
-	return &Manager{
-		cfg: c, wake: make(chan struct{}, 1),
-		statics: map[string][]*v1.Pod{}, mirrors: map[string]*v1.Pod{}, made: map[string]made{}, ended: map[types.UID]bool{},
-	}, nil
+	if c.Known == nil {
+		c.Known = NewKnown()
+	}
+	return &Manager{Known: c.Known, cfg: c, wake: make(chan struct{}, 1)}, nil
 }
 
 // Wake makes Run look at everything again.
@@ -152,50 +136,4 @@ func (m *Manager) Set(ctx context.Context, pods []*v1.Pod) {
 		}
 	}
 	m.Wake()
-}
-
-// Mirror returns the API's object that mirrors this version of a static pod; nil when there is none.
-func (m *Manager) Mirror(uid types.UID) *v1.Pod {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, list := range m.statics {
-		if list[0].UID == uid {
-			if p := m.mirrors[name]; p != nil && shows(p, list[0]) {
-				return p
-			}
-			return nil
-		}
-	}
-	return nil
-}
-
-// Static returns the UID of the static pod whose mirror has that UID; the UID itself when it is no
-// mirror's.
-// Upstream: pkg/kubelet/pod/pod_manager.go, TranslatePodUID.
-func (m *Manager) Static(uid types.UID) types.UID {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, p := range m.mirrors {
-		if p.UID == uid {
-			if s := m.holder(name); s != nil {
-				return s.UID
-			}
-		}
-	}
-	return uid
-}
-
-// holder is the static pod to which the mirror of that name belongs.
-func (m *Manager) holder(name string) *v1.Pod {
-	if list := m.statics[name]; len(list) > 0 {
-		return list[0]
-	}
-	return nil
-}
-
-// shows reports whether a mirror is of this version of a static pod.
-// Upstream: pkg/kubelet/pod/pod_manager.go, IsMirrorPodOf.
-func shows(mirror, static *v1.Pod) bool {
-	hash, ok := mirror.Annotations[podspec.AnnotationMirror]
-	return ok && hash == static.Annotations[podspec.AnnotationHash]
 }

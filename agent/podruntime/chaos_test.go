@@ -50,7 +50,7 @@ func TestChaos(t *testing.T) {
 type syncer struct{ rt *Runtime }
 
 func (s syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Result, error) {
-	out, err := s.rt.Sync(ctx, pod, order)
+	out, err := s.rt.Sync(ctx, pod, order, nil)
 	return worker.Result{Over: out.Finished, RetryAt: out.RetryAt}, err
 }
 

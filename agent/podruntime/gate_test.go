@@ -25,7 +25,7 @@ import (
 func TestGateIsAsked(t *testing.T) {
 	g := &fakeGate{answer: func(*gate.Question) (gate.Answer, error) { return gate.Answer{}, nil }}
 	inBubble(t, g, func(t *testing.T, w *world) {
-		if _, err := w.rt.Sync(t.Context(), always("web"), 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), always("web"), 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "asked", []string{
@@ -60,7 +60,7 @@ func TestGateFails(t *testing.T) {
 				return gate.Answer{}, nil
 			}
 			inBubble(t, g, func(t *testing.T, w *world) {
-				_, err := w.rt.Sync(t.Context(), always("web"), 1)
+				_, err := w.rt.Sync(t.Context(), always("web"), 1, nil)
 				if status.Code(err) != codes.Unavailable {
 					t.Errorf("error %v", err)
 				}
@@ -92,7 +92,7 @@ func TestGateRetries(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := w.rt.Sync(t.Context(), always("web"), 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), always("web"), 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "tries", []int{1, 2}, tries)
@@ -126,7 +126,7 @@ func TestGateDelays(t *testing.T) {
 				left = make(chan struct{})
 				leave := time.AfterFunc(tc.leave, func() { close(left) })
 				defer leave.Stop()
-				if _, err := w.rt.Sync(t.Context(), always("web"), 1); err != nil {
+				if _, err := w.rt.Sync(t.Context(), always("web"), 1, nil); err != nil {
 					t.Error(err)
 				}
 				var waits []string
@@ -158,7 +158,7 @@ func TestHeldAtACall(t *testing.T) {
 			return gate.Answer{}, ctx.Err()
 		}
 		done := make(chan error, 1)
-		go func() { _, err := w.rt.Sync(ctx, always("web"), 1); done <- err }()
+		go func() { _, err := w.rt.Sync(ctx, always("web"), 1, nil); done <- err }()
 		synctest.Wait()
 		place, err := w.slots.Acquire(t.Context(), semaphore.Turn{Order: 9})
 		if err != nil {
@@ -189,7 +189,7 @@ func TestObjectHasNoSecrets(t *testing.T) {
 		get := v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(1), HTTPHeaders: []v1.HTTPHeader{{Name: "Authorization", Value: "Bearer hunter2"}}}}
 		pod.Spec.Containers[0].LivenessProbe = &v1.Probe{ProbeHandler: get}
 		pod.Spec.Containers[0].Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{HTTPGet: get.HTTPGet}}
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		if !json.Valid([]byte(shown)) || strings.Contains(shown, "hunter2") || !strings.Contains(shown, "/root") || !strings.Contains(shown, `"podIPs":["10.0.0.1"]`) {

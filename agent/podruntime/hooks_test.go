@@ -67,7 +67,7 @@ func TestPostStartFails(t *testing.T) {
 		w.on("hook web of web-0 at 10.0.0.1", func(context.Context) error { return errors.New("exit 1") })
 		pod := podOf(v1.RestartPolicyAlways, hooked(containerNamed("web")), containerNamed("log"))
 		pod.Spec.Containers[0].Lifecycle.PreStop = nil
-		out, err := w.rt.Sync(t.Context(), pod, 1)
+		out, err := w.rt.Sync(t.Context(), pod, 1, nil)
 		if err == nil || out.Running {
 			t.Errorf("outcome %+v, error %v", out, err)
 		}
@@ -168,7 +168,7 @@ func TestSidecarsAreNotPatientForEver(t *testing.T) {
 func TestDebuggerJoinsItsTarget(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := withDebugger(always("web"))
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		if did := w.did(); slices.Contains(did, "create dbg") {
@@ -179,7 +179,7 @@ func TestDebuggerJoinsItsTarget(t *testing.T) {
 		if id, err := r.joins("dbg"); id != "web-0" || err != nil {
 			t.Errorf("joins %q, %v", id, err)
 		}
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "did", []string{"image dbg:1", "mount", "create dbg", "start dbg"}, w.did())
@@ -196,17 +196,17 @@ func TestAllContainersRestart(t *testing.T) {
 			ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
 		}}
 		w.show(seen("sandbox:0", "web=exited/42", "log=running"))
-		out, err := w.rt.Sync(t.Context(), pod, 1)
+		out, err := w.rt.Sync(t.Context(), pod, 1, nil)
 		if err != nil || !out.RetryAt.Equal(time.Now()) || out.Finished {
 			t.Errorf("outcome %+v, error %v", out, err)
 		}
 		equal(t, "did", []string{"stop log-0", "remove log-0", "remove web-0"}, w.did())
 		// The cache still shows them: nothing is removed twice.
-		if out, err := w.rt.Sync(t.Context(), pod, 1); err != nil || !out.Early {
+		if out, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil || !out.Early {
 			t.Errorf("outcome %+v, error %v", out, err)
 		}
 		w.show(seen("sandbox:0"))
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		if did := w.did(); !slices.Contains(did, "start web") || !slices.Contains(did, "start log") {

@@ -25,7 +25,7 @@ func TestLargeEnvironmentQueuesApart(t *testing.T) {
 		pod := always("web")
 		pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "LARGE", Value: strings.Repeat("x", largeCreate)}}
 		done := make(chan error, 1)
-		go func() { _, err := w.rt.Sync(t.Context(), pod, 1); done <- err }()
+		go func() { _, err := w.rt.Sync(t.Context(), pod, 1, nil); done <- err }()
 		synctest.Wait()
 		if got := w.did(); len(got) == 0 || got[len(got)-1] == "create web" {
 			t.Errorf("it does not wait for the large one: %q", got)

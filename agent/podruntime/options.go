@@ -27,7 +27,7 @@ type Hooks interface {
 // SubPath makes the paths that subPath mounts show, safe against links that lead out of the volume.
 type SubPath interface {
 	// Prepare returns the path on the node that the container's mount with that index shows.
-	Prepare(ctx context.Context, pod *v1.Pod, container string, mountIndex int, volumePath, subPath string) (hostPath string, err error)
+	Prepare(ctx context.Context, pod *v1.Pod, container string, mountIndex int, vol criconfig.Volume, subPath string) (hostPath string, err error)
 	// Clean drops what was prepared for a container, for all of the pod's when container is "".
 	Clean(ctx context.Context, pod types.UID, container string) error
 }
@@ -65,9 +65,6 @@ type Options struct {
 	PodLimits PodLimits
 	// SandboxFailed is told why a sandbox could not be made: the reason may be the node's. It must not block.
 	SandboxFailed func(err error)
-	// Progress is told when something of a pod has changed that its status should tell before the sync
-	// ends: its sandbox is there, or one of its containers could not be made to run. It must not block.
-	Progress func(ctx context.Context, pod *v1.Pod)
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string
 }

@@ -104,7 +104,7 @@ func TestResize(t *testing.T) {
 				if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
 					t.Fatal(err)
 				}
-				_, err := w.rt.Sync(t.Context(), pod, 1)
+				_, err := w.rt.Sync(t.Context(), pod, 1, nil)
 				if (err != nil) != (tc.failed != "") || f.failed != tc.failed {
 					t.Errorf("error %v, said %q, want %q", err, f.failed, tc.failed)
 				}

@@ -25,13 +25,15 @@ import (
 // Many fields: what one step finds, another needs, and no plan outlives its run.
 type run struct {
 	*Runtime
-	pod   *v1.Pod
-	ref   trace.Pod
-	seen  *podstate.Pod
-	plan  Plan
-	lease lease
-	gated bool
-	began time.Time
+	pod  *v1.Pod
+	ref  trace.Pod
+	seen *podstate.Pod
+	plan Plan
+	// publish publishes the pod's status while there is more to do; may be nil.
+	publish func(ctx context.Context)
+	lease   lease
+	gated   bool
+	began   time.Time
 
 	sandboxID     string
 	sandboxConfig *runtimeapi.PodSandboxConfig // nil when this run makes no sandbox
@@ -53,9 +55,9 @@ type run struct {
 
 // execute carries out a plan and returns what became of it. The error joins what
 // failed; what depends on a failed step is not done and not an error of its own.
-func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *podstate.Pod, plan Plan, order uint64) (*run, error) {
+func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *podstate.Pod, plan Plan, order uint64, publish func(context.Context)) (*run, error) {
 	run := &run{
-		Runtime: r, pod: pod, ref: podspec.Ref(pod), seen: seen, plan: plan, began: time.Now(),
+		Runtime: r, pod: pod, ref: podspec.Ref(pod), seen: seen, plan: plan, publish: publish, began: time.Now(),
 		lease:    lease{slots: r.cfg.Slots, turn: r.turn(pod, seen, &plan, order), bus: r.cfg.Bus},
 		requests: map[string]*runtimeapi.CreateContainerRequest{}, shown: map[string]*runtimeapi.CreateContainerRequest{},
 		images: map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, said: map[string]bool{}, reasons: map[string]Reason{},
@@ -340,8 +342,8 @@ func (r *run) blame(s *Step, err error) {
 
 // progress says that the pod's status has changed while there is more to do.
 func (r *run) progress(ctx context.Context) {
-	if r.cfg.Progress != nil {
-		r.cfg.Progress(ctx, r.pod)
+	if r.publish != nil {
+		r.publish(ctx)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestSandboxVolumesAndImagesOverlap(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() {
-			out, err := w.rt.Sync(t.Context(), always("web", "log"), 1)
+			out, err := w.rt.Sync(t.Context(), always("web", "log"), 1, nil)
 			if !out.Running || !out.Acted {
 				t.Errorf("outcome %+v, want it to act and to run", out)
 			}
@@ -95,7 +95,7 @@ func TestVolumesThatCanNeverBe(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.never = errors.New("volume \"share\" is of type nfs")
 		for range 2 {
-			out, err := w.rt.Sync(t.Context(), always("web", "log"), 1)
+			out, err := w.rt.Sync(t.Context(), always("web", "log"), 1, nil)
 			if !errors.Is(err, w.never) || out.Acted || !out.RetryAt.Equal(time.Now().Add(hopeless)) {
 				t.Errorf("outcome %+v, error %v", out, err)
 			}
@@ -112,7 +112,7 @@ func TestVolumesThatCanNeverBe(t *testing.T) {
 		equal(t, "events", 1, events)
 
 		w.never = nil // the pod is another now
-		if out, err := w.rt.Sync(t.Context(), always("web", "log"), 1); err != nil || !out.Running {
+		if out, err := w.rt.Sync(t.Context(), always("web", "log"), 1, nil); err != nil || !out.Running {
 			t.Errorf("outcome %+v, error %v", out, err)
 		}
 		equal(t, "reasons of what runs", map[string]Reason(nil), w.rt.Reasons("uid"))
@@ -125,7 +125,7 @@ func TestFailedImageReachesOnlyItsContainer(t *testing.T) {
 		w.on("image web:1", func(context.Context) error {
 			return &image.Error{Reason: image.ErrImagePull, Message: "no such image", RetryAt: retry}
 		})
-		out, err := w.rt.Sync(t.Context(), always("web", "log"), 1)
+		out, err := w.rt.Sync(t.Context(), always("web", "log"), 1, nil)
 		if err == nil || !strings.Contains(err.Error(), "image web:1: ErrImagePull: no such image") {
 			t.Errorf("error %v, want that of the image", err)
 		}
@@ -140,7 +140,7 @@ func TestFailedImageReachesOnlyItsContainer(t *testing.T) {
 		// It works the next time; what is there stays.
 		w.on("image web:1", nil)
 		w.show(seen("sandbox:0", "log=running"))
-		if _, err := w.rt.Sync(t.Context(), always("web", "log"), 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), always("web", "log"), 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "second pass", []string{"image web:1", "mount", "create web", "start web"}, w.did())
@@ -153,7 +153,7 @@ func TestSharedImageReachesAllItsContainers(t *testing.T) {
 		pod := always("a", "b", "c")
 		pod.Spec.Containers[0].Image, pod.Spec.Containers[1].Image = "same:1", "same:1"
 		w.on("image same:1", func(context.Context) error { return &image.Error{Reason: image.ErrImagePull, Message: "no"} })
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err == nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err == nil {
 			t.Error("no error")
 		}
 		want := Reason{Reason: "ErrImagePull", Message: "no"}
@@ -164,7 +164,7 @@ func TestSharedImageReachesAllItsContainers(t *testing.T) {
 func TestFailedSandboxSkipsWhatNeedsIt(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.on("run sandbox", func(context.Context) error { return status.Error(codes.Unknown, "no network") })
-		_, err := w.rt.Sync(t.Context(), always("web"), 1)
+		_, err := w.rt.Sync(t.Context(), always("web"), 1, nil)
 		if err == nil || !strings.Contains(err.Error(), "sandbox: create sandbox for default/p: ") {
 			t.Errorf("error %v", err)
 		}
@@ -179,7 +179,7 @@ func TestFailedCreateAndStart(t *testing.T) {
 		w.show(seen("sandbox:0"))
 		w.on("create web", func(context.Context) error { return errors.New("no disk") })
 		w.on("start log", func(context.Context) error { return errors.New("no such command") })
-		if _, err := w.rt.Sync(t.Context(), always("web", "log", "ok"), 1); err == nil {
+		if _, err := w.rt.Sync(t.Context(), always("web", "log", "ok"), 1, nil); err == nil {
 			t.Error("no error")
 		}
 		equal(t, "reasons", map[string]Reason{
@@ -198,7 +198,7 @@ func TestLeaseIsFreeDuringAPull(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pulled, made := w.block("image web:1"), w.block("run sandbox")
 		done := make(chan error, 1)
-		go func() { _, err := w.rt.Sync(t.Context(), always("web"), 1); done <- err }()
+		go func() { _, err := w.rt.Sync(t.Context(), always("web"), 1, nil); done <- err }()
 		synctest.Wait()
 		got := make(chan *semaphore.Place, 1)
 		go func() {
@@ -253,7 +253,7 @@ func TestGatedPodGoesOneByOne(t *testing.T) {
 			place.Release()
 			return nil
 		}
-		if _, err := w.rt.Sync(t.Context(), always("web", "log"), 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), always("web", "log"), 1, nil); err != nil {
 			t.Error(err)
 		}
 		want := []string{"cgroup", "dirs", "volumes", "sandbox", "image web:1", "create web", "start web", "image log:1", "create log", "start log"}
@@ -281,7 +281,7 @@ func TestGateRefuses(t *testing.T) {
 		return nil
 	}}
 	inBubble(t, gate, func(t *testing.T, w *world) {
-		_, err := w.rt.Sync(t.Context(), always("web"), 1)
+		_, err := w.rt.Sync(t.Context(), always("web"), 1, nil)
 		if !errors.Is(err, quit) {
 			t.Errorf("error %v, want the gate's", err)
 		}
@@ -304,7 +304,7 @@ func TestPreviewIsTheRequest(t *testing.T) {
 	inBubble(t, gate, func(t *testing.T, w *world) {
 		pod := always("web")
 		pod.Spec.Containers[0].TerminationMessagePath = "/dev/termination-log"
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		for step, want := range map[string]string{
@@ -325,7 +325,7 @@ func TestCancelEndsARun(t *testing.T) {
 				w.block(op)
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)
-				go func() { _, err := w.rt.Sync(ctx, always("web"), 1); done <- err }()
+				go func() { _, err := w.rt.Sync(ctx, always("web"), 1, nil); done <- err }()
 				synctest.Wait()
 				cancel()
 				if err := <-done; !errors.Is(err, context.Canceled) {
@@ -387,13 +387,13 @@ func TestKillGoesOnAfterAFailure(t *testing.T) {
 func TestObservationMustShowOwnActions(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := always("web")
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		w.did()
 		equal(t, "refreshes of a new pod", 0, w.refreshes)
 		// The cache lags: the runtime gets a moment to tell by itself, nothing is made twice.
-		out, err := w.rt.Sync(t.Context(), pod, 1)
+		out, err := w.rt.Sync(t.Context(), pod, 1, nil)
 		if err != nil || !out.Early {
 			t.Errorf("outcome %+v, %v: want an early one", out, err)
 		}
@@ -401,19 +401,19 @@ func TestObservationMustShowOwnActions(t *testing.T) {
 		time.Sleep(time.Until(out.RetryAt))
 		// It does not: it is asked.
 		w.truth = seen("sandbox:0", "web=running")
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "refreshes while the cache lags", 1, w.refreshes)
 		equal(t, "did", []string(nil), w.did())
 		// The cache shows it: nothing is asked.
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "refreshes", 1, w.refreshes)
 		// The runtime has the last word: the container was removed behind our back.
 		w.show(seen("sandbox:0"))
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "did", []string{"image web:1", "mount", "create web", "start web"}, w.did())
@@ -425,7 +425,7 @@ func TestObservationMustShowOwnActions(t *testing.T) {
 func TestLostAnswerIsAskedFor(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.on("run sandbox", func(context.Context) error { return status.Error(codes.Canceled, "context canceled") })
-		if _, err := w.rt.Sync(t.Context(), always("web"), 1); err == nil {
+		if _, err := w.rt.Sync(t.Context(), always("web"), 1, nil); err == nil {
 			t.Error("no error")
 		}
 		w.did()
@@ -446,7 +446,7 @@ func TestStartInADyingSandboxIsNoCrash(t *testing.T) {
 			w.dead = dead
 			w.show(seen("sandbox:0", "web=exited/137"))
 			w.on("start web", func(context.Context) error { return status.Error(codes.Unknown, "no such process") })
-			if _, err := w.rt.Sync(t.Context(), pod, 1); status.Code(err) != codes.Unknown {
+			if _, err := w.rt.Sync(t.Context(), pod, 1, nil); status.Code(err) != codes.Unknown {
 				t.Errorf("error %v", err)
 			}
 			w.rt.cfg.Backoff.mu.Lock()
@@ -466,12 +466,12 @@ func TestCrashLoop(t *testing.T) {
 			w.show(p)
 		}
 		ended("0")
-		out, err := w.rt.Sync(t.Context(), pod, 1)
+		out, err := w.rt.Sync(t.Context(), pod, 1, nil)
 		if err != nil || !out.Acted || !out.RetryAt.IsZero() {
 			t.Errorf("first restart: %+v, %v; want it at once", out, err)
 		}
 		ended("1")
-		out, err = w.rt.Sync(t.Context(), pod, 1)
+		out, err = w.rt.Sync(t.Context(), pod, 1, nil)
 		if want := time.Now().Add(10 * time.Second); err != nil || out.Acted || !out.RetryAt.Equal(want) {
 			t.Errorf("second restart: %+v, %v; want it in 10 s", out, err)
 		}
@@ -479,7 +479,7 @@ func TestCrashLoop(t *testing.T) {
 		want := Reason{Reason: "CrashLoopBackOff", Message: "back-off 10s restarting failed container=web pod=p_default(uid)"}
 		equal(t, "reason", want, got)
 		time.Sleep(10 * time.Second)
-		if out, err = w.rt.Sync(t.Context(), pod, 1); err != nil || !out.Acted || !out.RetryAt.IsZero() {
+		if out, err = w.rt.Sync(t.Context(), pod, 1, nil); err != nil || !out.Acted || !out.RetryAt.IsZero() {
 			t.Errorf("after the back-off: %+v, %v; want it started", out, err)
 		}
 		var verdicts []string
@@ -506,7 +506,7 @@ func TestGroundThatCannotBeMade(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(w.rt.cfg.RootDir, "pods"), nil, 0o600); err != nil { // in the place of the directory
 			t.Fatal(err)
 		}
-		if _, err := w.rt.Sync(t.Context(), always("web"), 1); err == nil {
+		if _, err := w.rt.Sync(t.Context(), always("web"), 1, nil); err == nil {
 			t.Fatal("no error")
 		}
 		said := map[string]string{}
@@ -529,7 +529,7 @@ func TestNothingWithoutCgroup(t *testing.T) {
 		pod := always("web")
 		w.on("cgroup", func(context.Context) error { return errors.New("no such tier") })
 		for range 2 {
-			if _, err := w.rt.Sync(t.Context(), pod, 1); err == nil {
+			if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err == nil {
 				t.Fatal("no error")
 			}
 			if did := w.did(); !slices.Contains(did, "cgroup") || slices.Contains(did, "run sandbox") {
@@ -537,7 +537,7 @@ func TestNothingWithoutCgroup(t *testing.T) {
 			}
 		}
 		w.on("cgroup", nil)
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		did := w.did()
@@ -547,7 +547,7 @@ func TestNothingWithoutCgroup(t *testing.T) {
 		w.setCgroup(false)
 		w.show(seen("sandbox:0", "web=exited/1"))
 		time.Sleep(time.Hour)
-		if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		did = w.did()
@@ -563,7 +563,7 @@ func TestLostVolumes(t *testing.T) {
 		pod := always("web")
 		sync := func() []string {
 			t.Helper()
-			if _, err := w.rt.Sync(t.Context(), pod, 1); err != nil {
+			if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 				t.Fatal(err)
 			}
 			return w.did()

@@ -36,7 +36,10 @@ type Outcome struct {
 
 // Sync brings a pod towards what is wanted: observe, plan, act. order is the
 // pod's place in the queue for runtime work.
-func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome, error) {
+//
+// Sync calls publish when something of the pod has changed that its status shows, and there is more to do: its sandbox is there, or one
+// of its containers cannot run. It must not block, and may be nil.
+func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish func(context.Context)) (Outcome, error) {
 	if at, init := r.tells(pod.UID); !at.IsZero() {
 		return Outcome{RetryAt: at, Init: init, Early: true}, nil
 	}
@@ -50,7 +53,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64) (Outcome,
 		return Outcome{RetryAt: time.Now().Add(hopeless)}, err
 	}
 	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: plan.acts()}
-	run, err := r.execute(ctx, pod, seen, plan, order)
+	run, err := r.execute(ctx, pod, seen, plan, order, publish)
 	out.RetryAt = earlier(out.RetryAt, run.retryAt)
 	if err == nil {
 		out.Init = plan.Init
@@ -122,7 +125,7 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	}
 	plan := MakeKill(pod, seen, grace, why)
 	plan.Ending = true
-	_, err = r.execute(ctx, pod, seen, plan, order)
+	_, err = r.execute(ctx, pod, seen, plan, order, nil)
 	return err
 }
 
@@ -135,7 +138,7 @@ func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uin
 	}
 	plan := MakeClean(seen, remove)
 	plan.Ending = true
-	_, err = r.execute(ctx, pod, seen, plan, order)
+	_, err = r.execute(ctx, pod, seen, plan, order, nil)
 	r.learn(pod.UID, func(k *knowledge) { k.mounted = false })
 	return err
 }

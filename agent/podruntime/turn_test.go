@@ -48,7 +48,7 @@ func TestHungSandboxLosesItsSlot(t *testing.T) {
 		fail := make(chan error)
 		w.on("run sandbox", func(context.Context) error { return <-fail })
 		done := make(chan error, 1)
-		sync := func() { _, err := w.rt.Sync(t.Context(), always("web"), 1); done <- err }
+		sync := func() { _, err := w.rt.Sync(t.Context(), always("web"), 1, nil); done <- err }
 		go sync()
 		synctest.Wait()
 		began := time.Now()

@@ -79,7 +79,7 @@ func (r *run) subPath(ctx context.Context, container string, i int, m *v1.Volume
 		var at string
 		// The volume's file system may not answer; what is under way then is found by the next try.
 		err := r.cfg.Files.Do(ctx, vol.HostPath+"/"+sub, func() (err error) {
-			at, err = r.cfg.SubPath.Prepare(ctx, r.pod, container, i, vol.HostPath, sub)
+			at, err = r.cfg.SubPath.Prepare(ctx, r.pod, container, i, vol, sub)
 			return err
 		})
 		if err != nil {

@@ -121,7 +121,7 @@ func (f *fakeRuntime) took() []string {
 	return calls
 }
 
-func (f *fakeRuntime) Sync(ctx context.Context, pod *v1.Pod, _ uint64) (podruntime.Outcome, error) {
+func (f *fakeRuntime) Sync(ctx context.Context, pod *v1.Pod, _ uint64, _ func(context.Context)) (podruntime.Outcome, error) {
 	f.note("sync %s", pod.Name)
 	if f.sync == nil {
 		return podruntime.Outcome{Running: true, Acted: true}, nil

@@ -34,7 +34,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	}
 	s.begin(ctx, pod)
 	s.initWait(ctx, pod, "")
-	out, err := s.cfg.Runtime.Sync(ctx, pod, order)
+	out, err := s.cfg.Runtime.Sync(ctx, pod, order, func(ctx context.Context) { s.PublishStatus(ctx, pod.UID) })
 	s.initWait(ctx, pod, out.Init)
 	if out.Running {
 		s.reached(ctx, pod, "started", !out.Acted)

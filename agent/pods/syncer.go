@@ -17,7 +17,7 @@ import (
 
 // Runtime does to pods what is needed.
 type Runtime interface {
-	Sync(ctx context.Context, pod *v1.Pod, order uint64) (podruntime.Outcome, error)
+	Sync(ctx context.Context, pod *v1.Pod, order uint64, publish func(context.Context)) (podruntime.Outcome, error)
 	Kill(ctx context.Context, pod *v1.Pod, grace *int64, why string, order uint64) error
 	Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error
 	Reasons(uid types.UID) map[string]podruntime.Reason

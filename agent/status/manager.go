@@ -17,6 +17,9 @@ import (
 // defaultWriters is how many pods are written about at a time.
 const defaultWriters = 8
 
+// DefaultSettle is a Settle that makes one write of a pod that starts at once.
+const DefaultSettle = 500 * time.Millisecond
+
 // Mirrors knows the API's objects of static pods.
 type Mirrors interface {
 	// Mirror returns the API's object that mirrors this version of a static pod; nil when there is none.

@@ -143,14 +143,6 @@ func (m *Manager) ExtraGroups(obj *v1.Pod) []int64 {
 	return slices.Sorted(maps.Keys(groups))
 }
 
-// VolumeName is the name on the node of a pod's volume: the persistent volume's if it is one.
-func (m *Manager) VolumeName(obj *v1.Pod, name string) string {
-	if k, ok := m.find(obj, name); ok {
-		return k.name
-	}
-	return name
-}
-
 // BlockVolumes are the links to the devices of a pod's block volumes, by the volumes' names in the pod.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makeBlockVolumes.

@@ -32,6 +32,8 @@ type Config struct {
 	// Period is the reconciler's safety net; 0 means 5 minutes.
 	Period time.Duration
 
+	// Notices are the changes that others report; nil means none.
+	Notices *Notices
 	// Claims resolves persistentVolumeClaim and ephemeral volumes; nil where there is no API server.
 	Claims Claims
 	// Events tells people about volumes that cannot be mounted; nil tells nobody.
@@ -100,6 +102,9 @@ func New(cfg Config) (*Manager, error) {
 	}
 	if cfg.Period == 0 {
 		cfg.Period = defaultPeriod
+	}
+	if cfg.Notices == nil {
+		cfg.Notices = NewNotices()
 	}
 	var err error
 	m.slots, err = semaphore.New(semaphore.Config{Name: "volume operations", Target: trace.TargetVolumeSlots, Size: cfg.Concurrency, Bus: cfg.Bus})

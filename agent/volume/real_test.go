@@ -124,9 +124,9 @@ func TestAllKindsComeAndGo(t *testing.T) {
 		return filepath.Join(root, "pods/u1/volumes/kubernetes.io~"+plugin, name)
 	}
 	want := map[string]criconfig.Volume{
-		"data": {HostPath: dir("empty-dir", "data"), SELinuxRelabel: true},
-		"host": {HostPath: host},
-		"info": {HostPath: dir("downward-api", "info"), ReadOnly: true, SELinuxRelabel: true},
+		"data": {Name: "data", HostPath: dir("empty-dir", "data"), SELinuxRelabel: true},
+		"host": {Name: "host", HostPath: host},
+		"info": {Name: "info", HostPath: dir("downward-api", "info"), ReadOnly: true, SELinuxRelabel: true},
 	}
 	if diff := cmp.Diff(want, n.mount(p)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -30,6 +30,8 @@ func (m *Manager) Run(ctx context.Context) error {
 			timer.Stop()
 			return nil
 		case <-m.kicked:
+		case <-m.cfg.Notices.wake:
+			m.cfg.Notices.act(m)
 		case <-timer.C:
 		}
 		timer.Stop()

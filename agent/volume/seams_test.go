@@ -320,13 +320,11 @@ func TestWhoMayMount(t *testing.T) {
 		}
 		wants("u", "MountVolume.NodeAffinity check failed: no matching NodeSelectorTerms")
 		zone = "a"
-		if _, err := m.Mount(t.Context(), claimPod("u", "data")); err != nil {
-			t.Error(err)
+		mounted, err := m.Mount(t.Context(), claimPod("u", "data"))
+		if got := mounted["data"].Name; err != nil || got != "pv" {
+			t.Errorf("volume data is named %q on the node (%v), want pv", got, err)
 		}
 		wants("v", "volume uses the ReadWriteOncePod access mode and is already in use by another pod")
-		if got := m.VolumeName(claimPod("u", "data"), "data"); got != "pv" {
-			t.Errorf("on the node it is %q", got)
-		}
 		if got := m.ExtraGroups(claimPod("u", "data")); !slices.Equal(got, []int64{1234}) {
 			t.Errorf("groups %v", got)
 		}

@@ -112,7 +112,9 @@ func (w *waiter) look(now time.Time) outcome {
 		w.result = map[string]criconfig.Volume{}
 		for k := range w.pod.wanted {
 			for _, name := range w.pod.wanted[k].names {
-				w.result[name] = w.m.states[k].result
+				v := w.m.states[k].result
+				v.Name = k.name
+				w.result[name] = v
 			}
 		}
 	}

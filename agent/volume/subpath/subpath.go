@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -21,10 +22,7 @@ const dirName = "volume-subpaths"
 type Config struct {
 	// RootDir is the kubelet's root directory, absolute.
 	RootDir string
-	// VolumeName is a volume's name on the node: that of the persistent volume if it is one. Nil means
-	// the pod's own name for it. Upstream's kubelet looks for mounts by it.
-	VolumeName func(pod *v1.Pod, name string) string
-	Bus        *trace.Bus
+	Bus     *trace.Bus
 }
 
 // Maker makes and removes. Safe for concurrent use.
@@ -45,9 +43,6 @@ type lock struct {
 func New(cfg Config) (*Maker, error) {
 	if !filepath.IsAbs(cfg.RootDir) {
 		return nil, fmt.Errorf("subpath: Config.RootDir %q: want an absolute path", cfg.RootDir)
-	}
-	if cfg.VolumeName == nil {
-		cfg.VolumeName = func(_ *v1.Pod, name string) string { return name }
 	}
 	return &Maker{cfg: cfg, busy: map[string]*lock{}}, nil
 }
@@ -72,24 +67,23 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Prepare returns the path on the node that one mount of a container shows: what subPath is in the
-// volume, which is at volumePath. Called again for the same it finds what is there. Refusals are
-// an [*Error].
+// Prepare returns the path on the node that one mount of a container shows: subPath in the volume. Called again for the same mount it
+// returns the same path. A path that is refused is an [*Error].
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makeMounts; pkg/volume/util/subpath/subpath_linux.go, doBindSubPath.
-func (m *Maker) Prepare(ctx context.Context, pod *v1.Pod, container string, mountIndex int, volumePath, subPath string) (string, error) {
+func (m *Maker) Prepare(ctx context.Context, pod *v1.Pod, container string, mountIndex int, vol criconfig.Volume, subPath string) (string, error) {
 	name, err := mountName(pod, container, mountIndex)
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(m.podDir(pod.UID), dirName, m.cfg.VolumeName(pod, name), container)
+	dir := filepath.Join(m.podDir(pod.UID), dirName, vol.Name, container)
 	defer m.lock(m.podDir(pod.UID))()
-	at, create, err := prepare(volumePath, subPath, dir, strconv.Itoa(mountIndex))
+	at, create, err := prepare(vol.HostPath, subPath, dir, strconv.Itoa(mountIndex))
 	if err != nil {
 		failed := &Error{Create: create, Mount: name, Container: container, Err: err}
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{
 			Level: "error", Message: failed.Error(),
-			Attrs: []trace.KV{{K: "volume", V: volumePath}, {K: "subPath", V: subPath}, {K: "err", V: err.Error()}},
+			Attrs: []trace.KV{{K: "volume", V: vol.HostPath}, {K: "subPath", V: subPath}, {K: "err", V: err.Error()}},
 		})
 		return "", failed
 	}

@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -67,7 +68,7 @@ func must(t *testing.T, err error) {
 }
 
 func (p *place) prepare(container string, index int, sub string) (string, error) {
-	return p.Prepare(p.t.Context(), p.pod, container, index, p.volume, sub)
+	return p.Prepare(p.t.Context(), p.pod, container, index, criconfig.Volume{Name: "data", HostPath: p.volume}, sub)
 }
 
 func TestPrepare(t *testing.T) {

@@ -1,0 +1,84 @@
+package mirror
+
+import (
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+)
+
+// Known is what is known of static pods and their mirrors. A Manager fills it. It is built before the Manager, so that the status manager
+// can look up mirrors and the Manager can notify the status manager. Safe for concurrent use; do not change the pods that it returns.
+type Known struct {
+	mu sync.Mutex
+	// statics are the static pods by full name: the first is the one that runs, or is to; those behind
+	// it take its place when nothing of it is left.
+	statics map[string][]*v1.Pod
+	// mirrors are the API's, by full name.
+	mirrors map[string]*v1.Pod
+	// made are mirrors that the watch has yet to show, ended those that it has yet to show gone.
+	made  map[string]made
+	ended map[types.UID]bool
+	// listed says that the API's mirrors are known, complete that all static pods are.
+	listed, complete bool
+}
+
+// made is a mirror as the API server answered, and when.
+type made struct {
+	mirror *v1.Pod
+	at     time.Time
+}
+
+// NewKnown returns a Known that knows no pods.
+func NewKnown() *Known {
+	return &Known{statics: map[string][]*v1.Pod{}, mirrors: map[string]*v1.Pod{}, made: map[string]made{}, ended: map[types.UID]bool{}}
+}
+
+// Mirror returns the API's object that mirrors this version of a static pod; nil when there is none.
+func (m *Known) Mirror(uid types.UID) *v1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, list := range m.statics {
+		if list[0].UID == uid {
+			if p := m.mirrors[name]; p != nil && shows(p, list[0]) {
+				return p
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// Static returns the UID of the static pod whose mirror has that UID; the UID itself when it is no
+// mirror's.
+// Upstream: pkg/kubelet/pod/pod_manager.go, TranslatePodUID.
+func (m *Known) Static(uid types.UID) types.UID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, p := range m.mirrors {
+		if p.UID == uid {
+			if s := m.holder(name); s != nil {
+				return s.UID
+			}
+		}
+	}
+	return uid
+}
+
+// holder is the static pod to which the mirror of that name belongs.
+func (m *Known) holder(name string) *v1.Pod {
+	if list := m.statics[name]; len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+// shows reports whether a mirror is of this version of a static pod.
+// Upstream: pkg/kubelet/pod/pod_manager.go, IsMirrorPodOf.
+func shows(mirror, static *v1.Pod) bool {
+	hash, ok := mirror.Annotations[podspec.AnnotationMirror]
+	return ok && hash == static.Annotations[podspec.AnnotationHash]
+}

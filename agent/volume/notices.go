@@ -1,0 +1,66 @@
+package volume
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Notices are the changes that a Manager acts on, each once. They are built before the Manager and its plugins, so that what plugins use
+// can report changes. They keep at most one entry for each pod and each plugin. Safe for concurrent use; no method blocks.
+type Notices struct {
+	wake chan struct{}
+
+	mu      sync.Mutex
+	changed map[types.UID][]string // the volumes' names in the pod; empty for all
+	retry   map[string]bool        // names of plugins
+}
+
+// NewNotices returns an empty set.
+func NewNotices() *Notices {
+	return &Notices{wake: make(chan struct{}, 1), changed: map[types.UID][]string{}, retry: map[string]bool{}}
+}
+
+// Refresh requests an update of a pod's volumes, all of them by default, as their content changed.
+func (n *Notices) Refresh(uid types.UID, volumes ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if old, known := n.changed[uid]; !known || len(volumes) == 0 {
+		n.changed[uid] = volumes
+	} else if len(old) > 0 {
+		all := slices.Concat(old, volumes)
+		slices.Sort(all)
+		n.changed[uid] = slices.Compact(all)
+	}
+	n.notify()
+}
+
+// Retry requests that failed operations of a plugin are retried now, as their cause may be gone.
+func (n *Notices) Retry(plugin string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.retry[plugin] = true
+	n.notify()
+}
+
+func (n *Notices) notify() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// act has the manager act on the notices, and clears them.
+func (n *Notices) act(m *Manager) {
+	n.mu.Lock()
+	changed, retry := n.changed, n.retry
+	n.changed, n.retry = map[types.UID][]string{}, map[string]bool{}
+	n.mu.Unlock()
+	for uid, volumes := range changed {
+		m.Refresh(uid, volumes...)
+	}
+	for plugin := range retry {
+		m.Retry(plugin)
+	}
+}
