@@ -5,6 +5,8 @@
 // its interest (Times): while it started, and from ten minutes before it was no longer ready, or was to go. What went on around is what
 // the node and other pods did (OfNode, Private). Verdicts explain what comes up to ten minutes after them, and figures what was before.
 //
+// What a run that is well tells again and again explains nothing (Routine).
+//
 // It owns no records, runs no goroutine, reads no clock and publishes nothing.
 package evidence
 

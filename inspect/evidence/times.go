@@ -64,7 +64,7 @@ func (t *Times) Interest(now int64) []Interval {
 	if since == 0 {
 		return []Interval{start}
 	}
-	return Union([]Interval{start, {since - int64(LookBack), end}})
+	return Union([]Interval{start, {max(t.From, since-int64(LookBack)), end}})
 }
 
 // Union returns intervals without overlaps, in order; those that end before they begin are left out.

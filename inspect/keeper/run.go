@@ -13,7 +13,8 @@ type run struct {
 	times evidence.Times
 	head  []*item
 	tail  ring.Ring[*item]
-	count int // records that ever came
+	count int // records of what is in head
+	again evidence.Routine
 	// earlier are what explains the runs that the same pod had before, the newest of it.
 	earlier []*item
 	past    []evidence.Interval // when what went on around those explains them
@@ -28,15 +29,38 @@ func newRun(records int) run {
 // add keeps a record of the run.
 func (n *run) add(r *trace.Record, it *item, records int) {
 	n.times.See(r)
-	n.count++
 	switch {
 	case it.head: // an end goes with its begin
-	case n.count <= records/2:
+		n.count++
+	case n.count < records/2 && n.tail.Len() == 0:
+		n.count++
 		it.head = true
 		n.head = append(n.head, it)
 	default:
 		n.tail.Push(it)
 	}
+	if a := n.again.See(&n.times, r); a != nil {
+		n.forget(a)
+	}
+}
+
+// forget lets go of an attempt that explains nothing any more.
+func (n *run) forget(a *evidence.Attempt) {
+	if n.tail.Len() > 0 {
+		n.tail.Drop(func(it *item) bool { return a.Has(it.first.Span) })
+		return
+	}
+	from := len(n.head)
+	for from > 0 && n.head[from-1].first.Time >= a.From {
+		from--
+	}
+	n.head = append(n.head[:from], slices.DeleteFunc(n.head[from:], func(it *item) bool {
+		if !a.Has(it.first.Span) {
+			return false
+		}
+		n.count -= int(it.records())
+		return true
+	})...)
 }
 
 // maxPast bounds the times of earlier runs.

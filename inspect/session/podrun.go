@@ -20,6 +20,7 @@ type PodRun struct {
 
 	win    window
 	times  evidence.Times
+	again  evidence.Routine
 	traces []trace.TraceID
 	before *PodRun // of the same pod
 	after  *PodRun
@@ -158,6 +159,9 @@ func (l *PodRun) add(r trace.Record) {
 		}
 	}
 	l.win.add(r)
+	if a := l.again.See(&l.times, &r); a != nil {
+		l.win.forget(a)
+	}
 }
 
 // lose says that records of this run may be missing from here on.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -30,6 +31,8 @@ type window struct {
 	tails   uint64        // records that ever came into the tail
 	status  *trace.Record // the newest status that was dropped
 	dropped bool
+	// out is how many records of a full tail were forgotten: they have no event.
+	out int
 }
 
 // openSpan is a span that has not ended. Its begin is in the head, or in the tail, or dropped from it into kept.
@@ -60,7 +63,7 @@ func (w *window) add(r trace.Record) {
 	case trace.EdgePoint:
 	}
 	switch {
-	case inHead || len(w.head) < w.headCap:
+	case inHead || len(w.head) < w.headCap && len(w.tail) == 0:
 		w.head = append(w.head, r)
 	case len(w.tail) < w.tailCap:
 		w.note(r.Event)
@@ -86,6 +89,10 @@ func (w *window) note(e trace.Event) {
 
 // drop decides what of a record is kept though there is no room for it.
 func (w *window) drop(r *trace.Record) {
+	if r.Event == nil {
+		w.out--
+		return
+	}
 	w.dropped = true
 	switch r.Event.(type) {
 	case *trace.Milestone:
@@ -104,6 +111,41 @@ func (w *window) drop(r *trace.Record) {
 	}
 }
 
+// forget lets go of an attempt that explains nothing any more.
+func (w *window) forget(a *evidence.Attempt) {
+	goes := func(r trace.Record) bool { return a.Has(r.Span) }
+	since := func(recs []trace.Record) int {
+		i := len(recs)
+		for i > 0 && recs[i-1].Time >= a.From {
+			i--
+		}
+		return i
+	}
+	switch {
+	case len(w.tail) == 0:
+		from := since(w.head)
+		w.head = append(w.head[:from], slices.DeleteFunc(w.head[from:], goes)...)
+	case len(w.tail) < w.tailCap:
+		from := since(w.tail)
+		w.tail = append(w.tail[:from], slices.DeleteFunc(w.tail[from:], goes)...)
+	default:
+		for i := range w.tail {
+			r := &w.tail[(w.at-1-i+2*len(w.tail))%len(w.tail)]
+			if r.Time < a.From {
+				break
+			}
+			if r.Event != nil && goes(*r) {
+				r.Event = nil
+				w.out++
+			}
+		}
+		if 4*w.out > len(w.tail) {
+			w.tail = slices.DeleteFunc(slices.Concat(w.tail[w.at:], w.tail[:w.at]), func(r trace.Record) bool { return r.Event == nil })
+			w.at, w.out = 0, 0
+		}
+	}
+}
+
 // records are all that is kept, in order.
 func (w *window) records() []trace.Record {
 	out := make([]trace.Record, 0, len(w.head)+len(w.kept)+len(w.tail)+1)
@@ -113,6 +155,9 @@ func (w *window) records() []trace.Record {
 		out = append(out, *w.status)
 	}
 	out = append(append(out, w.tail[w.at:]...), w.tail[:w.at]...)
+	if w.out > 0 {
+		out = slices.DeleteFunc(out, func(r trace.Record) bool { return r.Event == nil })
+	}
 	bySeq := func(a, b trace.Record) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq)) }
 	if !slices.IsSortedFunc(out, bySeq) {
 		slices.SortStableFunc(out, bySeq)
@@ -162,7 +207,7 @@ func (w *window) notable(from, to int64, f func(*trace.Record) bool) bool {
 func each(recs []trace.Record, from, to int64, f func(*trace.Record) bool) bool {
 	i := sort.Search(len(recs), func(i int) bool { return recs[i].Time >= from })
 	for ; i < len(recs) && recs[i].Time <= to; i++ {
-		if !f(&recs[i]) {
+		if recs[i].Event != nil && !f(&recs[i]) {
 			return false
 		}
 	}

@@ -1,0 +1,78 @@
+package keeper_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// steady plays a node with pods that have a probe each, for some time after they started. One of them fails for a while at the end.
+func steady(pods int, lasts time.Duration) []trace.Record {
+	tp := tape.New()
+	pod := func(i int) trace.Pod {
+		return trace.Pod{Namespace: "shop", Name: fmt.Sprint("web", i), UID: fmt.Sprint(i)}
+	}
+	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: "ready"})
+	for i := range pods {
+		tp.Start(tape.Start{Pod: pod(i), At: time.Second, Image: "web:1", Sandbox: time.Second, Create: time.Second, Run: time.Second, Probe: time.Second})
+		tp.Point(6*time.Second, pod(i), 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+	}
+	probe := trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}
+	for at := 10 * time.Second; at < lasts; at += 10 * time.Second {
+		tp.Point(at, trace.Pod{}, 0, &trace.Usage{Interval: 10 * time.Second, CPU: time.Second})
+		tp.End(at, tp.Begin(at, trace.Pod{}, 0, &trace.APICall{Verb: "update", Resource: "leases"}), &trace.APICall{Verb: "update", Resource: "leases", Code: 200})
+		for i := range pods {
+			tp.End(at+9*time.Second, tp.Begin(at, pod(i), 0, &trace.Wait{For: trace.WaitProbe, Target: probe}), nil)
+			e := trace.ProbeAttempt{Probe: "readiness", Container: "web", How: "exec", Result: "success", State: "success"}
+			if i == 0 && lasts-at < time.Minute {
+				e.Result, e.State, e.Output = "failure", "failure", "it is broken"
+			}
+			a := tp.Begin(at+9*time.Second, pod(i), 0, &trace.ProbeAttempt{Probe: "readiness", Container: "web", How: "exec"})
+			tp.End(at+9100*time.Millisecond, tp.Begin(at+9*time.Second, pod(i), a, &trace.CRICall{Method: "ExecSync"}), &trace.CRICall{Method: "ExecSync", Code: "OK"})
+			tp.End(at+9100*time.Millisecond, a, &e)
+			if e.State == "failure" {
+				tp.Point(at+9100*time.Millisecond, pod(i), 0, &trace.PodStatus{Phase: "Running", Total: 1})
+			}
+		}
+	}
+	return tp.Records()
+}
+
+// TestANodeThatIsWell takes no more memory after a day than once its histories are full: what it tells again and again is not kept.
+func TestANodeThatIsWell(t *testing.T) {
+	kept := func(lasts time.Duration) int {
+		k := keeper.New(keeper.Options{})
+		k.Apply(steady(5, lasts), 0)
+		b, err := k.Backlog(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b.Holes) > 0 {
+			t.Errorf("after %v records are told as lost: %+v", lasts, b.Holes)
+		}
+		return len(b.Records)
+	}
+	if hours, day := kept(4*time.Hour), kept(24*time.Hour); day > hours+hours/20 {
+		t.Errorf("%d records are kept after a day, %d after four hours", day, hours)
+	}
+}
+
+// TestLiveIsRecordedAfterHours: also of a node that ran for hours, late readers find what a recording tells.
+func TestLiveIsRecordedAfterHours(t *testing.T) {
+	recs := steady(3, 3*time.Hour)
+	k, whole := keeper.New(keeper.Options{}), session.New(session.Options{})
+	k.Apply(recs, 0)
+	for i := range recs {
+		whole.Apply(&recs[i])
+	}
+	if diff := cmp.Diff(explained(t, whole), explained(t, attached(t, k))); diff != "" {
+		t.Errorf("-recorded +live:\n%s", diff)
+	}
+}
