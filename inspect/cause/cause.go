@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // Case is what rules look at: one life of a pod.
@@ -98,6 +99,7 @@ func Find(c *Case) []Finding {
 	for _, r := range Rules() {
 		for _, f := range r.Find(c) {
 			f.ID, f.Name = r.ID, r.Name
+			f.Sentence, f.Remedy, f.RuledOutBy = noise.Of(f.Sentence), noise.Of(f.Remedy), noise.Of(f.RuledOutBy)
 			out = append(out, f)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // maxEvidence bounds the records that one finding names.
@@ -15,7 +16,7 @@ func evidence(r *trace.Record, format string, args ...any) Evidence {
 	if len(args) > 0 {
 		text = fmt.Sprintf(format, args...)
 	}
-	return Evidence{Seq: r.Seq, Time: r.At(), Text: text}
+	return Evidence{Seq: r.Seq, Time: r.At(), Text: noise.Of(text)}
 }
 
 // few keeps the first records of long evidence and the last, which mostly says how it stands.

@@ -7,8 +7,12 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 // script is a case that a rule is asked about.
@@ -34,7 +38,9 @@ func run(t *testing.T, id string, scripts []script) {
 				s = casetest.Found(t)
 			}
 			sc.write(s)
-			f := casetest.One(t, s.Case(sc.now), id)
+			c := s.Case(sc.now)
+			f := casetest.One(t, c, id)
+			inNoise(t, c, decides...)
 			switch {
 			case f == nil && sc.want == "":
 				return
@@ -46,6 +52,53 @@ func run(t *testing.T, id string, scripts []script) {
 			check(t, sc, f)
 		})
 	}
+}
+
+// decides are fields with texts on which a rule decides: they have to become facts.
+var decides = []string{
+	"Action.Reason",       // KL14: why a sandbox is made anew
+	"Decision.Reason",     // KL18: the path of a volume
+	"ProbeAttempt.Output", // KL20: whether a probe ran into its timeout
+}
+
+// inNoise finds the same causes where all texts, those of the records and those that are rendered, are noise.
+func inNoise(t *testing.T, c *cause.Case, keep ...string) {
+	t.Helper()
+	noisy := cause.Case{Pod: c.Pod, Waterfall: c.Waterfall, Now: c.Now, Incomplete: c.Incomplete}
+	for _, r := range c.Records {
+		noisy.Records = append(noisy.Records, tracetest.Noise(r, keep...))
+	}
+	for _, r := range c.Node {
+		noisy.Node = append(noisy.Node, tracetest.Noise(r, keep...))
+	}
+	noise.On(true)
+	found := cause.Find(&noisy)
+	noise.On(false)
+	for i := range found {
+		for _, e := range found[i].Evidence {
+			if e.Text != noise.Word {
+				t.Errorf("evidence of %s with noise: %s", found[i].ID, e.Text)
+			}
+		}
+		if found[i].Sentence != noise.Word || found[i].Remedy != noise.Word || found[i].RuledOutBy != noise.Word {
+			t.Errorf("with noise: %+v", found[i])
+		}
+	}
+	if diff := gocmp.Diff(factsOf(cause.Find(c)), factsOf(found)); diff != "" {
+		t.Errorf("a cause depends on texts (-as it was +with noise):\n%s", diff)
+	}
+}
+
+// factsOf are findings without their texts.
+func factsOf(found []cause.Finding) (out []string) {
+	for _, f := range found {
+		s := fmt.Sprint(f.ID, f.Confidence, f.Cost, f.End, f.Current)
+		for _, e := range f.Evidence {
+			s += fmt.Sprint(" #", e.Seq)
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 func check(t *testing.T, sc script, f *cause.Finding) {

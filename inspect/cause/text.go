@@ -9,6 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // maxError bounds what is quoted of an error, in bytes.
@@ -23,15 +24,15 @@ func quoted(s string) string {
 	if len(s) > maxError {
 		s = strings.ToValidUTF8(s[:maxError], "") + "..."
 	}
-	return s
+	return noise.Of(s)
 }
 
 // took says how long something took, or has taken so far.
 func took(d time.Duration, open bool) string {
 	if open {
-		return human.Duration(d) + " so far"
+		return noise.Of(human.Duration(d) + " so far")
 	}
-	return human.Duration(d)
+	return noise.Of(human.Duration(d))
 }
 
 // waitEvidence is a wait as evidence.

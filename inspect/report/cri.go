@@ -55,7 +55,7 @@ func failedCalls(m *model.Model, args Args) *Table {
 		}
 	}
 	for _, c := range failed[max(0, len(failed)-maxFailed):] {
-		t.add(str(c.Method), str(c.Pod.String()), ago(c.End, args.Now), took(c.Dur), str(c.Code), str(c.Err))
+		t.add(str(c.Method), str(c.Pod.String()), ago(c.End, args.Now), took(c.Dur), str(c.Code), text(c.Err))
 	}
 	return t
 }

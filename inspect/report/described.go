@@ -133,7 +133,7 @@ func certificatesOf(certificates []model.Certificate, args Args) *Table {
 			from = "none: " + c.None
 		}
 		t.add(str(c.Use), str(c.Name), left(c.NotAfter, args.Now, "expired"), when(c.NotAfter), left(c.Renew, args.Now, "due"), when(c.Renew),
-			when(c.NotBefore), str(c.Serial), str(c.Issuer), list(c.Names), str(c.Source), str(c.Path), str(c.Cause), str(c.None), when(c.At), str(from))
+			when(c.NotBefore), str(c.Serial), str(c.Issuer), list(c.Names), str(c.Source), str(c.Path), str(c.Cause), text(c.None), when(c.At), str(from))
 	}
 	return t
 }

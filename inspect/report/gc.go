@@ -32,7 +32,7 @@ func makeGC(m *model.Model, args Args) (*Table, error) {
 			usage = Value{fmt.Sprintf("%d%%", p.Usage), p.Usage}
 		}
 		t.add(count(i+1), str(p.What), str(p.Cause), ago(p.Begin, args.Now), dur, count(p.Considered), count(p.Removed),
-			size(p.Freed), usage, str(p.Err))
+			size(p.Freed), usage, text(p.Err))
 		for j := range p.Decisions {
 			seen[p.Decisions[j].Seq] = true
 			said.add(append([]Value{count(i + 1)}, verdict(&p.Decisions[j], args)...)...)
@@ -71,5 +71,5 @@ func verdict(d *model.Decision, args Args) []Value {
 	if d.Bytes > 0 {
 		freed = size(d.Bytes)
 	}
-	return []Value{ago(d.At, args.Now), str(d.By), str(d.Verdict), str(d.Subject), freed, str(d.Reason)}
+	return []Value{ago(d.At, args.Now), str(d.By), str(d.Verdict), str(d.Subject), freed, text(d.Reason)}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // maxLoops is how many iterations are shown.
@@ -30,7 +31,7 @@ func makeLoop(m *model.Model, args Args) (*Table, error) {
 			dur = Value{text: "runs"}
 		}
 		t.add(number(l.N), ago(l.Begin, args.Now), str(l.Case), str(l.Op), count(l.Pods), took(l.Idle), dur, yes(l.Running),
-			str(l.Detail), caused(&l))
+			text(l.Detail), caused(&l))
 	}
 	return t, nil
 }
@@ -39,10 +40,10 @@ func makeLoop(m *model.Model, args Args) (*Table, error) {
 func caused(l *model.Loop) Value {
 	var out []string
 	for _, e := range l.Caused {
-		out = append(out, strings.TrimSpace(strings.TrimSpace(e.Kind+" "+e.Pod.String())+" "+e.What))
+		out = append(out, noise.Of(strings.TrimSpace(strings.TrimSpace(e.Kind+" "+e.Pod.String())+" "+e.What)))
 	}
 	if more := l.Children - len(l.Caused); more > 0 {
-		out = append(out, fmt.Sprintf("%d more", more))
+		out = append(out, noise.Of(fmt.Sprintf("%d more", more)))
 	}
 	return list(out)
 }

@@ -13,7 +13,7 @@ func makeNode(m *model.Model, args Args) (*Table, error) {
 	t.fact("Agent", "version", str(n.Version))
 	t.fact("Process", "pid", pid(n.PID))
 	t.fact("State", "state", str(n.State))
-	t.fact("Reason", "reason", str(n.Reason))
+	t.fact("Reason", "reason", text(n.Reason))
 	t.fact("Since", "since", at(n.Since, args.Now))
 	t.fact("Runtime", "runtime", str(strings.TrimSpace(n.Runtime+" "+n.RuntimeVersion)))
 	t.fact("Endpoint", "endpoint", str(n.Endpoint))
@@ -21,7 +21,7 @@ func makeNode(m *model.Model, args Args) (*Table, error) {
 		t.fact("Simulated", "simulated", yes(true))
 	}
 	t.fact("PLEG", "pleg_mode", str(n.PLEGMode))
-	t.fact("PLEG reason", "pleg_reason", str(n.PLEGReason))
+	t.fact("PLEG reason", "pleg_reason", text(n.PLEGReason))
 	t.fact("Last relist", "last_relist", at(n.LastRelist, args.Now))
 	t.fact("Last iteration", "last_loop", at(n.LastLoop, args.Now))
 	if n.Lost > 0 {
@@ -100,7 +100,7 @@ func pressureOf(m *model.Model) *Table {
 		if n := p.Percent(); n >= 0 {
 			percent = Value{fmt.Sprintf("%d%%", n), n}
 		}
-		t.add(str(p.Signal), size(p.Used), size(p.Capacity), percent, str(p.Rule))
+		t.add(str(p.Signal), size(p.Used), size(p.Capacity), percent, text(p.Rule))
 	}
 	return t
 }
@@ -116,25 +116,25 @@ func apiOf(m *model.Model, args Args) *Table {
 		t.fact("Failures in a row", "failing", count(a.Failing))
 	}
 	if a.Err != "" {
-		t.fact("Last failure", "error", str(a.Call+": "+a.Err))
+		t.fact("Last failure", "error", text(a.Call+": "+a.Err))
 		t.fact("At", "failed", at(a.Failed, args.Now))
 	}
 	t.fact("Watches", "watches", count(a.Watches))
 	t.fact("Requests under way", "open", count(a.Open))
 	t.fact("Lease renewed", "lease", at(n.Lease, args.Now))
 	if n.LeaseErr != "" {
-		t.fact("Lease fails", "lease_error", str(n.LeaseErr))
+		t.fact("Lease fails", "lease_error", text(n.LeaseErr))
 	}
 	t.fact("Registered", "registered", at(n.Registered.At, args.Now))
 	t.fact("Node status written", "status_written", at(n.Good.At, args.Now))
 	if n.Last.Err != "" {
-		t.fact("Node status fails", "status_error", str(n.Last.Err))
+		t.fact("Node status fails", "status_error", text(n.Last.Err))
 	}
 	waits := &Table{Key: "waits", Title: "Waits", Columns: []Column{
 		{Name: "KIND", Key: "kind"}, {Name: "ON", Key: "on"}, {Name: "FOR", Key: "since", Right: true}, {Name: "DETAIL", Key: "detail", Long: true},
 	}}
 	for _, w := range a.Waits {
-		waits.add(str(w.For), str(w.On()), ago(w.Since, args.Now), str(w.Detail()))
+		waits.add(str(w.For), text(w.On()), ago(w.Since, args.Now), text(w.Detail()))
 	}
 	t.section(waits)
 	return t
@@ -154,7 +154,7 @@ func wrongManifests(m *model.Model, args Args) *Table {
 		if e.Line > 0 {
 			line = count(e.Line)
 		}
-		t.add(str(e.Path), str(e.Source), line, str(e.Field), ago(e.At, args.Now), str(e.Message))
+		t.add(str(e.Path), str(e.Source), line, str(e.Field), ago(e.At, args.Now), text(e.Message))
 	}
 	return t
 }

@@ -39,7 +39,7 @@ func podFacts(t *Table, m *model.Model, p *model.Pod, args Args) {
 	t.fact("UID", "uid", str(p.Key.UID))
 	t.fact("State", "state", str(p.State()))
 	t.fact("Phase", "phase", str(p.Phase))
-	t.fact("Reason", "reason", str(strings.Trim(p.Reason+": "+p.Message, ": ")))
+	t.fact("Reason", "reason", text(strings.Trim(p.Reason+": "+p.Message, ": ")))
 	t.fact("Ready", "ready", Value{readiness(p), readiness(p)})
 	if !p.StatusAt.IsZero() {
 		t.fact("Restarts", "restarts", count(p.Restarts))
@@ -78,7 +78,7 @@ func startOf(p *model.Pod, args Args) *Table {
 		t.fact("Adopted", "adopted", yes(true))
 	}
 	if s.Cause != "" {
-		t.fact("Mostly", "cause", str(s.Cause))
+		t.fact("Mostly", "cause", text(s.Cause))
 	}
 	path := &Table{Key: "critical_path", Title: "Critical path", Columns: []Column{
 		{Name: "PART", Key: "part"}, {Name: "TOOK", Key: "dur_ns", Right: true},
@@ -113,7 +113,7 @@ func containersOf(p *model.Pod) *Table {
 		if c.State == "terminated" {
 			exit = count(int(c.ExitCode))
 		}
-		t.add(str(c.Name), yes(c.Init), str(c.State), str(c.Reason), exit, count(c.Restarts), str(images[c.Name]), str(c.ID), str(c.Message))
+		t.add(str(c.Name), yes(c.Init), str(c.State), str(c.Reason), exit, count(c.Restarts), str(images[c.Name]), str(c.ID), text(c.Message))
 	}
 	return t
 }

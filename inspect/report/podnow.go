@@ -11,8 +11,8 @@ import (
 func backoffOf(p *model.Pod, args Args) *Table {
 	t := &Table{Key: "backoff", Title: "Back-off"}
 	if b := &p.Backoff; b.Active() {
-		t.fact("On", "on", str(b.On()))
-		t.fact("Detail", "detail", str(b.Detail()))
+		t.fact("On", "on", text(b.On()))
+		t.fact("Detail", "detail", text(b.Detail()))
 		t.fact("Since", "since", at(b.Since, args.Now))
 		t.fact("Until", "until", at(b.Until, args.Now))
 	}
@@ -29,7 +29,7 @@ func actionsOf(p *model.Pod, args Args) *Table {
 		{Key: "uncertain"},
 	}}
 	for _, a := range p.Actions {
-		t.add(str(a.ID), str(a.Verb), str(a.Container), ago(a.Since, args.Now), str(a.Reason), yes(a.Uncertain))
+		t.add(str(a.ID), str(a.Verb), str(a.Container), ago(a.Since, args.Now), text(a.Reason), yes(a.Uncertain))
 	}
 	return t
 }
@@ -43,7 +43,7 @@ func waitsOf(p *model.Pod, args Args) *Table {
 		{Key: "uncertain"},
 	}}
 	for _, w := range p.Waits {
-		t.add(str(w.For), str(w.On()), ago(w.Since, args.Now), str(waitDetail(&w, args.Now)), yes(w.Uncertain))
+		t.add(str(w.For), text(w.On()), ago(w.Since, args.Now), text(waitDetail(&w, args.Now)), yes(w.Uncertain))
 	}
 	return t
 }
@@ -80,10 +80,10 @@ func planOf(p *model.Pod, args Args) *Table {
 	if p.Plan == nil || len(p.Plan.Steps) == 0 {
 		return t
 	}
-	t.fact("Why", "why", str(p.Plan.Why))
+	t.fact("Why", "why", text(p.Plan.Why))
 	t.fact("Made", "made", at(p.PlanAt, args.Now))
 	for _, s := range p.Plan.Steps {
-		t.add(str(s.ID), list(s.Needs), str(s.Reason))
+		t.add(str(s.ID), list(s.Needs), text(s.Reason))
 	}
 	return t
 }

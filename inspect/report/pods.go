@@ -42,7 +42,7 @@ func makePods(m *model.Model, args Args) (*Table, error) {
 		t.add(str(p.Key.Namespace), str(p.Key.Name), str(p.Key.UID), Value{text: readiness(p)}, ready, total,
 			str(p.State()), str(p.Phase), restarts,
 			took(p.Start.ToStarted), took(p.Start.ToReady), ago(p.Start.Seen, args.Now),
-			str(p.IP), str(p.QoS), str(p.Start.Source), str(doing(p, args.Now)))
+			str(p.IP), str(p.QoS), str(p.Start.Source), text(doing(p, args.Now)))
 	}
 	return t, nil
 }

@@ -42,7 +42,7 @@ func probesOf(m *model.Model, p *model.Pod, args Args) *Table {
 			next.data = stamp(pr.Next)
 		}
 		t.add(str(pr.Container), str(pr.Kind), str(pr.How), str(pr.State), ago(pr.Changed, args.Now), str(pr.Result),
-			row, count(pr.Count), count(pr.Threshold), took(pr.Dur), next, str(pr.Output))
+			row, count(pr.Count), count(pr.Threshold), took(pr.Dur), next, text(pr.Output))
 	}
 	return t
 }
@@ -63,7 +63,7 @@ func statusOf(m *model.Model, p *model.Pod, args Args) *Table {
 			t.fact("Not told since", "pending", at(s.Pending, args.Now))
 		}
 		if s.Last.Err != "" {
-			t.fact("Last error", "error", str(s.Last.Err))
+			t.fact("Last error", "error", text(s.Last.Err))
 		}
 	}
 	return t
@@ -87,7 +87,7 @@ func eventsOf(m *model.Model, p *model.Pod, args Args) *Table {
 	}}
 	all := slices.DeleteFunc(m.Lines(), func(l model.Line) bool { return l.Pod != p.Key })
 	for _, l := range all[max(0, len(all)-lastOf):] {
-		t.add(ago(l.At, args.Now), str(l.Level), str(l.Reason), str(l.Text))
+		t.add(ago(l.At, args.Now), str(l.Level), str(l.Reason), text(l.Text))
 	}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // Table is what there is to say of something: facts, rows, and parts that are tables themselves.
@@ -71,6 +72,9 @@ func str[S ~string](s S) Value {
 	}
 	return Value{human.Line(string(s)), string(s)}
 }
+
+// text is words for people.
+func text(s string) Value { return str(noise.Of(s)) }
 
 func count(n int) Value { return Value{strconv.Itoa(n), n} }
 

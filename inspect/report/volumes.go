@@ -26,7 +26,7 @@ func volumesOf(m *model.Model, args Args) *Table {
 	for _, v := range m.Volumes() {
 		if args.wants(v.Pod.String()) {
 			t.add(str(v.Pod.String()), str(v.Name), str(v.State()), str(strings.TrimPrefix(v.Plugin, "kubernetes.io/")), took(v.Setup),
-				str(v.Op), ago(v.Since, args.Now), str(v.Path), str(volumeNote(&v, args.Now)))
+				str(v.Op), ago(v.Since, args.Now), str(v.Path), text(volumeNote(&v, args.Now)))
 		}
 	}
 	return t

@@ -37,8 +37,8 @@ func makeWorkers(m *model.Model, args Args) (*Table, error) {
 		if pass.N > 0 {
 			n = count(pass.N)
 		}
-		t.add(str(p.Key.String()), str(w.State), ago(w.Since, args.Now), n, yes(w.Current.Running), str(pass.Why), str(pass.Cause),
-			begun, took(w.Last.Dur), ago(ended(&w.Last), args.Now), str(doing(p, args.Now)), str(w.Last.Err))
+		t.add(str(p.Key.String()), str(w.State), ago(w.Since, args.Now), n, yes(w.Current.Running), str(pass.Why), text(pass.Cause),
+			begun, took(w.Last.Dur), ago(ended(&w.Last), args.Now), text(doing(p, args.Now)), text(w.Last.Err))
 	}
 	return t, nil
 }
@@ -58,7 +58,7 @@ func workerOf(p *model.Pod, args Args) *Table {
 	}
 	t.fact("State", "state", str(w.State))
 	t.fact("Since", "since", at(w.Since, args.Now))
-	t.fact("Reason", "reason", str(w.Reason))
+	t.fact("Reason", "reason", text(w.Reason))
 	if w.Grace > 0 {
 		t.fact("Grace period", "grace_s", Value{human.Duration(time.Duration(w.Grace) * time.Second), w.Grace})
 	}
@@ -77,7 +77,7 @@ func passOf(name, key string, s *model.Sync, args Args) *Table {
 	t := &Table{Key: key, Title: name}
 	t.fact("Number", "n", count(s.N))
 	t.fact("Why", "why", str(s.Why))
-	t.fact("Cause", "cause", str(s.Cause))
+	t.fact("Cause", "cause", text(s.Cause))
 	t.fact("Began", "begun", at(s.Begin, args.Now))
 	if !s.Running {
 		t.fact("Took", "dur_ns", took(s.Dur))
@@ -86,7 +86,7 @@ func passOf(name, key string, s *model.Sync, args Args) *Table {
 		t.fact("Answers also", "merged", count(s.Merged))
 	}
 	if s.Err != "" {
-		t.fact("Error", "error", str(s.Err))
+		t.fact("Error", "error", text(s.Err))
 	}
 	return t
 }

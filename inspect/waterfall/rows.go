@@ -172,13 +172,15 @@ func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
 	return append([]Row{row}, nested...)
 }
 
-// nested returns the rows of what happened within an action, leaving out what is tiny.
+// nested returns the rows of what happened within an action, leaving out what is tiny; the first failure of each operation is never.
 func (w *Waterfall) nested(a *interval) []Row {
 	var rows []Row
 	below := map[trace.SpanID][]Row{}
+	failed := map[operation]bool{}
 	a.within(func(iv *interval) {
-		failed := iv.err() != "" && iv.err() != a.err()
-		if iv.dur() < w.tiny() && !failed {
+		of := operationOf(iv.event())
+		first := iv.err() != "" && !failed[of]
+		if failed[of] = failed[of] || first; iv.dur() < w.tiny() && !first {
 			return
 		}
 		switch e := iv.event().(type) {
@@ -211,6 +213,24 @@ func (w *Waterfall) nested(a *interval) []Row {
 		}
 	}
 	return out
+}
+
+// operation tells what happens within an action apart.
+type operation struct {
+	kind     trace.Kind
+	what, of string
+}
+
+func operationOf(e trace.Event) operation {
+	switch e := e.(type) {
+	case *trace.CRICall:
+		return operation{e.Kind(), e.Method, ""}
+	case *trace.Volume:
+		return operation{e.Kind(), e.Op, e.Name}
+	case *trace.CSICall:
+		return operation{e.Kind(), e.Method, e.Volume}
+	}
+	return operation{kind: e.Kind()}
 }
 
 func (w *Waterfall) waitRow(iv *interval, e *trace.Wait, depth int) Row {

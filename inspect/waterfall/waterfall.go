@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // ErrNoRecords is returned when no record is about the pod.
@@ -101,7 +102,13 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 }
 
 // Rows makes what to draw, in order.
-func (w *Waterfall) Rows() []Row { return w.buildRows() }
+func (w *Waterfall) Rows() []Row {
+	rows := w.buildRows()
+	for i := range rows {
+		rows[i].Note = noise.Of(rows[i].Note)
+	}
+	return rows
+}
 
 // lastLife returns the records of the pod since it was last seen anew: a part of recs where no others are among them.
 func lastLife(recs []trace.Record, pod trace.Pod) []trace.Record {

@@ -11,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // Explain tells what became of the case's pod.
@@ -31,7 +32,7 @@ func Explain(c *cause.Case) *Report {
 	if r.Stage == cause.Starting || r.Stage == cause.Down || r.Stage == cause.Ending {
 		r.Waiting = waiting(c)
 	}
-	r.Cause = r.sentence(c)
+	r.Cause = noise.Of(r.sentence(c))
 	return r
 }
 

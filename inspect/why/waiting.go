@@ -12,6 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // waitSpan is a wait of the pod, as it was said when it began.
@@ -48,6 +49,7 @@ func waiting(c *cause.Case) (out []Waiting) {
 			For: s.event.For, Target: s.event.Target, On: say.On(s.event), Detail: human.Line(say.Detail(s.event, s.rec.Start())), Since: s.rec.At(), Dur: c.Now.Sub(s.rec.At()), Behind: s.event.Behind,
 		}
 		w.Next, w.At = next(c, s)
+		w.Next = noise.Of(w.Next)
 		out = append(out, w)
 	}
 	out = append(out, working(c)...)
@@ -101,9 +103,10 @@ func working(c *cause.Case) (out []Waiting) {
 		if up := open[r.Parent]; what == "" || waits[id] || waits[r.Parent] || up != nil && isWait(up) {
 			continue // a wait says it
 		}
-		w := Waiting{On: what, Pulls: pulls, Since: r.At(), Dur: c.Now.Sub(r.At())}
+		w := Waiting{On: noise.Of(what), Pulls: pulls, Since: r.At(), Dur: c.Now.Sub(r.At())}
 		if p := progress[id]; p != nil {
 			w.Detail, w.Next, w.At = arriving(r, p)
+			w.Detail, w.Next = noise.Of(w.Detail), noise.Of(w.Next)
 		}
 		out = append(out, w)
 	}
@@ -199,7 +202,9 @@ func retryAt(c *cause.Case, after time.Time) (at time.Time) {
 }
 
 // text says what is waited for or done.
-func (w Waiting) text() string {
+func (w Waiting) text() string { return noise.Of(w.words()) }
+
+func (w Waiting) words() string {
 	if w.For == "" {
 		s := "is in " + w.On
 		if w.Pulls {

@@ -1,0 +1,58 @@
+package tracetest
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// InputNoise is what [Noise] puts in the place of a text.
+const InputNoise = "noise noise"
+
+// Noise returns a copy of a record whose texts say nothing: all fields with the tag scrub:"text", at any depth, but for those of names
+// and those that are to be kept, such as Action.Reason.
+func Noise(r trace.Record, keep ...string) trace.Record {
+	if r.Event != nil {
+		r.Event, _ = reflect.TypeAssert[trace.Event](noisy(reflect.ValueOf(r.Event), slices.Concat(names, keep)))
+	}
+	return r
+}
+
+// names are fields that carry the tag because others choose what is in them, and that name something all the same.
+var names = []string{"RuntimeSpan.Name", "RuntimeSpan.Service", "Decision.Subject", "Target.Name"}
+
+// noisy returns a copy of a value with noise in its texts.
+func noisy(v reflect.Value, keep []string) reflect.Value {
+	if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) && v.IsNil() {
+		return v
+	}
+	own := reflect.New(v.Type()).Elem()
+	own.Set(v)
+	switch v.Kind() {
+	case reflect.Pointer:
+		own.Set(reflect.New(v.Type().Elem()))
+		own.Elem().Set(noisy(v.Elem(), keep))
+	case reflect.Slice:
+		own.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			own.Index(i).Set(noisy(v.Index(i), keep))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			switch isText := f.Tag.Get("scrub") == "text" && !slices.Contains(keep, v.Type().Name()+"."+f.Name); {
+			case !f.IsExported():
+			case isText && f.Type.Kind() == reflect.String:
+				if own.Field(i).Len() > 0 {
+					own.Field(i).SetString(InputNoise)
+				}
+			case isText && f.Type == reflect.TypeFor[[]string]():
+				own.Field(i).Set(reflect.ValueOf(slices.Repeat([]string{InputNoise}, v.Field(i).Len())))
+			default:
+				own.Field(i).Set(noisy(v.Field(i), keep))
+			}
+		}
+	}
+	return own
+}
