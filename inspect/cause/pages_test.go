@@ -70,7 +70,7 @@ func TestPages(t *testing.T) {
 func checkPage(t *testing.T, path, page string) {
 	t.Helper()
 	last := -1
-	for _, part := range []string{"Seen", "Evidence", "Cost", "Confidence", "Remedy", "RuledOutBy", "Not this", "To produce it"} {
+	for _, part := range []string{"Seen", "Evidence", "Cost", "Confidence", "Remedy", "Ruled out by", "Not this", "To produce it"} {
 		at := strings.Index(page, "\n**"+part+".** ")
 		if at <= last {
 			t.Errorf("%s: part %q is missing or out of order", path, part)
