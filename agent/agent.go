@@ -16,6 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/host"
+	"github.com/kubeloupe/kubeloupe/agent/nodelock"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
@@ -75,7 +76,8 @@ func New(cfg Config) (*Agent, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	cfg.secrets = newSecrets()
+	cfg.secrets = redact.NewVault()
+	cfg.secrets.LearnProxies()
 	cfg.Bus.Scrub(func(pod trace.Pod) func(string) string { return cfg.secrets.For(pod.UID) })
 	return &Agent{cfg: cfg, ready: make(chan struct{})}, nil
 }
@@ -88,17 +90,17 @@ func noSource(k *config.Config) bool {
 func (a *Agent) Ready() <-chan struct{} { return a.ready }
 
 // Run runs the agent until ctx ends or a part fails. Pods are left running.
-func (a *Agent) Run(ctx context.Context) error { return shownError(a.cfg.secrets, a.run(ctx)) }
+func (a *Agent) Run(ctx context.Context) error { return a.cfg.secrets.Error(a.run(ctx)) }
 
 func (a *Agent) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also of what outlives the parts: a retry that comes due now
 	k := a.cfg.Kubelet
-	locks, err := lock(ctx, k, a.cfg.Bus)
+	locks, err := nodelock.Hold(ctx, k.Node.RootDir, k.Node.LockFile, a.cfg.Bus)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, locks.release()) }()
+	defer func() { err = errors.Join(err, locks.Release()) }()
 
 	if !a.cfg.Simulated {
 		if err := host.Check(k); err != nil {
@@ -148,7 +150,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	group, ctx := errgroup.WithContext(work)
 	if k.Node.ExitOnContention {
 		group.Go(func() error {
-			contended, err := locks.contended(ctx)
+			contended, err := locks.Contended(ctx)
 			if contended {
 				reason = "another process opened --lock-file " + k.Node.LockFile + "; " + rest
 				cancel()

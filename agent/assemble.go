@@ -19,6 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/host"
 	"github.com/kubeloupe/kubeloupe/agent/image/pulled"
+	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
@@ -87,7 +88,7 @@ func (p *parts) add(name string, run func(context.Context) error) {
 // assemble builds all parts and connects them. Nothing runs yet. The identity's clients are nil on a node that stands alone.
 //
 // Each part is built after those that it uses. Where two parts notify each other, what they share is built before both: worker.Registry
-// (the workers of pods), node.Self (the Node object), volume.Notices, mirror.Known and asks (of the syncLoop).
+// (the workers of pods), node.Self (the Node object), volume.Notices, mirror.Known and loop.Requests (to the syncLoop).
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
 	p := &parts{
 		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}), host: machine{ips: node.HostIPs(cfg.Kubelet.Node.IPs)},
@@ -103,7 +104,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if err != nil {
 		return nil, err
 	}
-	asked := newAsks()
+	asked := loop.NewRequests()
 	if err := p.newWorkers(ctx, rt, asked); err != nil {
 		return nil, err
 	}
@@ -165,14 +166,14 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 		p.add("usage", p.usage.Run)
 		p.add("clock", clock.New(bus).Run)
 	}
-	p.slots, err = semaphore.New(semaphore.Config{Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: runtimeSlots(p.cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain})
+	p.slots, err = semaphore.New(semaphore.Config{Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: podruntime.Slots(p.cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain})
 	return err
 }
 
 // describe makes the node's object in the API, or tells what the node is where there is none.
 func (p *parts) describe() error {
 	if p.cluster.alone() {
-		p.describeAlone()
+		p.describeStandalone()
 		return nil
 	}
 	if err := p.newServing(); err != nil { // which learns the addresses from the object

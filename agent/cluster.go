@@ -11,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podcert"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/runtimeclass"
 	"github.com/kubeloupe/kubeloupe/agent/status"
@@ -127,7 +128,7 @@ type podObjects struct{ c *cluster }
 
 // Register implements pods.Objects.
 func (o podObjects) Register(pod *v1.Pod) {
-	o.c.secrets.Public(string(pod.UID), func() string { return manifestOf(pod) })
+	o.c.secrets.Public(string(pod.UID), func() string { return podspec.Text(pod) })
 	o.c.objects.Register(pod)
 }
 

@@ -4,10 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
@@ -31,17 +29,14 @@ func (p *parts) criNode() criconfig.Node {
 	k := p.cfg.Kubelet
 	return criconfig.Node{
 		LogRoot: k.Pods.LogsDir, ClusterDomain: k.DNS.ClusterDomain, MemoryCapacity: p.host.machine.Memory,
-		Allocatable:    p.host.resources.Allocatable,
-		CFSQuota:       k.Cgroups.CPUQuota,
-		CFSPeriod:      k.Cgroups.CPUQuotaPeriod,
-		SeccompDefault: k.Pods.SeccompDefault,
-		SeccompRoot:    filepath.Join(k.Node.RootDir, "seccomp"),
-		HugePageSizes:  cgroup.HugePageSizes("/sys"),
-		SELinux:        exists("/sys/fs/selinux/enforce"),
-		// Upstream asks for the handler of the pod's RuntimeClass; the default one stands for all here.
-		RecursiveReadOnly: slices.ContainsFunc(p.state.Handlers(), func(h *runtimeapi.RuntimeHandler) bool {
-			return h.GetName() == "" && h.GetFeatures().GetRecursiveReadOnlyMounts()
-		}),
+		Allocatable:       p.host.resources.Allocatable,
+		CFSQuota:          k.Cgroups.CPUQuota,
+		CFSPeriod:         k.Cgroups.CPUQuotaPeriod,
+		SeccompDefault:    k.Pods.SeccompDefault,
+		SeccompRoot:       filepath.Join(k.Node.RootDir, "seccomp"),
+		HugePageSizes:     cgroup.HugePageSizes("/sys"),
+		SELinux:           exists("/sys/fs/selinux/enforce"),
+		RecursiveReadOnly: p.state.RecursiveReadOnly(),
 	}
 }
 

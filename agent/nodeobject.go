@@ -84,19 +84,10 @@ func (p *parts) newNode() error {
 	return nil
 }
 
-// describeAlone tells what the node is and has where no object in the API does. It does not change while the agent runs.
-func (p *parts) describeAlone() {
-	s := v1.NodeStatus{
-		Capacity: p.host.resources.Capacity, Allocatable: p.host.resources.Allocatable, NodeInfo: node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap),
-	}
-	s.NodeInfo.ContainerRuntimeVersion = node.RuntimeVersion(p.runtime())
-	for _, ip := range p.host.ips {
-		s.Addresses = append(s.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: ip})
-	}
-	s.Addresses = append(s.Addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: p.cfg.NodeName})
-	d := node.Description(p.cfg.NodeName, &s, p.cgroupsInUse())
-	d.Standalone = true
-	trace.Point(p.cfg.Bus, trace.Span{}, d)
+// describeStandalone publishes what the node is and has where there is no object in the API. It does not change while the agent runs.
+func (p *parts) describeStandalone() {
+	trace.Point(p.cfg.Bus, trace.Span{}, node.Standalone(p.cfg.NodeName, node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), p.runtime(),
+		p.host.ips, p.host.resources.Capacity, p.host.resources.Allocatable, p.cgroupsInUse()))
 }
 
 // cgroupsInUse says how cgroups are made here.

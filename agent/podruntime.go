@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"runtime"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,7 +30,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		return nil, err
 	}
 	probing := probe.Config{
-		Exec: p.client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, PodIP: p.podIP, CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
+		Exec: p.client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, HostIP: p.host.ips[0], CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
 		H2C: p.cfg.Kubelet.Gates.Enabled("H2CContainerProbe"), GRPCTLS: p.cfg.Kubelet.Gates.Enabled("GRPCContainerProbeTLS"),
 	}
 	if !p.cluster.alone() {
@@ -122,24 +121,3 @@ type userNS struct{ *userns.Ranges }
 
 // Release implements podruntime.UserNamespaces.
 func (u userNS) Release(uid types.UID) { _ = u.Ranges.Release(uid) }
-
-// podIP is where probes and hooks find a pod.
-func (p *parts) podIP(pod *v1.Pod) string {
-	if pod.Spec.HostNetwork {
-		return p.host.ips[0]
-	}
-	if s := p.pleg.Cache().Get(pod.UID).Sandbox(); s != nil && len(s.IPs) > 0 {
-		return s.IPs[0]
-	}
-	return ""
-}
-
-// runtimeSlots is how many pods the runtime works for at once: one and a half per CPU, measured on
-// two, where three at a time give the best median and the best end of a burst of 30. See
-// agent/semaphore and test/bench.
-func runtimeSlots(configured int) int {
-	if configured > 0 {
-		return configured
-	}
-	return max(2, 3*runtime.NumCPU()/2)
-}

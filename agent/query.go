@@ -1,19 +1,18 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 )
 
 // ErrNotReady is the answer to a question that comes before the agent is assembled.
@@ -28,9 +27,9 @@ func (a *Agent) Query(ctx context.Context, what string, args map[string]string) 
 	}
 	switch what {
 	case "config":
-		return shownConfig(p.cfg.Kubelet), nil
+		return p.cfg.Kubelet.Shown(), nil
 	case "images":
-		return p.queryImages(ctx)
+		return image.List(ctx, p.client.Image, p.pleg.Cache().All())
 	case "cgroup":
 		return p.queryCgroup(args["pod"])
 	case "node":
@@ -48,62 +47,18 @@ func (a *Agent) DeleteUnusedImages(ctx context.Context) (gc.Summary, error) {
 	return p.collector.DeleteUnused(ctx)
 }
 
-// ImageInfo is an image on the node.
-type ImageInfo struct {
-	ID      string   `json:"id"`
-	Tags    []string `json:"tags,omitempty"`
-	Digests []string `json:"digests,omitempty"`
-	Bytes   uint64   `json:"bytes"`
-	Pinned  bool     `json:"pinned,omitempty"`
-	// UsedBy are the pods with a container of it.
-	UsedBy []string `json:"used_by,omitempty"`
-}
-
-func (p *parts) queryImages(ctx context.Context) ([]ImageInfo, error) {
-	res, err := p.client.Image.ListImages(ctx, &runtimeapi.ListImagesRequest{})
-	if err != nil {
-		return nil, fmt.Errorf("list images: %w", err)
-	}
-	used := map[string][]string{}
-	for _, pod := range p.pleg.Cache().All() {
-		name := pod.Namespace + "/" + pod.Name
-		for i := range pod.Containers {
-			c := &pod.Containers[i]
-			for _, id := range []string{c.ImageID, c.Image} {
-				if id != "" && !slices.Contains(used[id], name) {
-					used[id] = append(used[id], name)
-				}
-			}
-		}
-	}
-	out := []ImageInfo{}
-	for _, i := range res.GetImages() {
-		info := ImageInfo{ID: i.GetId(), Tags: i.GetRepoTags(), Digests: i.GetRepoDigests(), Bytes: i.GetSize(), Pinned: i.GetPinned()}
-		for _, id := range slices.Concat([]string{i.GetId()}, i.GetRepoTags(), i.GetRepoDigests()) {
-			info.UsedBy = append(info.UsedBy, used[id]...)
-		}
-		slices.Sort(info.UsedBy)
-		info.UsedBy = slices.Compact(info.UsedBy)
-		out = append(out, info)
-	}
-	slices.SortFunc(out, func(a, b ImageInfo) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.ID, b.ID))
-	})
-	return out, nil
-}
-
 func (p *parts) queryCgroup(pod string) ([]cgroup.Values, error) {
 	if p.cgroups == nil {
 		return nil, errors.New("this agent makes no cgroups: its runtime is simulated, or cgroupsPerQOS is false")
 	}
 	var uid types.UID
 	if pod != "" {
-		all := p.pods.store.Pods()
-		i := slices.IndexFunc(all, func(known v1.Pod) bool { return known.Namespace+"/"+known.Name == pod })
-		if i < 0 {
+		namespace, name, _ := strings.Cut(pod, "/")
+		known := p.pods.store.Pod(namespace, name)
+		if known == nil {
 			return nil, fmt.Errorf("no pod %s on this node", pod)
 		}
-		uid = all[i].UID
+		uid = known.UID
 	}
 	return p.cgroups.Describe(uid)
 }
@@ -127,7 +82,7 @@ type NodeInfo struct {
 func (p *parts) queryNode() NodeInfo {
 	n := NodeInfo{
 		Name: p.cfg.NodeName, Version: p.cfg.Version, Endpoint: p.cfg.Endpoint, Simulated: p.cfg.Simulated,
-		RootDir: p.cfg.Kubelet.Node.RootDir, Cluster: !p.cluster.alone(), Slots: runtimeSlots(p.cfg.RuntimeSlots),
+		RootDir: p.cfg.Kubelet.Node.RootDir, Cluster: !p.cluster.alone(), Slots: podruntime.Slots(p.cfg.RuntimeSlots),
 		Runtime: strings.TrimSpace(p.client.Info.GetRuntimeName() + " " + p.client.Info.GetRuntimeVersion()), Addresses: p.host.ips,
 		Capacity: quantities(p.host.resources.Capacity), Allocatable: quantities(p.host.resources.Allocatable),
 	}

@@ -22,7 +22,7 @@ func (p *parts) newMux() (*podsource.Mux, error) {
 		sources = append(sources, file)
 	}
 	if k.URL != "" {
-		learnURL(p.cfg.secrets, k.URL, k.URLHeaders)
+		p.cfg.secrets.LearnRequest("staticPodURL", k.URL, k.URLHeaders)
 		web, err := podsource.NewHTTP(podsource.HTTPConfig{
 			URL: k.URL, Header: k.URLHeaders, Node: p.cfg.NodeName, Period: k.URLCheckFrequency, Bus: bus,
 		})

@@ -17,32 +17,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
-// asks are what workers and their manager ask of the syncLoop.
-type asks struct {
-	due  chan types.UID // pods whose time has come
-	tidy chan struct{}  // housekeeping should come soon
-}
-
-func newAsks() asks { return asks{due: make(chan types.UID, 1024), tidy: make(chan struct{}, 1)} }
-
-// retry asks for a pod to be worked for. It waits for the loop until the agent ends.
-func (a asks) retry(ctx context.Context) func(types.UID) {
-	return func(uid types.UID) {
-		select {
-		case a.due <- uid:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// tidyUp asks for housekeeping.
-func (a asks) tidyUp() {
-	select {
-	case a.tidy <- struct{}{}:
-	default: // it is asked for already
-	}
-}
-
 // podParts are the parts that know the pods of the node.
 type podParts struct {
 	notices  *volume.Notices // changes that concern volumes
@@ -56,7 +30,7 @@ type podParts struct {
 }
 
 // newWorkers makes what works for pods, from the runtime half up to the manager.
-func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a asks) (err error) {
+func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.Requests) (err error) {
 	w, cache := &p.pods, p.pleg.Cache()
 	syncer := pods.SyncerConfig{
 		Runtime: rt, Network: p.state, Store: w.store, Bus: p.cfg.Bus, Probes: w.prober, Volumes: p.volumes,
@@ -71,13 +45,13 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a asks) 
 	if w.syncer, err = pods.NewSyncer(syncer); err != nil {
 		return err
 	}
-	if w.workers, err = worker.New(worker.Config{Syncer: w.syncer, Registry: w.registry, Bus: p.cfg.Bus, Due: a.retry(ctx)}); err != nil {
+	if w.workers, err = worker.New(worker.Config{Syncer: w.syncer, Registry: w.registry, Bus: p.cfg.Bus, Due: a.Sync(ctx)}); err != nil {
 		return err
 	}
 	manager := pods.Config{
 		Workers: w.workers, Seen: cache, Store: w.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
 		Orphans: p.orphans(), Node: p.admission, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
-		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.tidyUp,
+		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep,
 	}
 	p.cluster.joinManager(&manager)
 	w.manager, err = pods.New(manager)
@@ -93,9 +67,9 @@ func (p *parts) forget(uid types.UID) {
 	}
 }
 
-func (p *parts) newLoop(mux *podsource.Mux, a asks) (*loop.Loop, error) {
+func (p *parts) newLoop(mux *podsource.Mux, a *loop.Requests) (*loop.Loop, error) {
 	return loop.New(loop.Config{
-		Handler: p.pods.manager, Ready: p.state, Updates: mux.Updates(), Lifecycle: p.pleg.Events(), Due: a.due, Tidy: a.tidy,
+		Handler: p.pods.manager, Ready: p.state, Updates: mux.Updates(), Lifecycle: p.pleg.Events(), Requests: a,
 		Probes: p.pods.prober.Updates(), Bus: p.cfg.Bus,
 	})
 }

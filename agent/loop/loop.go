@@ -55,11 +55,10 @@ type Config struct {
 	Ready     Ready
 	Updates   <-chan podsource.Update
 	Lifecycle <-chan pleg.Event
-	Due       <-chan types.UID
 	// Probes tells what probes say anew; may be nil.
 	Probes <-chan probe.Update
-	// Tidy asks for housekeeping now.
-	Tidy <-chan struct{}
+	// Requests are for syncs and housekeeping; nil means none.
+	Requests *Requests
 	// Period is housekeeping's safety net; zero means 1 minute.
 	Period time.Duration
 	Bus    *trace.Bus
@@ -77,6 +76,9 @@ type Loop struct {
 func New(cfg Config) (*Loop, error) {
 	if cfg.Handler == nil || cfg.Ready == nil || cfg.Updates == nil || cfg.Lifecycle == nil {
 		return nil, errors.New("loop: Config needs Handler, Ready, Updates and Lifecycle")
+	}
+	if cfg.Requests == nil {
+		cfg.Requests = NewRequests()
 	}
 	if cfg.Period == 0 {
 		cfg.Period = time.Minute
@@ -111,13 +113,13 @@ func (l *Loop) Run(ctx context.Context) error {
 		case e := <-l.cfg.Lifecycle:
 			l.iterate(ctx, e.Span, trace.Loop{Case: "pleg", Op: string(e.Type), Pods: 1, Detail: e.Span.Pod.String()}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Lifecycle(ctx, e) })
-		case uid := <-l.cfg.Due:
+		case uid := <-l.cfg.Requests.due:
 			l.iterate(ctx, trace.Span{}, trace.Loop{Case: "sync", Pods: 1}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Sync(ctx, uid) })
 		case u := <-l.cfg.Probes:
 			l.iterate(ctx, trace.Span{}, trace.Loop{Case: "probe", Op: u.Probe.String(), Pods: 1, Detail: u.Container + " " + u.Result.String()}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Probed(ctx, u) })
-		case <-l.cfg.Tidy:
+		case <-l.cfg.Requests.tidy:
 			l.housekeep(ctx, "asked", idle)
 		case <-tick.C:
 			l.housekeep(ctx, "period", idle)

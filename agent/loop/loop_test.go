@@ -116,7 +116,7 @@ func start(t *testing.T, up bool, slow func(context.Context)) *rig {
 		updates: make(chan podsource.Update), events: make(chan pleg.Event), due: make(chan types.UID), tidy: make(chan struct{}),
 	}
 	var err error
-	r.loop, err = New(Config{Handler: r.h, Ready: r.ready, Updates: r.updates, Lifecycle: r.events, Due: r.due, Tidy: r.tidy, Bus: r.rec.Bus()})
+	r.loop, err = New(Config{Handler: r.h, Ready: r.ready, Updates: r.updates, Lifecycle: r.events, Requests: &Requests{due: r.due, tidy: r.tidy}, Bus: r.rec.Bus()})
 	if err != nil {
 		t.Fatal(err)
 	}

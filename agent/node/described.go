@@ -36,6 +36,19 @@ func Description(name string, s *v1.NodeStatus, c Cgroups) trace.NodeDescribed {
 	return d
 }
 
+// Standalone is the description of a node that has no object in the API. The IPs are the machine's, the primary one first.
+func Standalone(name string, info v1.NodeSystemInfo, r Runtime, ips []string, capacity, allocatable v1.ResourceList, c Cgroups) trace.NodeDescribed {
+	s := v1.NodeStatus{Capacity: capacity, Allocatable: allocatable, NodeInfo: info}
+	s.NodeInfo.ContainerRuntimeVersion = RuntimeVersion(r)
+	for _, ip := range ips {
+		s.Addresses = append(s.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: ip})
+	}
+	s.Addresses = append(s.Addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: name})
+	d := Description(name, &s, c)
+	d.Standalone = true
+	return d
+}
+
 // RuntimeVersion is the runtime as a node's status names it.
 //
 // Upstream: pkg/kubelet/nodestatus/setters.go, VersionInfo.

@@ -30,7 +30,7 @@ func TestAdopted(t *testing.T) {
 			ran("before", podstate.Running, now.Add(-time.Minute)), ran("since", podstate.Running, now.Add(time.Minute)), ran("ended", podstate.Exited, now.Add(-time.Minute)),
 		}}}
 		known := mirrors{"mirrored": {Status: v1.PodStatus{Message: "as the API has it"}}}
-		p, err := New(Config{Exec: noExec{}, Observer: w, Mirrors: known, PodIP: func(*v1.Pod) string { return "" }})
+		p, err := New(Config{Exec: noExec{}, Observer: w, Mirrors: known})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,8 +37,8 @@ type Config struct {
 	Mirrors Mirrors
 	// Events may be nil: they are published on the bus only.
 	Events events.Publisher
-	// PodIP returns a pod's primary address, the node's for host network; "" when it has none.
-	PodIP func(pod *v1.Pod) string
+	// HostIP is the node's primary address: that of pods with the host's network.
+	HostIP string
 	// CPU tells how a container's CPU limit and its pod's have held it back; zero is not known. It is asked when an
 	// attempt fails, and when one takes half of its timeout. It may be nil.
 	CPU func(pod *v1.Pod, containerID string) (container, whole cgroup.Throttling)
@@ -67,8 +67,8 @@ type Prober struct {
 
 // New returns a Prober that probes nothing yet.
 func New(cfg Config) (*Prober, error) {
-	if cfg.Exec == nil || cfg.Observer == nil || cfg.PodIP == nil {
-		return nil, errors.New("probe: Config needs Exec, Observer and PodIP")
+	if cfg.Exec == nil || cfg.Observer == nil {
+		return nil, errors.New("probe: Config needs Exec and Observer")
 	}
 	p := &Prober{
 		cfg: cfg, http: newTransport(), h2c: newH2CTransport(),

@@ -59,7 +59,7 @@ func (p *Prober) connect(ctx context.Context, a *attempt) outcome {
 	}
 	host := a.probe.TCPSocket.Host
 	if host == "" {
-		host = p.cfg.PodIP(a.pod)
+		host = p.podIP(a.pod)
 	}
 	d := dialer()
 	d.Timeout = a.timeout

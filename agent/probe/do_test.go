@@ -36,11 +36,13 @@ func (n noExec) ExecSync(_ context.Context, req *runtimeapi.ExecSyncRequest, _ .
 
 type nothing struct{}
 
-func (nothing) Get(types.UID) *podstate.Pod { return nil }
+func (nothing) Get(types.UID) *podstate.Pod {
+	return &podstate.Pod{Sandboxes: []podstate.Sandbox{{IPs: []string{"127.0.0.1"}}}}
+}
 
 func newProber(t *testing.T, exec Exec) *Prober {
 	t.Helper()
-	p, err := New(Config{Exec: exec, Observer: nothing{}, PodIP: func(*v1.Pod) string { return "127.0.0.1" }, H2C: true})
+	p, err := New(Config{Exec: exec, Observer: nothing{}, H2C: true})
 	if err != nil {
 		t.Fatal(err)
 	}

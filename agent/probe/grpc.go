@@ -28,7 +28,7 @@ func (p *Prober) check(ctx context.Context, a *attempt) outcome {
 	if p.cfg.GRPCTLS && g.Mode != nil && *g.Mode == v1.GRPCProbeModeTLS {
 		transport = credentials.NewTLS(&tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a probe asks whether it answers, not who it is
 	}
-	addr := net.JoinHostPort(p.cfg.PodIP(a.pod), strconv.Itoa(int(g.Port)))
+	addr := net.JoinHostPort(p.podIP(a.pod), strconv.Itoa(int(g.Port)))
 	conn, err := grpc.NewClient("passthrough:///"+addr,
 		grpc.WithUserAgent(userAgent),
 		grpc.WithMaxHeaderListSize(httpget.MaxHeader), // an error's text is in a header

@@ -41,7 +41,7 @@ func newH2CTransport() *http.Transport {
 //
 // Upstream: pkg/probe/http/http.go.
 func (p *Prober) get(ctx context.Context, a *attempt) outcome {
-	req, err := httpget.Request(ctx, a.probe.HTTPGet, a.container, p.cfg.PodIP(a.pod), userAgent)
+	req, err := httpget.Request(ctx, a.probe.HTTPGet, a.container, p.podIP(a.pod), userAgent)
 	if err != nil {
 		return outcome{err: err}
 	}

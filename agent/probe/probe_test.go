@@ -109,7 +109,7 @@ func (w *world) told() (updates, events []string) {
 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, rec: tracetest.New(t), at: time.Now(), answers: map[Kind]outcome{}}
-	p, err := New(Config{Exec: noExec{}, Observer: w, Events: w, PodIP: func(*v1.Pod) string { return "127.0.0.1" }, Bus: w.rec.Bus()})
+	p, err := New(Config{Exec: noExec{}, Observer: w, Events: w, Bus: w.rec.Bus()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,3 +131,14 @@ func bare(id string) string {
 	}
 	return id
 }
+
+// podIP returns a pod's primary address; "" when it has none.
+func (p *Prober) podIP(pod *v1.Pod) string {
+	if pod.Spec.HostNetwork {
+		return p.cfg.HostIP
+	}
+	if s := p.cfg.Observer.Get(pod.UID).Sandbox(); s != nil && len(s.IPs) > 0 {
+		return s.IPs[0]
+	}
+	return ""
+}

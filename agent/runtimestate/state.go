@@ -13,6 +13,7 @@ package runtimestate
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -151,6 +152,14 @@ func (s *State) Handlers() []*runtimeapi.RuntimeHandler {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.handlers
+}
+
+// RecursiveReadOnly reports whether the default handler supports recursive read-only mounts. Upstream asks for the handler of the pod's
+// RuntimeClass; the default one stands for all here.
+func (s *State) RecursiveReadOnly() bool {
+	return slices.ContainsFunc(s.Handlers(), func(h *runtimeapi.RuntimeHandler) bool {
+		return h.GetName() == "" && h.GetFeatures().GetRecursiveReadOnlyMounts()
+	})
 }
 
 // Features returns what the runtime can do for all handlers, nil when it did not say.

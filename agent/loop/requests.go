@@ -1,0 +1,36 @@
+package loop
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Requests are what workers and their manager request of the loop. They are built before both. Safe for concurrent use.
+type Requests struct {
+	due  chan types.UID
+	tidy chan struct{}
+}
+
+// NewRequests returns an empty set.
+func NewRequests() *Requests {
+	return &Requests{due: make(chan types.UID, 1024), tidy: make(chan struct{}, 1)}
+}
+
+// Sync returns a function that requests a sync of a pod. It waits for the loop until ctx ends.
+func (r *Requests) Sync(ctx context.Context) func(types.UID) {
+	return func(uid types.UID) {
+		select {
+		case r.due <- uid:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Housekeep requests housekeeping. It does not block.
+func (r *Requests) Housekeep() {
+	select {
+	case r.tidy <- struct{}{}:
+	default: // it is requested already
+	}
+}

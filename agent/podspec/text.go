@@ -1,0 +1,20 @@
+package podspec
+
+import (
+	"encoding/json"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Text returns all that a pod's manifest says, as JSON. What it says is not secret.
+func Text(pod *v1.Pod) string {
+	text, err := json.Marshal(struct {
+		Namespace, Name string
+		Labels          map[string]string
+		Spec            v1.PodSpec
+	}{pod.Namespace, pod.Name, pod.Labels, pod.Spec})
+	if err != nil { // the types of the API can be encoded
+		return ""
+	}
+	return string(text)
+}
