@@ -1,48 +1,146 @@
 package trace
 
-import "regexp"
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+)
 
 // FailureClass says what sort of thing went wrong, as far as the text of an error tells. What it is empty for is not known.
 type FailureClass string
 
 // The classes of failure.
 const (
-	FailDeadline     FailureClass = "deadline"      // the runtime gave no answer in time
-	FailNameReserved FailureClass = "name-reserved" // the runtime still makes what has the name
-	FailNetwork      FailureClass = "pod-network"   // the pod network: CNI is not configured, a plugin failed or is missing
-	FailImage        FailureClass = "image"         // the image cannot be had; ErrImagePull and its like
-	FailObject       FailureClass = "object"        // a ConfigMap, Secret or another object of the API server is missing or refused
+	FailDeadline      FailureClass = "deadline"           // no answer came in time
+	FailCanceled      FailureClass = "canceled"           // whoever asked did not want it any more
+	FailUnreachable   FailureClass = "unreachable"        // the other side cannot be reached: its name, route, port, proxy or certificate
+	FailNameReserved  FailureClass = "name-reserved"      // the runtime still makes what has the name
+	FailNetwork       FailureClass = "pod-network"        // the pod network: CNI is not configured, or failed without naming a plugin
+	FailPlugin        FailureClass = "cni-plugin"         // a CNI plugin failed
+	FailPluginMissing FailureClass = "cni-plugin-missing" // a CNI plugin is not on the node
+	FailImage         FailureClass = "image"              // the image cannot be had; ErrImagePull and its like
+	FailImageNever    FailureClass = "image-never"        // the image is not on the node, and is not to be pulled
+	FailImageName     FailureClass = "image-name"         // the image's name cannot be read as one
+	FailImageMissing  FailureClass = "image-missing"      // the registry does not have the image
+	FailImageDenied   FailureClass = "image-denied"       // the registry does not let this node read the image
+	FailImageLimited  FailureClass = "image-limited"      // the registry limits how much it is asked
+	FailImageReach    FailureClass = "image-unreachable"  // the registry cannot be reached
+	FailObject        FailureClass = "object"             // a ConfigMap, Secret or another object of the API server is missing or refused
+	FailGone          FailureClass = "gone"               // the object that was to be written is not there any more
+	FailReplaced      FailureClass = "replaced"           // another object has the name by now
 )
+
+// Of reports whether a class is the wider one or a part of it: FailImageMissing is a part of FailImage, FailPlugin of FailNetwork.
+func (c FailureClass) Of(wider FailureClass) bool { return c == wider || c.wider() == wider }
+
+func (c FailureClass) wider() FailureClass {
+	switch c {
+	case FailPlugin, FailPluginMissing:
+		return FailNetwork
+	case FailImageNever, FailImageName, FailImageMissing, FailImageDenied, FailImageLimited, FailImageReach:
+		return FailImage
+	case FailDeadline, FailCanceled, FailUnreachable, FailNameReserved, FailNetwork, FailImage, FailObject, FailGone, FailReplaced:
+	}
+	return c
+}
+
+// pattern is what the errors of one class look like.
+type pattern struct {
+	class FailureClass
+	text  *regexp.Regexp
+}
 
 // patterns are what the errors of the runtime, of CNI plugins and of the API server look like. What stands first in a text counts: the
 // agent's own words and the runtime's come before what they quote, which anybody may have written: an image, a registry, a plugin.
-var patterns = []struct {
-	class FailureClass
-	text  *regexp.Regexp
-}{
-	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|cni (plugin|config) not initialized|plugin type="[^"]+"|failed to find plugin "[^"]+"`)},
+var patterns = []pattern{
+	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|failed to create pod network sandbox|cni (plugin|config) not initialized|` + pluginFailed.String() + `|` + pluginMissing.String())},
 	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name`)},
 	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b`)},
 	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|couldn't find key .+ in (ConfigMap|Secret) |references non-existent (config|secret) key|failed to fetch PVC from API server`)},
+	{FailReplaced, regexp.MustCompile(`Precondition failed: UID in precondition`)},
 	{FailDeadline, regexp.MustCompile(`code = DeadlineExceeded|context deadline exceeded`)},
+	{FailCanceled, regexp.MustCompile(`code = Canceled|context canceled`)},
+	{FailUnreachable, regexp.MustCompile(unreachable)},
+}
+
+const unreachable = `\bdial (tcp|unix|udp)\b|no such host|connection refused|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|\bx509: |\btls: `
+
+// The two ways in which libcni names the plugin that is at fault.
+var (
+	pluginFailed  = regexp.MustCompile(`plugin type="([^"]+)"`)
+	pluginMissing = regexp.MustCompile(`failed to find plugin "([^"]+)"`)
+)
+
+// imagePatterns are what the errors of a pull look like, as the registry, the network or the agent tells. The first that is found
+// anywhere counts: a registry that says that an image does not exist or may need authorization says both.
+var imagePatterns = []pattern{
+	{FailImageNever, regexp.MustCompile(`\bErrImageNeverPull\b|with pull policy of Never`)},
+	{FailImageName, regexp.MustCompile(`\bInvalidImageName\b|invalid reference|repository name must be lowercase`)},
+	{FailImageMissing, regexp.MustCompile(`(?i)\bnot found\b|manifest unknown|does not exist`)},
+	{FailImageDenied, regexp.MustCompile(`(?i)\bunauthorized\b|\bdenied\b|authorization failed|no basic auth|\b401 Unauthorized|\b403 Forbidden`)},
+	{FailImageLimited, regexp.MustCompile(`(?i)\b429 Too Many Requests|\btoomanyrequests\b|rate limit`)},
+	{FailImageReach, regexp.MustCompile(`\bRegistryUnavailable\b|` + unreachable + `|timeout|deadline exceeded|connection reset`)},
 }
 
 // maxClassified bounds how much of an error is looked at: where it begins, it says what it is.
 const maxClassified = 4 << 10
 
-// Classify says what sort of failure an error's text tells of.
+// Classify says what sort of failure an error's text tells of. Anybody may have written parts of it.
 func Classify(err string) FailureClass {
 	if err == "" {
 		return ""
 	}
-	if len(err) > maxClassified {
-		err = err[:maxClassified]
-	}
+	err = err[:min(len(err), maxClassified)]
 	class, first := FailureClass(""), len(err)
 	for _, p := range patterns {
 		if at := p.text.FindStringIndex(err); at != nil && at[0] < first {
 			class, first = p.class, at[0]
 		}
 	}
+	switch {
+	case class == FailNetwork && pluginMissing.MatchString(err):
+		return FailPluginMissing
+	case class == FailNetwork && pluginFailed.MatchString(err):
+		return FailPlugin
+	case class == FailImage:
+		return ClassifyPull(err[first:])
+	}
 	return class
+}
+
+// ClassifyPull says what sort of failure the text of a pull's error tells of, FailImage where that is not known.
+func ClassifyPull(err string) FailureClass {
+	if err == "" {
+		return ""
+	}
+	err = err[:min(len(err), maxClassified)]
+	if i := slices.IndexFunc(imagePatterns, func(p pattern) bool { return p.text.MatchString(err) }); i >= 0 {
+		return imagePatterns[i].class
+	}
+	return FailImage
+}
+
+// ClassifyError is Classify of an error's text, but for a context that ended, which is known without.
+func ClassifyError(err error) FailureClass {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.Canceled):
+		return FailCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return FailDeadline
+	}
+	return Classify(err.Error())
+}
+
+// PluginIn returns the name of the CNI plugin that an error of class FailPlugin or FailPluginMissing is about; "" for others.
+func PluginIn(err string) string {
+	err = err[:min(len(err), maxClassified)]
+	for _, p := range []*regexp.Regexp{pluginMissing, pluginFailed} {
+		if m := p.FindStringSubmatch(err); m != nil {
+			return m[1]
+		}
+	}
+	return ""
 }

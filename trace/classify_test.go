@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -9,18 +11,24 @@ import (
 func TestClassify(t *testing.T) {
 	for text, want := range map[string]FailureClass{
 		"": "",
-		`failed to setup network for sandbox "ab": plugin type="bridge" failed (add): failed to allocate for range 0: no IP addresses available`:                       FailNetwork,
+		`failed to setup network for sandbox "ab": plugin type="bridge" failed (add): failed to allocate for range 0: no IP addresses available`:                       FailPlugin,
+		`failed to setup network for sandbox "ab": netplugin failed with no error message: signal: killed`:                                                             FailNetwork,
+		`failed to create pod network sandbox k8s_web_shop_u_0(ab): error adding pod shop_web to CNI network "crio": no addresses`:                                     FailNetwork,
+		`Get "https://10.96.0.1:443/api/v1/namespaces/shop/pods/web": dial tcp 10.96.0.1:443: connect: connection refused`:                                             FailUnreachable,
+		`Get "https://cp:6443/api/v1/nodes/n": tls: failed to verify certificate: x509: certificate signed by unknown authority`:                                       FailUnreachable,
+		`Patch "https://cp:6443/api/v1/nodes/n/status": context canceled`:                                                                                              FailCanceled,
+		`Operation cannot be fulfilled on pods "web": Precondition failed: UID in precondition: a, UID in object meta: b`:                                              FailReplaced,
 		`NetworkPluginNotReady: Network plugin returns error: cni plugin not initialized`:                                                                              FailNetwork,
-		`failed to setup network for sandbox "ab": failed to find plugin "calico" in path [/opt/cni/bin]`:                                                              FailNetwork,
+		`failed to setup network for sandbox "ab": failed to find plugin "calico" in path [/opt/cni/bin]`:                                                              FailPluginMissing,
 		`failed to reserve sandbox name "web_shop_u_0": name "web_shop_u_0" is reserved for "ab"`:                                                                      FailNameReserved,
 		`sandbox: create sandbox for shop/web: rpc error: code = DeadlineExceeded desc = context deadline exceeded`:                                                    FailDeadline,
-		`image r.io/none:1: ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "r.io/none:1": failed to resolve image: not found`:         FailImage,
-		`image far:1: ErrImageNeverPull: Container image "far:1" is not present with pull policy of Never`:                                                             FailImage,
+		`image r.io/none:1: ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "r.io/none:1": failed to resolve image: not found`:         FailImageMissing,
+		`image far:1: ErrImageNeverPull: Container image "far:1" is not present with pull policy of Never`:                                                             FailImageNever,
 		`setup of volume "keys" (kubernetes.io/secret) failed: secret "keys" not found`:                                                                                FailObject,
 		`CreateContainerConfigError: couldn't find key pw in Secret shop/keys`:                                                                                         FailObject,
 		`error processing PVC default/data: failed to fetch PVC from API server: persistentvolumeclaims "data" is forbidden: User "system:node:n" cannot get resource`: FailObject,
 		`failed to create containerd task: exec: "secret-agent": executable file not found in $PATH`:                                                                   "",
-		`image r.io/a:1: ErrImagePull: the registry says: failed to setup network for sandbox, secret "a" not found`:                                                   FailImage,
+		`image r.io/a:1: ErrImagePull: the registry says: failed to setup network for sandbox, secret "a" not found`:                                                   FailImageMissing,
 		`no space left on device`: "",
 		strings.Repeat("x", maxClassified) + ` secret "keys" not found`: "",
 	} {
@@ -49,5 +57,56 @@ func TestSchemas(t *testing.T) {
 		} else if v == "3" && !strings.Contains(err.Error(), "field v: schema 3") {
 			t.Error(err)
 		}
+	}
+}
+
+// TestClassifyPull: the texts are those of containerd 2.4.2 and of the registries that it asked.
+func TestClassifyPull(t *testing.T) {
+	for text, want := range map[string]FailureClass{
+		"": "",
+		`failed to pull and unpack image "docker.io/lab/none:1": failed to resolve reference "docker.io/lab/none:1": docker.io/lab/none:1: not found`:                                          FailImageMissing,
+		`failed to resolve reference "docker.io/lab/x:1": pull access denied, repository does not exist or may require authorization: server message: insufficient_scope`:                      FailImageMissing,
+		`failed to resolve reference "r.io/x:1": unexpected status from HEAD request to https://r.io/v2/x/manifests/1: 401 Unauthorized`:                                                       FailImageDenied,
+		`failed to authorize: failed to fetch anonymous token: unexpected status from GET request to https://r.io/token: 403 Forbidden`:                                                        FailImageDenied,
+		`failed to copy: httpReadSeeker: failed open: unexpected status code https://r.io/v2/x/manifests/sha256:401: 429 Too Many Requests - Server message: toomanyrequests: pull rate limit`: FailImageLimited,
+		`failed to do request: Head "https://r.io/v2/x/manifests/1": dial tcp: lookup r.io on 10.0.0.10:53: no such host`:                                                                      FailImageReach,
+		`failed to do request: Head "https://r.io/v2/x/manifests/1": net/http: TLS handshake timeout`:                                                                                          FailImageReach,
+		`failed to do request: Head "https://r.io/v2/x/manifests/1": tls: failed to verify certificate: x509: certificate signed by unknown authority`:                                         FailImageReach,
+		`couldn't parse image name "Web:1": invalid reference format: repository name must be lowercase`:                                                                                       FailImageName,
+		`failed to extract layer sha256:4015f403429a: write /var/lib/containerd/x: no space left on device`:                                                                                    FailImage,
+	} {
+		if got := ClassifyPull(text); got != want {
+			t.Errorf("%.80s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestPluginIn(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "no space left on device": "",
+		`plugin type="bridge" failed (add): failed to find plugin "host-local" in path [/opt/cni/bin]`: "host-local",
+		`failed to setup network for sandbox "ab": plugin type="bridge" name="net" failed (add): no`:   "bridge",
+	} {
+		if got := PluginIn(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestClasses: those of images and networks are parts of these.
+func TestClasses(t *testing.T) {
+	for _, c := range []struct {
+		class, wider FailureClass
+		want         bool
+	}{
+		{FailImageDenied, FailImage, true}, {FailImage, FailImage, true}, {FailPlugin, FailNetwork, true}, {FailImage, FailImageDenied, false},
+		{FailDeadline, FailNetwork, false}, {"", FailImage, false},
+	} {
+		if got := c.class.Of(c.wider); got != c.want {
+			t.Errorf("%q of %q: got %v, want %v", c.class, c.wider, got, c.want)
+		}
+	}
+	if got := ClassifyError(fmt.Errorf("dial tcp: %w", context.Canceled)); got != FailCanceled {
+		t.Errorf("got %q, want %q", got, FailCanceled)
 	}
 }

@@ -22,6 +22,8 @@ type APICall struct {
 	// Ended says that a watch's stream is over.
 	Ended bool   `json:"ended,omitempty"`
 	Err   string `json:"err,omitempty" scrub:"text"`
+	// Class is what sort of failure Err tells of.
+	Class FailureClass `json:"class,omitempty"`
 }
 
 // NodeStatus is one write of the node's object.

@@ -11,6 +11,8 @@ type CSICall struct {
 	// Code is the gRPC code's name, set at the end: OK, NotFound, ...
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`
+	// Class is what sort of failure Err tells of.
+	Class FailureClass `json:"class,omitempty"`
 }
 
 // VolumeProgress is how far a change to all files of a volume has come.

@@ -93,6 +93,8 @@ type Action struct {
 	Err    string `json:"err,omitempty" scrub:"text"`
 	// Class is what sort of failure Err tells of.
 	Class FailureClass `json:"class,omitempty"`
+	// Code is Kubernetes' word for how a container's step failed, as ErrImagePull or CreateContainerConfigError.
+	Code string `json:"code,omitempty"`
 }
 
 // Gate is what a stepping client told the gate where an action of the pod waited.

@@ -15,6 +15,8 @@ type CRICall struct {
 	Err  string `json:"err,omitempty" scrub:"text"`
 	// Class is what sort of failure Err tells of.
 	Class FailureClass `json:"class,omitempty"`
+	// Plugin is the CNI plugin that is at fault, where Err names one.
+	Plugin string `json:"plugin,omitempty"`
 	// Items is how many items a list call returned.
 	Items int `json:"items,omitempty"`
 	// Request and Response are kept for inspection, with secrets redacted. Large lists are left out.
@@ -63,6 +65,8 @@ type ImagePull struct {
 	// Shared says that another pod's pull of the same image served this one.
 	Shared bool   `json:"shared,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
+	// Class is what sort of failure Err tells of.
+	Class FailureClass `json:"class,omitempty"`
 }
 
 // ImageProgress is how far a pull has come.
@@ -85,6 +89,8 @@ type Volume struct {
 	Plugin string `json:"plugin"`
 	Path   string `json:"path,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
+	// Class is what sort of failure Err tells of.
+	Class FailureClass `json:"class,omitempty"`
 }
 
 // CgroupOp is one operation on a pod's or tier's cgroup.

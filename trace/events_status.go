@@ -21,6 +21,8 @@ type StatusPatch struct {
 	// Mirror says that the object mirrors a static pod.
 	Mirror bool   `json:"mirror,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
+	// Class is what sort of failure Err tells of.
+	Class FailureClass `json:"class,omitempty"`
 	// Clipped is how many changes were left out because they were too many.
 	Clipped int `json:"clipped,omitempty"`
 }

@@ -48,7 +48,7 @@ func (e *Stall) limit(l limiter) int { return word(l, &e.Resource) }
 
 // limit implements limited.
 func (e *APICall) limit(l limiter) int {
-	return word(l, &e.Client) + word(l, &e.Verb) + line(l, &e.Resource) + word(l, &e.Namespace) + word(l, &e.Name) + text(l, &e.Err)
+	return word(l, &e.Client) + word(l, &e.Verb) + line(l, &e.Resource) + word(l, &e.Namespace) + word(l, &e.Name) + text(l, &e.Err) + word(l, &e.Class)
 }
 
 // limit implements limited.
@@ -58,7 +58,7 @@ func (e *NodeStatus) limit(l limiter) int {
 
 // limit implements limited.
 func (e *CSICall) limit(l limiter) int {
-	return word(l, &e.Driver) + word(l, &e.Method) + line(l, &e.Volume) + word(l, &e.Code) + text(l, &e.Err)
+	return word(l, &e.Driver) + word(l, &e.Method) + line(l, &e.Volume) + word(l, &e.Code) + text(l, &e.Err) + word(l, &e.Class)
 }
 
 // limit implements limited.
@@ -129,12 +129,12 @@ func (e *PlanStep) limit(l limiter) int {
 
 // limit implements limited.
 func (e *Action) limit(l limiter) int {
-	return line(l, &e.ID) + word(l, &e.Verb) + word(l, &e.Container) + line(l, &e.Target) + line(l, &e.Reason) + text(l, &e.Err) + word(l, &e.Class)
+	return line(l, &e.ID) + word(l, &e.Verb) + word(l, &e.Container) + line(l, &e.Target) + line(l, &e.Reason) + text(l, &e.Err) + word(l, &e.Class) + word(l, &e.Code)
 }
 
 // limit implements limited.
 func (w *Wait) limit(l limiter) int {
-	return word(l, &w.For) + w.Target.limit(l) + list(l, &w.More, &w.Clipped) + word(l, &w.Reason) + text(l, &w.Cause) + word(l, &w.Class) + word(l, &w.Doing) +
+	return word(l, &w.For) + w.Target.limit(l) + list(l, &w.More, &w.Clipped) + word(l, &w.Reason) + text(l, &w.Cause) + word(l, &w.Class) + word(l, &w.Plugin) + word(l, &w.Doing) +
 		text(l, &w.Note) + list(l, &w.Behind, &w.Clipped)
 }
 
@@ -176,7 +176,7 @@ func (*Throttle) limit(limiter) int { return 0 }
 
 // limit implements limited.
 func (e *CRICall) limit(l limiter) int {
-	return word(l, &e.Class) + word(l, &e.Method) + word(l, &e.Sandbox) + word(l, &e.Container) + line(l, &e.Image) + word(l, &e.Code) +
+	return word(l, &e.Class) + word(l, &e.Plugin) + word(l, &e.Method) + word(l, &e.Sandbox) + word(l, &e.Container) + line(l, &e.Image) + word(l, &e.Code) +
 		text(l, &e.Err) + e.Request.limit(l) + e.Response.limit(l)
 }
 
@@ -193,7 +193,7 @@ func (e *PLEGMode) limit(l limiter) int { return word(l, &e.Mode) + text(l, &e.R
 
 // limit implements limited.
 func (e *ImagePull) limit(l limiter) int {
-	return line(l, &e.Image) + line(l, &e.Ref) + text(l, &e.Err)
+	return line(l, &e.Image) + line(l, &e.Ref) + text(l, &e.Err) + word(l, &e.Class)
 }
 
 // limit implements limited.
@@ -201,7 +201,7 @@ func (e *ImageProgress) limit(l limiter) int { return line(l, &e.Image) + word(l
 
 // limit implements limited.
 func (e *Volume) limit(l limiter) int {
-	return word(l, &e.Op) + word(l, &e.Name) + word(l, &e.Plugin) + line(l, &e.Path) + text(l, &e.Err)
+	return word(l, &e.Op) + word(l, &e.Name) + word(l, &e.Plugin) + line(l, &e.Path) + text(l, &e.Err) + word(l, &e.Class)
 }
 
 // limit implements limited.
@@ -220,7 +220,7 @@ func (e *ServerRequest) limit(l limiter) int {
 
 // limit implements limited.
 func (e *StatusPatch) limit(l limiter) int {
-	return word(l, &e.Op) + list(l, &e.Changed, &e.Clipped) + text(l, &e.Patch) + text(l, &e.Err)
+	return word(l, &e.Op) + list(l, &e.Changed, &e.Clipped) + text(l, &e.Patch) + text(l, &e.Err) + word(l, &e.Class)
 }
 
 // limit implements limited.

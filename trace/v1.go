@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -49,13 +50,9 @@ func (r *Record) upgraded(version int) Event {
 		if version < Version && e.Service == "kubeloupe" { // of a CNI plugin: the agent saw it run
 			r.Observer, r.Precision = ObserverKernel, PrecisionOf(time.Millisecond)
 		}
-	case *CRICall:
+	default:
 		if version < Version {
-			e.Class = Classify(e.Err)
-		}
-	case *Action:
-		if version < Version {
-			e.Class = Classify(e.Err)
+			classifyV1(r.Event)
 		}
 	}
 	return r.Event
@@ -93,7 +90,7 @@ func (o *waitV1) upgrade(r *Record) Event {
 			}
 		}
 	case o.For == WaitBackoff, o.For == WaitRuntime:
-		w.Cause, w.Class = o.Detail, Classify(o.Detail)
+		*w = w.WithCause(o.Detail)
 	case o.For == WaitCredentials:
 		w.Target.Namespace = o.Detail
 	}
@@ -231,6 +228,9 @@ type statusPatchV1 struct {
 
 func (o *statusPatchV1) upgrade(*Record) Event {
 	o.StatusPatch.Changed, o.StatusPatch.Clipped = changesV1(o.Changed)
+	if o.Class = Classify(o.Err); strings.HasSuffix(o.Err, "not found") {
+		o.Class = FailGone
+	}
 	return &o.StatusPatch
 }
 
@@ -287,4 +287,49 @@ func conditionV1(s string) (status, reason string, ok bool) {
 		return status, strings.TrimSuffix(reason, ")"), true
 	}
 	return "", "", false
+}
+
+// classifyV1 says of an event's error what is said of it now where it enters.
+func classifyV1(e Event) {
+	switch e := e.(type) {
+	case *CRICall:
+		e.Class, e.Plugin = Classify(e.Err), PluginIn(e.Err)
+	case *Action:
+		e.Class = Classify(e.Err)
+		if e.Err != "" {
+			e.Code = codeV1(e.Verb, e.Err)
+		}
+	case *ImagePull:
+		e.Class = ClassifyPull(e.Err)
+	case *Volume:
+		e.Class = Classify(e.Err)
+	case *CSICall:
+		e.Class = Classify(e.Err)
+	case *APICall:
+		if e.Class = Classify(e.Err); strings.Contains(e.Err, "context canceled") {
+			e.Class = FailCanceled
+		}
+	}
+}
+
+// codesV1 are Kubernetes' words for what went wrong with a container, as errors that the agent makes begin with.
+var codesV1 = regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|` +
+	`CreateContainerConfigError|PreCreateHookError|CreateContainerError|PreStartHookError|PostStartHookError|RunContainerError)\b`)
+
+// codeV1 is the word that users know for a failed action: the one that its error has, otherwise the usual one of its verb.
+func codeV1(verb, err string) string {
+	if code := codesV1.FindString(err); code != "" {
+		return code
+	}
+	switch verb {
+	case "image":
+		return "ErrImagePull"
+	case "create":
+		return "CreateContainerError"
+	case "post-start":
+		return "PostStartHookError"
+	case "start":
+		return "RunContainerError"
+	}
+	return ""
 }

@@ -18,6 +18,8 @@ type Wait struct {
 	Cause string `json:"cause,omitempty" scrub:"text"`
 	// Class is what sort of failure Cause tells of.
 	Class FailureClass `json:"class,omitempty"`
+	// Plugin is the CNI plugin that is at fault, where Cause names one.
+	Plugin string `json:"plugin,omitempty"`
 	// Tries is how many attempts failed before.
 	Tries int `json:"tries,omitempty"`
 	// Until is when it ends by itself, in Unix nanoseconds; left out where that is not known.
@@ -55,6 +57,12 @@ type Held struct {
 // Because reports whether one of the reasons is that of the wait, or of a further container's.
 func (w *Wait) Because(reasons ...string) bool {
 	return slices.Contains(reasons, w.Reason) || slices.ContainsFunc(w.More, func(h Held) bool { return slices.Contains(reasons, h.Reason) })
+}
+
+// WithCause returns the wait with the error because of which it is, and what sort of failure that is.
+func (w Wait) WithCause(err string) Wait {
+	w.Cause, w.Class, w.Plugin = err, Classify(err), PluginIn(err)
+	return w
 }
 
 // Concerns reports whether the wait is that of the container.

@@ -155,7 +155,7 @@ func (r *rotator) decide(ctx context.Context, reason string) {
 // waitAgain pauses after err; false when ctx ended.
 func (r *rotator) waitAgain(ctx context.Context, d time.Duration, err error) bool {
 	d += mathrand.N(d/10 + 1)
-	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetCertificate, Name: r.what}, Cause: err.Error(), Until: time.Now().Add(d).UnixNano()}
+	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetCertificate, Name: r.what}, Until: time.Now().Add(d).UnixNano()}.WithCause(err.Error())
 	span := trace.Begin(r.bus, trace.FromContext(ctx), w)
 	defer trace.End(r.bus, span, w)
 	timer := time.NewTimer(d)

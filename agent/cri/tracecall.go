@@ -77,7 +77,7 @@ func describeReply(call *trace.CRICall, reply any, err error, blank func(string)
 	call.Code = status.Code(err).String()
 	if err != nil {
 		call.Err = status.Convert(err).Message()
-		call.Class = trace.Classify(call.Err)
+		call.Class, call.Plugin = trace.Classify(call.Err), trace.PluginIn(call.Err)
 		return
 	}
 	if r, ok := reply.(interface{ GetPodSandboxId() string }); ok && call.Sandbox == "" {

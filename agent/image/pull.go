@@ -165,6 +165,7 @@ func pullEvent(image string, img *runtimeapi.Image, shared bool, err error) trac
 	e := trace.ImagePull{Image: image, Shared: shared, Ref: img.GetId(), Bytes: int64(img.GetSize())}
 	if err != nil {
 		e.Err = err.Error()
+		e.Class = trace.ClassifyPull(e.Err)
 	}
 	return e
 }

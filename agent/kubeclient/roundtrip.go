@@ -67,7 +67,7 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 // once sends the request and publishes it.
 func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Response, error) {
 	ctx := req.Context()
-	call.Code, call.RetryAfter, call.Err = 0, 0, ""
+	call.Code, call.RetryAfter, call.Err, call.Class = 0, 0, "", ""
 	span := trace.Begin(t.bus, trace.FromContext(ctx), *call)
 	if tp := span.Traceparent(); tp != "" {
 		req = req.Clone(ctx)
@@ -82,7 +82,7 @@ func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Respo
 		}
 		done()
 		err = explain(err)
-		call.Err = err.Error()
+		call.Err, call.Class = err.Error(), trace.ClassifyError(err)
 		trace.End(t.bus, span, *call)
 		return nil, err
 	}

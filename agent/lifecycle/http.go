@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -59,8 +57,7 @@ func (r *Runner) send(req *http.Request) error {
 
 // isPlain reports whether a server that was called with TLS answered without.
 func isPlain(err error) bool {
-	e, ok := errors.AsType[*url.Error](err)
-	return ok && strings.Contains(e.Err.Error(), "server gave HTTP response to HTTPS client")
+	return errors.Is(err, http.ErrSchemeMismatch)
 }
 
 func (r *Runner) warn(ctx context.Context, pod *v1.Pod, message string) {

@@ -152,7 +152,7 @@ func (l *Loop) awaitRuntime(ctx context.Context) bool {
 	if ok {
 		return ctx.Err() == nil
 	}
-	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetRuntime}, Cause: why}
+	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetRuntime}}.WithCause(why)
 	span := trace.Begin(l.cfg.Bus, trace.Span{}, wait)
 	defer func() { trace.End(l.cfg.Bus, span, wait) }()
 	for !ok {

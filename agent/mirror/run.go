@@ -221,7 +221,10 @@ func (m *Manager) traced(ctx context.Context, op string, p *v1.Pod, f func(conte
 	span := trace.Begin(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)), event)
 	err := f(trace.ContextWith(ctx, span))
 	if err != nil {
-		event.Err = err.Error()
+		event.Err, event.Class = err.Error(), trace.ClassifyError(err)
+		if apierrors.IsNotFound(err) {
+			event.Class = trace.FailGone
+		}
 	}
 	trace.End(m.cfg.Bus, span, event)
 	return err

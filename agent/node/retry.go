@@ -25,7 +25,7 @@ func (r *retry) wait(ctx context.Context, bus *trace.Bus, on trace.TargetKind, e
 		r.b = backoff.Jittered(firstBackoff, maxBackoff, 0.2)
 	}
 	d := r.b.Step()
-	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: on}, Cause: err.Error(), Until: time.Now().Add(d).UnixNano()}
+	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: on}, Until: time.Now().Add(d).UnixNano()}.WithCause(err.Error())
 	span := trace.Begin(bus, trace.FromContext(ctx), w)
 	defer trace.End(bus, span, w)
 	return sleep(ctx, d, wake)

@@ -72,7 +72,7 @@ func (c *Objects) ask(ctx context.Context, k key) (metav1.Object, error) {
 		case !apierrors.IsForbidden(err) || time.Since(began)+delay > lastRefusal:
 			return nil, err
 		}
-		wait := trace.Wait{For: trace.WaitBackoff, Target: k.target(), Cause: err.Error(), Until: time.Now().Add(delay).UnixNano()}
+		wait := trace.Wait{For: trace.WaitBackoff, Target: k.target(), Until: time.Now().Add(delay).UnixNano()}.WithCause(err.Error())
 		span := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), wait)
 		pause(ctx, pauses.Step())
 		trace.End(c.cfg.Bus, span, wait)

@@ -212,6 +212,10 @@ func (r *run) do(ctx context.Context, s *Step) error {
 	if err != nil {
 		act.Err = err.Error()
 		act.Class = trace.Classify(act.Err)
+		if s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart || s.Verb == VerbPostStart {
+			reason, _ := reasonOf(s.Verb, err)
+			act.Code = reason.Reason
+		}
 	}
 	trace.End(r.cfg.Bus, span, act)
 	return err

@@ -3,10 +3,11 @@ package runtimestate
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // SandboxFailed has the runtime's state looked at now when a sandbox failed for its network, or for a runtime that is gone: a
@@ -19,12 +20,7 @@ func (s *State) SandboxFailed(err error) {
 
 // ofNode reports whether an error may be about more than one pod's sandbox: the network's, as containerd and CRI-O say it, or no runtime.
 func ofNode(err error) bool {
-	if err == nil {
-		return false
-	}
-	text := strings.ToLower(err.Error())
-	return status.Code(err) == codes.Unavailable || strings.Contains(text, "network for sandbox") || strings.Contains(text, "pod network") ||
-		strings.Contains(text, "cni ")
+	return err != nil && (status.Code(err) == codes.Unavailable || trace.Classify(err.Error()).Of(trace.FailNetwork))
 }
 
 // Follow calls f now and after each change, until ctx ends, and returns nil then.

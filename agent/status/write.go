@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -94,7 +93,7 @@ func (m *Manager) write(ctx context.Context, e *entry, j *job) result {
 		[]byte(patch), metav1.PatchOptions{}, "status")
 	event.Age = time.Since(j.since)
 	if err != nil {
-		event.Err = err.Error()
+		event.Err, event.Class = err.Error(), classify(err)
 	}
 	trace.End(m.cfg.Bus, span, event)
 	if err != nil {
@@ -136,7 +135,7 @@ func (m *Manager) delete(ctx context.Context, e *entry, j *job) result {
 	})
 	event.Age = time.Since(j.since)
 	if err != nil {
-		event.Err = err.Error()
+		event.Err, event.Class = err.Error(), classify(err)
 	}
 	trace.End(m.cfg.Bus, span, event)
 	switch {
@@ -187,5 +186,13 @@ func another(err error) bool {
 	if details := status.Status().Details; apierrors.IsInvalid(err) && details != nil {
 		return slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 	}
-	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "Precondition failed")
+	return apierrors.IsConflict(err) && trace.Classify(err.Error()) == trace.FailReplaced
+}
+
+// classify says what sort of failure a write ended with.
+func classify(err error) trace.FailureClass {
+	if apierrors.IsNotFound(err) {
+		return trace.FailGone
+	}
+	return trace.ClassifyError(err)
 }

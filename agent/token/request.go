@@ -35,7 +35,7 @@ func (m *Manager) request(ctx context.Context, namespace, account string, want *
 		if !apierrors.IsForbidden(err) || time.Since(began)+delay > lastRefusal {
 			return nil, err
 		}
-		pauseWait := trace.Wait{For: trace.WaitBackoff, Target: what, Cause: err.Error(), Until: time.Now().Add(delay).UnixNano()}
+		pauseWait := trace.Wait{For: trace.WaitBackoff, Target: what, Until: time.Now().Add(delay).UnixNano()}.WithCause(err.Error())
 		pauseSpan := trace.Begin(m.cfg.Bus, span, pauseWait)
 		pause(ctx, pauses.Step())
 		trace.End(m.cfg.Bus, pauseSpan, pauseWait)

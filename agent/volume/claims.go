@@ -81,7 +81,7 @@ func (m *Manager) resolveOne(ctx context.Context, obj *v1.Pod, v *v1.Volume) (re
 		if try == len(claimDelays) || ctx.Err() != nil {
 			return resolved{}, err
 		}
-		wait := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetClaim, Name: v.Name}, Tries: try + 1, Cause: err.Error(), Until: time.Now().Add(claimDelays[try]).UnixNano()}
+		wait := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetClaim, Name: v.Name}, Tries: try + 1, Until: time.Now().Add(claimDelays[try]).UnixNano()}.WithCause(err.Error())
 		span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), wait)
 		sleep(ctx, claimDelays[try])
 		trace.End(m.cfg.Bus, span, wait)

@@ -157,7 +157,7 @@ func (s *state) waits(k key, target verb, now time.Time) trace.Wait {
 	case s.busy && s.doing != target:
 		return trace.Wait{For: trace.WaitLock, Target: k.target(), Doing: s.doing.String()}
 	case !s.busy && s.retryAt.After(now):
-		return trace.Wait{For: trace.WaitBackoff, Target: k.target(), Cause: s.err.Error(), Until: s.retryAt.UnixNano()}
+		return trace.Wait{For: trace.WaitBackoff, Target: k.target(), Until: s.retryAt.UnixNano()}.WithCause(s.err.Error())
 	}
 	return trace.Wait{}
 }

@@ -265,7 +265,7 @@ func (w *worker) schedule(res Result, err error) {
 		w.fails++
 		if stirred := w.mach.due == woken; at.IsZero() || stirred && w.quiet.Before(at) {
 			at = w.quiet
-			wait = trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: err.Error(), Class: trace.Classify(err.Error())}
+			wait = trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}}.WithCause(err.Error())
 		}
 	}
 	if !at.IsZero() {

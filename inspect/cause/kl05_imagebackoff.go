@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -29,7 +28,7 @@ var imageReasons = []string{
 
 func findImageBackoff(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitBackoff && (e.Because(imageReasons...) || e.Class == trace.FailImage)
+		return e.For == trace.WaitBackoff && (e.Because(imageReasons...) || e.Class.Of(trace.FailImage))
 	})
 	failed := slices.DeleteFunc(slices.Clone(ownSpans[*trace.Action](c)), func(s Span[*trace.Action]) bool { return s.Event.Verb != "image" || s.Err() == "" })
 	if len(w.spans) == 0 || len(failed) == 0 || !c.speaks(w.cost, w.open != nil) {
@@ -59,7 +58,7 @@ func findImageBackoff(c *Case) []Finding {
 	}
 	f.Sentence = fmt.Sprintf("the image %s %s (%s), and the next attempt %s to wait, %s in back-off: %s",
 		human.Image(image), can, often, has, took(w.cost, f.Current), quoted(why))
-	f.Remedy = imageRemedy(why)
+	f.Remedy = imageRemedy(imageClass(failed))
 	f.RuledOutBy = "A pull of the same reference by hand on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
 	return []Finding{f}
 }
@@ -73,23 +72,30 @@ func failures(d *trace.Decision) string {
 	return "it failed " + times(n)
 }
 
-// imageRemedy is what to do about a failed pull, by what the registry or the network said.
-func imageRemedy(err string) string {
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(err), w) })
+// imageClass says why an image could not be had: as the last attempt tells that says so.
+func imageClass(failed []Span[*trace.Action]) trace.FailureClass {
+	for i := len(failed) - 1; i >= 0; i-- {
+		if class := failed[i].Event.Class; class != trace.FailImage && class.Of(trace.FailImage) {
+			return class
+		}
 	}
-	switch {
-	case has("pull policy of never"):
+	return trace.FailImage
+}
+
+// imageRemedy is what to do about a failed pull, by what the registry or the network said.
+func imageRemedy(class trace.FailureClass) string {
+	switch class { //nolint:exhaustive // the others are no failures of images
+	case trace.FailImageNever:
 		return "Put the image on the node, or let it be pulled: imagePullPolicy IfNotPresent."
-	case has("invalidimagename", "invalid reference"):
+	case trace.FailImageName:
 		return "Correct the image's name: it cannot be read as one."
-	case has("not found", "manifest unknown", "does not exist"):
+	case trace.FailImageMissing:
 		return "Correct the image's name or tag, or push it: the registry does not have it. A new spec is tried at once."
-	case has("unauthorized", "denied", "authorization failed", "no basic auth", "401", "403"):
+	case trace.FailImageDenied:
 		return "Give the pod an imagePullSecret (or the node a credential provider) that may read this repository."
-	case has("429", "toomanyrequests", "rate limit"):
+	case trace.FailImageLimited:
 		return "The registry limits how much it is asked: log in, mirror the image, or have it on the node before."
-	case has("no such host", "refused", "timeout", "deadline", "unreachable", "x509", "tls"):
+	case trace.FailImageReach:
 		return "Let the node reach the registry: its name, route, port, proxy and certificate."
 	}
 	return "Mend what the error names. Deleting the pod forgets the back-off; so does a change of the image."

@@ -1,9 +1,7 @@
 package cause
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -19,14 +17,9 @@ func networkNotReady() Rule {
 	}
 }
 
-var (
-	pluginFailed  = regexp.MustCompile(`plugin type="([^"]+)"`)
-	pluginMissing = regexp.MustCompile(`failed to find plugin "([^"]+)"`)
-)
-
 // cniError reports whether a failure is about the pod's network.
 func cniError(class trace.FailureClass) bool {
-	return class == trace.FailNetwork
+	return class.Of(trace.FailNetwork)
 }
 
 func findNetwork(c *Case) []Finding {
@@ -38,18 +31,20 @@ func findNetwork(c *Case) []Finding {
 		return nil
 	}
 	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil || len(failed) > 0 && !again && c.stuck()}
-	why, last := "", (*pluginRun)(nil)
+	why, class, plugin, last := "", trace.FailureClass(""), "", (*pluginRun)(nil)
 	for i := range failed {
 		f.Cost += c.cost(failed[i].ID(), failed[i].Start, failed[i].Stop)
 		f.Evidence = append(f.Evidence, callEvidence(&failed[i]))
-		why = failed[i].Err()
+		why, class, plugin = failed[i].Err(), failed[i].Event.Class, failed[i].Event.Plugin
 		if runs := c.pluginRuns(failed[i].ID()); len(runs) > 0 {
 			last = &runs[len(runs)-1]
 			f.Evidence = append(f.Evidence, last.evidence())
 		}
 	}
 	for i := range w.spans {
-		why = cmp.Or(why, w.spans[i].Event.Cause)
+		if e := w.spans[i].Event; why == "" {
+			why, class, plugin = e.Cause, e.Class, e.Plugin
+		}
 	}
 	if !c.speaks(f.Cost, f.Current) {
 		return nil
@@ -57,8 +52,8 @@ func findNetwork(c *Case) []Finding {
 	f.Evidence = append(f.Evidence, w.evidence()...)
 	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
-	f.Sentence, f.Remedy = networkText(why, len(failed))
-	if last != nil && !pluginFailed.MatchString(why) && !pluginMissing.MatchString(why) {
+	f.Sentence, f.Remedy = networkText(why, class, plugin, len(failed))
+	if last != nil && plugin == "" {
 		f.Sentence += "; the last plugin to run was " + last.name
 	}
 	f.Sentence = fmt.Sprintf("%s; that cost %s", f.Sentence, took(f.Cost, f.Current))
@@ -67,14 +62,14 @@ func findNetwork(c *Case) []Finding {
 }
 
 // networkText says what the runtime said of the network, and what to do.
-func networkText(why string, failed int) (sentence, remedy string) {
-	if m := pluginMissing.FindStringSubmatch(why); m != nil {
-		return fmt.Sprintf("the CNI plugin %s is not on the node (%s)", m[1], quoted(why)),
-			fmt.Sprintf("Install the plugin %s into the runtime's bin_dir (mostly /opt/cni/bin), or correct the configuration in /etc/cni/net.d that names it.", m[1])
+func networkText(why string, class trace.FailureClass, plugin string, failed int) (sentence, remedy string) {
+	if class == trace.FailPluginMissing {
+		return fmt.Sprintf("the CNI plugin %s is not on the node (%s)", plugin, quoted(why)),
+			fmt.Sprintf("Install the plugin %s into the runtime's bin_dir (mostly /opt/cni/bin), or correct the configuration in /etc/cni/net.d that names it.", plugin)
 	}
-	if m := pluginFailed.FindStringSubmatch(why); m != nil {
-		return fmt.Sprintf("the CNI plugin %s failed %s: %s", m[1], times(max(failed, 1)), quoted(why)),
-			fmt.Sprintf("See what the plugin %s says in its own log: its daemon, its address pool, its access to the API server.", m[1])
+	if class == trace.FailPlugin {
+		return fmt.Sprintf("the CNI plugin %s failed %s: %s", plugin, times(max(failed, 1)), quoted(why)),
+			fmt.Sprintf("See what the plugin %s says in its own log: its daemon, its address pool, its access to the API server.", plugin)
 	}
 	if failed > 0 {
 		return fmt.Sprintf("the pod's network could not be set up %s: %s", times(failed), quoted(why)),

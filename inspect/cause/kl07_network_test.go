@@ -17,7 +17,7 @@ const (
 func sandboxFails(s *casetest.Script, at, until time.Duration, err string) {
 	act := s.Action(at, at+sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox", Err: err})
 	s.Call(at, at+sec, act, "RunPodSandbox", err)
-	s.Wait(at+sec, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "sandbox: " + err, Class: trace.Classify("sandbox: " + err)})
+	s.Wait(at+sec, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "sandbox: " + err})
 }
 
 func TestNetworkNotReady(t *testing.T) {
@@ -26,7 +26,7 @@ func TestNetworkNotReady(t *testing.T) {
 			name: "no network yet", want: "the runtime has no pod network: NetworkPluginNotReady: cni plugin not initialized; that cost 30.0s so far",
 			cost: 30 * sec, current: true, now: 30 * sec,
 			write: func(s *casetest.Script) {
-				s.Wait(0, casetest.Open, 0, trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetNetwork}, Cause: "NetworkPluginNotReady: cni plugin not initialized", Class: trace.Classify("NetworkPluginNotReady: cni plugin not initialized")})
+				s.Wait(0, casetest.Open, 0, trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetNetwork}, Cause: "NetworkPluginNotReady: cni plugin not initialized"})
 			},
 		},
 		{
@@ -50,7 +50,7 @@ func TestNetworkNotReady(t *testing.T) {
 				call := s.Call(0, sec, act, "RunPodSandbox", err)
 				plugin(s, call, 0, 100*ms, "bridge", "ADD")
 				plugin(s, call, 100*ms, 900*ms, "portmap", "ADD")
-				s.Wait(sec, 2*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "sandbox: " + err, Class: trace.Classify("sandbox: " + err)})
+				s.Wait(sec, 2*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "sandbox: " + err})
 				again := s.Action(2*sec, 3*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
 				s.Call(2*sec, 3*sec, again, "RunPodSandbox", "")
 				start(s, 3*sec, "sandbox")

@@ -13,7 +13,7 @@ func TestNameReserved(t *testing.T) {
 	late := func(s *casetest.Script) {
 		act := s.Action(0, 10*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox", Err: "deadline"})
 		s.Span(0, 10*sec, act, &trace.CRICall{Method: "RunPodSandbox", Code: "DeadlineExceeded", Err: "context deadline exceeded"})
-		s.Wait(10*sec, 11*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "rpc error: code = DeadlineExceeded", Class: trace.Classify("rpc error: code = DeadlineExceeded")})
+		s.Wait(10*sec, 11*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "rpc error: code = DeadlineExceeded"})
 	}
 	run(t, "KL08", []script{
 		{

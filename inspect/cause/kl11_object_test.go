@@ -22,7 +22,7 @@ func TestObjectWait(t *testing.T) {
 		{
 			name: "not readable yet", want: "it waited 1.00s for secret shop/key", cost: 1 * sec,
 			write: func(s *casetest.Script) {
-				s.Wait(0, sec, volumes(s, 0, sec, config), trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetSecret, Namespace: "shop", Name: "key"}, Cause: "the API server does not let this node read it yet", Class: trace.Classify("the API server does not let this node read it yet")})
+				s.Wait(0, sec, volumes(s, 0, sec, config), trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetSecret, Namespace: "shop", Name: "key"}, Cause: "the API server does not let this node read it yet"})
 				start(s, sec, "volumes")
 			},
 		},
@@ -32,7 +32,7 @@ func TestObjectWait(t *testing.T) {
 				err := `setup of volume "config" (kubernetes.io/configmap) failed: configmap "app" not found`
 				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: "volumes", Err: err})
 				s.Span(0, 10*ms, act, &trace.Volume{Op: "setup", Name: "config", Plugin: config.Plugin, Err: err})
-				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "volumes: " + err, Class: trace.Classify("volumes: " + err)})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "volumes: " + err})
 			},
 		},
 		{

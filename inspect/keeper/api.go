@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -66,7 +65,7 @@ func (a *api) fold(r *trace.Record, e *trace.APICall, it *item) {
 // health tells failures of the API server from answers, as inspect/model does.
 func (a *api) health(e *trace.APICall, it *item) {
 	switch {
-	case e.Code == 0 && strings.Contains(e.Err, "context canceled"):
+	case e.Class == trace.FailCanceled:
 	case e.Code != 0 && e.Code != 429 && e.Code < 500:
 		a.ok, a.failures = it, a.failures[:0]
 	default:

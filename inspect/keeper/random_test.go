@@ -97,6 +97,7 @@ func (n *node) close() {
 		c.Code = pick(n, 200, 200, 404, 429, 503, 0)
 		if c.Code == 0 {
 			c.Err = pick(n, "connection refused", "context canceled")
+			c.Class = trace.Classify(c.Err)
 		}
 		e = &c
 		if c.Verb == "watch" && c.Code == 200 && n.chance(50) {

@@ -118,7 +118,7 @@ func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
 
 // health tells failures of the API server, or of the way to it, from answers that are for who asked.
 func (a *api) health(r *trace.Record, e *trace.APICall) {
-	if e.Code == 0 && strings.Contains(e.Err, "context canceled") { // who asked went away
+	if e.Class == trace.FailCanceled { // who asked went away
 		return
 	}
 	if e.Code != 0 && e.Code != 429 && e.Code < 500 {

@@ -57,7 +57,7 @@ func story(s *Sink) {
 	put(380*ms, web, end, ms, &trace.CRICall{Method: "ContainerStatus", Code: "NotFound", Err: "no"})
 	put(2000*ms, web, end, 1500*ms, &trace.ImagePull{Image: "web:1", Bytes: 68 << 20})
 	put(2000*ms, web, end, 1500*ms, &trace.ImagePull{Image: "web:1", Bytes: 68 << 20, Shared: true})
-	put(2100*ms, web, end, 90*ms, &trace.Action{ID: "create setup", Verb: "create", Container: "setup", Err: "CreateContainerConfigError: no key"})
+	put(2100*ms, web, end, 90*ms, &trace.Action{ID: "create setup", Verb: "create", Container: "setup", Err: "CreateContainerConfigError: no key", Code: "CreateContainerConfigError"})
 	put(2200*ms, web, end, 80*ms, &trace.Action{ID: "create setup", Verb: "create", Container: "setup"})
 	put(2300*ms, web, end, 80*ms, &trace.Action{ID: "start setup", Verb: "start", Container: "setup"})
 	put(2400*ms, web, end, 2340*ms, &trace.Sync{Why: "create", N: 1})

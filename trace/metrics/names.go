@@ -51,26 +51,3 @@ func sizeBucket(bytes int64) string {
 	}
 	return "N/A"
 }
-
-// failureCode returns the reason that users know for a failed action: the one its
-// error names, otherwise the usual one of its verb.
-func failureCode(verb, err string) string {
-	for _, reason := range []string{
-		"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError",
-		"RegistryUnavailable", "SignatureValidationFailed", "CreateContainerConfigError", "PreCreateHookError",
-		"CreateContainerError", "PreStartHookError", "PostStartHookError", "RunContainerError",
-	} {
-		if strings.Contains(err, reason) {
-			return reason
-		}
-	}
-	switch verb {
-	case "image":
-		return "ErrImagePull"
-	case "create":
-		return "CreateContainerError"
-	case "post-start":
-		return "PostStartHookError"
-	}
-	return "RunContainerError"
-}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -143,7 +144,7 @@ func (s *Sink) action(r *trace.Record, e *trace.Action) {
 		kind := s.pod(r.Pod).kind(e.Container)
 		s.startedContainers.WithLabelValues(kind).Inc()
 		if e.Err != "" {
-			s.startedContainersErrors.WithLabelValues(kind, failureCode(e.Verb, e.Err)).Inc()
+			s.startedContainersErrors.WithLabelValues(kind, cmp.Or(e.Code, "RunContainerError")).Inc()
 		}
 	}
 }

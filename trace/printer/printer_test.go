@@ -103,7 +103,7 @@ func sample() []trace.Record {
 	add(9016*ms, cart, end, 3*ms, &trace.CSICall{Driver: "hostpath.csi.k8s.io", Method: "NodePublishVolume", Volume: "v-1", Code: "OK"})
 	add(9017*ms, cart, point, 0, &trace.VolumeProgress{Op: "fsgroup", Path: "/data", Files: 900, PerSecond: 900})
 	add(9017*ms, cart, point, 0, &trace.VolumeProgress{Op: "fsgroup", Path: "/data", Files: 12345, Done: true})
-	add(9018*ms, cart, end, 3*ms, &trace.StatusPatch{Op: "delete", Err: `pods "cart" not found`})
+	add(9018*ms, cart, end, 3*ms, &trace.StatusPatch{Op: "delete", Err: `pods "cart" not found`, Class: trace.FailGone})
 	add(9018*ms, cart, end, 300*ms, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "startup", Container: "cart"}})
 	add(9018*ms, cart, end, 300*ms, &trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetConfigMap, Namespace: "shop", Name: "cart"}})
 	add(9018*ms, node, end, 3*ms, &trace.APICall{Client: "main", Verb: "get", Resource: "configmaps", Code: 200})

@@ -111,7 +111,7 @@ func failure(r *trace.Record) string {
 		}
 		return ifFailed("api "+e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
 	case *trace.StatusPatch:
-		if strings.HasSuffix(e.Err, "not found") { // somebody deleted it meanwhile
+		if e.Class == trace.FailGone { // somebody deleted it meanwhile
 			return ""
 		}
 		return ifFailed("status "+e.Op, e.Err)

@@ -28,6 +28,7 @@ func traceUnary(bus *trace.Bus, driver string) grpc.UnaryClientInterceptor {
 		call.Code = status.Code(err).String()
 		if err != nil {
 			call.Err = status.Convert(err).Message()
+			call.Class = trace.Classify(call.Err)
 		}
 		trace.End(bus, span, call)
 		return err

@@ -87,6 +87,7 @@ func (s *Script) Action(from, to time.Duration, a trace.Action, needs ...string)
 
 // Wait adds a wait.
 func (s *Script) Wait(from, to time.Duration, parent trace.SpanID, w trace.Wait) trace.SpanID {
+	w = w.WithCause(w.Cause)
 	return s.Span(from, to, parent, &w)
 }
 
@@ -96,7 +97,7 @@ func (s *Script) Call(from, to time.Duration, parent trace.SpanID, method, err s
 	if err != "" {
 		code = "Unknown"
 	}
-	return s.Span(from, to, parent, &trace.CRICall{Method: method, Code: code, Err: err, Class: trace.Classify(err)})
+	return s.Span(from, to, parent, &trace.CRICall{Method: method, Code: code, Err: err, Class: trace.Classify(err), Plugin: trace.PluginIn(err)})
 }
 
 // Milestone adds a milestone, as started or ready.
