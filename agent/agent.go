@@ -136,9 +136,9 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	host.TellSystemd(a.cfg.Bus, daemon.SdNotifyReady)
 	defer host.TellSystemd(a.cfg.Bus, daemon.SdNotifyStopping)
 
-	rest := "pods go on"
+	rest := "pods continue to run"
 	if a.cfg.Simulated {
-		rest = "the simulated runtime ends too, and its pods"
+		rest = "the simulated runtime and its pods end too"
 	}
 	reason := rest
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -171,7 +171,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	}
 	hung, err := e.wait(ctx, group.Wait)
 	if len(hung) > 0 {
-		reason += "; given up after " + endPatience.String() + ", as they do not end: " + strings.Join(hung, ", ")
+		reason += "; gave up after " + endTimeout.String() + ", still running: " + strings.Join(hung, ", ")
 	}
 	p.pods.syncer.Settle()
 	a.say(trace.Agent{State: "stopped", Reason: reason})

@@ -203,7 +203,7 @@ func (p *parts) prepare(ctx context.Context) error {
 		return nil // its record tells; their workers ask about those pods before they do anything
 	}
 	if err != nil {
-		return fmt.Errorf("first look at what runs: %w", err)
+		return fmt.Errorf("first relist of the runtime: %w", err)
 	}
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// endPatience is how long the parts get to end, once they are told to. What they do beyond their calls' own patience
+// endTimeout is how long the parts get to end, once they are told to. What they do beyond their calls' own patience
 // is files: of a file system that does not answer, such as a dead NFS server's, nobody can say when it does.
-const endPatience = 15 * time.Second
+const endTimeout = 15 * time.Second
 
 // ending is the parts that have not ended.
 type ending struct {
@@ -41,7 +41,7 @@ func (e *ending) wait(ctx context.Context, all func() error) (hung []string, err
 		return nil, err
 	case <-ctx.Done():
 	}
-	late := time.NewTimer(endPatience)
+	late := time.NewTimer(endTimeout)
 	defer late.Stop()
 	select {
 	case err := <-done:

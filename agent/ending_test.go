@@ -22,7 +22,7 @@ func TestEnding(t *testing.T) {
 		time.AfterFunc(time.Hour, cancel)
 		began, release := time.Now(), make(chan struct{})
 		hung, err := e.wait(ctx, func() error { <-release; return errors.New("late") })
-		if diff := cmp.Diff([]string{"probes", "volumes"}, hung); diff != "" || err != nil || time.Since(began) != time.Hour+endPatience {
+		if diff := cmp.Diff([]string{"probes", "volumes"}, hung); diff != "" || err != nil || time.Since(began) != time.Hour+endTimeout {
 			t.Errorf("after %s: %v, hung (-want +got):\n%s", time.Since(began), err, diff)
 		}
 		close(release)

@@ -78,7 +78,7 @@ func (p *parts) addPressure(images *gc.Collector) error {
 	return nil
 }
 
-// orphans are those that clean up after pods that nobody knows.
+// orphans are those that clean up after unknown pods.
 func (p *parts) orphans() []pods.Orphans {
 	out := []pods.Orphans{cleaner(p.volumes.CleanOrphans), cleaner(p.forgetUnknown)}
 	if p.userns != nil {

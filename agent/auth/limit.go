@@ -35,7 +35,7 @@ var (
 	accessFailures = failures{each: 5, eachBurst: 120, all: 50, allBurst: 600}
 )
 
-var errBusy = errors.New("not asked: too many reviews let nobody in")
+var errBusy = errors.New("not reviewed: too many earlier requests were not authorized")
 
 // limit bounds reviews. Safe for concurrent use.
 type limit struct {

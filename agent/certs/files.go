@@ -46,7 +46,7 @@ func (f *files) get() (*tls.Certificate, error) {
 	}
 	if f.refused != stamp {
 		f.refused = stamp
-		trace.Point(f.bus, trace.Span{}, trace.Log{Level: "warn", Message: "the new serving certificate is no good; the old one stays", Attrs: []trace.KV{{K: "error", V: err.Error()}}})
+		trace.Point(f.bus, trace.Span{}, trace.Log{Level: "warn", Message: "the new serving certificate is not valid; the old one stays in use", Attrs: []trace.KV{{K: "error", V: err.Error()}}})
 	}
 	return f.pair, nil
 }

@@ -33,7 +33,7 @@ func described(e trace.Certificate, leaf *x509.Certificate) trace.Certificate {
 func (r *rotator) tell(when time.Time) {
 	current := r.current.Load()
 	if current == nil {
-		Without(r.bus, r.what, "none yet: the API server is asked for it once the node has an address, and somebody must approve that")
+		Without(r.bus, r.what, "none yet: it is requested from the API server when the node has an address, and the request must be approved")
 		return
 	}
 	e := trace.Certificate{Use: r.what, Cause: r.cause, Source: "csr", Path: r.store.CurrentPath(), Renew: when.UTC().Truncate(time.Second)}

@@ -66,7 +66,7 @@ func cutHostname(name string) (string, error) {
 		name = strings.TrimRight(name[:hostnameMax], "-.")
 	}
 	if name == "" {
-		return "", sandboxError("metadata.name", errors.New("no valid host name can be made of it"))
+		return "", sandboxError("metadata.name", errors.New("it cannot be converted to a valid host name"))
 	}
 	return name, nil
 }

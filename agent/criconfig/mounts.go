@@ -159,7 +159,7 @@ func recursiveReadOnly(m *v1.VolumeMount, supported bool) (bool, error) {
 	case !m.ReadOnly:
 		return false, errors.New("recursiveReadOnly needs readOnly: true")
 	case m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone:
-		return false, fmt.Errorf("recursiveReadOnly does not go with mountPropagation %s: want None", *m.MountPropagation)
+		return false, fmt.Errorf("recursiveReadOnly cannot be combined with mountPropagation %s: want None", *m.MountPropagation)
 	case *m.RecursiveReadOnly == v1.RecursiveReadOnlyIfPossible:
 		return supported, nil
 	case *m.RecursiveReadOnly != v1.RecursiveReadOnlyEnabled:

@@ -52,7 +52,7 @@ type LeasedError struct{ Path string }
 
 // Error implements error.
 func (e *LeasedError) Error() string {
-	return e.Path + ": a process holds a lease on the file; it is not waited for"
+	return e.Path + ": a process holds a lease on the file, so it cannot be opened now"
 }
 
 // SlowError says that an operation was given up: its file system does not answer.

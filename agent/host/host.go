@@ -52,7 +52,7 @@ func Protect(bus *trace.Bus, score *int32) {
 	const path = "/proc/self/oom_score_adj"
 	if err := os.WriteFile(path, []byte(strconv.Itoa(int(*score))), 0o644); err != nil {
 		trace.Point(bus, trace.Span{}, trace.Log{
-			Level: "warn", Message: fmt.Sprintf("oomScoreAdj %d is not permitted here; without it the kernel may end the agent when memory runs out", *score), Attrs: errAttr(err),
+			Level: "warn", Message: fmt.Sprintf("oomScoreAdj %d is not permitted here; without it the kernel may kill the agent when memory runs out", *score), Attrs: errAttr(err),
 		})
 	}
 }
@@ -60,7 +60,7 @@ func Protect(bus *trace.Bus, score *int32) {
 // TellSystemd says that the agent is up, where systemd started it.
 func TellSystemd(bus *trace.Bus, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		trace.Point(bus, trace.Span{}, trace.Log{Level: "warn", Message: "systemd was not told " + state, Attrs: errAttr(err)})
+		trace.Point(bus, trace.Span{}, trace.Log{Level: "warn", Message: "cannot notify systemd of " + state, Attrs: errAttr(err)})
 	}
 }
 

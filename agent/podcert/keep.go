@@ -55,7 +55,7 @@ func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Po
 		}
 		if err != nil {
 			trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{
-				Level: "warn", Message: "a certificate was not issued; asking again",
+				Level: "warn", Message: "a certificate was not issued; retrying",
 				Attrs: []trace.KV{{K: "volume", V: at.volume}, {K: "err", V: err.Error()}},
 			})
 			pause(ctx, pauses.Step())

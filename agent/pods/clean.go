@@ -38,7 +38,7 @@ func (m *Manager) cleanOrphans(ctx context.Context) {
 		})
 		m.cfg.Store.giveUp(claimed)
 		if err != nil && ctx.Err() == nil {
-			trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: "warn", Message: "clean up after pods that nobody knows: " + err.Error()})
+			trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: "warn", Message: "clean up after unknown pods: " + err.Error()})
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (a *API) expired(err error) error {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		a.version = ""
 		trace.Point(a.cfg.Bus, trace.Span{}, trace.Log{
-			Level: "info", Message: fmt.Sprintf("the watch of pods cannot go on where it was, they are listed anew: %v", err),
+			Level: "info", Message: fmt.Sprintf("the watch of pods cannot resume, pods are listed again: %v", err),
 		})
 		// The API server answers, so whatever failed before is no reason to wait. One that lists what it cannot watch is.
 		a.tries = a.expiries

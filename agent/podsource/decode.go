@@ -55,7 +55,7 @@ func (d *decoder) full(line int) bool {
 	if d.read++; d.cut || d.read <= maxDocuments {
 		return d.cut
 	}
-	d.stop(line, fmt.Sprintf("holds more than %d documents and items: what follows is not read, split it", maxDocuments))
+	d.stop(line, fmt.Sprintf("holds more than %d documents and items: the rest is not read, split it", maxDocuments))
 	return true
 }
 
@@ -68,7 +68,7 @@ func (d *decoder) problem(doc *document, field, message string) {
 	switch {
 	case d.cut:
 	case len(d.problems) == maxProblems:
-		d.stop(0, fmt.Sprintf("has more than %d problems: mend those first, what follows is not read", maxProblems))
+		d.stop(0, fmt.Sprintf("has more than %d problems: fix these first, the rest is not read", maxProblems))
 	default:
 		d.problems = append(d.problems, Problem{Path: d.path, Line: doc.locate(field), Field: field, Message: message})
 	}

@@ -195,7 +195,7 @@ func (f *File) watchFailed(err error) {
 	f.watchError = err.Error()
 	trace.Point(f.bus, trace.Span{}, trace.Log{
 		Level:   "warn",
-		Message: fmt.Sprintf("manifests in %s are read every %s only: %v", f.path, f.interval(), err),
+		Message: fmt.Sprintf("%s cannot be watched, its manifests are read every %s: %v", f.path, f.interval(), err),
 	})
 }
 

@@ -126,7 +126,7 @@ func (s *Server) admit(w *recorder, r *http.Request, h http.Handler) {
 	q := requestOf(r.Context())
 	if q.Server == secureName && q.unknown() {
 		if q.give = s.unknown.Take(q.conn.Source()); q.give == nil {
-			q.Verdict, q.Reason, w.code = "unauthenticated", "too much at once of connections on which nothing was allowed yet", http.StatusTooManyRequests
+			q.Verdict, q.Reason, w.code = "unauthenticated", "too many requests at once on connections that are not yet authorized", http.StatusTooManyRequests
 			panic(http.ErrAbortHandler) // an answer could wait for its reader
 		}
 	}

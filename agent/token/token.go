@@ -96,7 +96,7 @@ func (m *Manager) fallBack(k string, have *kept, err error) (*authenticationv1.T
 		return nil, fmt.Errorf("token %s expired and refresh failed: %w", k, err)
 	}
 	trace.Point(m.cfg.Bus, trace.Span{}, trace.Log{
-		Level: "warn", Message: "a token could not be replaced; the old one is valid still",
+		Level: "warn", Message: "cannot replace a token; the old one is still valid",
 		Attrs: []trace.KV{{K: "token", V: k}, {K: "err", V: err.Error()}},
 	})
 	m.mu.Lock()

@@ -13,7 +13,7 @@ import (
 // Upstream: pkg/kubelet/kubelet_volumes.go, removeOrphanedPodVolumeDirs.
 func removeForeign(dir string) error {
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("this build does not have the plugin, and the volume is not empty: remove it by hand: %w", err)
+		return fmt.Errorf("this build does not have the plugin, and the volume is not empty: remove it manually: %w", err)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (c *client) events(ctx context.Context, opt EventsOptions) error {
 
 func (c *client) backlog(ctx context.Context, f *feed) error {
 	if c.cfg.Keeper == nil {
-		return errors.New("this agent keeps no backlog: ask for follow alone")
+		return errors.New("this agent keeps no backlog: request follow only")
 	}
 	ctx, cancel := context.WithTimeout(ctx, backlogTime)
 	defer cancel()

@@ -10,13 +10,13 @@ import (
 // watchCNI watches plugins as long as that works. Spans come without it too.
 func (r *Receiver) watchCNI(ctx context.Context) {
 	if err := r.cni.Run(ctx); err != nil {
-		trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not told: " + err.Error()})
+		trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not reported: " + err.Error()})
 	}
 }
 
 // noCNI says that there are no plugins to watch in a directory.
 func (r *Receiver) noCNI(dir string) {
-	trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not told: there is no directory " + dir + "; it is waited for"})
+	trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not reported: there is no directory " + dir + "; waiting for it"})
 }
 
 // strangeRun tells of a program that somebody ran who is not the runtime.

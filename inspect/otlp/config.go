@@ -50,7 +50,7 @@ type Config struct {
 func loopback(field, addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", fmt.Errorf("%s address %q: want host:port, as 127.0.0.1:4317: %w", field, addr, err)
+		return "", fmt.Errorf("%s address %q: want host:port, for example 127.0.0.1:4317: %w", field, addr, err)
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"

@@ -77,7 +77,7 @@ func (r *Receiver) serveGRPC(ctx context.Context, l net.Listener) error {
 	s.RegisterService(&service, r)
 	defer context.AfterFunc(ctx, s.Stop)()
 	if err := s.Serve(l); err != nil && ctx.Err() == nil && !errors.Is(err, grpc.ErrServerStopped) {
-		return fmt.Errorf("take spans over gRPC: %w", err)
+		return fmt.Errorf("receive spans over gRPC: %w", err)
 	}
 	return nil
 }

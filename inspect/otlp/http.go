@@ -32,7 +32,7 @@ func (r *Receiver) serveHTTP(ctx context.Context, l net.Listener) error {
 	}
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	if err := s.Serve(l); err != nil && ctx.Err() == nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("take spans over HTTP: %w", err)
+		return fmt.Errorf("receive spans over HTTP: %w", err)
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func TestNoPlugins(t *testing.T) {
 	if err != nil {
 		t.Fatalf("nothing is told: %v", err)
 	}
-	if e, ok := recs[0].Event.(*trace.Log); !ok || !strings.HasPrefix(e.Message, "runs of CNI plugins are not told: ") {
+	if e, ok := recs[0].Event.(*trace.Log); !ok || !strings.HasPrefix(e.Message, "runs of CNI plugins are not reported: ") {
 		t.Errorf("%+v", recs[0].Event)
 	}
 	cancel()

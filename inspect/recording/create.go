@@ -138,7 +138,7 @@ func isOurs(path string) error {
 		_ = f.Close() // it was only read
 	}
 	if err != nil {
-		return fmt.Errorf("%s would be replaced, and is left alone: %w", path, err)
+		return fmt.Errorf("%s would be replaced and was not changed: %w", path, err)
 	}
 	return nil
 }

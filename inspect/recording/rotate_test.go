@@ -67,7 +67,7 @@ func TestOlderFileThatIsNoRecording(t *testing.T) {
 	for ; n < 10000 && err == nil; n += 200 {
 		err = w.Write(recs[n:n+200], 0)
 	}
-	if err == nil || !strings.Contains(err.Error(), ".1 would be replaced, and is left alone: not a recording") {
+	if err == nil || !strings.Contains(err.Error(), ".1 would be replaced and was not changed: not a recording") {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(older(p)); err != nil || string(text) != "a letter" {

@@ -129,7 +129,7 @@ var milestones = []string{"started", "ready", "gone"}
 // goUntil lets the pod go until a milestone or an action. Breakpoints stay.
 func (s *Session) goUntil(what string) (string, error) {
 	if what == "" {
-		return "", errors.New("until: want started, ready, gone, or an action as create")
+		return "", errors.New("until: want started, ready, gone, or an action such as create")
 	}
 	var b *breakpoint
 	if !slices.Contains(milestones, what) {
@@ -184,7 +184,7 @@ func (s *Session) fail(rest string) error {
 	code, err := parseCode(name)
 	switch {
 	case name == "":
-		return errors.New("fail: want a gRPC code, as fail Unavailable")
+		return errors.New("fail: want a gRPC code, for example fail Unavailable")
 	case err != nil:
 		return fmt.Errorf("fail: %w", err)
 	case code == codes.OK:
@@ -199,7 +199,7 @@ const maxDelay = time.Hour
 func (s *Session) delay(rest string) error {
 	d, err := time.ParseDuration(rest)
 	if err != nil || d <= 0 || d > maxDelay {
-		return fmt.Errorf("delay %q: want a time up to %s, as delay 2s", rest, maxDelay)
+		return fmt.Errorf("delay %q: want a time up to %s, for example delay 2s", rest, maxDelay)
 	}
 	return s.before("delay", answer{verdict: "delay", Answer: gate.Answer{Delay: d, Left: s.left}})
 }

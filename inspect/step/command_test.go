@@ -11,7 +11,7 @@ import (
 
 func TestCommands(t *testing.T) {
 	const none = "no action waits: it runs, or the plan is done"
-	const wantPath = "want p, p plan, p changed, or a path that begins with request, pod or status, as p pod.spec.containers[0].image"
+	const wantPath = "want p, p plan, p changed, or a path that begins with request, pod or status, for example p pod.spec.containers[0].image"
 	for _, tc := range []struct {
 		name  string
 		lines string // ; between
@@ -69,18 +69,18 @@ func TestCommands(t *testing.T) {
 		{"s", "s", "", "sandbox"},
 		{"s into", "s;s", "", "sandbox"},
 		{"until", "until create", "", "create main"},
-		{"until nothing", "until", "until: want started, ready, gone, or an action as create", "cgroup"},
+		{"until nothing", "until", "until: want started, ready, gone, or an action such as create", "cgroup"},
 		{"until a mistake", "until [", `until: "[": not a glob: syntax error in pattern`, "cgroup"},
 		{"until once", "until create;c;b", "no breakpoints; b WHAT sets one, as b create", ""},
 		{"retry of what has not failed", "retry", "retry: cgroup has not failed; only what failed can be done again", "cgroup"},
 		{"retry of nothing", "c;retry", none, ""},
 		{"fail", "fail unavailable", "", "cgroup"},
 		{"fail of nothing", "c;fail 5", none, ""},
-		{"fail without a code", "fail", "fail: want a gRPC code, as fail Unavailable", "cgroup"},
+		{"fail without a code", "fail", "fail: want a gRPC code, for example fail Unavailable", "cgroup"},
 		{"fail with OK", "fail OK", "fail: OK is no failure", "cgroup"},
-		{"fail with nonsense", "fail x", `fail: "x" is no gRPC code: want one as Unavailable, NotFound, DeadlineExceeded or Unknown`, "cgroup"},
-		{"delay without a time", "delay", `delay "": want a time up to 1h0m0s, as delay 2s`, "cgroup"},
-		{"delay for ever", "delay 1000h", `delay "1000h": want a time up to 1h0m0s, as delay 2s`, "cgroup"},
+		{"fail with nonsense", "fail x", `fail: "x" is no gRPC code: want one such as Unavailable, NotFound, DeadlineExceeded or Unknown`, "cgroup"},
+		{"delay without a time", "delay", `delay "": want a time up to 1h0m0s, for example delay 2s`, "cgroup"},
+		{"delay for ever", "delay 1000h", `delay "1000h": want a time up to 1h0m0s, for example delay 2s`, "cgroup"},
 		{"delay of nothing", "c;delay 1s", none, ""},
 		{"a path", "p pod.spec.containers[1].image", "lab/log:2", "cgroup"},
 		{"all of a path", "p pod.spec.containers[*].name", "main\nlog", "cgroup"},

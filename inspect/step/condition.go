@@ -80,7 +80,7 @@ func parseBreak(line string) (*breakpoint, error) {
 		}
 	}
 	if p.what == "" && p.cond == nil && !p.failed {
-		return nil, errors.New("want an action or a CRI method to stop at, as create or PullImage")
+		return nil, errors.New("want an action or a CRI method to stop at, such as create or PullImage")
 	}
 	if err := checkWhat(p.what); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (p *breakpoint) number(line string) (rest string, err error) {
 		return rest, nil
 	}
 	if p.least, err = strconv.Atoi(rest[i+1:]); err != nil || p.least < 1 {
-		return "", at(line, i, "want a number of hits from 1, as #3")
+		return "", at(line, i, "want a number of hits from 1, such as #3")
 	}
 	return rest[:i], nil
 }
@@ -192,5 +192,5 @@ func parseCode(s string) (codes.Code, error) {
 	if near := human.Nearest(flat, names); near != "" && s != "" {
 		return 0, fmt.Errorf("%q is no gRPC code: did you mean %s?", s, near)
 	}
-	return 0, fmt.Errorf("%q is no gRPC code: want one as Unavailable, NotFound, DeadlineExceeded or Unknown", s)
+	return 0, fmt.Errorf("%q is no gRPC code: want one such as Unavailable, NotFound, DeadlineExceeded or Unknown", s)
 }

@@ -20,7 +20,7 @@ func TestParseBreak(t *testing.T) {
 		{"on error", "on error", ""},
 		{"on error create if container == main #4", "on error create if container==main #4", ""},
 		{`create if image ~ "redis:[0-9]+"`, `before create if image~"redis:[0-9]+"`, ""},
-		{"", "", "want an action or a CRI method to stop at, as create or PullImage"},
+		{"", "", "want an action or a CRI method to stop at, such as create or PullImage"},
 		{"if", "", "column 3: want a condition, for example dur>1s"},
 		{"create if dur>1s", "", "column 11: dur is known only after an action: want break after ..."},
 		{"after create if dur>1", "", `column 21: "1" is not a duration: want for example 2s or 500ms`},
@@ -33,7 +33,7 @@ func TestParseBreak(t *testing.T) {
 		{"create if container==a &&", "", "column 26: want a condition after &&"},
 		{"create if attempt==x", "", `column 20: "x" is not a number: want for example 3, 1,234 or 10MiB`},
 		{"create if image~(", "", "column 17: not a regular expression: missing closing ): ("},
-		{"after create if code==x", "", `column 23: "x" is no gRPC code: want one as Unavailable, NotFound, DeadlineExceeded or Unknown`},
+		{"after create if code==x", "", `column 23: "x" is no gRPC code: want one such as Unavailable, NotFound, DeadlineExceeded or Unknown`},
 		{`after create if dur>500ms err~"not #3" !container=log #2`, `after create if dur>500ms && err~"not #3" && !container=log #2`, ""},
 		{"on error if code=notfound", "on error if code=notfound", ""},
 		{"image docker.io/lab/web:1", "before image docker.io/lab/web:1", ""},
@@ -48,8 +48,8 @@ func TestParseBreak(t *testing.T) {
 		{"main", "", `no step or CRI method "main": steps are cgroup, dirs, volumes, sandbox, image, create, start, post-start, resize, resize-pod, ` +
 			`pre-stop, kill, stop-sandbox, remove, unmount, remove-sandbox, remove-cgroup, remove-dirs`},
 		{"after create dur>1s", "", `"create dur>1s": conditions go after if, for example create if container=web`},
-		{"create #0", "", "column 8: want a number of hits from 1, as #3"},
-		{"create #x", "", "column 8: want a number of hits from 1, as #3"},
+		{"create #0", "", "column 8: want a number of hits from 1, such as #3"},
+		{"create #x", "", "column 8: want a number of hits from 1, such as #3"},
 	} {
 		b, err := parseBreak(tc.line)
 		switch {

@@ -22,7 +22,7 @@ func (s *Session) changes(ctx context.Context, pod trace.Pod, stop *Stop) (now [
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
-		stop.Changed = []string{fmt.Sprintf("not known: the node could not be looked at within %s", lookFor)}
+		stop.Changed = []string{fmt.Sprintf("unknown: the node could not be inspected within %s", lookFor)}
 		return s.last
 	}
 	if pod.UID != s.uid {
@@ -43,7 +43,7 @@ func (s *Session) lookNow(ctx context.Context) (now, last, first []string, err e
 	case s.cfg.Snapshot == nil:
 		return nil, nil, nil, errNoLook
 	case pod.UID == "":
-		return nil, nil, nil, fmt.Errorf("%s has not been stopped yet: there is nothing to look at", s.cfg.Pod)
+		return nil, nil, nil, fmt.Errorf("%s has not been stopped yet: there is nothing to show", s.cfg.Pod)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()

@@ -48,7 +48,7 @@ func (s *Session) print(what string) (string, error) {
 		}
 		return printPath(both[root], root, rest)
 	}
-	return "", fmt.Errorf("p %s: want p, p plan, p changed, or a path that begins with request, pod or status, as p pod.spec.containers[0].image", what)
+	return "", fmt.Errorf("p %s: want p, p plan, p changed, or a path that begins with request, pod or status, for example p pod.spec.containers[0].image", what)
 }
 
 func printPath(object []byte, root, rest string) (string, error) {

@@ -189,7 +189,7 @@ func TestSnapshotHangs(t *testing.T) {
 		f.at("")
 		time.Sleep(lookFor) // of the bubble
 		stop := f.at("sandbox")
-		if diff := cmp.Diff([]string{"not known: the node could not be looked at within 5s"}, stop.Changed); diff != "" {
+		if diff := cmp.Diff([]string{"unknown: the node could not be inspected within 5s"}, stop.Changed); diff != "" {
 			t.Error(diff)
 		}
 		f.node.set(false, "a", "b")

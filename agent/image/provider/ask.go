@@ -88,7 +88,7 @@ func parseAnswer(answer []byte, version string) (*credentialv1.CredentialProvide
 		return nil, errors.New("its answer on stdout is not the JSON expected")
 	}
 	if resp.Kind != "CredentialProviderResponse" || resp.APIVersion != version {
-		return nil, fmt.Errorf("its answer is another object: want a CredentialProviderResponse of %s%s", version, otherVersion(resp.APIVersion))
+		return nil, fmt.Errorf("its response is another object: want a CredentialProviderResponse of %s%s", version, otherVersion(resp.APIVersion))
 	}
 	return &resp, nil
 }

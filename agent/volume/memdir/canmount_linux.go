@@ -14,7 +14,7 @@ func canMount() error {
 		return fmt.Errorf("read this process's capabilities: %w", err)
 	}
 	if sets[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
-		return &UnsupportedError{Why: "that takes root (CAP_SYS_ADMIN)"}
+		return &UnsupportedError{Why: "root (CAP_SYS_ADMIN) is required"}
 	}
 	return nil
 }

@@ -4,4 +4,4 @@ package memdir
 
 import "runtime"
 
-func canMount() error { return &UnsupportedError{Why: "that takes Linux, this is " + runtime.GOOS} }
+func canMount() error { return &UnsupportedError{Why: "Linux is required, this is " + runtime.GOOS} }
