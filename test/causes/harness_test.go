@@ -90,6 +90,7 @@ func newNode(t *testing.T, dir string) *node {
 	n.cursor, n.source = bus.Subscribe(trace.FromOldest), podsource.NewMemory("memory", bus)
 	t.Cleanup(n.cursor.Close)
 	recorded(t, bus)
+	t.Cleanup(func() { liveIsRecorded(t, bus) })
 	return n
 }
 
@@ -126,6 +127,7 @@ func (n *node) serve(cfg agent.Config) {
 		cancel()
 		<-done
 	})
+	n.t.Cleanup(func() { liveIsRecorded(n.t, n.bus) }) // before the agent stops
 	select {
 	case <-n.Ready():
 	case err := <-done:

@@ -19,19 +19,23 @@ func recorded(t *testing.T, bus *trace.Bus) {
 		return
 	}
 	cursor := bus.Subscribe(trace.FromOldest)
-	t.Cleanup(func() {
-		defer cursor.Close()
-		w, err := recording.Create(filepath.Join(dir, strings.TrimPrefix(t.Name(), "Test")+".klr"), recording.Options{Node: "node", Kubeloupe: "test"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended, end := context.WithCancel(context.Background())
-		end()
-		if err := w.Run(ended, cursor); err != nil && ended.Err() == nil {
-			t.Error(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { record(t, cursor, filepath.Join(dir, strings.TrimPrefix(t.Name(), "Test")+".klr")) })
+}
+
+// record writes what a cursor has to a file, and closes it.
+func record(t *testing.T, cursor *trace.Cursor, file string) {
+	t.Helper()
+	defer cursor.Close()
+	w, err := recording.Create(file, recording.Options{Node: "node", Kubeloupe: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if err := w.Run(ended, cursor); err != nil && ended.Err() == nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
 }
