@@ -124,8 +124,7 @@ func parseWhere(text string, all bool) (*why.Condition, error) {
 func (a *asking) tell(cases iter.Seq2[*session.PodRun, *cause.Case], only *why.Condition, conditions []why.Condition) error {
 	var held []string
 	reports := []*why.Report{}
-	for l, c := range cases {
-		r := why.Explain(c)
+	for l, r := range why.All(cases) {
 		if only != nil && !only.Holds(r) {
 			continue
 		}
