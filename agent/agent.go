@@ -108,7 +108,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 		}
 		host.Protect(a.cfg.Bus, k.Kubelet.OOMScoreAdj)
 	}
-	a.say(trace.Agent{State: "starting", Endpoint: a.cfg.Endpoint})
+	a.say(trace.Agent{State: trace.AgentStarting, Endpoint: a.cfg.Endpoint})
 	client, err := cri.Dial(ctx, cri.Config{
 		Endpoint: a.cfg.Endpoint, ImageEndpoint: k.Runtime.ImageEndpoint, Timeout: k.Runtime.RequestTimeout, Bus: a.cfg.Bus,
 		Secrets: a.cfg.secrets,
@@ -131,7 +131,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 		return err
 	}
 	a.parts.Store(p)
-	a.say(trace.Agent{State: "ready", Endpoint: a.cfg.Endpoint, Runtime: client.Info.GetRuntimeName(), RuntimeVersion: client.Info.GetRuntimeVersion()})
+	a.say(trace.Agent{State: trace.AgentReady, Endpoint: a.cfg.Endpoint, Runtime: client.Info.GetRuntimeName(), RuntimeVersion: client.Info.GetRuntimeVersion()})
 	close(a.ready)
 	host.TellSystemd(a.cfg.Bus, daemon.SdNotifyReady)
 	defer host.TellSystemd(a.cfg.Bus, daemon.SdNotifyStopping)
@@ -144,7 +144,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
-		a.say(trace.Agent{State: "stopping"}) // before the waits of pods end with the workers
+		a.say(trace.Agent{State: trace.AgentStopping}) // before the waits of pods end with the workers
 		stop()
 	})()
 	group, ctx := errgroup.WithContext(work)
@@ -174,7 +174,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 		reason += "; gave up after " + endTimeout.String() + ", still running: " + strings.Join(hung, ", ")
 	}
 	p.pods.syncer.Settle()
-	a.say(trace.Agent{State: "stopped", Reason: reason})
+	a.say(trace.Agent{State: trace.AgentStopped, Reason: reason})
 	return err
 }
 

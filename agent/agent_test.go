@@ -117,7 +117,7 @@ func TestAdoption(t *testing.T) {
 	for _, p := range pods {
 		second.until("adoption of "+p.Name, func(r *trace.Record) bool {
 			m, ok := r.Event.(*trace.Milestone)
-			return ok && m.Name == "started" && m.Adopted && r.Pod.Name == p.Name
+			return ok && m.Name == trace.MilestoneStarted && m.Adopted && r.Pod.Name == p.Name
 		})
 	}
 	second.untilAll("ready", len(pods), milestone("ready", nil))
@@ -373,7 +373,7 @@ func TestExitOnLockContention(t *testing.T) {
 	}
 	n.until("the reason", func(r *trace.Record) bool {
 		a, ok := r.Event.(*trace.Agent)
-		return ok && a.State == "stopped" && strings.Contains(a.Reason, path)
+		return ok && a.State == trace.AgentStopped && strings.Contains(a.Reason, path)
 	})
 	if err := other.Release(); err != nil {
 		t.Fatal(err)
@@ -413,7 +413,7 @@ func TestManyPodsAtOnce(t *testing.T) {
 	once := map[string]int{}
 	for _, r := range n.records() {
 		if m, ok := r.Event.(*trace.Milestone); ok {
-			once[m.Name+" "+r.Pod.Name]++
+			once[string(m.Name)+" "+r.Pod.Name]++
 		}
 	}
 	for _, p := range pods {
@@ -425,7 +425,7 @@ func TestManyPodsAtOnce(t *testing.T) {
 	}
 	slots := max(2, 2*runtime.NumCPU())
 	for _, r := range n.records() { // on a busy machine, calls may have to go on outside
-		if d, ok := r.Event.(*trace.Decision); ok && d.By == "slots" {
+		if d, ok := r.Event.(*trace.Decision); ok && d.By == trace.BySlots {
 			slots++
 		}
 	}

@@ -54,7 +54,7 @@ func TestChurnLeavesNothing(t *testing.T) {
 			}
 			for i := range recs {
 				if m, ok := recs[i].Event.(*trace.Milestone); ok {
-					said[m.Name]++
+					said[string(m.Name)]++
 				}
 			}
 		}

@@ -25,7 +25,7 @@ func TestNodeIsDescribed(t *testing.T) {
 			certificates[e.Use] = e.None
 		}
 		a, ok := r.Event.(*trace.Agent)
-		return ok && a.State == "ready"
+		return ok && a.State == trace.AgentReady
 	})
 	if node == nil || runtime == nil {
 		t.Fatalf("node %+v, runtime %+v", node, runtime)

@@ -205,7 +205,7 @@ func (n *node) untilAll(what string, count int, want func(*trace.Record) bool) {
 func milestone(name string, pod *v1.Pod) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
-		return ok && m.Name == name && (pod == nil || r.Pod.UID == string(pod.UID))
+		return ok && string(m.Name) == name && (pod == nil || r.Pod.UID == string(pod.UID))
 	}
 }
 
@@ -213,7 +213,7 @@ func milestone(name string, pod *v1.Pod) func(*trace.Record) bool {
 func state(name string) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		a, ok := r.Event.(*trace.Agent)
-		return ok && a.State == name
+		return ok && string(a.State) == name
 	}
 }
 

@@ -82,7 +82,7 @@ func (p *parts) secure(c *server.Config) error {
 		}
 	case !a.AlwaysAllow || a.ClientCAFile == "" && !a.Anonymous:
 		trace.Point(p.cfg.Bus, trace.Span{}, trace.Log{
-			Level: "debug", Message: "the authenticated port is off: without an API server it needs authorization.mode AlwaysAllow, and a client CA or anonymous requests",
+			Level: trace.LevelDebug, Message: "the authenticated port is off: without an API server it needs authorization.mode AlwaysAllow, and a client CA or anonymous requests",
 		})
 		certs.Without(p.cfg.Bus, "serving", "the authenticated port is off: without an API server no client can be authorized")
 		return nil

@@ -45,7 +45,7 @@ func (n *node) startPlain(name string, others ...*v1.Pod) (took time.Duration) {
 	n.source.Set(append(others, podOf(name))...)
 	n.until(name, func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
-		if !ok || m.Name != "started" || r.Pod.Name != name {
+		if !ok || m.Name != trace.MilestoneStarted || r.Pod.Name != name {
 			return false
 		}
 		took = m.Since

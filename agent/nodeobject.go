@@ -112,7 +112,7 @@ func (p *parts) seenNode(n *v1.Node) {
 
 // pressure is what the node is short of, for its conditions.
 func (p *parts) pressure() node.Pressure {
-	return node.Pressure{Memory: p.host.shortage.Short("memory"), Disk: p.host.shortage.Short("nodefs", "imagefs")}
+	return node.Pressure{Memory: p.host.shortage.Short(trace.SignalMemory), Disk: p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)}
 }
 
 // runtime is what the runtime says of itself.
@@ -122,7 +122,7 @@ func (p *parts) runtime() node.Runtime {
 
 // admission adds to a pod's admission what is known of the node.
 func (p *parts) admission(in *admission.Inputs) {
-	in.MemoryPressure, in.DiskPressure = p.host.shortage.Short("memory"), p.host.shortage.Short("nodefs", "imagefs")
+	in.MemoryPressure, in.DiskPressure = p.host.shortage.Short(trace.SignalMemory), p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {
 		return // a node that stands alone takes what it is given

@@ -11,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func (p *parts) gcConfig() gc.Config {
@@ -65,11 +66,11 @@ func (p *parts) newShortage() {
 
 // addPressure watches how full the node is.
 func (p *parts) addPressure(images *gc.Collector) error {
-	imagefs := strings.TrimSuffix(p.imagePolicy().String()+", "+p.host.shortage.Rule("imagefs"), ", ")
+	imagefs := strings.TrimSuffix(p.imagePolicy().String()+", "+p.host.shortage.Rule(trace.SignalImageFS), ", ")
 	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Seen: p.host.shortage.Observe, Signals: []pressure.Signal{
-		pressure.Memory("/proc/meminfo", p.host.shortage.Rule("memory")),
-		pressure.Disk("nodefs", p.host.shortage.Rule("nodefs"), pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
-		pressure.Disk("imagefs", imagefs, images.ImageDir, p.fsInfo()),
+		pressure.Memory("/proc/meminfo", p.host.shortage.Rule(trace.SignalMemory)),
+		pressure.Disk(trace.SignalNodeFS, p.host.shortage.Rule(trace.SignalNodeFS), pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
+		pressure.Disk(trace.SignalImageFS, imagefs, images.ImageDir, p.fsInfo()),
 	}})
 	if err != nil {
 		return err

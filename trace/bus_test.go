@@ -32,13 +32,13 @@ func TestRecordsCarryTheirPlace(t *testing.T) {
 		cur := bus.Subscribe(FromNow)
 		pod := Pod{Namespace: "shop", Name: "cart", UID: "9f"}
 		root := ForPod(Span{}, pod)
-		sync := Begin(bus, root, Sync{Why: "create", N: 1})
+		sync := Begin(bus, root, Sync{Why: SyncCreate, N: 1})
 		time.Sleep(3 * time.Millisecond)
 		act := Begin(bus, sync, Action{ID: "create web"})
 		point := Point(bus, act, Log{Message: "half"})
 		time.Sleep(4 * time.Millisecond)
 		End(bus, act, Action{ID: "create web", Err: "no"})
-		End(bus, sync, Sync{Why: "create", N: 1, Err: "no"})
+		End(bus, sync, Sync{Why: SyncCreate, N: 1, Err: "no"})
 
 		recs, lost := drain(cur, 3)
 		if lost != 0 || len(recs) != 5 {
@@ -46,11 +46,11 @@ func TestRecordsCarryTheirPlace(t *testing.T) {
 		}
 		t0 := recs[0].Time
 		want := []Record{
-			{Seq: 1, Time: t0, Edge: EdgeBegin, Span: sync.ID, Event: &Sync{Why: "create", N: 1}},
+			{Seq: 1, Time: t0, Edge: EdgeBegin, Span: sync.ID, Event: &Sync{Why: SyncCreate, N: 1}},
 			{Seq: 2, Time: t0 + 3e6, Edge: EdgeBegin, Span: act.ID, Parent: sync.ID, Event: &Action{ID: "create web"}},
 			{Seq: 3, Time: t0 + 3e6, Edge: EdgePoint, Span: point.ID, Parent: act.ID, Event: &Log{Message: "half"}},
 			{Seq: 4, Time: t0 + 7e6, Edge: EdgeEnd, Dur: 4 * time.Millisecond, Span: act.ID, Parent: sync.ID, Event: &Action{ID: "create web", Err: "no"}},
-			{Seq: 5, Time: t0 + 7e6, Edge: EdgeEnd, Dur: 7 * time.Millisecond, Span: sync.ID, Event: &Sync{Why: "create", N: 1, Err: "no"}},
+			{Seq: 5, Time: t0 + 7e6, Edge: EdgeEnd, Dur: 7 * time.Millisecond, Span: sync.ID, Event: &Sync{Why: SyncCreate, N: 1, Err: "no"}},
 		}
 		for i := range want {
 			want[i].Trace, want[i].Pod = sync.Trace, pod
@@ -349,7 +349,7 @@ func TestRecordJSON(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	small, err := json.Marshal(Record{Seq: 1, Event: &Log{Level: "info", Message: "x"}})
+	small, err := json.Marshal(Record{Seq: 1, Event: &Log{Level: LevelInfo, Message: "x"}})
 	if err != nil || string(small) != `{"v":2,"seq":1,"time":"1970-01-01T00:00:00.000000000Z","kind":"log","event":{"level":"info","message":"x"}}` {
 		t.Errorf("%s, %v", small, err)
 	}

@@ -10,8 +10,7 @@ type KV struct {
 
 // Agent tells what the agent as a whole is doing.
 type Agent struct {
-	// State is starting, ready, degraded, stopping or stopped.
-	State string `json:"state"`
+	State AgentState `json:"state"`
 	// Node is the node's name.
 	Node string `json:"node,omitempty"`
 	// Version is kubeloupe's own version.
@@ -31,15 +30,14 @@ type Agent struct {
 
 // Source tells what a pod source delivered.
 type Source struct {
-	// Source is file, http, api or step.
-	Source string `json:"source"`
+	Source SourceName `json:"source"`
 	// Op is SET when the source delivered its whole set, otherwise what the mux made
 	// of it for one pod: ADD, UPDATE, REMOVE, RECONCILE, DELETE.
-	Op string `json:"op"`
+	Op SourceOp `json:"op"`
 	// Pods is how many pods the source holds.
 	Pods int `json:"pods,omitempty"`
-	// Cause is what made the source look: start, inotify, period.
-	Cause string `json:"cause,omitempty"`
+	// Cause is what made the source look; left out for what the mux made of it.
+	Cause SourceCause `json:"cause,omitempty"`
 	// Path is the file it came from.
 	Path string `json:"path,omitempty"`
 }
@@ -48,8 +46,8 @@ type Source struct {
 // earlier good version of it goes on. One without a message tells that all that was said
 // of its path is over: the manifest is good again, or gone.
 type SourceError struct {
-	Source string `json:"source"`
-	Path   string `json:"path,omitempty"`
+	Source SourceName `json:"source"`
+	Path   string     `json:"path,omitempty"`
 	// Line is the line in the file, from 1; 0 when unknown.
 	Line int `json:"line,omitempty"`
 	// Field is the path of the field, as spec.containers[0].image.
@@ -65,10 +63,10 @@ type SourceError struct {
 type Loop struct {
 	// N numbers the iterations from 1.
 	N uint64 `json:"n"`
-	// Case is what was ready: config, pleg, sync, worker, housekeeping, probe.
-	Case string `json:"case"`
-	// Op is the operation, for config: ADD, UPDATE, ...
-	Op string `json:"op,omitempty"`
+	// Case is what was ready.
+	Case LoopCase `json:"case"`
+	// Op is what happened; left out for the case sync.
+	Op LoopOp `json:"op,omitempty"`
 	// Pods is how many pods it concerned.
 	Pods int `json:"pods,omitempty"`
 	// Detail names what happened, for people.
@@ -79,18 +77,16 @@ type Loop struct {
 
 // Log is a line for people that no typed event covers.
 type Log struct {
-	// Level is debug, info, warn or error.
-	Level   string `json:"level"`
-	Message string `json:"message" scrub:"text"`
-	Attrs   []KV   `json:"attrs,omitempty" scrub:"text"`
+	Level   LogLevel `json:"level"`
+	Message string   `json:"message" scrub:"text"`
+	Attrs   []KV     `json:"attrs,omitempty" scrub:"text"`
 	// Clipped is how many attributes were left out because they were too many.
 	Clipped int `json:"clipped,omitempty"`
 }
 
 // Pressure is how full one of the node's resources is.
 type Pressure struct {
-	// Signal is memory, nodefs or imagefs.
-	Signal string `json:"signal"`
+	Signal Signal `json:"signal"`
 	// Used and Capacity are in bytes.
 	Used     int64 `json:"used"`
 	Capacity int64 `json:"capacity"`
@@ -100,12 +96,11 @@ type Pressure struct {
 
 // Decision is one verdict: what was considered, what became of it and why.
 type Decision struct {
-	// By is who decided: gc.container, gc.image, admission, backoff, restart, adoption, slots.
-	By string `json:"by"`
+	// By is who decided.
+	By Decider `json:"by"`
 	// Subject is what was considered: an image, a container, a pod.
-	Subject string `json:"subject" scrub:"text"`
-	// Verdict is the outcome: keep, remove, admit, reject, wait, restart, adopt, ...
-	Verdict string `json:"verdict"`
+	Subject string  `json:"subject" scrub:"text"`
+	Verdict Verdict `json:"verdict"`
 	// Reason is one sentence that says why.
 	Reason string `json:"reason" scrub:"text"`
 	// Inputs are the figures the verdict rests on.
@@ -118,10 +113,9 @@ type Decision struct {
 
 // GC is one garbage collection pass.
 type GC struct {
-	// What is container or image.
-	What string `json:"what"`
-	// Cause is what started it: period, pressure, demand.
-	Cause string `json:"cause,omitempty"`
+	What GCKind `json:"what"`
+	// Cause is what started it.
+	Cause GCCause `json:"cause,omitempty"`
 	// Considered and Removed count candidates.
 	Considered int `json:"considered,omitempty"`
 	Removed    int `json:"removed,omitempty"`
@@ -134,8 +128,7 @@ type GC struct {
 
 // NodeEvent is an event for people as Kubernetes knows it (Pulling, Started, BackOff).
 type NodeEvent struct {
-	// Type is Normal or Warning.
-	Type string `json:"type"`
+	Type EventType `json:"type"`
 	// Reason is the CamelCase reason that tools match on.
 	Reason  string `json:"reason"`
 	Message string `json:"message" scrub:"text"`
@@ -168,8 +161,7 @@ type Usage struct {
 
 // Stall is how long tasks of the node waited for one resource.
 type Stall struct {
-	// Resource is cpu, memory or io.
-	Resource string `json:"resource"`
+	Resource Resource `json:"resource"`
 	// Some is how long at least one task waited for it, Full how long all did.
 	Some time.Duration `json:"some_ns"`
 	Full time.Duration `json:"full_ns,omitempty"`

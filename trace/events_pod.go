@@ -4,10 +4,9 @@ import "time"
 
 // Milestone is a point in a pod's life from which durations are measured.
 type Milestone struct {
-	// Name is seen, started (all app containers run), ready, terminating or gone.
-	Name string `json:"name"`
+	Name MilestoneName `json:"name"`
 	// Source is where the pod came from, for seen.
-	Source string `json:"source,omitempty"`
+	Source SourceName `json:"source,omitempty"`
 	// Since is the time since seen (or since terminating, for gone).
 	Since time.Duration `json:"since_ns,omitempty"`
 	// Adopted says that its containers were found running.
@@ -36,9 +35,8 @@ type ContainerSpec struct {
 
 // Worker is a pod worker changing state.
 type Worker struct {
-	// From and To are states: none, syncing, terminating, terminated.
-	From string `json:"from"`
-	To   string `json:"to"`
+	From WorkerState `json:"from"`
+	To   WorkerState `json:"to"`
 	// Reason says what moved it.
 	Reason string `json:"reason,omitempty" scrub:"text"`
 	// Grace is the grace period in seconds, for terminating.
@@ -47,8 +45,8 @@ type Worker struct {
 
 // Sync is one pass of a pod worker over its pod.
 type Sync struct {
-	// Why is create, update, sync, retry, kill or finish.
-	Why string `json:"why"`
+	// Why is what the pass is for.
+	Why SyncWhy `json:"why"`
 	// Cause is what asked for it: ADD, UPDATE, a PLEG event, a back-off that ran out.
 	Cause string `json:"cause,omitempty" scrub:"text"`
 	// N numbers the passes of this worker from 1.
@@ -72,7 +70,7 @@ type PlanStep struct {
 	// ID names the step within its plan, as "create web".
 	ID string `json:"id"`
 	// Verb is the kind of action.
-	Verb string `json:"verb"`
+	Verb Verb `json:"verb"`
 	// Needs names the steps that must be done before.
 	Needs []string `json:"needs,omitempty"`
 	// Reason says why it is in the plan.
@@ -83,9 +81,8 @@ type PlanStep struct {
 type Action struct {
 	// ID is the step's name within its plan.
 	ID string `json:"id"`
-	// Verb is the kind: cgroup, dirs, volumes, image, sandbox, create, start, post-start,
-	// kill, stop-sandbox, remove, remove-sandbox, unmount, remove-cgroup.
-	Verb      string `json:"verb"`
+	// Verb is the kind of action.
+	Verb      Verb   `json:"verb"`
 	Container string `json:"container,omitempty"`
 	// Target is the id or image it acts on, when known.
 	Target string `json:"target,omitempty"`
@@ -101,12 +98,11 @@ type Action struct {
 type Gate struct {
 	// Action is the step's id.
 	Action string `json:"action"`
-	// When is before, call (before a CRI call within the action) or after; empty is before.
-	When string `json:"when,omitempty"`
+	// When is where in the action the pod stood; left out for before it.
+	When GateWhen `json:"when,omitempty"`
 	// Call is the CRI method, for call.
-	Call string `json:"call,omitempty"`
-	// Verdict is go, fail, delay, retry, skip-rest (a quit), or open (the client went away).
-	Verdict string `json:"verdict"`
+	Call    string      `json:"call,omitempty"`
+	Verdict GateVerdict `json:"verdict"`
 	// Code is the gRPC code of a fail, as Unavailable.
 	Code string `json:"code,omitempty"`
 	// Delay is how long a delay is.
@@ -115,9 +111,8 @@ type Gate struct {
 
 // PodStatus is a pod's status after it changed.
 type PodStatus struct {
-	// Phase is Pending, Running, Succeeded, Failed or Unknown.
-	Phase  string `json:"phase"`
-	Reason string `json:"reason,omitempty"`
+	Phase  PodPhase `json:"phase"`
+	Reason string   `json:"reason,omitempty"`
 	// Message says more, for people.
 	Message    string            `json:"message,omitempty" scrub:"text"`
 	Ready      int               `json:"ready"`
@@ -132,10 +127,9 @@ type PodStatus struct {
 
 // ContainerStatus is one container's state within PodStatus.
 type ContainerStatus struct {
-	Name string `json:"name"`
-	Init bool   `json:"init,omitempty"`
-	// State is waiting, running or terminated.
-	State string `json:"state"`
+	Name  string         `json:"name"`
+	Init  bool           `json:"init,omitempty"`
+	State ContainerState `json:"state"`
 	// Reason is what users know: ImagePullBackOff, CrashLoopBackOff, Completed, ...
 	Reason   string `json:"reason,omitempty"`
 	Message  string `json:"message,omitempty" scrub:"text"`

@@ -4,25 +4,22 @@ import "time"
 
 // ProbeAttempt is one attempt of a container's probe.
 type ProbeAttempt struct {
-	Container   string `json:"container"`
-	ContainerID string `json:"container_id,omitempty"`
-	// Probe is startup, readiness or liveness.
-	Probe string `json:"probe"`
-	// How is exec, httpGet, tcpSocket or grpc.
-	How string `json:"how"`
+	Container   string    `json:"container"`
+	ContainerID string    `json:"container_id,omitempty"`
+	Probe       ProbeKind `json:"probe"`
+	How         ProbeHow  `json:"how"`
 	// Early says that it was made before its time, to learn of a success sooner: that it
 	// failed does not count.
 	Early bool `json:"early,omitempty"`
-	// Result is success, warning (a success with something to say), failure, or error when
-	// the attempt could not be made; empty when it was cut short. Set at the end, as all below.
-	Result string `json:"result,omitempty"`
+	// Result is how it went; empty when it was cut short. Set at the end, as all below.
+	Result ProbeResult `json:"result,omitempty"`
 	// Output is what the probe said, cut to some hundred bytes.
 	Output string `json:"output,omitempty" scrub:"text"`
 	// Count is how many attempts in a row had this result, of Threshold that are needed.
 	Count     int `json:"count,omitempty"`
 	Threshold int `json:"threshold,omitempty"`
-	// State is what the probe says of the container after this attempt: success, failure, unknown.
-	State string `json:"state,omitempty"`
+	// State is what the probe says of the container after this attempt.
+	State ProbeState `json:"state,omitempty"`
 	// Throttle is what the container's CPU limit held back before the end of an attempt that
 	// failed; left out where there is no such limit or its figures cannot be read.
 	Throttle *Throttle `json:"throttle,omitempty"`

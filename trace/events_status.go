@@ -4,9 +4,8 @@ import "time"
 
 // StatusPatch is one write about a pod's object in the API: its status, or its end.
 type StatusPatch struct {
-	// Op is patch for the status, delete when nothing of a pod that was to go is left,
-	// create and delete of a mirror pod are create-mirror and delete-mirror.
-	Op string `json:"op"`
+	// Op is what is written.
+	Op PatchOp `json:"op"`
 	// Version numbers the statuses of the pod from 1.
 	Version uint64 `json:"version,omitempty"`
 	// Changed is how it differs from the status that the API server has.

@@ -148,17 +148,17 @@ func TestEveryEventHasABudget(t *testing.T) {
 
 // TestOrdinaryEventsAreNotCut has what ordinary nodes publish, among it a pod of 60 containers that all fail with a long message.
 func TestOrdinaryEventsAreNotCut(t *testing.T) {
-	status, spec, plan := PodStatus{Phase: "Pending"}, &PodSpec{}, Plan{}
+	status, spec, plan := PodStatus{Phase: PodPending}, &PodSpec{}, Plan{}
 	for i := range 60 {
 		name := fmt.Sprintf("container-%d", i)
 		status.Containers = append(status.Containers, ContainerStatus{
-			Name: name, State: "waiting", Reason: "ImagePullBackOff", ID: "containerd://" + strings.Repeat("f", 64), Message: strings.Repeat("e", 300),
+			Name: name, State: ContainerWaiting, Reason: "ImagePullBackOff", ID: "containerd://" + strings.Repeat("f", 64), Message: strings.Repeat("e", 300),
 		})
 		spec.Containers = append(spec.Containers, ContainerSpec{Name: name, Image: "registry.example.com/team/image@sha256:" + strings.Repeat("0", 64)})
-		plan.Steps = append(plan.Steps, PlanStep{ID: "create " + name, Verb: "create", Needs: []string{"sandbox", "volumes", "image"}, Reason: "it is not there"})
+		plan.Steps = append(plan.Steps, PlanStep{ID: "create " + name, Verb: VerbCreate, Needs: []string{"sandbox", "volumes", "image"}, Reason: "it is not there"})
 	}
 	for _, e := range []Event{
-		&status, &Milestone{Name: "seen", Spec: spec}, &plan,
+		&status, &Milestone{Name: MilestoneSeen, Spec: spec}, &plan,
 		&PodStatus{Containers: []ContainerStatus{{Name: "one", Message: strings.Repeat("m", 4096)}}}, // a whole termination message
 		&NodeStatus{Changed: []Change{{Message: strings.Repeat("c", 4000)}}},
 	} {

@@ -297,7 +297,7 @@ func classifyV1(e Event) {
 	case *Action:
 		e.Class = Classify(e.Err)
 		if e.Err != "" {
-			e.Code = codeV1(e.Verb, e.Err)
+			e.Code = codeV1(string(e.Verb), e.Err)
 		}
 	case *ImagePull:
 		e.Class = ClassifyPull(e.Err)

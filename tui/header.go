@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/replay"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
@@ -96,8 +97,8 @@ func (s status) left(th *style.Theme) []segment {
 		up = style.Dur(max(s.now.Sub(n.Since), 0).Truncate(time.Second))
 	}
 	out = append(out, segment{text: "up " + up, drop: 6})
-	if n.State != "" && n.State != "ready" {
-		out = append(out, segment{text: th.Cut(th.Clean(strings.TrimSpace(n.State+" "+n.Reason)), 40), tone: style.Slow, drop: 2})
+	if n.State != "" && n.State != trace.AgentReady {
+		out = append(out, segment{text: th.Cut(th.Clean(strings.TrimSpace(string(n.State)+" "+n.Reason)), 40), tone: style.Slow, drop: 2})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/tuitest"
@@ -13,7 +14,7 @@ import (
 func TestHeader(t *testing.T) {
 	now := tuitest.Epoch.Add(761 * time.Second)
 	node := model.Node{
-		Name: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2", State: "ready", Since: tuitest.Epoch,
+		Name: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2", State: trace.AgentReady, Since: tuitest.Epoch,
 		PLEGMode: "evented", LastLoop: now.Add(-300 * time.Millisecond),
 	}
 	for _, c := range []struct {
@@ -28,7 +29,7 @@ func TestHeader(t *testing.T) {
 		{"frozen", 80, func(s *status) { s.frozen, s.waiting = true, 1234 }, "lab-1 · containerd 2.4.2 · up 12m41s    loop ● 0.3s  PLEG evented  FROZEN +1,234"},
 		{"lost", 80, func(s *status) { s.node.Lost = 77 }, "lab-1 · containerd 2.4.2             loop ● 0.3s  PLEG evented  dropped 77  LIVE"},
 		{"simulated", 80, func(s *status) { s.node.Simulated = true }, "lab-1 · SIMULATED · containerd 2.4.2             loop ● 0.3s  PLEG evented  LIVE"},
-		{"degraded", 80, func(s *status) { s.node.State, s.node.Reason = "degraded", "runtime is down" }, "lab-1 · containerd 2.4.2 · degraded runtime is down            loop ● 0.3s  LIVE"},
+		{"degraded", 80, func(s *status) { s.node.State, s.node.Reason = trace.AgentDegraded, "runtime is down" }, "lab-1 · containerd 2.4.2 · degraded runtime is down            loop ● 0.3s  LIVE"},
 		{"stuck", 80, func(s *status) { s.turning = model.Loop{N: 7, Begin: now.Add(-12 * time.Second)} }, "lab-1 · containerd 2.4.2 · up 12m41s         loop busy 12.0s  PLEG evented  LIVE"},
 		{"no API", 80, func(s *status) { s.api = model.API{Failing: 3, Since: now.Add(-42 * time.Second)} }, "lab-1 · containerd 2.4.2      loop ● 0.3s  PLEG evented  API failing 42.0s  LIVE"},
 		{"unknown", 80, func(s *status) { s.node, s.rate = model.Node{}, 0 }, "kubeloupe - · - · up -                         loop -  PLEG -  ▯▯▯  0 ev/s  LIVE"},

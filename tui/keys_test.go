@@ -136,7 +136,7 @@ func more(t *testing.T, n int) []trace.Record {
 		moreLoops++
 		out = append(out, trace.Record{
 			Seq: 100000 + moreLoops, Time: tuitest.Epoch.Add(tuitest.Length).UnixNano() + int64(i), Edge: trace.EdgeEnd, Dur: time.Millisecond,
-			Span: trace.SpanID(1<<40 + moreLoops), Event: &trace.Loop{N: 1000 + moreLoops, Case: "sync"},
+			Span: trace.SpanID(1<<40 + moreLoops), Event: &trace.Loop{N: 1000 + moreLoops, Case: trace.LoopSync},
 		})
 	}
 	return out
@@ -424,12 +424,12 @@ func testStepFollowsWhatRuns(t *testing.T) {
 	d.keys("n").want("running  RunPodSandbox")
 	pod := trace.Pod{Namespace: "shop", Name: "cart-7d4f-x2z", UID: "9f"}
 	s := &tuitest.Script{}
-	s.Point(0, tuitest.Span{}.Of(pod), &trace.Milestone{Name: "seen"})
-	sandbox := s.Begin(time.Second, tuitest.Span{}.Of(pod), &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	s.Point(0, tuitest.Span{}.Of(pod), &trace.Milestone{Name: trace.MilestoneSeen})
+	sandbox := s.Begin(time.Second, tuitest.Span{}.Of(pod), &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()}}})
 	d.want("running  sandbox", "▶ sandbox")
-	s.End(2*time.Second, sandbox, &trace.Action{ID: "sandbox", Verb: "sandbox"})
-	s.Both(2*time.Second, 3*time.Second, tuitest.Span{}.Of(pod), &trace.Action{ID: "create cart", Verb: "create", Err: "no space left"})
+	s.End(2*time.Second, sandbox, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
+	s.Both(2*time.Second, 3*time.Second, tuitest.Span{}.Of(pod), &trace.Action{ID: "create cart", Verb: trace.VerbCreate, Err: "no space left"})
 	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()[2:]}}})
 	d.want("nothing waits; the pod is starting", "✓ sandbox          1.00s", "✗ create cart", "create cart failed: no space left")
 }
@@ -444,11 +444,11 @@ func testStepEnds(t *testing.T) {
 	d.keys("c").want("runtime.v1.RunPodSandboxRequest")
 	of := tuitest.Span{}.Of(trace.Pod{Namespace: "shop", Name: "cart-7d4f-x2z", UID: "9f"})
 	s := &tuitest.Script{}
-	s.Point(0, of, &trace.Milestone{Name: "seen"})
-	sandbox := s.Begin(0, of, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	s.Point(0, of, &trace.Milestone{Name: trace.MilestoneSeen})
+	sandbox := s.Begin(0, of, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	s.Both(0, 9*time.Second, sandbox, &trace.Wait{For: trace.WaitGate, Target: trace.Target{Kind: trace.TargetPerson}})
-	s.End(10*time.Second, sandbox, &trace.Action{ID: "sandbox", Verb: "sandbox"})
-	s.Point(11*time.Second, of, &trace.Milestone{Name: "started", Since: 11 * time.Second})
+	s.End(10*time.Second, sandbox, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
+	s.Point(11*time.Second, of, &trace.Milestone{Name: trace.MilestoneStarted, Since: 11 * time.Second})
 	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()}}})
 	d.want("all containers run", "✓ sandbox          1.00s", "q deletes the pod", "^C quits and leaves the pod")
 	if screen := d.screen(); strings.Contains(screen, "RunPodSandboxRequest") || strings.Contains(screen, "changed:") {
@@ -486,7 +486,7 @@ func TestSimulatedIsSaid(t *testing.T) { synctest.Test(t, testSimulatedIsSaid) }
 func testSimulatedIsSaid(t *testing.T) {
 	for _, w := range []int{60, 80, 120} {
 		d := drive(t, Config{}, w, 24).play()
-		d.app.apply([]chunk{{recs: []trace.Record{{Seq: 9999, Time: d.now.UnixNano(), Event: &trace.Agent{State: "ready", Simulated: true}}}}})
+		d.app.apply([]chunk{{recs: []trace.Record{{Seq: 9999, Time: d.now.UnixNano(), Event: &trace.Agent{State: trace.AgentReady, Simulated: true}}}}})
 		d.want("SIMULATED", "LIVE")
 	}
 }
@@ -562,9 +562,9 @@ func testAdoptedPod(t *testing.T) {
 	d := drive(t, Config{}, 80, 24)
 	s := &tuitest.Script{}
 	pod := tuitest.Span{}.Of(trace.Pod{Namespace: "shop", Name: "old", UID: "1"})
-	s.Point(0, pod, &trace.Milestone{Name: "seen", Adopted: true})
-	s.Point(time.Second, pod, &trace.Milestone{Name: "started", Adopted: true})
-	s.Point(time.Second, pod, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, Containers: []trace.ContainerStatus{{Name: "main", State: "running"}}})
+	s.Point(0, pod, &trace.Milestone{Name: trace.MilestoneSeen, Adopted: true})
+	s.Point(time.Second, pod, &trace.Milestone{Name: trace.MilestoneStarted, Adopted: true})
+	s.Point(time.Second, pod, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1, Containers: []trace.ContainerStatus{{Name: "main", State: trace.ContainerRunning}}})
 	d.app.apply([]chunk{{recs: s.Records()}})
 	d.app.refresh()
 	d.want("1 ready", "no pod has started since the first event")
@@ -580,13 +580,13 @@ func testManyAdopted(t *testing.T) {
 	s := &tuitest.Script{}
 	for i := range 30 {
 		pod := tuitest.Span{}.Of(trace.Pod{Namespace: "shop", Name: fmt.Sprintf("old-%02d", i), UID: fmt.Sprint(i)})
-		s.Point(0, pod, &trace.Milestone{Name: "seen", Adopted: true})
-		s.Point(time.Second, pod, &trace.Milestone{Name: "started", Adopted: true})
+		s.Point(0, pod, &trace.Milestone{Name: trace.MilestoneSeen, Adopted: true})
+		s.Point(time.Second, pod, &trace.Milestone{Name: trace.MilestoneStarted, Adopted: true})
 		ready := 1
 		if i == 0 {
 			ready = 0
 		}
-		s.Point(time.Second, pod, &trace.PodStatus{Phase: "Running", Ready: ready, Total: 1})
+		s.Point(time.Second, pod, &trace.PodStatus{Phase: trace.PodRunning, Ready: ready, Total: 1})
 	}
 	d.app.apply([]chunk{{recs: s.Records()}})
 	d.app.refresh()

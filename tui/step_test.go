@@ -68,7 +68,7 @@ func TestGoldenStep(t *testing.T) {
 		"step-before": stopAt(gate.Before), "step-call": stopAt(gate.Call), "step-after": stopAt(gate.After),
 		"step-attached": {Pod: trace.Pod{Namespace: "shop", Name: "cart-7d4f-x2z"}, Attached: true},
 		"step-attached-started": {
-			Pod: cart, Attached: true, Total: 5, Actions: stopAt(gate.Before).Actions, Passed: []step.Milestone{{Name: "seen"}, {Name: "started", Since: 1200 * ms}},
+			Pod: cart, Attached: true, Total: 5, Actions: stopAt(gate.Before).Actions, Passed: []step.Milestone{{Name: trace.MilestoneSeen}, {Name: trace.MilestoneStarted, Since: 1200 * ms}},
 		},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {

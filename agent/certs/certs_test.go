@@ -171,7 +171,7 @@ func TestClient(t *testing.T) {
 		if _, err := Client(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "was valid until") {
 			t.Error(err)
 		}
-		if d := tracetest.Events[trace.Decision](rec); len(d) < 3 || d[0].Verdict != "bootstrap" {
+		if d := tracetest.Events[trace.Decision](rec); len(d) < 3 || d[0].Verdict != trace.VerdictBootstrap {
 			t.Errorf("%+v", d)
 		}
 	})

@@ -68,7 +68,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 	if cfg.BootstrapKubeconfig != "" {
 		if why := unusable(cfg.Kubeconfig); why != nil {
 			trace.Point(cfg.Bus, trace.FromContext(ctx), trace.Decision{
-				By: "certs", Subject: "client certificate", Verdict: "bootstrap", Reason: why.Error(),
+				By: trace.ByCerts, Subject: "client certificate", Verdict: trace.VerdictBootstrap, Reason: why.Error(),
 				Inputs: []trace.KV{{K: "bootstrap-kubeconfig", V: cfg.BootstrapKubeconfig}},
 			})
 			if err := bootstrap(ctx, cfg); err != nil {

@@ -148,7 +148,7 @@ func (r *rotator) due(template *x509.CertificateRequest, current *tls.Certificat
 }
 
 func (r *rotator) decide(ctx context.Context, reason string) {
-	d := trace.Decision{By: "certs", Subject: r.what + " certificate", Verdict: "renew", Reason: reason}
+	d := trace.Decision{By: trace.ByCerts, Subject: r.what + " certificate", Verdict: trace.VerdictRenew, Reason: reason}
 	trace.Point(r.bus, trace.FromContext(ctx), d)
 }
 

@@ -84,7 +84,7 @@ func (r *Recorder) Pod(ctx context.Context, p *v1.Pod, container, eventType, rea
 func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, reason, message, recorded string) {
 	field := FieldPath(p, container)
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)),
-		trace.NodeEvent{Type: eventType, Reason: reason, Message: recorded, Field: field})
+		trace.NodeEvent{Type: trace.EventType(eventType), Reason: reason, Message: recorded, Field: field})
 	if r.cfg.Client == nil {
 		return
 	}
@@ -104,7 +104,7 @@ func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, r
 // Upstream: pkg/kubelet/kubelet_node_status.go, recordEvent.
 func (r *Recorder) Node(ctx context.Context, eventType, reason, message string) {
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), trace.Pod{}),
-		trace.NodeEvent{Type: eventType, Reason: reason, Message: message})
+		trace.NodeEvent{Type: trace.EventType(eventType), Reason: reason, Message: message})
 	if r.cfg.Client == nil {
 		return
 	}

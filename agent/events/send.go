@@ -68,7 +68,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 			}
 		}
 		if n := r.dropped.Swap(0); n > 0 {
-			r.log("warn", fmt.Sprintf("%d events were not sent to the API server: more than %d were waiting", n, queueLength))
+			r.log(trace.LevelWarn, fmt.Sprintf("%d events were not sent to the API server: more than %d were waiting", n, queueLength))
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (s *sending) within(ctx context.Context, write func(context.Context) error)
 func (r *Recorder) send(ctx context.Context, e *v1.Event, s *sending) {
 	result, err := r.correlate.EventCorrelate(e)
 	if err != nil {
-		r.log("warn", fmt.Sprintf("event %s of %s: %v", e.Reason, e.InvolvedObject.Name, err))
+		r.log(trace.LevelWarn, fmt.Sprintf("event %s of %s: %v", e.Reason, e.InvolvedObject.Name, err))
 	}
 	if result == nil || result.Skip {
 		return
@@ -126,16 +126,16 @@ func (r *Recorder) send(ctx context.Context, e *v1.Event, s *sending) {
 		case err == nil || ctx.Err() != nil:
 			return
 		case errors.Is(err, context.DeadlineExceeded) && try >= maxUnanswered:
-			r.log("warn", fmt.Sprintf("event %s of %s %s is given up: not answered in %d tries of %s", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, try, writeLimit))
+			r.log(trace.LevelWarn, fmt.Sprintf("event %s of %s %s is given up: not answered in %d tries of %s", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, try, writeLimit))
 			return
 		case !again(err):
 			// The same object again, or a namespace on its way out, is nothing to complain about.
 			if !apierrors.IsAlreadyExists(err) && !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {
-				r.log("warn", fmt.Sprintf("the API server refused event %s of %s %s: %v", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, err))
+				r.log(trace.LevelWarn, fmt.Sprintf("the API server refused event %s of %s %s: %v", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, err))
 			}
 			return
 		case try == maxTries:
-			r.log("warn", fmt.Sprintf("event %s of %s %s is given up after %d tries: %v", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, try, err))
+			r.log(trace.LevelWarn, fmt.Sprintf("event %s of %s %s is given up after %d tries: %v", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, try, err))
 			return
 		}
 		if !r.backoff(ctx, try, err) {
@@ -202,6 +202,6 @@ func (r *Recorder) backoff(ctx context.Context, try int, err error) bool {
 	}
 }
 
-func (r *Recorder) log(level, message string) {
+func (r *Recorder) log(level trace.LogLevel, message string) {
 	trace.Point(r.cfg.Bus, trace.Span{}, trace.Log{Level: level, Message: message})
 }

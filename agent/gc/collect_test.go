@@ -41,7 +41,7 @@ func newCollector(t *testing.T, n *node, change func(*Config)) (*Collector, *tra
 func decided(rec *tracetest.Recorder) []string {
 	var out []string
 	for _, d := range tracetest.Events[trace.Decision](rec) {
-		out = append(out, d.Verdict+" "+d.Subject)
+		out = append(out, string(d.Verdict)+" "+d.Subject)
 	}
 	return out
 }
@@ -154,7 +154,7 @@ func TestContainerPass(t *testing.T) {
 		t.Error(d)
 	}
 	pass := lastPass(t, rec)
-	if pass.Err == "" || pass.Considered != 9 || pass.Removed != 6 || pass.Freed != 9 || pass.Cause != "demand" {
+	if pass.Err == "" || pass.Considered != 9 || pass.Removed != 6 || pass.Freed != 9 || pass.Cause != trace.GCDemand {
 		t.Errorf("pass %+v", pass)
 	}
 	span := rec.OfKind("gc")[0].Span
@@ -253,11 +253,11 @@ func TestImagePass(t *testing.T) {
 		if _, there := n.images["old"]; there || len(n.images) != 3 {
 			t.Errorf("images left: %v", slices.Collect(maps.Keys(n.images)))
 		}
-		if e := lastPass(t, rec); e.Usage != 90 || e.Freed != 100 || e.Removed != 1 || e.What != "image" {
+		if e := lastPass(t, rec); e.Usage != 90 || e.Freed != 100 || e.Removed != 1 || e.What != trace.GCImages {
 			t.Errorf("pass %+v", e)
 		}
 		decisions := tracetest.Events[trace.Decision](rec)
-		if last := decisions[len(decisions)-4:]; last[0].By != "gc.image" || last[0].Verdict != "remove" || last[0].Bytes != 100 || last[0].Subject != "r.io/old:v1" {
+		if last := decisions[len(decisions)-4:]; last[0].By != trace.ByImageGC || last[0].Verdict != trace.VerdictRemove || last[0].Bytes != 100 || last[0].Subject != "r.io/old:v1" {
 			t.Errorf("decisions %+v", last)
 		}
 
@@ -321,8 +321,8 @@ func TestRun(t *testing.T) {
 		passes := map[string]int{}
 		for _, r := range rec.OfKind("gc") {
 			if e, ok := r.Event.(*trace.GC); ok && r.Edge == trace.EdgeEnd {
-				passes[e.What]++
-				if e.Cause != "period" {
+				passes[string(e.What)]++
+				if e.Cause != trace.GCPeriod {
 					t.Errorf("cause %q", e.Cause)
 				}
 			}
@@ -356,7 +356,7 @@ func TestFirstContainerPass(t *testing.T) {
 					t.Error(err)
 				}
 				for _, r := range rec.OfKind("gc") {
-					if e, ok := r.Event.(*trace.GC); ok && e.What == "container" {
+					if e, ok := r.Event.(*trace.GC); ok && e.What == trace.GCContainers {
 						if got := r.At().Sub(began); got != c.want {
 							t.Errorf("after %s, want %s", got, c.want)
 						}
@@ -378,7 +378,7 @@ func TestRunWithoutImagePasses(t *testing.T) {
 			t.Error(err)
 		}
 		for _, e := range tracetest.Events[trace.GC](rec) {
-			if e.What == "image" {
+			if e.What == trace.GCImages {
 				t.Fatal("an image pass ran")
 			}
 		}

@@ -21,13 +21,13 @@ import (
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, minimumGracePeriodInSeconds.
 const stopGrace = 2
 
-func (c *Collector) collectContainers(ctx context.Context, cause string) (sum Summary, err error) {
+func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause) (sum Summary, err error) {
 	c.containerPass.Lock()
 	defer c.containerPass.Unlock()
-	sp := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), trace.GC{What: "container", Cause: cause})
+	sp := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), trace.GC{What: trace.GCContainers, Cause: cause})
 	ctx = trace.ContextWith(ctx, sp)
 	defer func() {
-		e := trace.GC{What: "container", Cause: cause, Considered: sum.Considered, Removed: sum.Removed, Freed: sum.Freed}
+		e := trace.GC{What: trace.GCContainers, Cause: cause, Considered: sum.Considered, Removed: sum.Removed, Freed: sum.Freed}
 		if err != nil {
 			e.Err = err.Error()
 			c.warn(sp, "ContainerGCFailed", err.Error())
@@ -48,7 +48,7 @@ func (c *Collector) collectContainers(ctx context.Context, cause string) (sum Su
 		if err := c.settle(ctx, &v, nil); err != nil {
 			errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
 		}
-		c.tell(sp, "gc.container", &v, &sum)
+		c.tell(sp, trace.ByContainerGC, &v, &sum)
 	}
 	return sum, errors.Join(errs...)
 }
@@ -87,7 +87,7 @@ func (c *Collector) settleAll(ctx context.Context, sp trace.Span, plan []Verdict
 				errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
 				failed[v.sandbox] = errors.New("one of its containers could not be removed")
 			}
-			c.tell(sp, "gc.container", &v, sum)
+			c.tell(sp, trace.ByContainerGC, &v, sum)
 			mu.Unlock()
 			work.Leave(err == nil && v.Remove)
 		})
@@ -188,11 +188,11 @@ func unlessGone(err error) error {
 }
 
 // tell publishes a verdict and counts it.
-func (c *Collector) tell(sp trace.Span, by string, v *Verdict, sum *Summary) {
+func (c *Collector) tell(sp trace.Span, by trace.Decider, v *Verdict, sum *Summary) {
 	sum.add(v)
 	trace.Point(c.cfg.Bus, sp, v.decision(by))
 }
 
 func (c *Collector) warn(sp trace.Span, reason, msg string) {
-	trace.Point(c.cfg.Bus, sp, trace.NodeEvent{Type: "Warning", Reason: reason, Message: msg})
+	trace.Point(c.cfg.Bus, sp, trace.NodeEvent{Type: trace.EventWarning, Reason: reason, Message: msg})
 }

@@ -13,14 +13,14 @@ import (
 
 // collectImages makes one image pass. A periodic pass that nothing triggered tells no
 // verdicts: it would say the same of every image every five minutes.
-func (c *Collector) collectImages(ctx context.Context, cause string, all bool) (sum Summary, err error) {
+func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all bool) (sum Summary, err error) {
 	c.imagePass.Lock()
 	defer c.imagePass.Unlock()
-	sp := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), trace.GC{What: "image", Cause: cause})
+	sp := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), trace.GC{What: trace.GCImages, Cause: cause})
 	ctx = trace.ContextWith(ctx, sp)
 	var in ImageInputs
 	defer func() {
-		e := trace.GC{What: "image", Cause: cause, Considered: sum.Considered, Removed: sum.Removed, Freed: sum.Freed, Usage: in.FS.Used()}
+		e := trace.GC{What: trace.GCImages, Cause: cause, Considered: sum.Considered, Removed: sum.Removed, Freed: sum.Freed, Usage: in.FS.Used()}
 		if err != nil {
 			e.Err = err.Error()
 		}
@@ -32,13 +32,13 @@ func (c *Collector) collectImages(ctx context.Context, cause string, all bool) (
 		return sum, err
 	}
 	in.All = all
-	quiet := cause == "period" && in.FS.Used() < in.Policy.High
+	quiet := cause == trace.GCPeriod && in.FS.Used() < in.Policy.High
 	verdicts, err := c.removeImages(ctx, &in)
 	for _, v := range verdicts {
 		if quiet && !v.Remove {
 			continue
 		}
-		c.tell(sp, "gc.image", &v, &sum)
+		c.tell(sp, trace.ByImageGC, &v, &sum)
 	}
 	if need := in.Need(); err == nil && !all && sum.Freed < need {
 		err = fmt.Errorf("the image file system is %d%% full and %d bytes have to go; removing unused images freed %d: "+

@@ -212,7 +212,7 @@ func render(verdicts []Verdict) []string {
 	var out []string
 	for _, v := range verdicts {
 		d := v.decision("")
-		out = append(out, d.Verdict+" "+v.ID+": "+v.Reason)
+		out = append(out, string(d.Verdict)+" "+v.ID+": "+v.Reason)
 	}
 	return out
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Each image pass tells what is there, also what it then removes: that is gone at the next.
@@ -22,7 +24,7 @@ func TestPresent(t *testing.T) {
 			}
 		}
 	})
-	if _, err := c.collectImages(t.Context(), "period", false); err != nil {
+	if _, err := c.collectImages(t.Context(), trace.GCPeriod, false); err != nil {
 		t.Fatal(err)
 	}
 	if len(told) != 1 || !slices.Equal(told[0], []string{"a", "b"}) {

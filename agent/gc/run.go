@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Run makes a pass of each kind now and then every minute (containers) and every five
@@ -21,11 +23,11 @@ func (c *Collector) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return
 		}
-		every(ctx, containerPeriod, func() { _, _ = c.collectContainers(ctx, "period") })
+		every(ctx, containerPeriod, func() { _, _ = c.collectContainers(ctx, trace.GCPeriod) })
 	})
 	if c.cfg.ImagePolicy.High < 100 || c.cfg.ImagePolicy.MaxAge > 0 {
 		wg.Go(func() {
-			every(ctx, imagePeriod, func() { _, _ = c.collectImages(ctx, "period", false) })
+			every(ctx, imagePeriod, func() { _, _ = c.collectImages(ctx, trace.GCPeriod, false) })
 		})
 	}
 	wg.Wait()
@@ -47,13 +49,13 @@ func every(ctx context.Context, period time.Duration, pass func()) {
 
 // CollectContainers makes a container pass at once.
 func (c *Collector) CollectContainers(ctx context.Context) (Summary, error) {
-	return c.collectContainers(ctx, "demand")
+	return c.collectContainers(ctx, trace.GCDemand)
 }
 
 // CollectImages makes an image pass at once. It removes only what a periodic pass
 // would, but tells the verdict on every image.
 func (c *Collector) CollectImages(ctx context.Context) (Summary, error) {
-	return c.collectImages(ctx, "demand", false)
+	return c.collectImages(ctx, trace.GCDemand, false)
 }
 
 // DeleteUnused removes every image that is not in use, pinned or too young, however
@@ -61,5 +63,5 @@ func (c *Collector) CollectImages(ctx context.Context) (Summary, error) {
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
 func (c *Collector) DeleteUnused(ctx context.Context) (Summary, error) {
-	return c.collectImages(ctx, "demand", true)
+	return c.collectImages(ctx, trace.GCDemand, true)
 }

@@ -45,10 +45,10 @@ func (v Verdict) kept(err error) Verdict {
 }
 
 // decision is the verdict as an event.
-func (v *Verdict) decision(by string) trace.Decision {
-	verdict := "keep"
+func (v *Verdict) decision(by trace.Decider) trace.Decision {
+	verdict := trace.VerdictKeep
 	if v.Remove {
-		verdict = "remove"
+		verdict = trace.VerdictRemove
 	}
 	return trace.Decision{By: by, Subject: v.Subject, Verdict: verdict, Reason: v.Reason, Inputs: v.Inputs, Bytes: v.Bytes}
 }

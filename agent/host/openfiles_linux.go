@@ -31,9 +31,9 @@ func RaiseOpenFiles(bus *trace.Bus, want int64, asked bool) {
 
 // openFilesLevel is how loudly to say that the limit is less than what is wanted. The
 // default is a wish that most machines without CAP_SYS_RESOURCE refuse.
-func openFilesLevel(limit uint64, asked bool) string {
+func openFilesLevel(limit uint64, asked bool) trace.LogLevel {
 	if asked || limit < enoughFiles {
-		return "warn"
+		return trace.LevelWarn
 	}
-	return "debug"
+	return trace.LevelDebug
 }

@@ -113,5 +113,5 @@ func (p *Puller) say(ctx context.Context, req *Request, eventType, reason, msg s
 		p.events.Pod(ctx, req.Pod, req.Container, eventType, reason, msg)
 		return
 	}
-	trace.Point(p.bus, trace.FromContext(ctx), trace.NodeEvent{Type: eventType, Reason: reason, Message: msg, Field: req.field()})
+	trace.Point(p.bus, trace.FromContext(ctx), trace.NodeEvent{Type: trace.EventType(eventType), Reason: reason, Message: msg, Field: req.field()})
 }

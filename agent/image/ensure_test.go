@@ -36,7 +36,7 @@ func newPuller(t *testing.T, c Config) *Puller {
 func said(rec *tracetest.Recorder) []string {
 	var out []string
 	for _, e := range tracetest.Events[trace.NodeEvent](rec) {
-		out = append(out, e.Type+" "+e.Reason+": "+e.Message)
+		out = append(out, string(e.Type)+" "+e.Reason+": "+e.Message)
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func TestBackoff(t *testing.T) {
 			t.Error(d)
 		}
 		decisions := tracetest.Events[trace.Decision](rec)
-		if len(decisions) != 14 || decisions[0].By != "backoff" || decisions[0].Subject != app || decisions[0].Verdict != "wait" {
+		if len(decisions) != 14 || decisions[0].By != trace.ByBackoff || decisions[0].Subject != app || decisions[0].Verdict != trace.VerdictWait {
 			t.Errorf("%d decisions, the first %+v", len(decisions), decisions[0])
 		}
 

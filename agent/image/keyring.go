@@ -54,7 +54,7 @@ func (k *FileKeyring) Lookup(repository string) []*runtimeapi.AuthConfig {
 			logins.Add(entries, Credential{})
 			return authsOf(logins.Lookup(repository))
 		case !errors.Is(err, fs.ErrNotExist):
-			trace.Point(k.bus, trace.Span{}, trace.Log{Level: "warn", Message: "registry credentials: " + err.Error()})
+			trace.Point(k.bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: "registry credentials: " + err.Error()})
 		}
 	}
 	return nil

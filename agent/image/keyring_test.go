@@ -105,7 +105,7 @@ func TestFileKeyring(t *testing.T) {
 		t.Fatalf("logs %+v", logs)
 	}
 	for _, l := range logs {
-		if l.Level != "warn" || !strings.Contains(l.Message, root) || strings.Contains(l.Message, "s3cret") {
+		if l.Level != trace.LevelWarn || !strings.Contains(l.Message, root) || strings.Contains(l.Message, "s3cret") {
 			t.Errorf("log %+v", l)
 		}
 	}

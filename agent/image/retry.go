@@ -34,7 +34,7 @@ func (p *Puller) backingOff(ctx context.Context, req *Request) error {
 
 func (p *Puller) decide(ctx context.Context, req *Request, a attempt, reason string) {
 	trace.Point(p.bus, trace.FromContext(ctx), trace.Decision{
-		By: "backoff", Subject: req.Image, Verdict: "wait", Reason: reason,
+		By: trace.ByBackoff, Subject: req.Image, Verdict: trace.VerdictWait, Reason: reason,
 		Inputs: []trace.KV{
 			{K: "container", V: req.Container},
 			{K: "failures", V: strconv.Itoa(a.failures)},

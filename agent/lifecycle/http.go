@@ -66,5 +66,5 @@ func (r *Runner) warn(ctx context.Context, pod *v1.Pod, message string) {
 		r.cfg.Events.Pod(ctx, pod, "", v1.EventTypeWarning, reason, message)
 		return
 	}
-	trace.Point(r.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: v1.EventTypeWarning, Reason: reason, Message: message})
+	trace.Point(r.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: trace.EventWarning, Reason: reason, Message: message})
 }

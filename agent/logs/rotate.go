@@ -115,11 +115,11 @@ func (r *Rotator) pass(ctx context.Context) {
 func (r *Rotator) one(ctx context.Context, c Container, size int64, missing bool) error {
 	span := trace.ForPod(trace.FromContext(ctx), c.Pod)
 	d := trace.Decision{
-		By: "log.rotate", Subject: c.Path, Verdict: "rotate", Bytes: size,
+		By: trace.ByLogRotation, Subject: c.Path, Verdict: trace.VerdictRotate, Bytes: size,
 		Reason: fmt.Sprintf("%d bytes, the log may have %d", size, r.cfg.MaxSize),
 	}
 	if missing {
-		d.Verdict, d.Reason = "reopen", "the log's file is missing"
+		d.Verdict, d.Reason = trace.VerdictReopen, "the log's file is missing"
 	}
 	span = trace.Point(r.cfg.Bus, span, d)
 	ctx = trace.ContextWith(ctx, span)
@@ -130,7 +130,7 @@ func (r *Rotator) one(ctx context.Context, c Container, size int64, missing bool
 		err = r.rotate(ctx, c)
 	}
 	if err != nil && ctx.Err() == nil {
-		trace.Point(r.cfg.Bus, span, trace.Log{Level: "error", Message: err.Error()})
+		trace.Point(r.cfg.Bus, span, trace.Log{Level: trace.LevelError, Message: err.Error()})
 	}
 	return err
 }

@@ -108,27 +108,27 @@ func (l *Loop) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case u := <-l.cfg.Updates:
-			l.iterate(ctx, u.Span, trace.Loop{Case: "config", Op: string(u.Op), Pods: len(u.Pods), Detail: u.Source}, idle,
+			l.iterate(ctx, u.Span, trace.Loop{Case: trace.LoopConfig, Op: trace.LoopOp(u.Op), Pods: len(u.Pods), Detail: u.Source}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Config(ctx, u) })
 		case e := <-l.cfg.Lifecycle:
-			l.iterate(ctx, e.Span, trace.Loop{Case: "pleg", Op: string(e.Type), Pods: 1, Detail: e.Span.Pod.String()}, idle,
+			l.iterate(ctx, e.Span, trace.Loop{Case: trace.LoopPLEG, Op: trace.LoopOp(e.Type), Pods: 1, Detail: e.Span.Pod.String()}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Lifecycle(ctx, e) })
 		case uid := <-l.cfg.Requests.due:
-			l.iterate(ctx, trace.Span{}, trace.Loop{Case: "sync", Pods: 1}, idle,
+			l.iterate(ctx, trace.Span{}, trace.Loop{Case: trace.LoopSync, Pods: 1}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Sync(ctx, uid) })
 		case u := <-l.cfg.Probes:
-			l.iterate(ctx, trace.Span{}, trace.Loop{Case: "probe", Op: u.Probe.String(), Pods: 1, Detail: u.Container + " " + u.Result.String()}, idle,
+			l.iterate(ctx, trace.Span{}, trace.Loop{Case: trace.LoopProbe, Op: trace.LoopOp(u.Probe.Trace()), Pods: 1, Detail: u.Container + " " + u.Result.String()}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Probed(ctx, u) })
 		case <-l.cfg.Requests.tidy:
-			l.housekeep(ctx, "asked", idle)
+			l.housekeep(ctx, trace.LoopAsked, idle)
 		case <-tick.C:
-			l.housekeep(ctx, "period", idle)
+			l.housekeep(ctx, trace.LoopPeriod, idle)
 		}
 	}
 }
 
-func (l *Loop) housekeep(ctx context.Context, op string, idle time.Time) {
-	l.iterate(ctx, trace.Span{}, trace.Loop{Case: "housekeeping", Op: op}, idle, func(ctx context.Context, ev *trace.Loop) {
+func (l *Loop) housekeep(ctx context.Context, op trace.LoopOp, idle time.Time) {
+	l.iterate(ctx, trace.Span{}, trace.Loop{Case: trace.LoopHousekeeping, Op: op}, idle, func(ctx context.Context, ev *trace.Loop) {
 		ev.Detail = l.cfg.Handler.Housekeep(ctx)
 	})
 }

@@ -138,7 +138,7 @@ func (m *Manager) step(ctx context.Context, s step) error {
 // delete ends a mirror at once.
 // Upstream: pkg/kubelet/pod/mirror_client.go, DeleteMirrorPod.
 func (m *Manager) delete(ctx context.Context, p *v1.Pod) error {
-	err := m.traced(ctx, "delete-mirror", p, func(ctx context.Context) error {
+	err := m.traced(ctx, trace.DeleteMirror, p, func(ctx context.Context) error {
 		err := m.cfg.Client.Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(p.UID)),
 		})
@@ -173,7 +173,7 @@ func (m *Manager) create(ctx context.Context, static *v1.Pod) error {
 		APIVersion: "v1", Kind: "Node", Name: m.cfg.Node, UID: m.cfg.NodeUID(), Controller: new(true),
 	}}
 	var mirror *v1.Pod
-	err := m.traced(ctx, "create-mirror", static, func(ctx context.Context) error {
+	err := m.traced(ctx, trace.CreateMirror, static, func(ctx context.Context) error {
 		var err error
 		mirror, err = m.cfg.Client.Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
 		return err
@@ -214,7 +214,7 @@ func (m *Manager) keep(ctx context.Context, static, mirror *v1.Pod) {
 	}
 }
 
-func (m *Manager) traced(ctx context.Context, op string, p *v1.Pod, f func(context.Context) error) error {
+func (m *Manager) traced(ctx context.Context, op trace.PatchOp, p *v1.Pod, f func(context.Context) error) error {
 	event := trace.StatusPatch{Op: op, Mirror: true, Changed: []trace.Change{{
 		What: trace.ChangeField, Name: "hash", To: cmp.Or(p.Annotations[podspec.AnnotationMirror], p.Annotations[podspec.AnnotationHash]),
 	}}}

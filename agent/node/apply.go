@@ -81,7 +81,7 @@ func (n *Node) refresh(ctx context.Context, node *v1.Node) {
 	if err == nil {
 		n.slow.images = imageList(images, n.cfg.MaxImages)
 	} else {
-		n.log(ctx, "warn", "the images are not known for the node's status", trace.KV{K: "error", V: err.Error()})
+		n.log(ctx, trace.LevelWarn, "the images are not known for the node's status", trace.KV{K: "error", V: err.Error()})
 	}
 	addresses, err := n.where.addresses(ctx, node)
 	if err == nil {
@@ -90,7 +90,7 @@ func (n *Node) refresh(ctx context.Context, node *v1.Node) {
 	}
 	if n.slow.problem != err.Error() {
 		n.slow.problem = err.Error()
-		n.log(ctx, "error", "the node's addresses are not known", trace.KV{K: "error", V: err.Error()})
+		n.log(ctx, trace.LevelError, "the node's addresses are not known", trace.KV{K: "error", V: err.Error()})
 	}
 }
 

@@ -97,9 +97,9 @@ func (n *Node) event(ctx context.Context, eventType, reason, message string) {
 		n.cfg.Events.Node(ctx, eventType, reason, message)
 		return
 	}
-	trace.Point(n.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: eventType, Reason: reason, Message: message})
+	trace.Point(n.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: trace.EventType(eventType), Reason: reason, Message: message})
 }
 
-func (n *Node) log(ctx context.Context, level, message string, attrs ...trace.KV) {
+func (n *Node) log(ctx context.Context, level trace.LogLevel, message string, attrs ...trace.KV) {
 	trace.Point(n.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: level, Message: message, Attrs: attrs})
 }

@@ -84,7 +84,7 @@ func (n *Node) taken(ctx context.Context, o *v1.Node) error {
 	if theirs == "" || ours == "" || theirs == ours {
 		return nil
 	}
-	decision := trace.Decision{By: "node", Subject: n.cfg.Name, Inputs: []trace.KV{{K: "machine in the API", V: theirs}, {K: "this machine", V: ours}}}
+	decision := trace.Decision{By: trace.ByNode, Subject: n.cfg.Name, Inputs: []trace.KV{{K: "machine in the API", V: theirs}, {K: "this machine", V: ours}}}
 	lease, err := n.cfg.Heartbeat.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, n.cfg.Name, metav1.GetOptions{})
 	if err == nil && lease.Spec.RenewTime != nil && lease.Spec.LeaseDurationSeconds != nil {
 		if renewed := lease.Spec.RenewTime.Time; !renewed.Equal(n.rival.renewed) {
@@ -92,14 +92,14 @@ func (n *Node) taken(ctx context.Context, o *v1.Node) error {
 		}
 		age := time.Since(n.rival.seen)
 		if age < time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second {
-			decision.Verdict = "wait"
+			decision.Verdict = trace.VerdictWait
 			decision.Reason = fmt.Sprintf("the name is taken: machine %s renewed its lease %s ago; give this node another with --hostname-override, or stop that one",
 				theirs, age.Round(time.Second))
 			trace.Point(n.cfg.Bus, trace.FromContext(ctx), decision)
 			return fmt.Errorf("node name %s: %s", n.cfg.Name, decision.Reason)
 		}
 	}
-	decision.Verdict, decision.Reason = "adopt", "the object is of another machine, whose lease ran out"
+	decision.Verdict, decision.Reason = trace.VerdictAdopt, "the object is of another machine, whose lease ran out"
 	trace.Point(n.cfg.Bus, trace.FromContext(ctx), decision)
 	return nil
 }

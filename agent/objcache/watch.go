@@ -61,7 +61,7 @@ func (c *Objects) keepWatch(ctx context.Context, it *item) {
 			pauses = first
 		} else if err != nil && pauses == first {
 			trace.Point(c.cfg.Bus, trace.Span{}, trace.Log{
-				Level: "warn", Message: "the watch of an object ended", Attrs: []trace.KV{{K: "object", V: it.key.String()}, {K: "err", V: err.Error()}},
+				Level: trace.LevelWarn, Message: "the watch of an object ended", Attrs: []trace.KV{{K: "object", V: it.key.String()}, {K: "err", V: err.Error()}},
 			})
 		}
 		pause(ctx, pauses.Step())

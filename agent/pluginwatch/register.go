@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Upstream: pkg/kubelet/pluginmanager/operationexecutor.
@@ -32,7 +34,7 @@ func (w *Watcher) register(ctx context.Context, path string) (*plugin, error) {
 	cancel()
 	if err != nil {
 		err = fmt.Errorf("plugin at %s does not say who it is: %w", path, err)
-		w.decide(ctx, path, "refused", err.Error())
+		w.decide(ctx, path, trace.VerdictRefused, err.Error())
 		return nil, err
 	}
 	p := &plugin{kind: info.GetType(), name: info.GetName(), endpoint: info.GetEndpoint()}
@@ -40,16 +42,16 @@ func (w *Watcher) register(ctx context.Context, path string) (*plugin, error) {
 		p.endpoint = path
 	}
 	if err = w.take(ctx, p, info.GetSupportedVersions()); err != nil {
-		w.decide(ctx, p.name, "refused", err.Error())
+		w.decide(ctx, p.name, trace.VerdictRefused, err.Error())
 		return nil, errors.Join(err, notify(ctx, client, err.Error()))
 	}
 	if err := notify(ctx, client, ""); err != nil {
 		w.cfg.Handlers[p.kind].Deregister(ctx, p.name, p.endpoint)
 		err = fmt.Errorf("tell plugin %s that it is registered: %w", p.name, err)
-		w.decide(ctx, p.name, "refused", err.Error())
+		w.decide(ctx, p.name, trace.VerdictRefused, err.Error())
 		return nil, err
 	}
-	w.decide(ctx, p.name, "registered", fmt.Sprintf("%s at %s", p.kind, p.endpoint))
+	w.decide(ctx, p.name, trace.VerdictRegistered, fmt.Sprintf("%s at %s", p.kind, p.endpoint))
 	return p, nil
 }
 

@@ -95,7 +95,7 @@ func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.W
 	seen, dirs := scan(w.cfg.Dir)
 	for _, d := range dirs {
 		if _, err := watch.Add(d, watchOps); err != nil {
-			w.decide(ctx, d, "unwatched", err.Error())
+			w.decide(ctx, d, trace.VerdictUnwatched, err.Error())
 		}
 	}
 	if again, _ := scan(w.cfg.Dir); len(again) != len(seen) {
@@ -124,7 +124,7 @@ func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.W
 				out.got, out.err = w.register(ctx, o.path)
 			} else {
 				w.cfg.Handlers[was.kind].Deregister(ctx, was.name, was.endpoint)
-				w.decide(ctx, was.name, "removed", "its socket "+o.path+" is gone or is another one now")
+				w.decide(ctx, was.name, trace.VerdictRemoved, "its socket "+o.path+" is gone or is another one now")
 			}
 			select {
 			case w.ended <- out:
@@ -152,6 +152,6 @@ func (w *Watcher) note(out outcome) {
 	}
 }
 
-func (w *Watcher) decide(ctx context.Context, subject, verdict, reason string) {
-	trace.Point(w.cfg.Bus, trace.FromContext(ctx), trace.Decision{By: "plugins", Subject: subject, Verdict: verdict, Reason: reason})
+func (w *Watcher) decide(ctx context.Context, subject string, verdict trace.Verdict, reason string) {
+	trace.Point(w.cfg.Bus, trace.FromContext(ctx), trace.Decision{By: trace.ByPlugins, Subject: subject, Verdict: verdict, Reason: reason})
 }

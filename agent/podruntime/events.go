@@ -20,7 +20,7 @@ func (r *Runtime) tell(ctx context.Context, pod *v1.Pod, container, kind, reason
 		r.cfg.Events.Pod(ctx, pod, container, kind, reason, message)
 		return
 	}
-	ev := trace.NodeEvent{Type: kind, Reason: reason, Message: message}
+	ev := trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message}
 	if container != "" {
 		ev.Field = fieldOf(pod, container)
 	}

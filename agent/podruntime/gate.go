@@ -57,14 +57,14 @@ func (r *run) try(ctx context.Context, s *Step, n int) (again bool, err error) {
 		calls.fail = failure(&a)
 	}
 	switch {
-	case s.Verb.calls():
+	case makesCalls(s.Verb):
 		err = r.act(cri.WithGate(ctx, calls.ask), s)
 		if err == nil && !calls.failed {
 			err = calls.fail // it found nothing to do
 		}
 	case calls.fail == nil:
 		err = r.act(ctx, s)
-	case s.Verb == VerbPostStart:
+	case s.Verb == trace.VerbPostStart:
 		err = r.hookFailed(ctx, s, "", calls.fail)
 	default:
 		err = calls.fail
@@ -162,19 +162,19 @@ func (c *callGate) ask(ctx context.Context, method string, req proto.Message) er
 		return err
 	case a.Do == gate.Fail:
 		return failure(&a)
-	case c.step.Verb.runtimeWork():
+	case runtimeWork(c.step.Verb):
 		return c.run.lease.resume(c.ctx)
 	}
 	return nil
 }
 
-// calls reports whether what a step does is one or more CRI calls, which may fail in its
+// makesCalls reports whether what a step does is one or more CRI calls, which may fail in its
 // place: then what the runner does about a failed call is done.
-func (v Verb) calls() bool {
+func makesCalls(v trace.Verb) bool {
 	switch v {
-	case VerbImage, VerbSandbox, VerbCreate, VerbStart, VerbResize, VerbKill, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
+	case trace.VerbImage, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbResize, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return true
-	case VerbCgroup, VerbDirs, VerbVolumes, VerbPostStart, VerbPreStop, VerbResizePod, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResizePod, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	return false
 }

@@ -100,10 +100,10 @@ func finished(d []trace.Decision) Plan {
 // made beside the sandbox.
 func (p *planner) prepare() {
 	if !p.There.Cgroup {
-		p.base = append(p.base, p.add(Step{ID: stepCgroup, Verb: VerbCgroup}))
+		p.base = append(p.base, p.add(Step{ID: stepCgroup, Verb: trace.VerbCgroup}))
 	}
 	if !p.There.Dirs {
-		p.base = append(p.base, p.add(Step{ID: stepDirs, Verb: VerbDirs}))
+		p.base = append(p.base, p.add(Step{ID: stepDirs, Verb: trace.VerbDirs}))
 	}
 	p.ground = slices.Clone(p.base)
 	if !p.There.Volumes {
@@ -111,7 +111,7 @@ func (p *planner) prepare() {
 		if !p.There.Dirs {
 			needs = []string{stepDirs}
 		}
-		p.base = append(p.base, p.add(Step{ID: "volumes", Verb: VerbVolumes, Needs: needs}))
+		p.base = append(p.base, p.add(Step{ID: "volumes", Verb: trace.VerbVolumes, Needs: needs}))
 	}
 }
 
@@ -176,7 +176,7 @@ func (p *planner) newSandbox(why string) {
 	if old := p.Seen.Sandbox(); old != nil {
 		attempt = old.Attempt + 1
 	}
-	p.base = append(p.base, p.add(Step{ID: "sandbox", Verb: VerbSandbox, Needs: needs, Attempt: attempt, Reason: why}))
+	p.base = append(p.base, p.add(Step{ID: "sandbox", Verb: trace.VerbSandbox, Needs: needs, Attempt: attempt, Reason: why}))
 }
 
 // stopAll kills every container that may run, then stops every sandbox that does.

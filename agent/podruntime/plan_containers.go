@@ -83,7 +83,7 @@ func (p *planner) initDone(c *v1.Container, cur *podstate.Container) bool {
 // fail ends the pod: an init container failed for good, so sidecars are not kept either.
 func (p *planner) fail(c *v1.Container, cur *podstate.Container, why string) {
 	p.running, p.pending = 0, 0
-	p.decide(c, cur, "leave", why+" and restartPolicy is "+policyOf(p.Pod, c)+": the pod has failed")
+	p.decide(c, cur, trace.VerdictLeave, why+" and restartPolicy is "+policyOf(p.Pod, c)+": the pod has failed")
 }
 
 func (p *planner) anyAppCreated() bool {
@@ -148,7 +148,7 @@ func (p *planner) appContainers() {
 		case cur.State == podstate.Unknown:
 			p.start(c, "its state was unknown", p.killUnknown(cur)...)
 		case !restarts(p.Pod, c, cur):
-			p.decide(c, cur, "leave", fmt.Sprintf("restartPolicy %s: ended with exit code %d", policyOf(p.Pod, c), cur.ExitCode))
+			p.decide(c, cur, trace.VerdictLeave, fmt.Sprintf("restartPolicy %s: ended with exit code %d", policyOf(p.Pod, c), cur.ExitCode))
 		default:
 			p.restart(c, cur, "it ended with exit code "+strconv.Itoa(int(cur.ExitCode)))
 		}
@@ -162,7 +162,7 @@ func (p *planner) startMissing(c *v1.Container) {
 	case last == nil || last.State != podstate.Exited:
 		p.start(c, "not there")
 	case !restarts(p.Pod, c, last):
-		p.decide(c, last, "leave", "it ended in an earlier sandbox and restartPolicy is "+policyOf(p.Pod, c))
+		p.decide(c, last, trace.VerdictLeave, "it ended in an earlier sandbox and restartPolicy is "+policyOf(p.Pod, c))
 	default:
 		p.restart(c, last, "it ended with its sandbox")
 	}
@@ -175,7 +175,7 @@ func (p *planner) restart(c *v1.Container, last *podstate.Container, why string)
 		p.backOff(c, last, why, until, until.Sub(last.FinishedAt))
 		return
 	}
-	p.decide(c, last, "restart", why)
+	p.decide(c, last, trace.VerdictRestart, why)
 	if p.Why == "" {
 		p.Why = "container " + c.Name + ": " + why
 	}
@@ -187,7 +187,7 @@ func (p *planner) backOff(c *v1.Container, last *podstate.Container, why string,
 	p.wait(c.Name, Reason{Reason: crashLoop, Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
 		delay.Round(time.Second), c.Name, formatPod(p.Pod))})
 	p.RetryAt = earlier(p.RetryAt, until)
-	p.decide(c, last, "wait", fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly)),
+	p.decide(c, last, trace.VerdictWait, fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly)),
 		trace.KV{K: "retry_at", V: until.Format(time.RFC3339Nano)})
 }
 
@@ -204,14 +204,14 @@ func (p *planner) start(c *v1.Container, why string, before ...string) {
 	before = append(before, p.killStrays(c.Name)...)
 	image := imageID(p.Pod, c)
 	if !p.has(image) {
-		p.add(Step{ID: image, Verb: VerbImage, Container: c.Name, Target: c.Image, Reason: string(c.ImagePullPolicy)})
+		p.add(Step{ID: image, Verb: trace.VerbImage, Container: c.Name, Target: c.Image, Reason: string(c.ImagePullPolicy)})
 	}
 	needs := append(append([]string(nil), p.base...), image)
 	create := p.add(Step{
-		ID: "create " + c.Name, Verb: VerbCreate, Needs: append(needs, before...), After: slices.Clone(p.grow),
+		ID: "create " + c.Name, Verb: trace.VerbCreate, Needs: append(needs, before...), After: slices.Clone(p.grow),
 		Container: c.Name, Attempt: attempt, Reason: why,
 	})
-	p.addStart(c, Step{ID: "start " + c.Name, Verb: VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})
+	p.addStart(c, Step{ID: "start " + c.Name, Verb: trace.VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})
 }
 
 // startCreated starts a container that somebody created and did not get to start:
@@ -222,7 +222,7 @@ func (p *planner) startCreated(c *v1.Container, cur *podstate.Container) {
 		p.Why = "container " + c.Name + " is created and not started"
 	}
 	p.addStart(c, Step{
-		ID: "start " + c.Name, Verb: VerbStart, Needs: append(append([]string(nil), p.base...), p.killStrays(c.Name)...),
+		ID: "start " + c.Name, Verb: trace.VerbStart, Needs: append(append([]string(nil), p.base...), p.killStrays(c.Name)...),
 		Container: c.Name, Target: cur.ID, Attempt: cur.Attempt, Reason: "created, not started",
 	})
 }
@@ -235,7 +235,7 @@ func (p *planner) addStart(c *v1.Container, s Step) {
 	}
 	p.lastStart = p.add(s)
 	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
-		p.lastStart = p.add(Step{ID: "post-start " + c.Name, Verb: VerbPostStart, Needs: []string{s.ID}, Container: c.Name, Attempt: s.Attempt})
+		p.lastStart = p.add(Step{ID: "post-start " + c.Name, Verb: trace.VerbPostStart, Needs: []string{s.ID}, Container: c.Name, Attempt: s.Attempt})
 	}
 }
 
@@ -255,9 +255,9 @@ func (p *planner) killStrays(name string) []string {
 	return ids
 }
 
-func (p *planner) decide(c *v1.Container, last *podstate.Container, verdict, reason string, more ...trace.KV) {
+func (p *planner) decide(c *v1.Container, last *podstate.Container, verdict trace.Verdict, reason string, more ...trace.KV) {
 	p.Decisions = append(p.Decisions, trace.Decision{
-		By: "restart", Subject: c.Name, Verdict: verdict, Reason: reason,
+		By: trace.ByRestart, Subject: c.Name, Verdict: verdict, Reason: reason,
 		Inputs: append(more, []trace.KV{
 			{K: "restartPolicy", V: policyOf(p.Pod, c)},
 			{K: "exitCode", V: strconv.Itoa(int(last.ExitCode))},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // keep reports whether a running container may go on. One that may not is killed, and started again
@@ -50,7 +51,7 @@ func (p *planner) keep(c *v1.Container, cur *podstate.Container, kind string) bo
 	switch {
 	case !again:
 		p.running++ // until it is seen to have ended
-		p.decide(c, cur, "kill", kill.Reason+" and restartPolicy is "+policyOf(p.Pod, c))
+		p.decide(c, cur, trace.VerdictKill, kill.Reason+" and restartPolicy is "+policyOf(p.Pod, c))
 	case notBefore.After(p.Now):
 		p.pending++
 		p.backOff(c, cur, kill.Reason, notBefore, notBefore.Sub(lastExited(p.Seen, c.Name).FinishedAt))

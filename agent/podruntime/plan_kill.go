@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // minimumGrace is the least time, in seconds, that a container gets to end by itself.
@@ -28,19 +29,19 @@ func MakeKill(pod *v1.Pod, seen *podstate.Pod, grace *int64, why string) Plan {
 // for whoever wants to read the logs, until garbage collection.
 func MakeClean(seen *podstate.Pod, remove bool) Plan {
 	p := Plan{Why: "nothing of the pod runs any more"}
-	unmount := p.add(Step{ID: "unmount", Verb: VerbUnmount})
+	unmount := p.add(Step{ID: "unmount", Verb: trace.VerbUnmount})
 	after := []string{unmount}
 	if remove && seen != nil {
 		for _, s := range seen.Sandboxes {
-			after = append(after, p.add(Step{ID: "remove-sandbox " + shortID(s.ID), Verb: VerbRemoveSandbox, Target: s.ID}))
+			after = append(after, p.add(Step{ID: "remove-sandbox " + shortID(s.ID), Verb: trace.VerbRemoveSandbox, Target: s.ID}))
 		}
 		for _, c := range orphans(seen) {
-			after = append(after, p.add(Step{ID: "remove " + c.Name + " " + shortID(c.ID), Verb: VerbRemove, Container: c.Name, Target: c.ID}))
+			after = append(after, p.add(Step{ID: "remove " + c.Name + " " + shortID(c.ID), Verb: trace.VerbRemove, Container: c.Name, Target: c.ID}))
 		}
 	}
-	p.add(Step{ID: "remove-cgroup", Verb: VerbRemoveCgroup})
+	p.add(Step{ID: "remove-cgroup", Verb: trace.VerbRemoveCgroup})
 	if remove {
-		p.add(Step{ID: "remove-dirs", Verb: VerbRemoveDirs, Needs: after})
+		p.add(Step{ID: "remove-dirs", Verb: trace.VerbRemoveDirs, Needs: after})
 	}
 	return p
 }
@@ -102,7 +103,7 @@ func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, grace int64, why string) 
 	ids := slices.Clone(kills)
 	for _, s := range seen.Sandboxes {
 		if s.Ready {
-			ids = append(ids, p.add(Step{ID: "stop-sandbox " + shortID(s.ID), Verb: VerbStopSandbox, Target: s.ID, After: kills, Reason: why}))
+			ids = append(ids, p.add(Step{ID: "stop-sandbox " + shortID(s.ID), Verb: trace.VerbStopSandbox, Target: s.ID, After: kills, Reason: why}))
 		}
 	}
 	return ids
@@ -110,14 +111,14 @@ func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, grace int64, why string) 
 
 // addKill adds the end of one container: its preStop hook at once, then the kill.
 func addKill(p *Plan, pod *v1.Pod, c *podstate.Container, s Step) string {
-	s.ID, s.Verb, s.Container, s.Target = "kill "+c.Name, VerbKill, c.Name, c.ID
+	s.ID, s.Verb, s.Container, s.Target = "kill "+c.Name, trace.VerbKill, c.Name, c.ID
 	hook := "pre-stop " + c.Name
 	if p.has(s.ID) {
 		s.ID += " " + shortID(c.ID)
 		hook += " " + shortID(c.ID)
 	}
 	if preStop(pod, c) != nil && s.Grace > 0 && c.State == podstate.Running {
-		p.add(Step{ID: hook, Verb: VerbPreStop, Container: c.Name, Target: c.ID, Grace: s.Grace, Reason: s.Reason, Message: s.Message})
+		p.add(Step{ID: hook, Verb: trace.VerbPreStop, Container: c.Name, Target: c.ID, Grace: s.Grace, Reason: s.Reason, Message: s.Message})
 		// It ends within the grace period.
 		s.Needs = append(s.Needs, hook)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // resets reports whether a container has ended in a way by which its rules restart all of the pod.
@@ -50,7 +51,7 @@ func (p *planner) reset() Plan {
 		}
 	}
 	for _, c := range sources {
-		p.decide(container(p.Pod, c.Name), c, "restart", "its rules restart all containers of the pod")
+		p.decide(container(p.Pod, c.Name), c, trace.VerdictRestart, "its rules restart all containers of the pod")
 		p.remove(c, removed)
 	}
 	return p.Plan
@@ -59,12 +60,12 @@ func (p *planner) reset() Plan {
 func (p *planner) remove(c *podstate.Container, needs []string) string {
 	if c.State == podstate.Running || c.State == podstate.Unknown {
 		needs = append(needs, p.add(Step{
-			ID: "kill " + c.Name + " " + shortID(c.ID), Verb: VerbKill, Container: c.Name, Target: c.ID,
+			ID: "kill " + c.Name + " " + shortID(c.ID), Verb: trace.VerbKill, Container: c.Name, Target: c.ID,
 			Reason: "all containers restart", Message: "killing",
 		}))
 	}
 	return p.add(Step{
-		ID: "remove " + c.Name + " " + shortID(c.ID), Verb: VerbRemove, Container: c.Name, Target: c.ID,
+		ID: "remove " + c.Name + " " + shortID(c.ID), Verb: trace.VerbRemove, Container: c.Name, Target: c.ID,
 		Needs: needs, Reason: "all containers restart",
 	})
 }

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // The steps around the resize of containers.
@@ -90,14 +91,14 @@ func (p *planner) growFirst() {
 		}
 	}
 	if differs {
-		p.grow = []string{p.add(Step{ID: stepGrow, Verb: VerbResizePod, Needs: slices.Clone(p.ground), Reason: "its resources change"})}
+		p.grow = []string{p.add(Step{ID: stepGrow, Verb: trace.VerbResizePod, Needs: slices.Clone(p.ground), Reason: "its resources change"})}
 	}
 }
 
 // update plans new resources for a container that goes on running.
 func (p *planner) update(c *v1.Container, cur *podstate.Container) {
 	p.resized = append(p.resized, p.add(Step{
-		ID: "resize " + c.Name, Verb: VerbResize, Container: c.Name, Target: cur.ID, Needs: slices.Clone(p.grow), Reason: "its resources change",
+		ID: "resize " + c.Name, Verb: trace.VerbResize, Container: c.Name, Target: cur.ID, Needs: slices.Clone(p.grow), Reason: "its resources change",
 	}))
 }
 
@@ -106,7 +107,7 @@ func (p *planner) settleLast() {
 	if p.grow == nil {
 		return
 	}
-	p.add(Step{ID: stepSettle, Verb: VerbResizePod, Needs: append(slices.Clone(p.grow), p.resized...), Reason: "its resources change"})
+	p.add(Step{ID: stepSettle, Verb: trace.VerbResizePod, Needs: append(slices.Clone(p.grow), p.resized...), Reason: "its resources change"})
 	if p.Why == "" {
 		p.Why = "its resources change"
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -133,7 +134,7 @@ func text(p Plan) []string {
 		if s.Attempt > 0 {
 			line += fmt.Sprintf(" #%d", s.Attempt)
 		}
-		if s.Verb == VerbKill || s.Verb == VerbPreStop {
+		if s.Verb == trace.VerbKill || s.Verb == trace.VerbPreStop {
 			line += fmt.Sprintf(" %ds", s.Grace)
 		}
 		if len(s.Needs) > 0 {
@@ -629,12 +630,12 @@ func checkGraph(t *testing.T, p Plan, seen *podstate.Pod) {
 			}
 		}
 		switch s.Verb {
-		case VerbKill:
+		case trace.VerbKill:
 			killed[s.Container] = i
-		case VerbStart:
+		case trace.VerbStart:
 			started[s.Container] = i
-		case VerbSandbox, VerbStopSandbox, VerbRemoveSandbox, VerbImage:
-			if s.Verb != VerbSandbox && s.Target == "" {
+		case trace.VerbSandbox, trace.VerbStopSandbox, trace.VerbRemoveSandbox, trace.VerbImage:
+			if s.Verb != trace.VerbSandbox && s.Target == "" {
 				t.Errorf("step %q has no target", s.ID)
 			}
 		}

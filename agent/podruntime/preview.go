@@ -9,53 +9,55 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // preview is what a step is about to do, for the person who steps: the exact CRI
 // request where there is one.
 func (r *run) preview(ctx context.Context, s *Step) (title string, request json.Marshaler) {
 	switch s.Verb {
-	case VerbSandbox:
+	case trace.VerbSandbox:
 		req, _, err := r.sandboxRequest(ctx, s.Attempt)
 		if err != nil {
 			return "runtime.v1.RunPodSandboxRequest", note{"error": r.cfg.Secrets.Text(r.ref.UID, err.Error())}
 		}
 		return "runtime.v1.RunPodSandboxRequest", r.readable(req)
-	case VerbCreate:
+	case trace.VerbCreate:
 		req, err := r.createOnce(ctx, s)
 		if err != nil {
 			return "runtime.v1.CreateContainerRequest", note{"error": r.cfg.Secrets.Text(r.ref.UID, err.Error())}
 		}
 		return "runtime.v1.CreateContainerRequest", r.readable(r.shownOf(s, req))
-	case VerbStart:
+	case trace.VerbStart:
 		id := s.Target
 		if id == "" {
 			id = r.targetOf(s)
 		}
 		return "runtime.v1.StartContainerRequest", r.readable(&runtimeapi.StartContainerRequest{ContainerId: id})
-	case VerbKill:
+	case trace.VerbKill:
 		return "runtime.v1.StopContainerRequest", r.readable(&runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: r.graceLeft(s.Grace, r.began)})
-	case VerbResize:
+	case trace.VerbResize:
 		return "runtime.v1.UpdateContainerResourcesRequest", r.readable(r.updateRequest(s))
-	case VerbResizePod:
+	case trace.VerbResizePod:
 		return "limits of the pod cgroup", note{"path": r.cfg.Cgroups.PodParent(r.pod), "limits": r.podLimits()}
-	case VerbPostStart:
+	case trace.VerbPostStart:
 		return "postStart hook", note{"container": r.targetOf(s), "hook": shownHook(container(r.pod, s.Container).Lifecycle.PostStart)}
-	case VerbPreStop:
+	case trace.VerbPreStop:
 		return "preStop hook", note{"container": s.Target, "hook": shownHook(preStop(r.pod, r.seen.Container(s.Target))), "seconds": s.Grace}
-	case VerbStopSandbox:
+	case trace.VerbStopSandbox:
 		return "runtime.v1.StopPodSandboxRequest", r.readable(&runtimeapi.StopPodSandboxRequest{PodSandboxId: s.Target})
-	case VerbRemove:
+	case trace.VerbRemove:
 		return "runtime.v1.RemoveContainerRequest", r.readable(&runtimeapi.RemoveContainerRequest{ContainerId: s.Target})
-	case VerbRemoveSandbox:
+	case trace.VerbRemoveSandbox:
 		return "runtime.v1.RemovePodSandboxRequest", r.readable(&runtimeapi.RemovePodSandboxRequest{PodSandboxId: s.Target})
-	case VerbImage:
+	case trace.VerbImage:
 		return "runtime.v1.ImageStatusRequest, then PullImage if needed", r.readable(&runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: s.Target}})
-	case VerbCgroup, VerbRemoveCgroup:
+	case trace.VerbCgroup, trace.VerbRemoveCgroup:
 		return "pod cgroup", note{"path": r.cfg.Cgroups.PodParent(r.pod)}
-	case VerbDirs, VerbRemoveDirs:
+	case trace.VerbDirs, trace.VerbRemoveDirs:
 		return "pod directories", note{"pod": r.podDir(), "logs": r.logDir()}
-	case VerbVolumes, VerbUnmount:
+	case trace.VerbVolumes, trace.VerbUnmount:
 		names := make([]string, 0, len(r.pod.Spec.Volumes))
 		for i := range r.pod.Spec.Volumes {
 			names = append(names, r.pod.Spec.Volumes[i].Name)

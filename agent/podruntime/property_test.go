@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Random pods and observations: plans never panic, are acyclic, never kill what they
@@ -47,10 +48,10 @@ func TestRandomPlans(t *testing.T) {
 // checkKeeps checks that a container is only killed for a reason.
 func checkKeeps(t *testing.T, p Plan, seen *podstate.Pod, in Inputs) {
 	t.Helper()
-	replaced := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Verb == VerbSandbox })
+	replaced := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Verb == trace.VerbSandbox })
 	for _, s := range p.Steps {
 		switch s.Verb {
-		case VerbKill:
+		case trace.VerbKill:
 			c := seen.Container(s.Target)
 			if c == nil || c.State == podstate.Exited || c.State == podstate.Created {
 				t.Errorf("%q kills what does not run", s.ID)
@@ -65,12 +66,12 @@ func checkKeeps(t *testing.T, p Plan, seen *podstate.Pod, in Inputs) {
 			if !replaced && !stray && !p.Reset && !unwell && c.State == podstate.Running && (spec == nil || !changed(spec, c)) {
 				t.Errorf("%q kills a container that runs as it should", s.ID)
 			}
-		case VerbCreate:
+		case trace.VerbCreate:
 			if last := seen.Newest(s.Container); last != nil && s.Attempt != last.Attempt+1 {
 				t.Errorf("%q is attempt %d after attempt %d", s.ID, s.Attempt, last.Attempt)
 			}
-		case VerbStart:
-			if s.Target == "" && !slices.ContainsFunc(p.Steps, func(o Step) bool { return o.Verb == VerbCreate && o.Container == s.Container }) {
+		case trace.VerbStart:
+			if s.Target == "" && !slices.ContainsFunc(p.Steps, func(o Step) bool { return o.Verb == trace.VerbCreate && o.Container == s.Container }) {
 				t.Errorf("%q starts what nobody creates", s.ID)
 			}
 		}
@@ -97,11 +98,11 @@ func checkGround(t *testing.T, p Plan, in Inputs) {
 	for _, g := range []struct {
 		id    string
 		there bool
-		verbs []Verb
+		verbs []trace.Verb
 	}{
-		{"cgroup", in.There.Cgroup, []Verb{VerbSandbox, VerbCreate, VerbStart, VerbResizePod}},
-		{"dirs", in.There.Dirs, []Verb{VerbVolumes, VerbSandbox, VerbCreate, VerbStart}},
-		{"volumes", in.There.Volumes, []Verb{VerbCreate, VerbStart}},
+		{"cgroup", in.There.Cgroup, []trace.Verb{trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbResizePod}},
+		{"dirs", in.There.Dirs, []trace.Verb{trace.VerbVolumes, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart}},
+		{"volumes", in.There.Volumes, []trace.Verb{trace.VerbCreate, trace.VerbStart}},
 	} {
 		if _, planned := steps[g.id]; planned == g.there {
 			t.Errorf("%s is there: %v, and planned: %v", g.id, g.there, planned)
@@ -119,7 +120,7 @@ func checkKill(t *testing.T, p Plan, seen *podstate.Pod) {
 	t.Helper()
 	targets := map[string]int{}
 	for _, s := range p.Steps {
-		if s.Verb != VerbPreStop {
+		if s.Verb != trace.VerbPreStop {
 			targets[s.Target]++
 		}
 	}

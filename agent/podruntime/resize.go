@@ -14,6 +14,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Resizes keeps what containers have been given. Container "" is the pod itself.
@@ -112,7 +114,7 @@ func (r *run) checkMemory(ctx context.Context) error {
 	var errs []error
 	before, _ := r.given("")
 	for _, s := range r.plan.Steps {
-		if s.Verb != VerbResize {
+		if s.Verb != trace.VerbResize {
 			continue
 		}
 		c := container(r.pod, s.Container)

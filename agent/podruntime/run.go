@@ -157,7 +157,7 @@ func (r *run) launch(ctx context.Context, state []progress, index map[string]int
 			}
 			if state[i] == running {
 				busy++
-				work = work || s.Verb.runtimeWork()
+				work = work || runtimeWork(s.Verb)
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func readiness(s *Step, state []progress, index map[string]int, elapsed time.Dur
 
 // do carries out one step: begin, act, end.
 func (r *run) do(ctx context.Context, s *Step) error {
-	act := trace.Action{ID: s.ID, Verb: string(s.Verb), Container: s.Container, Target: s.Target, Reason: s.Reason}
+	act := trace.Action{ID: s.ID, Verb: s.Verb, Container: s.Container, Target: s.Target, Reason: s.Reason}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), act)
 	ctx = trace.ContextWith(ctx, span)
 	err := r.perform(ctx, s)
@@ -212,7 +212,7 @@ func (r *run) do(ctx context.Context, s *Step) error {
 	if err != nil {
 		act.Err = err.Error()
 		act.Class = trace.Classify(act.Err)
-		if s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart || s.Verb == VerbPostStart {
+		if s.Verb == trace.VerbImage || s.Verb == trace.VerbCreate || s.Verb == trace.VerbStart || s.Verb == trace.VerbPostStart {
 			reason, _ := reasonOf(s.Verb, err)
 			act.Code = reason.Reason
 		}
@@ -223,10 +223,10 @@ func (r *run) do(ctx context.Context, s *Step) error {
 
 // act does what the step says, in a slot if it is work for the runtime.
 func (r *run) act(ctx context.Context, s *Step) error {
-	if !s.Verb.runtimeWork() {
+	if !runtimeWork(s.Verb) {
 		return r.carryOut(ctx, s)
 	}
-	if s.Verb == VerbCreate { // its files first
+	if s.Verb == trace.VerbCreate { // its files first
 		if err := r.prepareCreate(ctx, s); err != nil {
 			return err
 		}
@@ -242,41 +242,41 @@ func (r *run) act(ctx context.Context, s *Step) error {
 
 func (r *run) carryOut(ctx context.Context, s *Step) error {
 	switch s.Verb {
-	case VerbCgroup:
+	case trace.VerbCgroup:
 		return r.cfg.Cgroups.EnsurePod(ctx, r.pod)
-	case VerbDirs:
+	case trace.VerbDirs:
 		return r.makeDirs()
-	case VerbVolumes:
+	case trace.VerbVolumes:
 		return r.mount(ctx)
-	case VerbImage:
+	case trace.VerbImage:
 		return r.ensureImage(ctx, s)
-	case VerbSandbox:
+	case trace.VerbSandbox:
 		return r.runSandbox(ctx, s)
-	case VerbCreate:
+	case trace.VerbCreate:
 		return r.create(ctx, s)
-	case VerbStart:
+	case trace.VerbStart:
 		return r.start(ctx, s)
-	case VerbPostStart:
+	case trace.VerbPostStart:
 		return r.postStart(ctx, s)
-	case VerbPreStop:
+	case trace.VerbPreStop:
 		return r.preStop(ctx, s)
-	case VerbResize:
+	case trace.VerbResize:
 		return r.resize(ctx, s)
-	case VerbResizePod:
+	case trace.VerbResizePod:
 		return r.resizePod(ctx, s)
-	case VerbKill:
+	case trace.VerbKill:
 		return r.kill(ctx, s)
-	case VerbStopSandbox:
+	case trace.VerbStopSandbox:
 		return r.stopSandbox(ctx, s)
-	case VerbRemove:
+	case trace.VerbRemove:
 		return r.remove(ctx, s)
-	case VerbRemoveSandbox:
+	case trace.VerbRemoveSandbox:
 		return r.removeSandbox(ctx, s)
-	case VerbUnmount:
+	case trace.VerbUnmount:
 		return r.unmount(ctx)
-	case VerbRemoveCgroup:
+	case trace.VerbRemoveCgroup:
 		return r.cfg.Cgroups.DestroyPod(ctx, r.pod.UID)
-	case VerbRemoveDirs:
+	case trace.VerbRemoveDirs:
 		return r.removeDirs(ctx)
 	}
 	return fmt.Errorf("step %s: no such verb", s.ID)
@@ -286,11 +286,11 @@ func (r *run) carryOut(ctx context.Context, s *Step) error {
 // many at once slows all down: what keeps the runtime busy, and the cgroup and directories that
 // come right before it, which of many pods at once would hold up the first ones' starts. A kill mostly
 // waits.
-func (v Verb) runtimeWork() bool {
+func runtimeWork(v trace.Verb) bool {
 	switch v {
-	case VerbCgroup, VerbDirs, VerbSandbox, VerbCreate, VerbStart, VerbResize, VerbResizePod, VerbStopSandbox, VerbRemove, VerbRemoveSandbox:
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbResize, trace.VerbResizePod, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return true
-	case VerbVolumes, VerbImage, VerbPostStart, VerbPreStop, VerbKill, VerbUnmount, VerbRemoveCgroup, VerbRemoveDirs:
+	case trace.VerbVolumes, trace.VerbImage, trace.VerbPostStart, trace.VerbPreStop, trace.VerbKill, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	return false
 }
@@ -300,9 +300,9 @@ func (v Verb) runtimeWork() bool {
 func (r *run) note(ctx context.Context, s *Step, err error) error {
 	var refused *refusal
 	ours := ctx.Err() != nil || errors.As(err, &refused)
-	if !ours && (s.Verb == VerbImage || s.Verb == VerbCreate || s.Verb == VerbStart || s.Verb == VerbPostStart) {
+	if !ours && (s.Verb == trace.VerbImage || s.Verb == trace.VerbCreate || s.Verb == trace.VerbStart || s.Verb == trace.VerbPostStart) {
 		r.blame(s, err)
-		if s.Verb == VerbImage {
+		if s.Verb == trace.VerbImage {
 			reason, _ := reasonOf(s.Verb, err)
 			r.say(ctx, "Warning", "Failed", "Error: "+reason.Reason, s.Container)
 		}
@@ -311,7 +311,7 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 	if !ours {
 		r.sayGround(ctx, s, err)
 	}
-	if !ours && (s.Verb == VerbResize || s.Verb == VerbResizePod) {
+	if !ours && (s.Verb == trace.VerbResize || s.Verb == trace.VerbResizePod) {
 		r.cfg.Resizes.Failed(ctx, r.pod, message(err))
 	}
 	return fmt.Errorf("%s: %w", s.ID, err)
@@ -322,9 +322,9 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 // Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/events, whose reason for the directories is Failed.
 func (r *run) sayGround(ctx context.Context, s *Step, err error) {
 	switch s.Verb { //nolint:exhaustive // the others tell by themselves
-	case VerbCgroup:
+	case trace.VerbCgroup:
 		r.say(ctx, "Warning", "FailedCreatePodContainer", "unable to ensure pod container exists: "+err.Error(), "")
-	case VerbDirs:
+	case trace.VerbDirs:
 		r.say(ctx, "Warning", "Failed", "error making pod data directories: "+err.Error(), "")
 	}
 }
@@ -336,7 +336,7 @@ func (r *run) blame(s *Step, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.plan.Steps {
-		if d := &r.plan.Steps[i]; d.Container != "" && (d == s || d.Verb == VerbCreate && slices.Contains(d.Needs, s.ID)) {
+		if d := &r.plan.Steps[i]; d.Container != "" && (d == s || d.Verb == trace.VerbCreate && slices.Contains(d.Needs, s.ID)) {
 			r.reasons[d.Container] = reason
 		}
 	}
@@ -353,9 +353,9 @@ func (r *run) progress(ctx context.Context) {
 
 func (r *run) targetOf(s *Step) string {
 	switch s.Verb { //nolint:exhaustive // only these make something
-	case VerbSandbox:
+	case trace.VerbSandbox:
 		return r.sandboxID
-	case VerbCreate, VerbStart, VerbPostStart:
+	case trace.VerbCreate, trace.VerbStart, trace.VerbPostStart:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.created[s.Container]

@@ -484,7 +484,7 @@ func TestCrashLoop(t *testing.T) {
 		}
 		var verdicts []string
 		for _, d := range tracetest.Events[trace.Decision](w.rec) {
-			verdicts = append(verdicts, d.Verdict)
+			verdicts = append(verdicts, string(d.Verdict))
 		}
 		equal(t, "verdicts", []string{"restart", "wait", "restart"}, verdicts)
 	})
@@ -512,7 +512,7 @@ func TestGroundThatCannotBeMade(t *testing.T) {
 		said := map[string]string{}
 		for _, r := range w.rec.Records() {
 			if e, ok := r.Event.(*trace.NodeEvent); ok {
-				said[e.Type+" "+e.Reason], _, _ = strings.Cut(e.Message, ":")
+				said[string(e.Type)+" "+e.Reason], _, _ = strings.Cut(e.Message, ":")
 			}
 		}
 		equal(t, "events", map[string]string{

@@ -6,36 +6,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Verb is the kind of a step.
-type Verb string
-
-// The verbs, one file each.
-const (
-	VerbCgroup        Verb = "cgroup"
-	VerbDirs          Verb = "dirs"
-	VerbVolumes       Verb = "volumes"
-	VerbImage         Verb = "image"
-	VerbSandbox       Verb = "sandbox"
-	VerbCreate        Verb = "create"
-	VerbStart         Verb = "start"
-	VerbPostStart     Verb = "post-start"
-	VerbPreStop       Verb = "pre-stop"
-	VerbResize        Verb = "resize"
-	VerbResizePod     Verb = "resize-pod"
-	VerbKill          Verb = "kill"
-	VerbStopSandbox   Verb = "stop-sandbox"
-	VerbRemove        Verb = "remove"
-	VerbRemoveSandbox Verb = "remove-sandbox"
-	VerbUnmount       Verb = "unmount"
-	VerbRemoveCgroup  Verb = "remove-cgroup"
-	VerbRemoveDirs    Verb = "remove-dirs"
-)
-
 // Step is one action of a plan.
 type Step struct {
 	// ID names the step within its plan.
 	ID   string
-	Verb Verb
+	Verb trace.Verb
 	// Needs are the IDs of the steps that must have succeeded before.
 	Needs []string
 	// After are the IDs of the steps that must have ended before, well or not.
@@ -110,7 +85,7 @@ func (p *Plan) wait(container string, r Reason) {
 func (p *Plan) acts() bool {
 	for i := range p.Steps {
 		switch p.Steps[i].Verb { //nolint:exhaustive // all others ask the runtime
-		case VerbCgroup, VerbDirs, VerbVolumes:
+		case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes:
 		default:
 			return true
 		}
@@ -123,7 +98,7 @@ func (p *Plan) Trace() trace.Plan {
 	out := trace.Plan{Why: p.Why}
 	for _, s := range p.Steps {
 		needs := append(append([]string(nil), s.Needs...), s.After...)
-		out.Steps = append(out.Steps, trace.PlanStep{ID: s.ID, Verb: string(s.Verb), Needs: needs, Reason: s.Reason})
+		out.Steps = append(out.Steps, trace.PlanStep{ID: s.ID, Verb: s.Verb, Needs: needs, Reason: s.Reason})
 	}
 	return out
 }

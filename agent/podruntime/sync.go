@@ -177,19 +177,19 @@ func (r *Runtime) addReasons(uid types.UID, more map[string]Reason) {
 // publishDecisions publishes verdicts that differ from the last of the same container.
 func (r *Runtime) publishDecisions(ctx context.Context, pod *v1.Pod, ds []trace.Decision) {
 	for _, d := range ds {
-		said := d.Verdict + d.Reason
+		said := string(d.Verdict) + d.Reason
 		r.mu.Lock()
 		if r.verdicts[pod.UID] == nil {
 			r.verdicts[pod.UID] = map[string]string{}
 		}
-		same := r.verdicts[pod.UID][d.Subject] == said && d.Verdict != "restart"
+		same := r.verdicts[pod.UID][d.Subject] == said && d.Verdict != trace.VerdictRestart
 		r.verdicts[pod.UID][d.Subject] = said
 		r.mu.Unlock()
 		if same {
 			continue
 		}
 		trace.Point(r.cfg.Bus, trace.FromContext(ctx), d)
-		if d.Verdict == "wait" {
+		if d.Verdict == trace.VerdictWait {
 			r.tell(ctx, pod, d.Subject, "Warning", "BackOff", fmt.Sprintf("Back-off restarting failed container %s in pod %s", d.Subject, formatPod(pod)))
 		}
 	}
@@ -223,7 +223,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // reasonOf is what users are told of a container that could not be made to run.
-func reasonOf(verb Verb, err error) (Reason, time.Time) {
+func reasonOf(verb trace.Verb, err error) (Reason, time.Time) {
 	if img, ok := errors.AsType[*image.Error](err); ok {
 		return Reason{Reason: string(img.Reason), Message: img.Message}, img.RetryAt
 	}
@@ -234,7 +234,7 @@ func reasonOf(verb Verb, err error) (Reason, time.Time) {
 		return Reason{Reason: "PostStartHookError", Message: cmp.Or(hook.output, hook.err.Error())}, time.Time{}
 	}
 	reason := "CreateContainerError"
-	if verb == VerbStart {
+	if verb == trace.VerbStart {
 		reason = "RunContainerError"
 	}
 	return Reason{Reason: reason, Message: message(err)}, time.Time{}

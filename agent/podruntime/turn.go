@@ -6,6 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // The classes of runtime work. They have equal shares of the slots while there is work in each: so a wave of
@@ -59,7 +60,7 @@ func kindOf(pod *v1.Pod, s *Step, large bool) string {
 	if large {
 		return "large " + string(s.Verb)
 	}
-	if c := pod.Spec.RuntimeClassName; s.Verb == VerbSandbox && c != nil && *c != "" {
+	if c := pod.Spec.RuntimeClassName; s.Verb == trace.VerbSandbox && c != nil && *c != "" {
 		return string(s.Verb) + " " + *c
 	}
 	return string(s.Verb)

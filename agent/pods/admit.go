@@ -19,7 +19,7 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	if m.cfg.Node != nil {
 		m.cfg.Node(&in)
 	}
-	d := trace.Decision{By: "admission", Subject: podspec.Ref(pod).String(), Verdict: "admit", Reason: "nothing speaks against it"}
+	d := trace.Decision{By: trace.ByAdmission, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictAdmit, Reason: "nothing speaks against it"}
 	v := admission.Verdict{OK: true}
 	switch {
 	case adopted:
@@ -29,7 +29,7 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	}
 	switch {
 	case !v.OK:
-		d.Verdict, d.Reason = "reject", v.Reason+": "+v.Message
+		d.Verdict, d.Reason = trace.VerdictReject, v.Reason+": "+v.Message
 	case len(v.Preempt) > 0:
 		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
 	}

@@ -65,7 +65,7 @@ func apiBench(t *testing.T) (*bench, *fakeStatuses) {
 		if in.Failed != nil {
 			st.Phase, st.Reason = v1.PodFailed, in.Failed.Reason
 		}
-		return st, trace.PodStatus{Phase: string(st.Phase), Reason: st.Reason}
+		return st, trace.PodStatus{Phase: trace.PodPhase(string(st.Phase)), Reason: st.Reason}
 	}
 	b.syncer.cfg.Victim = func(uid types.UID) bool { return b.workers.State(uid) == worker.Terminating }
 	return b, said

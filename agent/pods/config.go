@@ -54,7 +54,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	}
 	adopted := m.cfg.Seen.Get(pod.UID).Active()
 	m.cfg.Store.put(pod, time.Now())
-	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: "seen", Source: podspec.Source(pod), Adopted: adopted, Spec: describe(pod)})
+	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceName(podspec.Source(pod)), Adopted: adopted, Spec: describe(pod)})
 	switch {
 	case pod.DeletionTimestamp != nil:
 		m.end(span, pod, "DELETE", pod.DeletionGracePeriodSeconds, false)
@@ -154,7 +154,7 @@ func (m *Manager) event(ctx context.Context, pod *v1.Pod, kind, reason, message 
 		m.cfg.Events.Pod(ctx, pod, "", kind, reason, message)
 		return
 	}
-	trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
+	trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message})
 }
 
 func (m *Manager) update(ctx context.Context, pod *v1.Pod) {
@@ -185,7 +185,7 @@ func (m *Manager) end(span trace.Span, pod *v1.Pod, why string, grace *int64, re
 			}
 			delete(m.rejected, pod.UID)
 			m.cfg.Store.drop(pod.UID)
-			trace.Point(m.cfg.Bus, trace.ForPod(span, podspec.Ref(pod)), trace.Milestone{Name: "gone"})
+			trace.Point(m.cfg.Bus, trace.ForPod(span, podspec.Ref(pod)), trace.Milestone{Name: trace.MilestoneGone})
 		}
 		return
 	}

@@ -189,7 +189,7 @@ func milestones(rec *tracetest.Recorder) []string {
 	var out []string
 	for _, r := range rec.OfKind("pod.milestone") {
 		m, _ := r.Event.(*trace.Milestone)
-		s := m.Name + " " + r.Pod.Name
+		s := string(m.Name) + " " + r.Pod.Name
 		if m.Since != 0 {
 			s += " " + m.Since.String()
 		}

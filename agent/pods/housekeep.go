@@ -74,7 +74,7 @@ func (m *Manager) orphan(span trace.Span, seen *podstate.Pod, source, why string
 	}
 	span = trace.ForPod(span, podspec.Ref(pod))
 	trace.Point(m.cfg.Bus, span, trace.Decision{
-		By: "housekeeping", Subject: podspec.Ref(pod).String(), Verdict: "remove", Reason: why,
+		By: trace.ByHousekeeping, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictRemove, Reason: why,
 		Inputs: []trace.KV{{K: "containers", V: fmt.Sprint(len(seen.Containers))}, {K: "active", V: fmt.Sprint(seen.Active())}},
 	})
 	m.cfg.Workers.Ask(seen.UID, worker.Ask{

@@ -208,11 +208,11 @@ func TestAdmission(t *testing.T) {
 				}
 			}
 			said := tracetest.Events[trace.PodStatus](d.rec)
-			if s := said[len(said)-1]; s.Phase != "Failed" || s.Reason != c.want || !strings.HasPrefix(s.Message, "Pod was rejected: ") {
+			if s := said[len(said)-1]; s.Phase != trace.PodFailed || s.Reason != c.want || !strings.HasPrefix(s.Message, "Pod was rejected: ") {
 				t.Errorf("published status %+v", s)
 			}
 			events := tracetest.Events[trace.NodeEvent](d.rec)
-			if e := events[len(events)-1]; e.Type != "Warning" || e.Reason != c.want {
+			if e := events[len(events)-1]; e.Type != trace.EventWarning || e.Reason != c.want {
 				t.Errorf("published event %+v", e)
 			}
 		})

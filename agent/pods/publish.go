@@ -48,7 +48,7 @@ func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 		pod = s.makeStatus(ctx, pod, reasons, &w)
 	}
 	if s.isReady(pod.UID) {
-		s.reached(ctx, pod, "ready", false)
+		s.reached(ctx, pod, trace.MilestoneReady, false)
 	}
 	return pod
 }

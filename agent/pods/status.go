@@ -12,5 +12,5 @@ func same(a, b trace.PodStatus) bool { return reflect.DeepEqual(a, b) }
 
 // statusRecord is the record of a status without containers.
 func statusRecord(st v1.PodStatus, ip string) trace.PodStatus {
-	return trace.PodStatus{Phase: string(st.Phase), Reason: st.Reason, Message: st.Message, IP: ip}
+	return trace.PodStatus{Phase: trace.PodPhase(st.Phase), Reason: st.Reason, Message: st.Message, IP: ip}
 }

@@ -37,7 +37,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	out, err := s.cfg.Runtime.Sync(ctx, pod, order, func(ctx context.Context) { s.PublishStatus(ctx, pod.UID) })
 	s.initWait(ctx, pod, out.Init)
 	if out.Running {
-		s.reached(ctx, pod, "started", !out.Acted)
+		s.reached(ctx, pod, trace.MilestoneStarted, !out.Acted)
 	}
 	s.awaitLogs(ctx, pod)
 	s.publishStatus(ctx, pod)

@@ -87,7 +87,7 @@ func newBench(t *testing.T) *bench {
 
 // status is a StatusFunc that says what the bench says.
 func (b *bench) status(StatusInput) (v1.PodStatus, trace.PodStatus) {
-	st, said := v1.PodStatus{Phase: v1.PodRunning, StartTime: new(metav1.Now())}, trace.PodStatus{Phase: "Running", Total: 1}
+	st, said := v1.PodStatus{Phase: v1.PodRunning, StartTime: new(metav1.Now())}, trace.PodStatus{Phase: trace.PodRunning, Total: 1}
 	if b.ready {
 		st.Conditions, said.Ready = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}, 1
 	}

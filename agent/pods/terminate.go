@@ -15,7 +15,7 @@ import (
 // Upstream: pkg/kubelet/kubelet.go, SyncTerminatingPod.
 func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error {
 	s.initWait(ctx, pod, "")
-	s.reached(ctx, pod, "terminating", false)
+	s.reached(ctx, pod, trace.MilestoneTerminating, false)
 	if s.cfg.Probes != nil {
 		s.cfg.Probes.StopLiveness(pod.UID)
 	}
@@ -54,14 +54,14 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 		s.cfg.Mirrors.Remove(pod.UID)
 	}
 	s.cfg.Store.retire(pod.UID, func(old, next *entry) {
-		gone := trace.Milestone{Name: "gone"}
+		gone := trace.Milestone{Name: trace.MilestoneGone}
 		if old != nil && !old.ended.IsZero() {
 			gone.Since = time.Since(old.ended)
 		}
 		trace.Point(s.cfg.Bus, trace.FromContext(ctx), gone)
 		if next != nil {
 			s.mirror(next.pod)
-			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: "seen", Source: podspec.Source(next.pod), Spec: describe(next.pod)})
+			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceName(podspec.Source(next.pod)), Spec: describe(next.pod)})
 		}
 	})
 	return nil

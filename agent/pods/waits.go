@@ -44,24 +44,24 @@ func (s *Syncer) event(ctx context.Context, pod *v1.Pod, kind, reason, message s
 		s.cfg.Events.Pod(ctx, pod, "", kind, reason, message)
 		return
 	}
-	trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
+	trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message})
 }
 
 // reached publishes a milestone the first time that it is reached. A pod that ends
 // does not start any more, and none is ready before it has started.
-func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name string, adopted bool) {
+func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name trace.MilestoneName, adopted bool) {
 	ms := trace.Milestone{Name: name, Adopted: adopted}
 	first := false
 	s.cfg.Store.with(pod.UID, func(e *entry) {
 		ms.Since = time.Since(e.seenAt)
 		switch name {
-		case "started":
+		case trace.MilestoneStarted:
 			first = !e.started && !e.ending
 			e.started = e.started || first
-		case "ready":
+		case trace.MilestoneReady:
 			first = !e.ready && e.started && !e.ending
 			e.ready = e.ready || first
-		case "terminating":
+		case trace.MilestoneTerminating:
 			first, e.ending = !e.ending, true
 			if e.ended.IsZero() {
 				e.ended = time.Now()

@@ -20,13 +20,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// More of what made a source look.
-const (
-	causeWatch = "watch"
-	// causeExpired: the API server could not continue the watch from where it was.
-	causeExpired = "expired"
-)
-
 // A watch is opened anew after between one and two of these, so that a connection that died silently is
 // noticed some time.
 // Upstream: client-go tools/cache, minWatchTimeout.
@@ -63,11 +56,11 @@ func (a *API) options() metav1.ListOptions {
 // list replaces all that is held. The first one may be answered from the API server's cache; one after a
 // watch that expired is read from its storage, so that it is not older than what is held.
 func (a *API) list(ctx context.Context, set func(Set)) error {
-	event := trace.Source{Source: SourceAPI, Op: opSet, Cause: causeStart}
+	event := trace.Source{Source: SourceAPI, Op: trace.OpSet, Cause: trace.SourceStart}
 	options := a.options()
 	options.ResourceVersion = "0"
 	if a.listed {
-		event.Cause, options.ResourceVersion = causeExpired, ""
+		event.Cause, options.ResourceVersion = trace.SourceExpired, ""
 	}
 	span := trace.Begin(a.cfg.Bus, trace.Span{}, event)
 	defer func() { trace.End(a.cfg.Bus, span, event) }()
@@ -166,7 +159,7 @@ func (a *API) take(ctx context.Context, e watch.Event, set func(Set)) error {
 	if was == 0 && !pods && !mirrors {
 		return nil // the end of what was never held
 	}
-	event := trace.Source{Source: SourceAPI, Op: opSet, Pods: len(a.pods), Cause: causeWatch}
+	event := trace.Source{Source: SourceAPI, Op: trace.OpSet, Pods: len(a.pods), Cause: trace.SourceWatch}
 	span := trace.Begin(a.cfg.Bus, trace.Span{}, event)
 	trace.End(a.cfg.Bus, span, event)
 	a.deliver(ctx, set, span, pods, mirrors)

@@ -125,7 +125,7 @@ func (f *File) Run(ctx context.Context, set func(Set)) error {
 	}
 	// Watch first, then read: what changes in between is seen twice, never missed.
 	f.arm(w)
-	f.pass(causeStart, f.list(false), set)
+	f.pass(trace.SourceStart, f.list(false), set)
 
 	ticker := time.NewTicker(f.interval())
 	defer ticker.Stop()
@@ -141,15 +141,15 @@ func (f *File) Run(ctx context.Context, set func(Set)) error {
 		case <-ticker.C:
 			f.arm(w)
 			ticker.Reset(f.interval())
-			f.look(causePeriod, false, set)
+			f.look(trace.SourcePeriod, false, set)
 		}
 	}
 }
 
 // look reads the directory, and which of its manifests have changed.
-func (f *File) look(why string, force bool, set func(Set)) {
+func (f *File) look(why trace.SourceCause, force bool, set func(Set)) {
 	files := f.list(force)
-	if f.overlooked || why == causeInotify {
+	if f.overlooked || why == trace.SourceInotify {
 		f.makeRoom(files, false)
 	}
 	f.pass(why, files, set)
@@ -160,12 +160,12 @@ func (f *File) events(w *watcher, batch []change, set func(Set)) {
 	files, all := w.interpret(f.path, batch)
 	if all {
 		f.arm(w)
-		f.look(causeInotify, true, set)
+		f.look(trace.SourceInotify, true, set)
 		return
 	}
 	changed := f.changed(files)
 	f.makeRoom(changed, true)
-	f.pass(causeInotify, changed, set)
+	f.pass(trace.SourceInotify, changed, set)
 }
 
 func (f *File) arm(w *watcher) {

@@ -18,15 +18,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// What made the source look.
-const (
-	causeStart   = "start"
-	causeInotify = "inotify"
-	causePeriod  = "period"
-	// causeSettled: a manifest was not in order and has had time to get there.
-	causeSettled = "settled"
-)
-
 // list names the files to look at, those that exist and those that did, and whether to read them
 // even if their stamps are the same. A path that cannot be read is reported and leaves everything
 // as it is: the list is nil.
@@ -134,7 +125,7 @@ func (f *File) settled(set func(Set)) {
 	for i, m := range due {
 		spans[i] = m.span
 	}
-	f.pass(causeSettled, files, set)
+	f.pass(trace.SourceSettled, files, set)
 	for i, m := range due {
 		if m.span == spans[i] && f.manifests[m.path] == m {
 			m.report(f.bus)
@@ -144,7 +135,7 @@ func (f *File) settled(set func(Set)) {
 
 // pass looks at files and, if any changed, delivers the new set. It delivers the first set even if it
 // is empty, but none before the path could be read: an unknown set is not an empty one.
-func (f *File) pass(why string, files map[string]bool, set func(Set)) {
+func (f *File) pass(why trace.SourceCause, files map[string]bool, set func(Set)) {
 	if files == nil || !f.listed {
 		return
 	}
@@ -159,7 +150,7 @@ func (f *File) pass(why string, files map[string]bool, set func(Set)) {
 	if len(versions) == 0 && f.delivered {
 		return
 	}
-	event := trace.Source{Source: SourceFile, Op: opSet, Cause: why, Path: f.path}
+	event := trace.Source{Source: SourceFile, Op: trace.OpSet, Cause: why, Path: f.path}
 	if len(versions) == 1 {
 		event.Path = versions[0].path
 	}
@@ -177,12 +168,12 @@ func (f *File) pass(why string, files map[string]bool, set func(Set)) {
 
 // wait reports whether a version has to be looked at later: a file that was renamed to a backup's
 // name may come back, and one that the periodic read happens to find may be half written.
-func (f *File) wait(why string, m *manifest, v *version, now time.Time) bool {
+func (f *File) wait(why trace.SourceCause, m *manifest, v *version, now time.Time) bool {
 	fresh := v.stat.info != nil && now.Sub(v.stat.info.ModTime()) < f.settle
 	if m == nil {
-		return why == causePeriod && fresh
+		return why == trace.SourcePeriod && fresh
 	}
-	if (v.gone && m.renamed && m.due.After(now)) || (why == causePeriod && fresh) {
+	if (v.gone && m.renamed && m.due.After(now)) || (why == trace.SourcePeriod && fresh) {
 		if m.due.IsZero() {
 			m.due = now.Add(f.settle)
 		}

@@ -17,7 +17,7 @@ import (
 
 // choose returns the files to look at: those that are held, and of the others as many as there is room for. At the start those come first
 // whose pods run. Then it is the oldest, but the newest where some are new.
-func (f *File) choose(why string, files map[string]bool) []string {
+func (f *File) choose(why trace.SourceCause, files map[string]bool) []string {
 	var held, others []string
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if f.manifests[path] != nil {
@@ -29,12 +29,12 @@ func (f *File) choose(why string, files map[string]bool) []string {
 	if room := max(f.most-len(f.manifests), 0); len(others) > room {
 		f.tellCrowded()
 		if room > 0 {
-			others = f.ranked(others, f.overlooked || why == causeInotify)[:room]
+			others = f.ranked(others, f.overlooked || why == trace.SourceInotify)[:room]
 			f.overlooked = false
 		} else {
 			others = nil
 		}
-		f.overlooked = f.overlooked || why == causeInotify
+		f.overlooked = f.overlooked || why == trace.SourceInotify
 	}
 	return slices.Sorted(slices.Values(slices.Concat(held, others)))
 }

@@ -52,11 +52,11 @@ func (b *passes) take(s Set) {
 	slices.Sort(b.set)
 }
 
-func (b *passes) list() { b.f.look(causePeriod, false, b.take) }
+func (b *passes) list() { b.f.look(trace.SourcePeriod, false, b.take) }
 
 // overflow has the kernel tell that something changed, and not what.
 func (b *passes) overflow() {
-	b.f.look(causeInotify, true, b.take)
+	b.f.look(trace.SourceInotify, true, b.take)
 }
 
 // written has the kernel tell of manifests.
@@ -67,7 +67,7 @@ func (b *passes) written(names ...string) {
 	}
 	changed := b.f.changed(events)
 	b.f.makeRoom(changed, true)
-	b.f.pass(causeInotify, changed, b.take)
+	b.f.pass(trace.SourceInotify, changed, b.take)
 }
 
 func (b *passes) has(want ...string) {

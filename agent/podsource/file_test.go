@@ -127,11 +127,11 @@ func TestFileDirectory(t *testing.T) {
 
 	for _, e := range n.rec.OfKind("source") {
 		s := e.Event.(*trace.Source)
-		if s.Op == opSet && s.Cause != "start" && s.Cause != "inotify" {
+		if s.Op == trace.OpSet && s.Cause != trace.SourceStart && s.Cause != trace.SourceInotify {
 			t.Errorf("SET caused by %s", s.Cause)
 		}
 		name := strings.TrimSuffix(e.Pod.Name, "-n1")
-		if s.Op != opSet && strings.TrimSuffix(filepath.Base(s.Path), filepath.Ext(s.Path)) != name {
+		if s.Op != trace.OpSet && strings.TrimSuffix(filepath.Base(s.Path), filepath.Ext(s.Path)) != name {
 			t.Errorf("%s of pod %s has path %q", s.Op, name, s.Path)
 		}
 	}
@@ -162,7 +162,7 @@ func TestFileTurnsBad(t *testing.T) {
 
 	n.write("web.yaml", strings.Replace(web, "image:", "imagee:", 1))
 	want := trace.SourceError{
-		Source: "file", Path: n.path("web.yaml"), Line: 8, Field: "spec.containers[0].imagee", Message: "unknown field", Kept: true,
+		Source: trace.SourceFile, Path: n.path("web.yaml"), Line: 8, Field: "spec.containers[0].imagee", Message: "unknown field", Kept: true,
 	}
 	if d := cmp.Diff(want, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -172,7 +172,7 @@ func TestFileTurnsBad(t *testing.T) {
 	n.expect("ADD third")
 	// Good again, unchanged: nothing happens to the pod.
 	n.write("web.yaml", web)
-	over := trace.SourceError{Source: "file", Path: n.path("web.yaml")}
+	over := trace.SourceError{Source: trace.SourceFile, Path: n.path("web.yaml")}
 	if d := cmp.Diff(over, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -275,7 +275,7 @@ func TestFileDuplicates(t *testing.T) {
 	first := n.expect("ADD web")[0]
 	n.write("a.yaml", image("2"))
 	want := trace.SourceError{
-		Source: "file", Path: n.path("a.yaml"), Field: "metadata.name",
+		Source: trace.SourceFile, Path: n.path("a.yaml"), Field: "metadata.name",
 		Message: fmt.Sprintf("pod default/web-n1 is already defined in %s; this one is ignored until that is removed", n.path("b.yaml")),
 	}
 	if d := cmp.Diff(want, n.expectError()); d != "" {
@@ -285,7 +285,7 @@ func TestFileDuplicates(t *testing.T) {
 	if pods := n.expect("REMOVE web", "ADD web"); pods[0].UID != first.UID || pods[1].Spec.Containers[0].Image != "busybox:2" {
 		t.Errorf("the first to have the name was not the one that kept it")
 	}
-	if d := cmp.Diff(trace.SourceError{Source: "file", Path: n.path("a.yaml")}, n.expectError()); d != "" {
+	if d := cmp.Diff(trace.SourceError{Source: trace.SourceFile, Path: n.path("a.yaml")}, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if errs := tracetest.Events[trace.SourceError](n.rec); len(errs) != 2 {
@@ -394,8 +394,8 @@ func TestFilePeriod(t *testing.T) {
 	n.noErrors()
 	var causes []string
 	for _, s := range tracetest.Events[trace.Source](n.rec) {
-		if s.Op == opSet && s.Pods == 0 {
-			causes = append(causes, s.Cause)
+		if s.Op == trace.OpSet && s.Pods == 0 {
+			causes = append(causes, string(s.Cause))
 		}
 	}
 	if len(causes) == 0 || causes[len(causes)-1] != "period" {
@@ -430,7 +430,7 @@ func TestFilePathUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "x"), nil, 0o600))
 	n := start(t, dir, "x/manifests", never, never)
-	want := trace.SourceError{Source: "file", Path: n.path("x/manifests"), Message: "cannot be read: not a directory"}
+	want := trace.SourceError{Source: trace.SourceFile, Path: n.path("x/manifests"), Message: "cannot be read: not a directory"}
 	if d := cmp.Diff(want, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -439,7 +439,7 @@ func TestFilePathUnreadable(t *testing.T) {
 	}
 	must(t, os.Remove(n.path("x")))
 	n.expect("ADD")
-	if d := cmp.Diff(trace.SourceError{Source: "file", Path: n.path("x/manifests")}, n.expectError()); d != "" {
+	if d := cmp.Diff(trace.SourceError{Source: trace.SourceFile, Path: n.path("x/manifests")}, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	must(t, os.MkdirAll(n.path("x/manifests"), 0o700))

@@ -96,7 +96,7 @@ func (h *HTTP) Name() string { return SourceHTTP }
 
 // Run implements Source.
 func (h *HTTP) Run(ctx context.Context, set func(Set)) error {
-	for cause := causeStart; ; cause = causePeriod {
+	for cause := trace.SourceStart; ; cause = trace.SourcePeriod {
 		err := h.read(ctx, cause, set)
 		if ctx.Err() != nil {
 			return nil

@@ -12,8 +12,8 @@ import (
 )
 
 // read asks the server and hands over what it has, if that is new.
-func (h *HTTP) read(ctx context.Context, cause string, set func(Set)) error {
-	event := trace.Source{Source: SourceHTTP, Op: opSet, Cause: cause, Path: h.shown}
+func (h *HTTP) read(ctx context.Context, cause trace.SourceCause, set func(Set)) error {
+	event := trace.Source{Source: SourceHTTP, Op: trace.OpSet, Cause: cause, Path: h.shown}
 	answer, err := h.get(ctx)
 	if err != nil {
 		if ctx.Err() == nil {

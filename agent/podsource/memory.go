@@ -31,7 +31,7 @@ func (m *Memory) Name() string { return m.name }
 // Set replaces the source's pods. It does not wait; sets are delivered in order, none is skipped.
 // The pods must not be changed afterwards. It may be called before Run.
 func (m *Memory) Set(pods ...*v1.Pod) {
-	event := trace.Source{Source: m.name, Op: opSet, Pods: len(pods), Cause: "set"}
+	event := trace.Source{Source: trace.SourceName(m.name), Op: trace.OpSet, Pods: len(pods), Cause: trace.SourceGiven}
 	span := trace.Begin(m.bus, trace.Span{}, event)
 	trace.End(m.bus, span, event)
 	m.mu.Lock()

@@ -95,7 +95,7 @@ func (m *Mux) set(ctx context.Context, source string, set Set) {
 	m.held[source], m.paths[source] = next, set.Paths
 	for _, p := range diff.duplicates {
 		trace.Point(m.bus, trace.ForPod(set.Span, podspec.Ref(p)), trace.SourceError{
-			Source:  source,
+			Source:  trace.SourceName(source),
 			Path:    set.Paths[p.UID],
 			Field:   "metadata.name",
 			Message: fmt.Sprintf("another pod of this source already has the name %s/%s or the UID %s; this one is ignored", p.Namespace, p.Name, p.UID),
@@ -111,7 +111,7 @@ func (m *Mux) set(ctx context.Context, source string, set Set) {
 		u.AllSources = all && i == len(updates)-1
 		for _, p := range u.Pods {
 			trace.Point(m.bus, trace.ForPod(set.Span, podspec.Ref(p)), trace.Source{
-				Source: source, Op: string(u.Op), Path: cmp.Or(set.Paths[p.UID], before[p.UID]),
+				Source: trace.SourceName(source), Op: u.Op, Path: cmp.Or(set.Paths[p.UID], before[p.UID]),
 			})
 		}
 		select {

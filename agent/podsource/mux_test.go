@@ -169,8 +169,8 @@ func TestMux(t *testing.T) {
 		for _, r := range rec.Records() {
 			switch e := r.Event.(type) {
 			case *trace.Source:
-				if e.Op != opSet {
-					events = append(events, e.Op+" "+r.Pod.String())
+				if e.Op != trace.OpSet {
+					events = append(events, string(e.Op)+" "+r.Pod.String())
 					if r.Parent == 0 || r.Trace.IsZero() {
 						t.Errorf("%s has no cause", e.Op)
 					}

@@ -32,6 +32,6 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-func (p Problem) event(source string, kept bool) trace.SourceError {
+func (p Problem) event(source trace.SourceName, kept bool) trace.SourceError {
 	return trace.SourceError{Source: source, Path: p.Path, Line: p.Line, Field: p.Field, Message: p.Message, Kept: kept}
 }

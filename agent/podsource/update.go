@@ -10,27 +10,23 @@ import (
 )
 
 // Op is what became of pods in their source.
-// Upstream: pkg/kubelet/types/pod_update.go, PodOperation.
-type Op string
+type Op = trace.SourceOp
 
 // The operations.
 const (
 	// OpAdd is for pods new to their source.
-	OpAdd Op = "ADD"
+	OpAdd = trace.OpAdd
 	// OpUpdate is for pods whose spec or metadata changed.
-	OpUpdate Op = "UPDATE"
+	OpUpdate = trace.OpUpdate
 	// OpRemove is for pods that are no longer in their source.
-	OpRemove Op = "REMOVE"
+	OpRemove = trace.OpRemove
 	// OpReconcile is for pods of which the source shows another status, or only another version, than
 	// before. There is nothing to sync: it is for the store and for who writes statuses.
-	OpReconcile Op = "RECONCILE"
+	OpReconcile = trace.OpReconcile
 	// OpDelete is for pods that are to end gracefully: their deletionTimestamp is set. One that has it
 	// when it is first seen comes as OpAdd all the same.
-	OpDelete Op = "DELETE"
+	OpDelete = trace.OpDelete
 )
-
-// opSet is what a source does: it delivers its whole set.
-const opSet = "SET"
 
 // Update is one operation on pods of one source. The pods belong to the receiver.
 type Update struct {

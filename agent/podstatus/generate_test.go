@@ -395,12 +395,12 @@ func TestTrace(t *testing.T) {
 	look := seen(running("a"), crash, running("s"), exited("i", 0))
 	s := Generate(p, look, Inputs{Now: at(1), Runtime: "containerd", Reasons: map[string]Reason{"b": {"CrashLoopBackOff", "back-off 20s"}}})
 	want := trace.PodStatus{
-		Phase: "Running", Ready: 2, Total: 3, Restarts: 2, IP: "10.0.0.5", SandboxID: "s1",
+		Phase: trace.PodRunning, Ready: 2, Total: 3, Restarts: 2, IP: "10.0.0.5", SandboxID: "s1",
 		Containers: []trace.ContainerStatus{
-			{Name: "i", Init: true, State: "terminated", Reason: "Completed", ID: "id-i"},
-			{Name: "s", Init: true, State: "running", ID: "id-s"},
-			{Name: "a", State: "running", ID: "id-a"},
-			{Name: "b", State: "waiting", Reason: "CrashLoopBackOff", Message: "back-off 20s", ID: "id-b", ExitCode: 7, Restarts: 2},
+			{Name: "i", Init: true, State: trace.ContainerTerminated, Reason: "Completed", ID: "id-i"},
+			{Name: "s", Init: true, State: trace.ContainerRunning, ID: "id-s"},
+			{Name: "a", State: trace.ContainerRunning, ID: "id-a"},
+			{Name: "b", State: trace.ContainerWaiting, Reason: "CrashLoopBackOff", Message: "back-off 20s", ID: "id-b", ExitCode: 7, Restarts: 2},
 		},
 	}
 	if d := cmp.Diff(want, Trace(p, s, look)); d != "" {

@@ -13,7 +13,7 @@ import (
 // Trace returns the status as records carry it. Ready, Total and Restarts count what kubectl counts:
 // app containers and sidecars. Seen may be nil; it tells the sandbox.
 func Trace(p *v1.Pod, s v1.PodStatus, seen *podstate.Pod) trace.PodStatus {
-	out := trace.PodStatus{Phase: string(s.Phase), Reason: s.Reason, Message: s.Message, IP: s.PodIP}
+	out := trace.PodStatus{Phase: trace.PodPhase(s.Phase), Reason: s.Reason, Message: s.Message, IP: s.PodIP}
 	if sandbox := seen.Sandbox(); sandbox != nil {
 		out.SandboxID = sandbox.ID
 	}
@@ -49,12 +49,12 @@ func container(c *v1.ContainerStatus, init bool) trace.ContainerStatus {
 	out := trace.ContainerStatus{Name: c.Name, Init: init, ID: id, Restarts: int(c.RestartCount)}
 	switch {
 	case c.State.Running != nil:
-		out.State = "running"
+		out.State = trace.ContainerRunning
 	case c.State.Terminated != nil:
-		out.State = "terminated"
+		out.State = trace.ContainerTerminated
 		out.Reason, out.Message, out.ExitCode = c.State.Terminated.Reason, c.State.Terminated.Message, c.State.Terminated.ExitCode
 	default:
-		out.State = "waiting"
+		out.State = trace.ContainerWaiting
 		if w := c.State.Waiting; w != nil {
 			out.Reason, out.Message = w.Reason, w.Message
 		}

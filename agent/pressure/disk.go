@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/kubeloupe/kubeloupe/agent/gc"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Disk watches the file system that a directory is on. where finds the directory, and
 // is asked again only while it cannot; At gives a fixed one. info measures; nil means
 // gc.StatFS. Used is the capacity less what an unprivileged writer could still use, as
 // the thresholds of image GC and eviction count.
-func Disk(name, rule string, where func(context.Context) (string, error), info func(path string) (gc.FS, error)) Signal {
+func Disk(name trace.Signal, rule string, where func(context.Context) (string, error), info func(path string) (gc.FS, error)) Signal {
 	if info == nil {
 		info = gc.StatFS
 	}

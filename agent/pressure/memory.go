@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Meminfo is where Linux tells about memory.
@@ -14,7 +16,7 @@ const Meminfo = "/proc/meminfo"
 // Memory watches the node's memory by a file as Meminfo. Used is what could not be
 // given to a new program: the total less MemAvailable.
 func Memory(path, rule string) Signal {
-	return Signal{Name: "memory", Rule: rule, Measure: func(context.Context) (Usage, error) {
+	return Signal{Name: trace.SignalMemory, Rule: rule, Measure: func(context.Context) (Usage, error) {
 		raw, err := os.ReadFile(path)
 		if err != nil {
 			return Usage{}, err

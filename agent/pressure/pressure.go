@@ -17,8 +17,7 @@ type Usage struct{ Used, Capacity int64 }
 
 // Signal is one resource to watch.
 type Signal struct {
-	// Name is memory, nodefs or imagefs.
-	Name string
+	Name trace.Signal
 	// Rule says what happens at which mark, for people; may be empty.
 	Rule string
 	// Measure reads the current figure.
@@ -31,15 +30,15 @@ type Config struct {
 	Bus     *trace.Bus
 	Signals []Signal
 	// Seen is told each figure; may be nil.
-	Seen func(signal string, u Usage, now time.Time)
+	Seen func(signal trace.Signal, u Usage, now time.Time)
 }
 
 // Watcher publishes the usage of its signals.
 type Watcher struct {
 	bus     *trace.Bus
 	signals []Signal
-	seen    func(signal string, u Usage, now time.Time)
-	failing map[string]bool
+	seen    func(signal trace.Signal, u Usage, now time.Time)
+	failing map[trace.Signal]bool
 }
 
 // New returns a Watcher.
@@ -53,7 +52,7 @@ func New(c Config) (*Watcher, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return &Watcher{bus: c.Bus, signals: c.Signals, seen: c.Seen, failing: make(map[string]bool)}, nil
+	return &Watcher{bus: c.Bus, signals: c.Signals, seen: c.Seen, failing: make(map[trace.Signal]bool)}, nil
 }
 
 // Run measures now and every Period until ctx is done.
@@ -78,7 +77,7 @@ func (w *Watcher) measure(ctx context.Context) {
 		}
 		if err != nil {
 			if !w.failing[s.Name] {
-				trace.Point(w.bus, trace.Span{}, trace.Log{Level: "warn", Message: fmt.Sprintf("cannot measure %s: %v", s.Name, err)})
+				trace.Point(w.bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: fmt.Sprintf("cannot measure %s: %v", s.Name, err)})
 			}
 			w.failing[s.Name] = true
 			continue

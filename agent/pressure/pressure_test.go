@@ -32,7 +32,7 @@ func TestRun(t *testing.T) {
 			free -= 100
 			return gc.FS{Capacity: 1000, Available: free}, nil
 		}
-		w, err := New(Config{Bus: rec.Bus(), Signals: []Signal{Disk("imagefs", "a rule", where, info)}})
+		w, err := New(Config{Bus: rec.Bus(), Signals: []Signal{Disk(trace.SignalImageFS, "a rule", where, info)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,8 +42,8 @@ func TestRun(t *testing.T) {
 			t.Error(err)
 		}
 		want := []trace.Pressure{
-			{Signal: "imagefs", Rule: "a rule", Used: 700, Capacity: 1000},
-			{Signal: "imagefs", Rule: "a rule", Used: 800, Capacity: 1000},
+			{Signal: trace.SignalImageFS, Rule: "a rule", Used: 700, Capacity: 1000},
+			{Signal: trace.SignalImageFS, Rule: "a rule", Used: 800, Capacity: 1000},
 		}
 		if d := cmp.Diff(want, tracetest.Events[trace.Pressure](rec)); d != "" {
 			t.Error(d)
@@ -86,9 +86,9 @@ func TestParseMeminfo(t *testing.T) {
 }
 
 func TestRealFigures(t *testing.T) {
-	for _, s := range []Signal{Memory(Meminfo, ""), Disk("nodefs", "", At(t.TempDir()), nil)} {
+	for _, s := range []Signal{Memory(Meminfo, ""), Disk(trace.SignalNodeFS, "", At(t.TempDir()), nil)} {
 		u, err := s.Measure(t.Context())
-		if s.Name == "memory" && err != nil {
+		if s.Name == trace.SignalMemory && err != nil {
 			t.Skip("no meminfo here:", err)
 		}
 		if err != nil || u.Used <= 0 || u.Used > u.Capacity {
@@ -98,7 +98,7 @@ func TestRealFigures(t *testing.T) {
 }
 
 func TestNewRejects(t *testing.T) {
-	if _, err := New(Config{Signals: []Signal{{Name: "memory"}}}); err == nil {
+	if _, err := New(Config{Signals: []Signal{{Name: trace.SignalMemory}}}); err == nil {
 		t.Error("no error for a signal that cannot be measured")
 	}
 }

@@ -22,19 +22,19 @@ type Shortage struct {
 	bus        *trace.Bus
 
 	mu   sync.Mutex
-	seen map[string]time.Time // when a signal was last below its threshold
-	last map[string]bool
+	seen map[trace.Signal]time.Time // when a signal was last below its threshold
+	last map[trace.Signal]bool
 }
 
 // NewShortage takes evictionHard, as memory.available: 100Mi, and evictionPressureTransitionPeriod. changed is called
 // when a verdict changes, and must not block; it may be nil.
 func NewShortage(hard map[string]string, transition time.Duration, changed func(), bus *trace.Bus) *Shortage {
-	return &Shortage{hard: hard, transition: transition, changed: changed, bus: bus, seen: map[string]time.Time{}, last: map[string]bool{}}
+	return &Shortage{hard: hard, transition: transition, changed: changed, bus: bus, seen: map[trace.Signal]time.Time{}, last: map[trace.Signal]bool{}}
 }
 
 // Observe takes a measurement of memory, nodefs or imagefs.
-func (s *Shortage) Observe(signal string, u Usage, now time.Time) {
-	least, ok := below(s.hard[signal+".available"], u.Capacity)
+func (s *Shortage) Observe(signal trace.Signal, u Usage, now time.Time) {
+	least, ok := below(s.hard[string(signal)+".available"], u.Capacity)
 	if !ok {
 		return
 	}
@@ -51,11 +51,11 @@ func (s *Shortage) Observe(signal string, u Usage, now time.Time) {
 		return
 	}
 	d := trace.Decision{
-		By: "pressure", Subject: signal, Verdict: "enough", Reason: fmt.Sprintf("more than %s has been available for %s", s.hard[signal+".available"], s.transition),
+		By: trace.ByPressure, Subject: string(signal), Verdict: trace.VerdictEnough, Reason: fmt.Sprintf("more than %s has been available for %s", s.hard[string(signal)+".available"], s.transition),
 		Inputs: []trace.KV{{K: "available", V: fmt.Sprint(free)}, {K: "threshold", V: fmt.Sprint(least)}},
 	}
 	if short {
-		d.Verdict, d.Reason = "short", "less than "+s.hard[signal+".available"]+" is available"
+		d.Verdict, d.Reason = trace.VerdictShort, "less than "+s.hard[string(signal)+".available"]+" is available"
 	}
 	trace.Point(s.bus, trace.Span{}, d)
 	if s.changed != nil {
@@ -64,15 +64,15 @@ func (s *Shortage) Observe(signal string, u Usage, now time.Time) {
 }
 
 // Rule says from when on a signal is short, for people: "pressure below 100Mi free"; "" when it is never judged.
-func (s *Shortage) Rule(signal string) string {
-	if least := s.hard[signal+".available"]; least != "" {
+func (s *Shortage) Rule(signal trace.Signal) string {
+	if least := s.hard[string(signal)+".available"]; least != "" {
 		return "pressure below " + least + " free"
 	}
 	return ""
 }
 
 // Short reports whether the node is short of what one of the signals measures.
-func (s *Shortage) Short(signals ...string) bool {
+func (s *Shortage) Short(signals ...trace.Signal) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range signals {
@@ -84,7 +84,7 @@ func (s *Shortage) Short(signals ...string) bool {
 }
 
 // short is called with the lock.
-func (s *Shortage) short(signal string, now time.Time) bool {
+func (s *Shortage) short(signal trace.Signal, now time.Time) bool {
 	seen, ever := s.seen[signal]
 	return ever && now.Sub(seen) <= s.transition
 }

@@ -52,23 +52,23 @@ func (o outcome) short() outcome {
 	return o
 }
 
-func (o outcome) String() string {
+func (o outcome) result() trace.ProbeResult {
 	switch {
 	case o.err != nil:
-		return "error"
+		return trace.ProbeError
 	case o.warning:
-		return "warning"
+		return trace.ProbeWarning
 	case o.ok:
-		return "success"
+		return trace.ProbeSuccess
 	}
-	return "failure"
+	return trace.ProbeFailure
 }
 
 // attempt makes an attempt, counts its result and tells of it.
 func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent trace.Span, a *attempt) {
 	began := time.Now()
 	ev := trace.ProbeAttempt{
-		Container: a.container.Name, ContainerID: a.containerID, Probe: a.kind.String(),
+		Container: a.container.Name, ContainerID: a.containerID, Probe: a.kind.Trace(),
 		How: how(a.probe), Early: a.early,
 	}
 	span := trace.Begin(p.cfg.Bus, parent, ev)
@@ -89,7 +89,7 @@ func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent tra
 	}
 	if valid {
 		p.count(t, a, o, began, &ev)
-		ev.Result, ev.Output = o.String(), cut(cmp.Or(o.recorded, o.output))
+		ev.Result, ev.Output = o.result(), cut(cmp.Or(o.recorded, o.output))
 		if o.err != nil {
 			ev.Output = cut(o.err.Error())
 		}
@@ -106,7 +106,7 @@ func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent tra
 // Upstream: pkg/kubelet/prober/worker.go, doProbe.
 func (p *Prober) count(t *target, a *attempt, o outcome, began time.Time, ev *trace.ProbeAttempt) {
 	t.cancel = nil
-	defer func() { ev.State = t.value.String() }()
+	defer func() { ev.State = t.value.Trace() }()
 	if o.err != nil || a.early && !o.ok {
 		p.after(t, began, time.Now())
 		return
@@ -173,7 +173,7 @@ func (p *Prober) tell(ctx context.Context, a *attempt, o outcome) {
 		return
 	}
 	trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{
-		Type: v1.EventTypeWarning, Reason: reason, Message: recorded, Field: field(a.pod, a.container.Name),
+		Type: trace.EventWarning, Reason: reason, Message: recorded, Field: field(a.pod, a.container.Name),
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // maxOutput is how many bytes of an answer or a command's output are kept.
@@ -17,16 +18,16 @@ const maxOutput = 10 << 10
 // userAgent is what HTTP and gRPC servers see.
 const userAgent = "kube-probe/1.37"
 
-func how(p *v1.Probe) string {
+func how(p *v1.Probe) trace.ProbeHow {
 	switch {
 	case p.Exec != nil:
-		return "exec"
+		return trace.ProbeExec
 	case p.HTTPGet != nil:
-		return "httpGet"
+		return trace.ProbeHTTP
 	case p.TCPSocket != nil:
-		return "tcpSocket"
+		return trace.ProbeTCP
 	case p.GRPC != nil:
-		return "grpc"
+		return trace.ProbeGRPC
 	}
 	return ""
 }

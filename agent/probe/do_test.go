@@ -20,6 +20,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 type noExec struct {
@@ -55,23 +56,23 @@ func once(t *testing.T, p *Prober, h v1.ProbeHandler) outcome {
 	return p.do(t.Context(), &attempt{pod: &v1.Pod{}, container: c, probe: &v1.Probe{ProbeHandler: h}, timeout: 5 * time.Second})
 }
 
-func check(t *testing.T, what string, got outcome, result, output string) {
+func check(t *testing.T, what string, got outcome, result trace.ProbeResult, output string) {
 	t.Helper()
 	text := got.output
 	if got.err != nil {
 		text = got.err.Error()
 	}
-	if got.String() != result || !strings.Contains(text, output) {
-		t.Errorf("%s: %s %q, want %s %q", what, got, text, result, output)
+	if got.result() != result || !strings.Contains(text, output) {
+		t.Errorf("%s: %s %q, want %s %q", what, got.result(), text, result, output)
 	}
 }
 
 func TestExec(t *testing.T) {
 	cat := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"cat", "$(F)", "$(G)"}}}
-	check(t, "ends with 0", once(t, newProber(t, noExec{resp: &runtimeapi.ExecSyncResponse{}}), cat), "success", "cat /ok $(G)")
-	check(t, "ends with 1", once(t, newProber(t, noExec{resp: &runtimeapi.ExecSyncResponse{ExitCode: 1, Stderr: []byte("no such file")}}), cat), "failure", "no such file")
-	check(t, "too slow", once(t, newProber(t, noExec{err: status.Error(codes.DeadlineExceeded, "x")}), cat), "failure", `command timed out: "cat /ok $(G)" timed out after 5s`)
-	check(t, "no runtime", once(t, newProber(t, noExec{err: status.Error(codes.Unavailable, "gone")}), cat), "error", "gone")
+	check(t, "ends with 0", once(t, newProber(t, noExec{resp: &runtimeapi.ExecSyncResponse{}}), cat), trace.ProbeSuccess, "cat /ok $(G)")
+	check(t, "ends with 1", once(t, newProber(t, noExec{resp: &runtimeapi.ExecSyncResponse{ExitCode: 1, Stderr: []byte("no such file")}}), cat), trace.ProbeFailure, "no such file")
+	check(t, "too slow", once(t, newProber(t, noExec{err: status.Error(codes.DeadlineExceeded, "x")}), cat), trace.ProbeFailure, `command timed out: "cat /ok $(G)" timed out after 5s`)
+	check(t, "no runtime", once(t, newProber(t, noExec{err: status.Error(codes.Unavailable, "gone")}), cat), trace.ProbeError, "gone")
 }
 
 func TestHTTP(t *testing.T) {
@@ -109,20 +110,20 @@ func TestHTTP(t *testing.T) {
 			return v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path, Port: intstr.Parse(port), Scheme: scheme}}
 		}
 		proto := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[secure]
-		check(t, "200", once(t, p, get("/ok")), "success", "kube-probe/1.37 "+proto)
-		check(t, "500", once(t, p, get("/bad")), "failure", "HTTP probe failed with statuscode: 500")
-		check(t, "redirect to the same host", once(t, p, get("/here")), "failure", "HTTP probe failed with statuscode: 500")
-		check(t, "redirect to another", once(t, p, get("/there")), "warning", "Probe terminated redirects, Response body: ")
+		check(t, "200", once(t, p, get("/ok")), trace.ProbeSuccess, "kube-probe/1.37 "+proto)
+		check(t, "500", once(t, p, get("/bad")), trace.ProbeFailure, "HTTP probe failed with statuscode: 500")
+		check(t, "redirect to the same host", once(t, p, get("/here")), trace.ProbeFailure, "HTTP probe failed with statuscode: 500")
+		check(t, "redirect to another", once(t, p, get("/there")), trace.ProbeWarning, "Probe terminated redirects, Response body: ")
 		if o := once(t, p, get("/long")); len(o.output) != maxOutput {
 			t.Errorf("%d bytes are kept", len(o.output))
 		}
 		h2c := get("/ok")
 		if h2c.HTTPGet.Protocol = new(v1.HTTPProtocolHTTP2); !secure {
-			check(t, "h2c", once(t, p, h2c), "success", "HTTP/2.0")
+			check(t, "h2c", once(t, p, h2c), trace.ProbeSuccess, "HTTP/2.0")
 		}
 	}
-	check(t, "nobody listens", once(t, p, v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(1)}}), "failure", "connection refused")
-	check(t, "no such port", once(t, p, v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("x")}}), "error", `port "x" not found`)
+	check(t, "nobody listens", once(t, p, v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(1)}}), trace.ProbeFailure, "connection refused")
+	check(t, "no such port", once(t, p, v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("x")}}), trace.ProbeError, `port "x" not found`)
 }
 
 func TestTCPAndGRPC(t *testing.T) {
@@ -142,14 +143,14 @@ func TestTCPAndGRPC(t *testing.T) {
 	go func() { _ = srv.Serve(l) }()
 	defer srv.Stop()
 	port := int32(addr.Port)
-	check(t, "tcp", once(t, p, v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(port)}}), "success", "")
-	check(t, "tcp refused", once(t, p, v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(1)}}), "failure", "connection refused")
-	check(t, "grpc", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port}}), "success", "service healthy")
-	check(t, "grpc of a service", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("db")}}), "failure", `service unhealthy (responded with "NOT_SERVING")`)
-	check(t, "grpc of an unknown one", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("x")}}), "failure", "error: health rpc probe failed: ")
-	check(t, "nothing", once(t, p, v1.ProbeHandler{}), "error", "missing probe handler")
+	check(t, "tcp", once(t, p, v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(port)}}), trace.ProbeSuccess, "")
+	check(t, "tcp refused", once(t, p, v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(1)}}), trace.ProbeFailure, "connection refused")
+	check(t, "grpc", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port}}), trace.ProbeSuccess, "service healthy")
+	check(t, "grpc of a service", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("db")}}), trace.ProbeFailure, `service unhealthy (responded with "NOT_SERVING")`)
+	check(t, "grpc of an unknown one", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("x")}}), trace.ProbeFailure, "error: health rpc probe failed: ")
+	check(t, "nothing", once(t, p, v1.ProbeHandler{}), trace.ProbeError, "missing probe handler")
 
 	c := &v1.Container{Name: "web"}
 	o := p.do(t.Context(), &attempt{pod: &v1.Pod{}, container: c, probe: &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 1}}}, timeout: 50 * time.Millisecond})
-	check(t, "grpc refused", o, "failure", `timeout: failed to connect service "127.0.0.1:1" within 50ms: context deadline exceeded`)
+	check(t, "grpc refused", o, trace.ProbeFailure, `timeout: failed to connect service "127.0.0.1:1" within 50ms: context deadline exceeded`)
 }

@@ -2,6 +2,8 @@ package probe
 
 import (
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Kind is which of a container's probes it is.
@@ -15,8 +17,13 @@ const (
 	kinds = 3
 )
 
+// Trace returns the kind as records have it.
+func (k Kind) Trace() trace.ProbeKind {
+	return [kinds]trace.ProbeKind{trace.ProbeStartup, trace.ProbeReadiness, trace.ProbeLiveness}[k]
+}
+
 // String returns the kind in lower case.
-func (k Kind) String() string { return [kinds]string{"startup", "readiness", "liveness"}[k] }
+func (k Kind) String() string { return string(k.Trace()) }
 
 // title is the kind as events begin with it.
 func (k Kind) title() string { return [kinds]string{"Startup", "Readiness", "Liveness"}[k] }
@@ -31,8 +38,13 @@ const (
 	Failure
 )
 
+// Trace returns the result as records have it.
+func (r Result) Trace() trace.ProbeState {
+	return [...]trace.ProbeState{trace.ProbeUnknown, trace.ProbeSays, trace.ProbeDenies}[r]
+}
+
 // String returns the result in lower case.
-func (r Result) String() string { return [...]string{"unknown", "success", "failure"}[r] }
+func (r Result) String() string { return string(r.Trace()) }
 
 // initial is what a probe says before its first attempt: not started, not ready, alive.
 func (k Kind) initial() Result { return [kinds]Result{Unknown, Failure, Success}[k] }

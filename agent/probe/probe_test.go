@@ -397,7 +397,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 			t.Error(d)
 		}
 		evs := tracetest.Events[trace.ProbeAttempt](w.rec)
-		if len(evs) != 2 || evs[1].Result != "error" || evs[1].State != "failure" {
+		if len(evs) != 2 || evs[1].Result != trace.ProbeError || evs[1].State != trace.ProbeDenies {
 			t.Errorf("trace %+v", evs)
 		}
 		if waits := tracetest.Events[trace.Wait](w.rec); len(waits) < 2 || waits[0].Target != (trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}) {

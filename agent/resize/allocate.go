@@ -57,7 +57,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		return pod
 	}
 	fits, infeasible, message := m.cfg.Admit(pod, others)
-	d := trace.Decision{By: "resize", Subject: pod.Namespace + "/" + pod.Name, Verdict: "resize", Reason: "the node has room for it"}
+	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "the node has room for it"}
 	if fits {
 		before := m.allocated[pod.UID]
 		m.allocated[pod.UID], m.resized[pod.UID] = infoOf(pod), true
@@ -82,7 +82,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 	}
 	if m.setPending(pod, reason, message) {
 		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, message, "Pod resize "+reason))
-		d.Verdict, d.Reason = reason, message
+		d.Verdict, d.Reason = trace.Verdict(reason), message
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), d)
 	}
 	if !m.resized[pod.UID] { // the next agent cannot tell it from the spec any more

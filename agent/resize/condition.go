@@ -141,7 +141,7 @@ func (m *Manager) tell(ctx context.Context, pod *v1.Pod, kind, reason, message s
 		m.cfg.Events.Pod(ctx, pod, "", kind, reason, message)
 		return
 	}
-	trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), trace.NodeEvent{Type: kind, Reason: reason, Message: message})
+	trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message})
 }
 
 // summary is an event's message, which tools read: what every container has.

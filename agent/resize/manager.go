@@ -79,7 +79,7 @@ func (m *Manager) recover(name string) (map[types.UID]info, error) {
 	if err != nil {
 		message = fmt.Sprintf("what pods were allocated is lost, and taken from their statuses: %v; it cannot be set aside: %v", spoilt, err)
 	}
-	trace.Point(m.cfg.Bus, trace.Span{}, trace.Log{Level: "error", Message: message})
+	trace.Point(m.cfg.Bus, trace.Span{}, trace.Log{Level: trace.LevelError, Message: message})
 	m.lost = true
 	return map[types.UID]info{}, nil
 }

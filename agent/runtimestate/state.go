@@ -199,10 +199,10 @@ func (s *State) set(up bool, why string, network bool, netWhy string) {
 	switch {
 	case same:
 	case !up:
-		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "degraded", Reason: "container runtime: " + why})
+		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentDegraded, Reason: "container runtime: " + why})
 	case !network:
-		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "degraded", Reason: "pod network: " + netWhy})
+		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentDegraded, Reason: "pod network: " + netWhy})
 	case !first: // that all is well at the start goes without saying
-		trace.Point(s.bus, trace.Span{}, trace.Agent{State: "ready"})
+		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentReady})
 	}
 }

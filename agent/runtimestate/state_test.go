@@ -134,11 +134,11 @@ func TestCheck(t *testing.T) {
 func said(rec *tracetest.Recorder) []string {
 	var out []string
 	for _, a := range tracetest.Events[trace.Agent](rec) {
-		s := a.State
+		s := string(a.State)
 		if a.Reason != "" {
 			s += ": " + a.Reason
 		}
-		out = append(out, s)
+		out = append(out, string(s))
 	}
 	return out
 }

@@ -16,7 +16,7 @@ type counters struct {
 	goroutines int
 	cpus       int
 	busy       time.Duration
-	stalls     map[string]stall // by resource
+	stalls     map[trace.Resource]stall // by resource
 }
 
 // stall is how long tasks have waited for a resource since the machine came up.
@@ -43,4 +43,6 @@ func between(a, b counters) trace.Usage {
 // grown is how much a counter grew; 0 where it went back, as that of a thread whose id was used again.
 func grown(a, b time.Duration) time.Duration { return max(0, b-a) }
 
-func resources() []string { return []string{"cpu", "memory", "io"} }
+func resources() []trace.Resource {
+	return []trace.Resource{trace.ResourceCPU, trace.ResourceMemory, trace.ResourceIO}
+}

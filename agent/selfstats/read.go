@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // source is where figures come from. Own processor time comes from getrusage, which counts in microseconds; /proc/self/stat has ticks.
@@ -16,7 +18,7 @@ type source struct {
 
 // read takes all figures. A file that is missing or cannot be understood leaves its figures out.
 func (s source) read() counters {
-	c := counters{at: time.Now(), cpu: s.cpu(), goroutines: runtime.NumGoroutine(), delay: s.delays(), stalls: map[string]stall{}}
+	c := counters{at: time.Now(), cpu: s.cpu(), goroutines: runtime.NumGoroutine(), delay: s.delays(), stalls: map[trace.Resource]stall{}}
 	if pages, ok := parseStatm(s.file("proc/self/statm")); ok {
 		c.rss = pages * int64(os.Getpagesize())
 	} else {
@@ -26,7 +28,7 @@ func (s source) read() counters {
 		c.cpus = runtime.NumCPU()
 	}
 	for _, resource := range resources() {
-		if p, ok := parsePressure(s.file("proc/pressure/" + resource)); ok {
+		if p, ok := parsePressure(s.file("proc/pressure/" + string(resource))); ok {
 			c.stalls[resource] = p
 		}
 	}

@@ -126,7 +126,7 @@ func TestRead(t *testing.T) {
 	got.at, got.goroutines = time.Time{}, 0
 	want := counters{
 		cpu: 42, delay: map[string]time.Duration{"7": 2 * time.Millisecond, "8": 3 * time.Millisecond}, rss: 500 * int64(os.Getpagesize()), cpus: 2,
-		busy: 1720 * time.Millisecond, stalls: map[string]stall{"cpu": {some: 4 * time.Millisecond}, "memory": {7 * time.Microsecond, 5 * time.Microsecond}},
+		busy: 1720 * time.Millisecond, stalls: map[trace.Resource]stall{trace.ResourceCPU: {some: 4 * time.Millisecond}, trace.ResourceMemory: {7 * time.Microsecond, 5 * time.Microsecond}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(counters{}, stall{})); diff != "" {
 		t.Error(diff)
@@ -144,15 +144,15 @@ func TestBetween(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	a := counters{
 		at: at, cpu: 10, delay: map[string]time.Duration{"1": 100, "2": 50, "3": 7}, busy: 1000,
-		stalls: map[string]stall{"cpu": {some: 5}, "io": {some: 100, full: 40}},
+		stalls: map[trace.Resource]stall{trace.ResourceCPU: {some: 5}, trace.ResourceIO: {some: 100, full: 40}},
 	}
 	b := counters{
 		at: at.Add(time.Second), cpu: 15, delay: map[string]time.Duration{"1": 130, "3": 2, "4": 9}, rss: 77, goroutines: 3, cpus: 2, busy: 1500,
-		stalls: map[string]stall{"io": {some: 160, full: 70}, "memory": {some: 9}},
+		stalls: map[trace.Resource]stall{trace.ResourceIO: {some: 160, full: 70}, trace.ResourceMemory: {some: 9}},
 	}
 	want := trace.Usage{
 		Interval: time.Second, CPU: 5, RunDelay: 39, RSS: 77, Goroutines: 3, CPUs: 2, Busy: 500,
-		Stalls: []trace.Stall{{Resource: "io", Some: 60, Full: 30}},
+		Stalls: []trace.Stall{{Resource: trace.ResourceIO, Some: 60, Full: 30}},
 	}
 	if diff := cmp.Diff(want, between(a, b)); diff != "" {
 		t.Error(diff)

@@ -87,7 +87,7 @@ func (w *world) learn(d time.Duration) {
 
 func (w *world) overstays() (n int) {
 	for _, r := range w.rec.OfKind("decision") {
-		if d, ok := r.Event.(*trace.Decision); ok && d.Verdict == "overstays" {
+		if d, ok := r.Event.(*trace.Decision); ok && d.Verdict == trace.VerdictOverstays {
 			n++
 		}
 	}

@@ -75,7 +75,7 @@ func (m *Manager) set(ctx context.Context, e *entry, s *v1.PodStatus) {
 	old := e.last()
 	if why := backward(&e.pod.Spec, old, s); why != "" {
 		trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(e.pod)), trace.Decision{
-			By: "status", Subject: podspec.Ref(e.pod).String(), Verdict: "reject", Reason: why,
+			By: trace.ByStatus, Subject: podspec.Ref(e.pod).String(), Verdict: trace.VerdictReject, Reason: why,
 		})
 		return
 	}

@@ -82,7 +82,7 @@ func (m *Manager) write(ctx context.Context, e *entry, j *job) result {
 	}
 	changed, more := changes(&j.api.status, merged)
 	event := trace.StatusPatch{
-		Op: "patch", Version: j.version, Changed: changed, Clipped: more, Patch: cut(patch), Bytes: len(patch),
+		Op: trace.PatchStatus, Version: j.version, Changed: changed, Clipped: more, Patch: cut(patch), Bytes: len(patch),
 		Age: time.Since(j.since), Mirror: j.static,
 	}
 	if j.attempt > 1 {
@@ -128,7 +128,7 @@ func (m *Manager) remove(e *entry) bool {
 
 // delete ends the API's object of a pod that has been ending there and is gone here.
 func (m *Manager) delete(ctx context.Context, e *entry, j *job) result {
-	event := trace.StatusPatch{Op: "delete", Version: j.version, Age: time.Since(j.since)}
+	event := trace.StatusPatch{Op: trace.PatchDelete, Version: j.version, Age: time.Since(j.since)}
 	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), event)
 	err := m.cfg.Client.Pods(j.namespace).Delete(trace.ContextWith(ctx, span), j.name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(j.api.uid)),

@@ -88,7 +88,7 @@ func New(cfg Config) (*Ranges, error) {
 		if err != nil {
 			r.spoilt[uid] = err
 			trace.Point(cfg.Bus, trace.Span{}, trace.Log{
-				Level: "error", Message: fmt.Sprintf("the user namespace of pod %s: %v; until it is gone, no other pod gets one", uid, err),
+				Level: trace.LevelError, Message: fmt.Sprintf("the user namespace of pod %s: %v; until it is gone, no other pod gets one", uid, err),
 			})
 			continue
 		}
@@ -164,7 +164,7 @@ func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
 	}
 	r.used[first] = pod.UID
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.Span{}, podspec.Ref(pod)), trace.Decision{
-		By: "userns", Subject: podspec.Ref(pod).String(), Verdict: "map", Reason: fmt.Sprintf("its ids are %d to %d of the host", first, first+one.Length-1),
+		By: trace.ByUserNS, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictMap, Reason: fmt.Sprintf("its ids are %d to %d of the host", first, first+one.Length-1),
 	})
 	return m, nil
 }

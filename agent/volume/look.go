@@ -76,7 +76,7 @@ func (m *Manager) look(uid types.UID) bool {
 		return all
 	}
 	for _, h := range m.lose(lost) { // not under the lock either: a publication looks for secrets
-		trace.Point(m.cfg.Bus, h.span, trace.Decision{By: "volumes", Subject: "volume " + h.key.name, Verdict: "set up again", Reason: h.why})
+		trace.Point(m.cfg.Bus, h.span, trace.Decision{By: trace.ByVolumes, Subject: "volume " + h.key.name, Verdict: trace.VerdictSetUpAgain, Reason: h.why})
 	}
 	m.kick()
 	return false

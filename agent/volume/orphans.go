@@ -39,10 +39,10 @@ func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bo
 			errs = append(errs, context.Cause(ctx))
 			break
 		}
-		decision := trace.Decision{By: "orphan", Subject: "pod " + name, Verdict: "remove", Reason: "no pod of this UID is known or runs"}
+		decision := trace.Decision{By: trace.ByOrphans, Subject: "pod " + name, Verdict: trace.VerdictRemove, Reason: "no pod of this UID is known or runs"}
 		decision.Inputs = []trace.KV{{K: "path", V: m.podDir(uid)}}
 		if err := m.cleanOrphan(ctx, uid, known); err != nil {
-			decision.Verdict, decision.Reason = "keep", err.Error()
+			decision.Verdict, decision.Reason = trace.VerdictKeep, err.Error()
 			errs = append(errs, fmt.Errorf("orphaned pod directory %s: %w", name, err))
 		} else {
 			removed = append(removed, name)

@@ -59,7 +59,7 @@ func TestMountedOrphanIsKept(t *testing.T) {
 	if len(removed) != 0 || err == nil || !strings.Contains(err.Error(), "is still mounted") {
 		t.Errorf("removed %v, %v", removed, err)
 	}
-	if d := tracetest.Events[trace.Decision](n.rec); len(d) != 1 || d[0].Verdict != "keep" {
+	if d := tracetest.Events[trace.Decision](n.rec); len(d) != 1 || d[0].Verdict != trace.VerdictKeep {
 		t.Errorf("decisions %+v", d)
 	}
 	must(t, unix.Unmount(at, 0))

@@ -212,7 +212,7 @@ func TestOrphans(t *testing.T) {
 	}
 	var verdicts []string
 	for _, d := range tracetest.Events[trace.Decision](n.rec) {
-		verdicts = append(verdicts, d.By+" "+d.Verdict+" "+d.Subject)
+		verdicts = append(verdicts, string(d.By)+" "+string(d.Verdict)+" "+d.Subject)
 	}
 	if diff := cmp.Diff([]string{"orphan keep pod foreign", "orphan remove pod gone", "orphan keep pod mounted", "orphan remove pod plain"}, verdicts); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
@@ -235,7 +235,7 @@ func TestOrphans(t *testing.T) {
 
 func TestOperationsBelongToTheCall(t *testing.T) {
 	n := start(t, t.TempDir())
-	span := trace.Begin(n.rec.Bus(), trace.Span{}, trace.Action{Verb: "volumes"})
+	span := trace.Begin(n.rec.Bus(), trace.Span{}, trace.Action{Verb: trace.VerbVolumes})
 	p := pod("u1", emptyVol("data", ""))
 	if _, err := n.Mount(trace.ContextWith(t.Context(), span), p); err != nil {
 		t.Fatal(err)

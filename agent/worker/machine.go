@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // State is where a pod's worker is in its life.
@@ -15,15 +16,15 @@ import (
 //	                                                 └─────┘                 cleaned
 //	                                          shorter grace: again              ▼
 //	                                                                          (gone)
-type State string
+type State = trace.WorkerState
 
 // The states. Upstream: pkg/kubelet/pod_workers.go, PodWorkerState.
 const (
-	None        State = "none"
-	Syncing     State = "syncing"
-	Terminating State = "terminating"
-	Terminated  State = "terminated"
-	Gone        State = "gone"
+	None        = trace.WorkerNone
+	Syncing     = trace.WorkerSyncing
+	Terminating = trace.WorkerTerminating
+	Terminated  = trace.WorkerTerminated
+	Gone        = trace.WorkerGone
 )
 
 // Work is one thing to do for a pod.

@@ -179,7 +179,7 @@ func TestLife(t *testing.T) {
 		stop()
 		var moves []string
 		for _, e := range tracetest.Events[trace.Worker](rec) {
-			moves = append(moves, e.From+"→"+e.To)
+			moves = append(moves, string(e.From)+"→"+string(e.To))
 		}
 		want := []string{"none→syncing", "syncing→terminating", "terminating→terminated", "terminated→gone"}
 		if d := cmp.Diff(want, moves); d != "" {

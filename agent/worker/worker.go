@@ -213,14 +213,14 @@ func (w *worker) do(ctx context.Context, work Work) (Result, error) {
 
 // begin publishes the start of a pass. Called with mu.
 func (w *worker) begin(work Work) (trace.Span, trace.Sync) {
-	ev := trace.Sync{Why: "sync", N: w.syncs}
+	ev := trace.Sync{Why: trace.SyncAgain, N: w.syncs}
 	switch {
 	case work.State == Terminating:
-		ev.Why = "kill"
+		ev.Why = trace.SyncKill
 	case work.State == Terminated:
-		ev.Why = "finish"
+		ev.Why = trace.SyncFinish
 	case w.syncs == 1:
-		ev.Why = "create"
+		ev.Why = trace.SyncCreate
 	}
 	parent := w.span
 	if n := len(work.Causes); n > 0 {
@@ -229,8 +229,8 @@ func (w *worker) begin(work Work) (trace.Span, trace.Sync) {
 		if s := work.Causes[0].Span; !s.Trace.IsZero() {
 			parent = trace.Linked(w.span.Trace, s.ID, w.span.Pod)
 		}
-		if work.Causes[0].Retry && ev.Why == "sync" {
-			ev.Why = "retry"
+		if work.Causes[0].Retry && ev.Why == trace.SyncAgain {
+			ev.Why = trace.SyncRetry
 		}
 	}
 	return trace.Begin(w.m.cfg.Bus, parent, ev), ev
@@ -239,7 +239,7 @@ func (w *worker) begin(work Work) (trace.Span, trace.Sync) {
 // moved publishes a change of state. Called with mu.
 func (w *worker) moved(from State, cause trace.Span) {
 	if to := w.mach.state; to != from {
-		ev := trace.Worker{From: string(from), To: string(to), Reason: w.mach.reason}
+		ev := trace.Worker{From: from, To: to, Reason: w.mach.reason}
 		if w.mach.grace != nil {
 			ev.Grace = *w.mach.grace
 		}

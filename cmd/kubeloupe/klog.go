@@ -34,7 +34,7 @@ func (h busHandler) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 	if ordinary(ev) {
-		ev.Level = "debug"
+		ev.Level = trace.LevelDebug
 	}
 	trace.Point(h.bus, trace.Span{}, ev)
 	return nil
@@ -57,12 +57,12 @@ func (h busHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler; the few groups that libraries use are not worth a prefix.
 func (h busHandler) WithGroup(string) slog.Handler { return h }
 
-func level(l slog.Level) string {
+func level(l slog.Level) trace.LogLevel {
 	switch {
 	case l >= slog.LevelError:
-		return "error"
+		return trace.LevelError
 	case l >= slog.LevelWarn:
-		return "warn"
+		return trace.LevelWarn
 	}
-	return "info"
+	return trace.LevelInfo
 }

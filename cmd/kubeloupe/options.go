@@ -148,7 +148,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		return nil, err
 	}
 	for _, name := range k.NotActedOn {
-		trace.Point(n.bus, trace.Span{}, trace.Log{Level: "warn", Message: name + " is not supported and is ignored"})
+		trace.Point(n.bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: name + " is not supported and is ignored"})
 	}
 	return n, nil
 }

@@ -117,7 +117,7 @@ func (b *beside) run(ctx context.Context) {
 	start := func(what string, run func(context.Context) error) {
 		g.Go(func() error {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
-				trace.Point(b.bus, trace.Span{}, trace.Log{Level: "error", Message: what + " failed: " + err.Error()})
+				trace.Point(b.bus, trace.Span{}, trace.Log{Level: trace.LevelError, Message: what + " failed: " + err.Error()})
 			}
 			return nil
 		})
@@ -153,9 +153,9 @@ func (b *beside) run(ctx context.Context) {
 
 // tell publishes that the recording stands still, or goes on.
 func (b *beside) tell(what recording.Trouble) {
-	level := "warn"
+	level := trace.LevelWarn
 	if what.Err != nil {
-		level = "error"
+		level = trace.LevelError
 	}
 	trace.Point(b.bus, trace.Span{}, trace.Log{Level: level, Message: what.String()})
 }

@@ -33,8 +33,8 @@ func TestRecordingInTrouble(t *testing.T) {
 		said = append(said, *r.Event.(*trace.Log))
 	}
 	want := []trace.Log{
-		{Level: "error", Message: "the recording is paused: no space left on device; it resumes automatically"},
-		{Level: "warn", Message: "the recording has resumed; 120 records are missing"},
+		{Level: trace.LevelError, Message: "the recording is paused: no space left on device; it resumes automatically"},
+		{Level: trace.LevelWarn, Message: "the recording has resumed; 120 records are missing"},
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("said (-want +got):\n%s", diff)

@@ -31,13 +31,13 @@ func twoAgents(t *testing.T) string {
 		pods := []string{"web", "crash", "late"}[:2+agent]
 		for _, pod := range pods {
 			for i, name := range []string{"seen", "started", "ready"} {
-				say(pod, &trace.Milestone{Name: name, Source: "file", Adopted: agent > 0, Since: time.Duration(i) * 250 * time.Millisecond})
+				say(pod, &trace.Milestone{Name: trace.MilestoneName(name), Source: trace.SourceFile, Adopted: agent > 0, Since: time.Duration(i) * 250 * time.Millisecond})
 			}
 			ready := 1
 			if agent > 0 && pod == "crash" {
 				ready = 0
 			}
-			say(pod, &trace.PodStatus{Phase: "Running", Ready: ready, Total: 1})
+			say(pod, &trace.PodStatus{Phase: trace.PodRunning, Ready: ready, Total: 1})
 		}
 		for i := range recs { // none is from before the recorder began
 			recs[i].Time += time.Now().UnixNano() - at.Add(-time.Hour).UnixNano()

@@ -256,11 +256,11 @@ func (st *stepping) remove(ctx context.Context) error {
 	if _, err := st.front.Do(ctx, "quit"); err != nil {
 		return err
 	}
-	return await(ctx, cur, st.pod, "gone")
+	return await(ctx, cur, st.pod, trace.MilestoneGone)
 }
 
 // await reads until the pod reaches a milestone.
-func await(ctx context.Context, cur *trace.Cursor, pod trace.Pod, name string) error {
+func await(ctx context.Context, cur *trace.Cursor, pod trace.Pod, name trace.MilestoneName) error {
 	buf := make([]trace.Record, 0, 64)
 	for {
 		recs, _, err := cur.Next(ctx, buf)

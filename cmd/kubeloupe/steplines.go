@@ -115,13 +115,13 @@ func (t *talk) stopped(stop step.Stop) {
 	if t.held != "" {
 		return
 	}
-	if stop.Waits() || t.byHand() || stop.Err != "" || passed(&stop, "started", "ready", "gone") {
+	if stop.Waits() || t.byHand() || stop.Err != "" || passed(&stop, trace.MilestoneStarted, trace.MilestoneReady, trace.MilestoneGone) {
 		t.ask()
 	}
 }
 
 // passed reports whether the newest milestone is one of these.
-func passed(stop *step.Stop, names ...string) bool {
+func passed(stop *step.Stop, names ...trace.MilestoneName) bool {
 	n := len(stop.Passed)
 	return n > 0 && slices.Contains(names, stop.Passed[n-1].Name)
 }
@@ -299,11 +299,11 @@ func (st *stepping) tell(r *trace.Record, history []trace.Record) (started bool)
 			st.say("! %s\n", e.Message)
 		}
 	case *trace.Decision:
-		if e.Verdict == "reject" {
+		if e.Verdict == trace.VerdictReject {
 			st.say("! rejected: %s\n", e.Reason)
 		}
 	case *trace.Milestone:
-		if e.Name == "started" {
+		if e.Name == trace.MilestoneStarted {
 			st.say("\nall containers run, %s after the agent received the pod\n", human.Duration(e.Since))
 			if w, err := waterfall.Build(history, st.pod); err == nil {
 				st.say("%s\n", w.Text(100, waterfall.TextOptions{}))

@@ -19,7 +19,7 @@ type progress struct {
 }
 
 func pull(s *casetest.Script, to time.Duration, total int64, known ...progress) trace.SpanID {
-	act := s.Action(0, to, trace.Action{ID: "image shop/web:1", Verb: "image", Target: "shop/web:1"})
+	act := s.Action(0, to, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1"})
 	span := s.Span(0, to, act, &trace.ImagePull{Image: "shop/web:1", Bytes: total})
 	for _, p := range known {
 		s.Point(p.at, span, &trace.ImageProgress{Image: "shop/web:1", Done: p.done, Total: total, Source: "content-store"})
@@ -85,7 +85,7 @@ func TestSlowNetwork(t *testing.T) {
 			name: "not: beside a slower volume",
 			write: func(s *casetest.Script) {
 				pull(s, 5*sec, 68*mib, progress{4 * sec, 60 * mib}, progress{4300 * ms, 68 * mib})
-				s.Action(0, 6*sec, trace.Action{ID: "volumes", Verb: "volumes"})
+				s.Action(0, 6*sec, trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 				start(s, 6*sec, "image shop/web:1", "volumes")
 			},
 		},

@@ -10,7 +10,7 @@ import (
 
 func TestSlowCredentials(t *testing.T) {
 	asked := func(s *casetest.Script, wait time.Duration) {
-		act := s.Action(0, 2*sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
+		act := s.Action(0, 2*sec, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage})
 		s.Wait(0, wait, act, trace.Wait{For: trace.WaitCredentials, Target: trace.Target{Kind: trace.TargetProvider, Namespace: "shop.example/web", Name: "ecr-login"}})
 		start(s, 2*sec, "image shop/web:1")
 	}
@@ -23,7 +23,7 @@ func TestSlowCredentials(t *testing.T) {
 		{
 			name: "not: an object of the API server",
 			write: func(s *casetest.Script) {
-				act := s.Action(0, 2*sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
+				act := s.Action(0, 2*sec, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage})
 				s.Wait(0, sec, act, trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetOther, Name: "Secret shop/pull"}})
 				start(s, 2*sec, "image shop/web:1")
 			},

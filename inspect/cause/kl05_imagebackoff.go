@@ -30,7 +30,7 @@ func findImageBackoff(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
 		return e.For == trace.WaitBackoff && (e.Because(imageReasons...) || e.Class.Of(trace.FailImage))
 	})
-	failed := slices.DeleteFunc(slices.Clone(ownSpans[*trace.Action](c)), func(s Span[*trace.Action]) bool { return s.Event.Verb != "image" || s.Err() == "" })
+	failed := slices.DeleteFunc(slices.Clone(ownSpans[*trace.Action](c)), func(s Span[*trace.Action]) bool { return s.Event.Verb != trace.VerbImage || s.Err() == "" })
 	if len(w.spans) == 0 || len(failed) == 0 || !c.speaks(w.cost, w.open != nil) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func findImageBackoff(c *Case) []Finding {
 	often := "it failed " + times(len(failed))
 	var verdicts []Evidence
 	for _, d := range ownPoints[*trace.Decision](c) {
-		if d.Event.By == "backoff" && d.Event.Verdict == "wait" {
+		if d.Event.By == trace.ByBackoff && d.Event.Verdict == trace.VerdictWait {
 			why, image, often = cmp.Or(Input(d.Event, "error"), why), d.Event.Subject, failures(d.Event)
 			verdicts = append(verdicts, evidence(d.Rec, "%s: %s", human.Image(image), d.Event.Reason))
 		}

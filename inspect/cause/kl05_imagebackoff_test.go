@@ -11,9 +11,9 @@ import (
 
 // backedOff is a pull that failed, its decision and the wait that follows.
 func backedOff(s *casetest.Script, at, until time.Duration, failures, err string) {
-	act := s.Action(at, at+500*ms, trace.Action{ID: "image shop/web:1", Verb: "image", Err: "ErrImagePull: " + err})
+	act := s.Action(at, at+500*ms, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Err: "ErrImagePull: " + err})
 	s.Point(at+500*ms, act, &trace.Decision{
-		By: "backoff", Subject: "shop/web:1", Verdict: "wait", Reason: "attempt " + failures + " failed; the next may begin in 10s",
+		By: trace.ByBackoff, Subject: "shop/web:1", Verdict: trace.VerdictWait, Reason: "attempt " + failures + " failed; the next may begin in 10s",
 		Inputs: []trace.KV{
 			{K: "failures", V: failures},
 			{K: "retry_at", V: tape.Epoch.Add(at + 10*sec + 500*ms).Format(time.RFC3339Nano)},
@@ -36,7 +36,7 @@ func TestImageBackoff(t *testing.T) {
 			write: func(s *casetest.Script) {
 				backedOff(s, 0, 10500*ms, "1", "dial tcp: connection refused")
 				backedOff(s, 10500*ms, 21*sec, "2", "dial tcp: connection refused")
-				s.Action(21*sec, 22*sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
+				s.Action(21*sec, 22*sec, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage})
 				start(s, 22*sec, "image shop/web:1")
 			},
 		},
@@ -44,7 +44,7 @@ func TestImageBackoff(t *testing.T) {
 			name: "never to be pulled", want: "the image web:1 cannot be had (it failed once), and the next attempt has to wait, 900ms so far in back-off: ErrImageNeverPull",
 			cost: 900 * ms, current: true, now: sec,
 			write: func(s *casetest.Script) {
-				s.Action(0, 100*ms, trace.Action{ID: "image shop/web:1", Verb: "image", Target: "shop/web:1", Err: "ErrImageNeverPull: Container image"})
+				s.Action(0, 100*ms, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Err: "ErrImageNeverPull: Container image"})
 				s.Wait(100*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "image shop/web:1: ErrImageNeverPull: Container image"})
 			},
 		},
@@ -58,16 +58,16 @@ func TestImageBackoff(t *testing.T) {
 		{
 			name: "not: it failed once, and nothing waited for it",
 			write: func(s *casetest.Script) {
-				act := s.Action(0, sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
-				s.Point(900*ms, act, &trace.Decision{By: "backoff", Subject: "shop/web:1", Verdict: "wait"})
-				s.Action(sec, 2*sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
+				act := s.Action(0, sec, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage})
+				s.Point(900*ms, act, &trace.Decision{By: trace.ByBackoff, Subject: "shop/web:1", Verdict: trace.VerdictWait})
+				s.Action(sec, 2*sec, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage})
 				start(s, 2*sec, "image shop/web:1")
 			},
 		},
 		{
 			name: "not: another pod's",
 			write: func(s *casetest.Script) {
-				s.PointOf(casetest.DB, 0, 0, &trace.Decision{By: "backoff", Subject: "shop/db:1", Verdict: "wait"})
+				s.PointOf(casetest.DB, 0, 0, &trace.Decision{By: trace.ByBackoff, Subject: "shop/db:1", Verdict: trace.VerdictWait})
 				s.Of(casetest.DB, 0, casetest.Open, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "db"}, Reason: "ErrImagePull"})
 			},
 			now: 6 * sec,

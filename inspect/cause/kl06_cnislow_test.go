@@ -15,7 +15,7 @@ func plugin(s *casetest.Script, parent trace.SpanID, from, to time.Duration, nam
 
 func TestSlowCNI(t *testing.T) {
 	sandbox := func(s *casetest.Script, dur time.Duration) trace.SpanID {
-		act := s.Action(0, dur, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+		act := s.Action(0, dur, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox"})
 		call := s.Call(0, dur, act, "RunPodSandbox", "")
 		return runtimeSpan(s, call, 0, dur, "cri.sandbox.run")
 	}
@@ -67,7 +67,7 @@ func TestSlowCNI(t *testing.T) {
 		{
 			name: "not: the sandbox is slow and no span says why",
 			write: func(s *casetest.Script) {
-				act := s.Action(0, 9*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+				act := s.Action(0, 9*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox"})
 				s.Call(0, 9*sec, act, "RunPodSandbox", "")
 				start(s, 9*sec, "sandbox")
 			},
@@ -76,7 +76,7 @@ func TestSlowCNI(t *testing.T) {
 			name: "not: beside a slower pull",
 			write: func(s *casetest.Script) {
 				runtimeSpan(s, sandbox(s, 2*sec), 100*ms, 1900*ms, "cni.setup_pod_network")
-				s.Action(0, 3*sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
+				s.Action(0, 3*sec, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage})
 				start(s, 3*sec, "sandbox", "image shop/web:1")
 			},
 		},

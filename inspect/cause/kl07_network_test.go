@@ -15,7 +15,7 @@ const (
 
 // sandboxFails is a RunPodSandbox that failed, with the wait for the next try.
 func sandboxFails(s *casetest.Script, at, until time.Duration, err string) {
-	act := s.Action(at, at+sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox", Err: err})
+	act := s.Action(at, at+sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox", Err: err})
 	s.Call(at, at+sec, act, "RunPodSandbox", err)
 	s.Wait(at+sec, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "sandbox: " + err})
 }
@@ -37,7 +37,7 @@ func TestNetworkNotReady(t *testing.T) {
 			name: "a plugin failed, then worked", want: "the CNI plugin bridge failed once: ", cost: 2 * sec,
 			write: func(s *casetest.Script) {
 				sandboxFails(s, 0, 2*sec, broken)
-				act := s.Action(2*sec, 3*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+				act := s.Action(2*sec, 3*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox"})
 				s.Call(2*sec, 3*sec, act, "RunPodSandbox", "")
 				start(s, 3*sec, "sandbox")
 			},
@@ -46,12 +46,12 @@ func TestNetworkNotReady(t *testing.T) {
 			name: "the error names no plugin, one was seen", want: `the pod's network could not be set up once: failed to setup network for sandbox "5f": netplugin failed with no error message: signal: killed; the last plugin to run was portmap`, cost: 2 * sec,
 			write: func(s *casetest.Script) {
 				const err = `failed to setup network for sandbox "5f": netplugin failed with no error message: signal: killed`
-				act := s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox", Err: err})
+				act := s.Action(0, sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox", Err: err})
 				call := s.Call(0, sec, act, "RunPodSandbox", err)
 				plugin(s, call, 0, 100*ms, "bridge", "ADD")
 				plugin(s, call, 100*ms, 900*ms, "portmap", "ADD")
 				s.Wait(sec, 2*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "sandbox: " + err})
-				again := s.Action(2*sec, 3*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+				again := s.Action(2*sec, 3*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox"})
 				s.Call(2*sec, 3*sec, again, "RunPodSandbox", "")
 				start(s, 3*sec, "sandbox")
 			},

@@ -11,7 +11,7 @@ const reserved = `failed to reserve sandbox name "web_shop_u-web_0": name "web_s
 
 func TestNameReserved(t *testing.T) {
 	late := func(s *casetest.Script) {
-		act := s.Action(0, 10*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox", Err: "deadline"})
+		act := s.Action(0, 10*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox", Err: "deadline"})
 		s.Span(0, 10*sec, act, &trace.CRICall{Method: "RunPodSandbox", Code: "DeadlineExceeded", Err: "context deadline exceeded"})
 		s.Wait(10*sec, 11*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "rpc error: code = DeadlineExceeded"})
 	}
@@ -29,7 +29,7 @@ func TestNameReserved(t *testing.T) {
 			write: func(s *casetest.Script) {
 				late(s)
 				sandboxFails(s, 11*sec, 13*sec, reserved)
-				act := s.Action(13*sec, 14*sec, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+				act := s.Action(13*sec, 14*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox"})
 				s.Call(13*sec, 14*sec, act, "RunPodSandbox", "")
 				start(s, 14*sec, "sandbox")
 			},

@@ -12,7 +12,7 @@ const csiPlugin = "kubernetes.io/csi"
 
 // volumes is the step that mounts, with one volume being set up all the time.
 func volumes(s *casetest.Script, from, to time.Duration, v trace.Volume) trace.SpanID {
-	act := s.Action(from, to, trace.Action{ID: "volumes", Verb: "volumes"})
+	act := s.Action(from, to, trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 	if v.Op == "" {
 		v.Op = "setup"
 	}
@@ -49,7 +49,7 @@ func TestOwnership(t *testing.T) {
 			name: "not: beside a longer pull",
 			write: func(s *casetest.Script) {
 				progress(s, volumes(s, 0, 3*sec, data), 0, 3*sec, true)
-				s.Action(0, 9*sec, trace.Action{ID: "image a", Verb: "image"})
+				s.Action(0, 9*sec, trace.Action{ID: "image a", Verb: trace.VerbImage})
 				start(s, 9*sec, "volumes", "image a")
 			},
 		},

@@ -60,7 +60,7 @@ func (c *Case) volumeWait(w *Span[*trace.Wait], plugins map[string]string) strin
 		return "another try with " + say.On(e) + ": " + quoted(detail(w))
 	case !about:
 		a := c.failedAction(w)
-		if a == nil || a.Event.Verb != "volumes" {
+		if a == nil || a.Event.Verb != trace.VerbVolumes {
 			return ""
 		}
 		if v := c.failedVolume(w, func(*trace.Volume) bool { return true }); v != nil && storage(v.Event.Plugin) {

@@ -43,7 +43,7 @@ func TestVolumeWait(t *testing.T) {
 			name: "tries that fail", want: `it waited 10.0s so far for another try: setup of volume "pvc-1" (kubernetes.io/csi) failed: no such driver`, cost: 10 * sec, current: true, now: 10 * sec,
 			write: func(s *casetest.Script) {
 				err := `setup of volume "pvc-1" (kubernetes.io/csi) failed: no such driver`
-				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: "volumes", Err: err})
+				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err})
 				s.Span(0, 10*ms, act, &trace.Volume{Op: "setup", Name: "pvc-1", Plugin: csiPlugin, Err: err})
 				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "volumes: " + err})
 			},
@@ -69,7 +69,7 @@ func TestVolumeWait(t *testing.T) {
 			name: "not: beside the sandbox",
 			write: func(s *casetest.Script) {
 				volumes(s, 0, 900*ms, data)
-				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 				start(s, sec, "sandbox", "volumes")
 			},
 		},
@@ -78,7 +78,7 @@ func TestVolumeWait(t *testing.T) {
 			write: func(s *casetest.Script) {
 				s.Of(casetest.DB, 0, 5*sec, 0, &data)
 				s.Of(casetest.DB, 0, 5*sec, 0, &attach)
-				s.Action(0, 5*sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+				s.Action(0, 5*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 				start(s, 5*sec, "sandbox")
 			},
 		},

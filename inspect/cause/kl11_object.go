@@ -73,12 +73,12 @@ func (c *Case) objectError(w *Span[*trace.Wait]) string {
 	switch {
 	case a == nil:
 		return ""
-	case a.Event.Verb == "volumes":
+	case a.Event.Verb == trace.VerbVolumes:
 		v := c.failedVolume(w, func(*trace.Volume) bool { return true })
 		if v == nil && a.Event.Class == trace.FailObject || v != nil && objectPlugin(v.Event.Plugin) {
 			return a.Err()
 		}
-	case a.Event.Verb == "create" && a.Event.Class == trace.FailObject:
+	case a.Event.Verb == trace.VerbCreate && a.Event.Class == trace.FailObject:
 		return a.Err()
 	}
 	return ""

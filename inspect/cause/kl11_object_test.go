@@ -30,7 +30,7 @@ func TestObjectWait(t *testing.T) {
 			name: "a volume's object is missing", want: `it waited 20.0s so far to try again after setup of volume "config"`, cost: 19990 * ms, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
 				err := `setup of volume "config" (kubernetes.io/configmap) failed: configmap "app" not found`
-				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: "volumes", Err: err})
+				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err})
 				s.Span(0, 10*ms, act, &trace.Volume{Op: "setup", Name: "config", Plugin: config.Plugin, Err: err})
 				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "volumes: " + err})
 			},
@@ -38,7 +38,7 @@ func TestObjectWait(t *testing.T) {
 		{
 			name: "an environment's object is missing", want: `it waited 20.0s so far to try again after container web: env[X]: configmaps "none" not found`, cost: 19990 * ms, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
-				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
+				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
 				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CreateContainerConfigError"})
 			},
 		},
@@ -54,15 +54,15 @@ func TestObjectWait(t *testing.T) {
 		{
 			name: "not: a container that crashes",
 			write: func(s *casetest.Script) {
-				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: "no such runtime"})
+				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web", Err: "no such runtime"})
 				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CreateContainerError"})
 			},
 		},
 		{
 			name: "not: the object came, and something else failed", now: 20 * sec,
 			write: func(s *casetest.Script) {
-				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
-				s.Action(20*ms, 30*ms, trace.Action{ID: "create web", Verb: "create", Container: "web"})
+				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
+				s.Action(20*ms, 30*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web"})
 				s.Wait(40*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "no space left on device"})
 			},
 		},
@@ -70,7 +70,7 @@ func TestObjectWait(t *testing.T) {
 			name: "not: a program whose name has secret in it", now: 20 * sec,
 			write: func(s *casetest.Script) {
 				err := `failed to create containerd task: exec: "secret-agent": executable file not found in $PATH`
-				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: "create", Container: "web", Err: err})
+				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web", Err: err})
 				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CreateContainerError"})
 			},
 		},
@@ -78,7 +78,7 @@ func TestObjectWait(t *testing.T) {
 			name: "not: it was there before it was needed",
 			write: func(s *casetest.Script) {
 				s.Wait(0, 300*ms, volumes(s, 0, 300*ms, config), object)
-				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 				start(s, sec, "sandbox", "volumes")
 			},
 		},

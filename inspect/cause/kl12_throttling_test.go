@@ -31,8 +31,8 @@ func TestThrottling(t *testing.T) {
 		{
 			name: "not: the write of a status",
 			write: func(s *casetest.Script) {
-				s.Action(0, 3*sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
-				s.Wait(0, 2*sec, s.Span(0, 2*sec, 0, &trace.StatusPatch{Op: "patch"}), bucket)
+				s.Action(0, 3*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
+				s.Wait(0, 2*sec, s.Span(0, 2*sec, 0, &trace.StatusPatch{Op: trace.PatchStatus}), bucket)
 				start(s, 3*sec, "sandbox")
 			},
 		},
@@ -47,7 +47,7 @@ func TestThrottling(t *testing.T) {
 		{
 			name: "not: registryPullQPS",
 			write: func(s *casetest.Script) {
-				act := s.Action(0, 3*sec, trace.Action{ID: "image a", Verb: "image"})
+				act := s.Action(0, 3*sec, trace.Action{ID: "image a", Verb: trace.VerbImage})
 				s.Wait(0, 2*sec, act, trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetRegistry}})
 				start(s, 3*sec, "image a")
 			},

@@ -20,7 +20,7 @@ func findChurn(c *Case) []Finding {
 	var last Span[*trace.Action]
 	replaced, failed, why := 0, 0, ""
 	for _, s := range ownSpans[*trace.Action](c) {
-		if s.Event.Verb != "sandbox" {
+		if s.Event.Verb != trace.VerbSandbox {
 			continue
 		}
 		switch err := s.Err(); {

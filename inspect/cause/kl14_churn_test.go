@@ -10,12 +10,12 @@ import (
 
 func TestSandboxChurn(t *testing.T) {
 	first := func(s *casetest.Script) {
-		s.Action(0, 300*ms, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+		s.Action(0, 300*ms, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox"})
 		start(s, 300*ms, "sandbox")
-		s.Point(340*ms, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+		s.Point(340*ms, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 	}
 	replace := func(s *casetest.Script, from, to time.Duration) {
-		s.Action(from, to, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "sandbox 5f is not ready"})
+		s.Action(from, to, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "sandbox 5f is not ready"})
 	}
 	run(t, "KL14", []script{
 		{
@@ -29,7 +29,7 @@ func TestSandboxChurn(t *testing.T) {
 			name: "replaced while the pod is down", want: "the sandbox was replaced once; lately because sandbox 5f is not ready", cost: 3 * sec, current: true, now: 63 * sec,
 			write: func(s *casetest.Script) {
 				first(s)
-				s.Point(60*sec, 0, &trace.PodStatus{Phase: "Running", Ready: 0, Total: 1})
+				s.Point(60*sec, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 0, Total: 1})
 				replace(s, 60*sec, casetest.Open)
 			},
 		},

@@ -14,7 +14,7 @@ func node() trace.Pod { return trace.Pod{} }
 
 func TestStalledRuntime(t *testing.T) {
 	sandbox := func(s *casetest.Script, from, to time.Duration) trace.SpanID {
-		return s.Action(from, to, trace.Action{ID: "sandbox", Verb: "sandbox"})
+		return s.Action(from, to, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	}
 	run(t, "KL15", []script{
 		{
@@ -47,9 +47,9 @@ func TestStalledRuntime(t *testing.T) {
 		{
 			name: "it cannot be stopped", want: "the container runtime did not answer or tell in time, which held the pod up for 5.00s", cost: 5 * sec, found: true, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
-				s.Milestone(10*sec, "terminating")
+				s.Milestone(10*sec, trace.MilestoneTerminating)
 				s.Of(node(), 12*sec, 17*sec, 0, &trace.PLEGRelist{Cause: "period"})
-				s.Milestone(20*sec, "gone")
+				s.Milestone(20*sec, trace.MilestoneGone)
 			},
 		},
 		{
@@ -79,7 +79,7 @@ func TestStalledRuntime(t *testing.T) {
 		{
 			name: "not: a stall while the image came",
 			write: func(s *casetest.Script) {
-				s.Call(0, 20*sec, s.Action(0, 20*sec, trace.Action{ID: "image a", Verb: "image"}), "PullImage", "")
+				s.Call(0, 20*sec, s.Action(0, 20*sec, trace.Action{ID: "image a", Verb: trace.VerbImage}), "PullImage", "")
 				s.Of(node(), 3*sec, 6*sec, 0, &trace.CRICall{Method: "ListContainers", Code: "OK"})
 				start(s, 20*sec, "image a")
 			},

@@ -57,7 +57,7 @@ func findBlockedLoop(c *Case) []Finding {
 		if covered(at) == 0 {
 			continue
 		}
-		name := strings.TrimSpace(l.Event.Case + " " + l.Event.Op)
+		name := strings.TrimSpace(string(l.Event.Case) + " " + string(l.Event.Op))
 		what, doing := c.busyWith(l)
 		what = fmt.Sprintf("iteration %d (%s), %s", l.Event.N, name, cmp.Or(what, "no record says on what"))
 		all = append(all, holdup{at, what, evidence(l.Rec(), "syncLoop iteration %d (%s): %s", l.Event.N, name, took(l.Dur(), l.Open)), l.Open, ""})

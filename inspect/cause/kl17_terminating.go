@@ -49,8 +49,8 @@ func findStuckTerminating(c *Case) []Finding {
 		return nil
 	}
 	f := Finding{
-		Confidence: Certain, Cost: worst.dur(), End: ends[0].to.Sub(ends[0].from), Current: worst.open && c.milestone("gone") == nil,
-		Evidence: few(append([]Evidence{evidence(c.milestone("terminating"), "the pod began to end")}, worst.evidence...)), Remedy: worst.remedy,
+		Confidence: Certain, Cost: worst.dur(), End: ends[0].to.Sub(ends[0].from), Current: worst.open && c.milestone(trace.MilestoneGone) == nil,
+		Evidence: few(append([]Evidence{evidence(c.milestone(trace.MilestoneTerminating), "the pod began to end")}, worst.evidence...)), Remedy: worst.remedy,
 		RuledOutBy: "The step's end comes at once when it is done by hand, or another step turns out to have held it.",
 	}
 	if worst.unsure {
@@ -68,7 +68,7 @@ func findStuckTerminating(c *Case) []Finding {
 func (c *Case) endActions(end stretch) (out []endStep) {
 	for _, tries := range c.endTries(end) {
 		last := &tries[len(tries)-1]
-		failing := last.Err() != "" && c.milestone("gone") == nil
+		failing := last.Err() != "" && c.milestone(trace.MilestoneGone) == nil
 		s := endStep{from: tries[0].Start, to: last.Stop, open: last.Open || failing}
 		if s.open {
 			s.to = c.Now
@@ -112,7 +112,7 @@ func (c *Case) endTries(end stretch) (out [][]Span[*trace.Action]) {
 
 // tooLong reports whether a step took longer than it may. A hook and a container may take the grace period.
 func (c *Case) tooLong(s *endStep, a *Span[*trace.Action]) bool {
-	if a.Event.Verb != "kill" && a.Event.Verb != "pre-stop" {
+	if a.Event.Verb != trace.VerbKill && a.Event.Verb != trace.VerbPreStop {
 		return s.dur() >= stuckFor
 	}
 	grace, known := c.graceOf(a)
@@ -134,21 +134,21 @@ func (c *Case) graceOf(a *Span[*trace.Action]) (time.Duration, bool) {
 func (c *Case) endWords(a *Span[*trace.Action]) (what, remedy string) {
 	e := a.Event
 	switch e.Verb {
-	case "pre-stop":
+	case trace.VerbPreStop:
 		return "the preStop hook of container " + e.Container + ", which used up the grace period",
 			"Shorten the hook, or raise terminationGracePeriodSeconds: what the hook takes is taken from the container."
-	case "kill":
+	case trace.VerbKill:
 		if grace, _ := c.graceOf(a); a.Dur() > grace+stuckFor {
 			return fmt.Sprintf("the end of container %s, which goes on after the kill that follows its grace period of %s", e.Container, human.Duration(grace)),
 				"A process that SIGKILL does not end waits in the kernel (ps -eo pid,stat,wchan:32,cmd | grep ' D'), mostly for a disk or a mount; or the runtime is stuck (KL15)."
 		}
 		return "container " + e.Container + ", which did not end by itself in its grace period",
 			"Have the program end on SIGTERM (as PID 1 it must handle it; a shell does not pass it on: use exec), or lower terminationGracePeriodSeconds."
-	case "unmount":
+	case trace.VerbUnmount:
 		return "the unmounting of its volumes", "See who holds the mount (findmnt; fuser -vm PATH) or why the CSI driver fails (its log); it is tried again by itself."
-	case "stop-sandbox", "remove-sandbox", "remove":
+	case trace.VerbStopSandbox, trace.VerbRemoveSandbox, trace.VerbRemove:
 		return "the step " + e.ID, "The runtime does not get it done: crictl pods, journalctl -u containerd, and the CNI plugin's DEL."
-	case "remove-cgroup":
+	case trace.VerbRemoveCgroup:
 		return "the removal of its cgroup", "Look for processes left in it (cat cgroup.procs below kubepods); those in state D wait in the kernel, mostly for a disk or a mount."
 	}
 	return "the step " + e.ID, "Mend what its error names; it is tried again by itself."
@@ -177,7 +177,7 @@ func (c *Case) endInAPI(end stretch) (out []endStep) {
 	patches := ownSpans[*trace.StatusPatch](c)
 	for i := range patches {
 		p := &patches[i]
-		if p.Event.Mirror || p.Start.Before(end.from) || p.Event.Op != "delete" && p.Err() == "" && !p.Open {
+		if p.Event.Mirror || p.Start.Before(end.from) || p.Event.Op != trace.PatchDelete && p.Err() == "" && !p.Open {
 			continue
 		}
 		if last == nil {
@@ -189,10 +189,10 @@ func (c *Case) endInAPI(end stretch) (out []endStep) {
 	if last == nil {
 		return nil
 	}
-	gone := c.milestone("gone") != nil
+	gone := c.milestone(trace.MilestoneGone) != nil
 	s.to, s.open = end.to, !gone
 	s.what, s.remedy = "the writing of its end to the API server", "Let the agent reach the API server; it tries again by itself, with back-off."
-	if last.Event.Op == "delete" && !last.Open && last.Err() == "" {
+	if last.Event.Op == trace.PatchDelete && !last.Open && last.Err() == "" {
 		s.from, s.unsure = last.Stop, true
 		s.what = "the API server, which still has the object after nothing is left of the pod here"
 		if gone {

@@ -28,8 +28,8 @@ func (c *Case) keptOrphans() map[string]Point[*trace.Decision] {
 	for _, d := range nodePoints[*trace.Decision](c) {
 		uid, ok := strings.CutPrefix(d.Event.Subject, "pod ")
 		switch {
-		case d.Event.By != "orphan" || !ok:
-		case d.Event.Verdict == "keep":
+		case d.Event.By != trace.ByOrphans || !ok:
+		case d.Event.Verdict == trace.VerdictKeep:
 			kept[uid] = d
 		default:
 			delete(kept, uid) // it went in the end
@@ -88,7 +88,7 @@ func (c *Case) waitsForVolume(w *Span[*trace.Wait], name string) bool {
 		return v != nil && e.Target == (trace.Target{Kind: trace.TargetVolume, Name: v.Event.Name})
 	}
 	a := c.failedAction(w)
-	return a != nil && a.Event.Verb == "volumes"
+	return a != nil && a.Event.Verb == trace.VerbVolumes
 }
 
 func orphanFinding(d Point[*trace.Decision], sentence string) Finding {

@@ -11,7 +11,7 @@ import (
 func TestOrphanedVolume(t *testing.T) {
 	kept := func(uid, verdict string) *trace.Decision {
 		return &trace.Decision{
-			By: "orphan", Subject: "pod " + uid, Verdict: verdict,
+			By: trace.ByOrphans, Subject: "pod " + uid, Verdict: trace.Verdict(verdict),
 			Reason: "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/pvc-1/mount is still mounted (ext4)",
 			Inputs: []trace.KV{{K: "path", V: "/var/lib/kubelet/pods/" + uid}},
 		}
@@ -21,7 +21,7 @@ func TestOrphanedVolume(t *testing.T) {
 		{
 			name: "the pod's own", want: "its directory is left on the node, as its volumes cannot be removed: /var/lib/kubelet/pods/u-web/", found: true, current: true,
 			write: func(s *casetest.Script) {
-				s.Milestone(10*sec, "gone")
+				s.Milestone(10*sec, trace.MilestoneGone)
 				s.PointOf(node(), 60*sec, 0, kept("u-web", "keep"))
 			},
 		},

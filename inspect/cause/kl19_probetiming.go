@@ -25,7 +25,7 @@ func probeTiming() Rule {
 
 // probeOf is an attempt's probe, as waits for it name it.
 func probeOf(e *trace.ProbeAttempt) trace.Target {
-	return trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}
+	return trace.Target{Kind: trace.TargetProbe, Name: string(e.Probe), Container: e.Container}
 }
 
 // probeWait is a wait of a probe that its own figures are the reason for.
@@ -48,13 +48,13 @@ func (c *Case) idleProbes() (out []probeWait) {
 		}
 		before, after := around(attempts, w)
 		p := probeWait{holdup: holdup{c.on(w.ID(), w.Start, w.Stop), say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind}, probe: w.Event.Target, dur: w.Dur()}
-		passed := after != nil && (after.Event.Result == "success" || after.Event.Result == "warning")
+		passed := after != nil && (after.Event.Result == trace.ProbeSuccess || after.Event.Result == trace.ProbeWarning)
 		switch {
 		case before == nil && (passed || w.Open):
 			p.why = "its first attempt had to wait for initialDelaySeconds"
 		case !passed:
 			continue
-		case before.Event.Result == "success" || before.Event.Result == "warning":
+		case before.Event.Result == trace.ProbeSuccess || before.Event.Result == trace.ProbeWarning:
 			p.why, p.certain = "one success was not enough for successThreshold", true
 		default:
 			p.why = "after an attempt that failed, the next had to wait for periodSeconds"
@@ -85,7 +85,7 @@ func findProbeTiming(c *Case) []Finding {
 	var long *probeWait
 	for i := range all {
 		p := &all[i]
-		if p.open && c.Stage() == Starting && c.milestone("started") != nil {
+		if p.open && c.Stage() == Starting && c.milestone(trace.MilestoneStarted) != nil {
 			p.at = []stretch{{c.Now.Add(-p.dur), c.Now}} // nothing leads to ready yet: the time so far
 		}
 		at = append(at, p.at...)
@@ -109,7 +109,7 @@ func findProbeTiming(c *Case) []Finding {
 			f.Evidence = append(f.Evidence, all[i].evidence)
 		}
 	}
-	attempts, ready := ownSpans[*trace.ProbeAttempt](c), c.milestone("ready")
+	attempts, ready := ownSpans[*trace.ProbeAttempt](c), c.milestone(trace.MilestoneReady)
 	for i := range attempts {
 		if a := &attempts[i]; probeOf(a.Event) == long.probe && (ready == nil || a.Start.Before(ready.At())) {
 			f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s: %s %s", long.what, a.Event.Result, quoted(a.Event.Output)))

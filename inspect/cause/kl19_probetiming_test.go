@@ -11,9 +11,9 @@ import (
 
 // started ends a start of a pod that is not ready yet.
 func started(s *casetest.Script, at time.Duration) {
-	s.Action(at-40*ms, at-20*ms, trace.Action{ID: "create web", Verb: "create"})
-	s.Action(at-20*ms, at, trace.Action{ID: "start web", Verb: "start"}, "create web")
-	s.Milestone(at, "started")
+	s.Action(at-40*ms, at-20*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate})
+	s.Action(at-20*ms, at, trace.Action{ID: "start web", Verb: trace.VerbStart}, "create web")
+	s.Milestone(at, trace.MilestoneStarted)
 }
 
 func probing(s *casetest.Script, from, to time.Duration) {
@@ -21,7 +21,7 @@ func probing(s *casetest.Script, from, to time.Duration) {
 }
 
 func attempt(s *casetest.Script, at time.Duration, result string) {
-	s.Span(at, at+10*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: "readiness", How: "httpGet", Result: result})
+	s.Span(at, at+10*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: trace.ProbeReadiness, How: trace.ProbeHTTP, Result: trace.ProbeResult(result)})
 }
 
 func TestProbeTiming(t *testing.T) {
@@ -33,7 +33,7 @@ func TestProbeTiming(t *testing.T) {
 				attempt(s, sec, "failure")
 				probing(s, 1010*ms, 11*sec)
 				attempt(s, 11*sec, "success")
-				s.Milestone(11010*ms, "ready")
+				s.Milestone(11010*ms, trace.MilestoneReady)
 			},
 		},
 		{
@@ -42,7 +42,7 @@ func TestProbeTiming(t *testing.T) {
 				started(s, sec)
 				probing(s, sec, 31*sec)
 				attempt(s, 31*sec, "success")
-				s.Milestone(31010*ms, "ready")
+				s.Milestone(31010*ms, trace.MilestoneReady)
 			},
 		},
 		{
@@ -59,7 +59,7 @@ func TestProbeTiming(t *testing.T) {
 				attempt(s, sec, "success")
 				probing(s, 1010*ms, 11*sec)
 				attempt(s, 11*sec, "success")
-				s.Milestone(11010*ms, "ready")
+				s.Milestone(11010*ms, trace.MilestoneReady)
 			},
 		},
 		{
@@ -71,7 +71,7 @@ func TestProbeTiming(t *testing.T) {
 					probing(s, at+10*ms, at+400*ms)
 				}
 				attempt(s, 30200*ms, "success")
-				s.Milestone(30210*ms, "ready")
+				s.Milestone(30210*ms, trace.MilestoneReady)
 			},
 		},
 		{
@@ -87,7 +87,7 @@ func TestProbeTiming(t *testing.T) {
 			write: func(s *casetest.Script) {
 				started(s, sec)
 				attempt(s, sec, "success")
-				s.Milestone(1010*ms, "ready")
+				s.Milestone(1010*ms, trace.MilestoneReady)
 				probing(s, 1010*ms, 11*sec)
 				attempt(s, 11*sec, "success")
 			},

@@ -24,7 +24,7 @@ func starvedProbe() Rule {
 
 // timedOut reports whether an attempt ran into its timeout, as its output says.
 func timedOut(e *trace.ProbeAttempt) bool {
-	if e.Result != "failure" && e.Result != "error" {
+	if e.Result != trace.ProbeFailure && e.Result != trace.ProbeError {
 		return false
 	}
 	out := strings.ToLower(e.Output)
@@ -38,7 +38,7 @@ func timedOut(e *trace.ProbeAttempt) bool {
 
 // saturated reports whether the processors had more to do than they could.
 func saturated(u *trace.Usage) bool {
-	return busyShare(u) >= 90 || percentOf(stalled(u, "cpu").Some, u.Interval) >= 50
+	return busyShare(u) >= 90 || percentOf(stalled(u, trace.ResourceCPU).Some, u.Interval) >= 50
 }
 
 // busyShare is how busy the processors were, in percent; 0 where that is not known.
@@ -47,7 +47,7 @@ func busyShare(u *trace.Usage) int {
 }
 
 // stalled is the kernel's pressure figure of a resource; zero where it has none.
-func stalled(u *trace.Usage, resource string) trace.Stall {
+func stalled(u *trace.Usage, resource trace.Resource) trace.Stall {
 	for _, s := range u.Stalls {
 		if s.Resource == resource {
 			return s
@@ -104,8 +104,8 @@ func (s *starving) add(a *Span[*trace.ProbeAttempt], at []stretch, e ...Evidence
 		s.timeouts++
 	}
 	s.name = say.Target(probeOf(a.Event))
-	s.gaveUp = s.gaveUp || a.Event.Probe != "readiness" && a.Event.State == "failure"
-	if a.Event.Probe != "liveness" { // nobody waits for that one to be ready
+	s.gaveUp = s.gaveUp || a.Event.Probe != trace.ProbeReadiness && a.Event.State == trace.ProbeDenies
+	if a.Event.Probe != trace.ProbeLiveness { // nobody waits for that one to be ready
 		s.at = append(s.at, at...)
 	}
 	s.evidence = append(s.evidence, e...)

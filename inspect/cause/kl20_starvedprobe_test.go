@@ -16,27 +16,27 @@ func usage(s *casetest.Script, at time.Duration, busy int, stalls ...trace.Stall
 }
 
 func stall(resource string, percent int) trace.Stall {
-	return trace.Stall{Resource: resource, Some: sec * time.Duration(percent) / 100}
+	return trace.Stall{Resource: trace.Resource(resource), Some: sec * time.Duration(percent) / 100}
 }
 
 func TestStarvedProbe(t *testing.T) {
 	timesOut := func(s *casetest.Script, kind, state string) {
 		started(s, sec)
 		s.Span(sec, 2*sec, 0, &trace.ProbeAttempt{
-			Container: "web", Probe: kind, Result: "failure", State: state, Output: "Get \"http://10.0.0.7/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+			Container: "web", Probe: trace.ProbeKind(kind), Result: trace.ProbeFailure, State: trace.ProbeState(state), Output: "Get \"http://10.0.0.7/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
 		})
 	}
 	// held is an attempt that fails with the figures of the container's limit, of the second before its end.
 	held := func(s *casetest.Script, from, to time.Duration, output string, throttled int64, stopped time.Duration) {
 		s.Span(from, to, 0, &trace.ProbeAttempt{
-			Container: "web", Probe: "readiness", Result: "failure", State: "failure", Output: output,
+			Container: "web", Probe: trace.ProbeReadiness, Result: trace.ProbeFailure, State: trace.ProbeDenies, Output: output,
 			Throttle: &trace.Throttle{Interval: sec, Periods: 10, Throttled: throttled, Stopped: stopped},
 		})
 	}
 	ready := func(s *casetest.Script) {
 		probing(s, 2*sec, 11*sec)
 		attempt(s, 11*sec, "success")
-		s.Milestone(11010*ms, "ready")
+		s.Milestone(11010*ms, trace.MilestoneReady)
 	}
 	run(t, "KL20", []script{
 		{
@@ -56,7 +56,7 @@ func TestStarvedProbe(t *testing.T) {
 			write: func(s *casetest.Script) {
 				timesOut(s, "liveness", "failure")
 				usage(s, 2*sec, 98)
-				s.Milestone(2*sec, "ready")
+				s.Milestone(2*sec, trace.MilestoneReady)
 			},
 		},
 		{
@@ -84,7 +84,7 @@ func TestStarvedProbe(t *testing.T) {
 				held(s, 3*sec, 3*sec, "connection refused", 8, 600*ms)
 				probing(s, 3*sec, 4*sec)
 				attempt(s, 4*sec, "success")
-				s.Milestone(4010*ms, "ready")
+				s.Milestone(4010*ms, trace.MilestoneReady)
 			},
 		},
 		{
@@ -122,7 +122,7 @@ func TestStarvedProbe(t *testing.T) {
 			write: func(s *casetest.Script) {
 				timesOut(s, "liveness", "success")
 				usage(s, 2*sec, 98)
-				s.Milestone(2*sec, "ready")
+				s.Milestone(2*sec, trace.MilestoneReady)
 			},
 		},
 	})

@@ -58,7 +58,7 @@ func (c *Case) longestInit(w *waited) (name string, most time.Duration) {
 // probed reports whether a container was asked by a startup probe: then it is a sidecar, and not its end was waited for.
 func (c *Case) probed(container string) bool {
 	for _, s := range ownSpans[*trace.ProbeAttempt](c) {
-		if s.Event.Container == container && s.Event.Probe == "startup" {
+		if s.Event.Container == container && s.Event.Probe == trace.ProbeStartup {
 			return true
 		}
 	}

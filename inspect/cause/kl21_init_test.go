@@ -10,7 +10,7 @@ import (
 
 func TestInitDominates(t *testing.T) {
 	initFor := func(s *casetest.Script, name string, from, to time.Duration) {
-		s.Action(from, from+100*ms, trace.Action{ID: "start " + name, Verb: "start"})
+		s.Action(from, from+100*ms, trace.Action{ID: "start " + name, Verb: trace.VerbStart})
 		s.Wait(from+100*ms, to, 0, trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: name}})
 	}
 	run(t, "KL21", []script{
@@ -30,7 +30,7 @@ func TestInitDominates(t *testing.T) {
 			name: "a sidecar that is probed", want: "init container proxy was not through its startup probe for 4.90s", cost: 4900 * ms,
 			write: func(s *casetest.Script) {
 				initFor(s, "proxy", 0, 5*sec)
-				s.Span(4*sec, 4100*ms, 0, &trace.ProbeAttempt{Container: "proxy", Probe: "startup", Result: "success"})
+				s.Span(4*sec, 4100*ms, 0, &trace.ProbeAttempt{Container: "proxy", Probe: trace.ProbeStartup, Result: trace.ProbeSuccess})
 				start(s, 5*sec)
 			},
 		},
@@ -38,7 +38,7 @@ func TestInitDominates(t *testing.T) {
 			name: "not: the pull takes longer",
 			write: func(s *casetest.Script) {
 				initFor(s, "config", 0, sec)
-				s.Action(sec, 9*sec, trace.Action{ID: "image shop/web:1", Verb: "image"})
+				s.Action(sec, 9*sec, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage})
 				start(s, 9*sec, "image shop/web:1")
 			},
 		},

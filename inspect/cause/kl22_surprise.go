@@ -51,7 +51,7 @@ func (c *Case) removedBefore(p *Span[*trace.ImagePull]) (found *Point[*trace.Dec
 	verdicts := nodePoints[*trace.Decision](c)
 	for i := range verdicts {
 		d := &verdicts[i]
-		if d.Event.By == "gc.image" && d.Event.Verdict == "remove" && d.Rec.At().Before(p.Start) && sameImage(d.Event.Subject, p.Event.Image) {
+		if d.Event.By == trace.ByImageGC && d.Event.Verdict == trace.VerdictRemove && d.Rec.At().Before(p.Start) && sameImage(d.Event.Subject, p.Event.Image) {
 			found = d
 		}
 	}
@@ -87,11 +87,11 @@ func fullImage(ref string) string {
 func (c *Case) madeRoom() *Finding {
 	for _, all := range [][]Point[*trace.Decision]{ownPoints[*trace.Decision](c), nodePoints[*trace.Decision](c)} {
 		for _, d := range all {
-			if d.Event.By != "preemption" && d.Event.By != "eviction" || d.Event.Verdict != "end" || d.Event.Subject != c.Pod.String() {
+			if d.Event.By != trace.ByPreemption || d.Event.Verdict != trace.VerdictEnd || d.Event.Subject != c.Pod.String() {
 				continue
 			}
 			return &Finding{
-				Confidence: Certain, Sentence: "the node ended the pod (" + d.Event.By + "): " + quoted(d.Event.Reason), Cost: covered(c.endStretch()), End: covered(c.endStretch()), Current: c.Stage() == Ending,
+				Confidence: Certain, Sentence: "the node ended the pod (" + string(d.Event.By) + "): " + quoted(d.Event.Reason), Cost: covered(c.endStretch()), End: covered(c.endStretch()), Current: c.Stage() == Ending,
 				Evidence:   []Evidence{evidence(d.Rec, "%s by %s: %s", d.Event.Verdict, d.Event.By, quoted(d.Event.Reason))},
 				Remedy:     "Give the pod a priority and requests that fit what it is worth, and keep room for critical pods on the node.",
 				RuledOutBy: "The pod was deleted in the API at that time: its deletionTimestamp is earlier than the verdict.",

@@ -10,10 +10,10 @@ import (
 func TestSurprise(t *testing.T) {
 	const image = "docker.io/library/nginx:latest"
 	gc := func(verdict string) *trace.Decision {
-		return &trace.Decision{By: "gc.image", Subject: image, Verdict: verdict, Reason: "the file system is 91% full and has to come down to 80%"}
+		return &trace.Decision{By: trace.ByImageGC, Subject: image, Verdict: trace.Verdict(verdict), Reason: "the file system is 91% full and has to come down to 80%"}
 	}
 	pull := func(s *casetest.Script) {
-		act := s.Action(2*sec, 6*sec, trace.Action{ID: "image nginx", Verb: "image", Target: "nginx"})
+		act := s.Action(2*sec, 6*sec, trace.Action{ID: "image nginx", Verb: trace.VerbImage, Target: "nginx"})
 		s.Span(2*sec, 6*sec, act, &trace.ImagePull{Image: "nginx"})
 		start(s, 6*sec, "image nginx")
 	}
@@ -25,9 +25,9 @@ func TestSurprise(t *testing.T) {
 		{
 			name: "preemption", want: "the node ended the pod (preemption): it gives way to kube-system/dns", cost: 3 * sec, found: true,
 			write: func(s *casetest.Script) {
-				s.Point(9*sec, 0, &trace.Decision{By: "preemption", Subject: "shop/web", Verdict: "end", Reason: "it gives way to kube-system/dns, which is critical"})
-				s.Milestone(9*sec, "terminating")
-				s.Milestone(12*sec, "gone")
+				s.Point(9*sec, 0, &trace.Decision{By: trace.ByPreemption, Subject: "shop/web", Verdict: trace.VerdictEnd, Reason: "it gives way to kube-system/dns, which is critical"})
+				s.Milestone(9*sec, trace.MilestoneTerminating)
+				s.Milestone(12*sec, trace.MilestoneGone)
 			},
 		},
 		{name: "not: it was kept", write: func(s *casetest.Script) { s.PointOf(node(), sec, 0, gc("keep")); pull(s) }},
@@ -52,8 +52,8 @@ func TestSurprise(t *testing.T) {
 		{
 			name: "not: another pod gave way", found: true,
 			write: func(s *casetest.Script) {
-				s.PointOf(casetest.DB, 9*sec, 0, &trace.Decision{By: "preemption", Subject: "shop/db", Verdict: "end", Reason: "it gives way to shop/web"})
-				s.Milestone(9*sec, "terminating")
+				s.PointOf(casetest.DB, 9*sec, 0, &trace.Decision{By: trace.ByPreemption, Subject: "shop/db", Verdict: trace.VerdictEnd, Reason: "it gives way to shop/web"})
+				s.Milestone(9*sec, trace.MilestoneTerminating)
 			},
 		},
 	})

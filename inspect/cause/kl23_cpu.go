@@ -23,7 +23,7 @@ func cpuPressure() Rule {
 // cpuStall is how long tasks waited for a processor, where the processors had no room.
 func cpuStall(u *trace.Usage) time.Duration {
 	for _, s := range u.Stalls {
-		if s.Resource == "cpu" {
+		if s.Resource == trace.ResourceCPU {
 			if percentOf(s.Some, u.Interval) < 50 || u.Busy > 0 && busyShare(u) < 90 {
 				return 0
 			}

@@ -1,5 +1,7 @@
 package cause
 
+import "github.com/kubeloupe/kubeloupe/trace"
+
 func ioPressure() Rule {
 	return Rule{
 		ID: "KL25", Name: "IO pressure",
@@ -7,7 +9,7 @@ func ioPressure() Rule {
 			"the pod's work to its start, or to its end, an estimate; it is reported from 10 ms and 5 % of the critical path on. A pull that unpacks stalls itself, which is " +
 			"pressure all the same. A kernel without PSI is silent.",
 		Find: pressure{
-			resource: "a disk", stall: stallFrom("io", 30),
+			resource: "a disk", stall: stallFrom(trace.ResourceIO, 30),
 			remedy:   "See who uses the disk (iostat -x 1; iotop); put images and logs on a faster disk or one of their own, limit pulls at once (maxParallelImagePulls), make images smaller.",
 			disproof: "The same start takes as long while cat /proc/pressure/io shows avg10 near 0.",
 		}.find,

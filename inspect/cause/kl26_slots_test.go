@@ -10,7 +10,7 @@ import (
 
 func TestSlotQueue(t *testing.T) {
 	queue := func(s *casetest.Script, on trace.TargetKind, to time.Duration) {
-		act := s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+		act := s.Action(0, sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 		s.Wait(0, to, act, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: on}, Size: 4, Busy: 4, Ahead: 37})
 		start(s, sec, "sandbox")
 	}
@@ -18,7 +18,7 @@ func TestSlotQueue(t *testing.T) {
 		{
 			name: "many pods", want: "it waited 800ms for its turn at the container runtime: 4 of 4 slots busy, 37 in the queue; other pods worked on meanwhile: 1", cost: 800 * ms,
 			write: func(s *casetest.Script) {
-				s.Of(casetest.DB, 0, 900*ms, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+				s.Of(casetest.DB, 0, 900*ms, 0, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 				queue(s, trace.TargetRuntimeSlots, 800*ms)
 			},
 		},
@@ -26,7 +26,7 @@ func TestSlotQueue(t *testing.T) {
 			name: "still, with two steps at once", want: "it waited 1.00s so far for its turn at the container runtime", cost: sec, current: true, now: 1100 * ms,
 			write: func(s *casetest.Script) {
 				for _, step := range []string{"cgroup", "dirs"} {
-					act := s.Action(100*ms, casetest.Open, trace.Action{ID: step, Verb: step})
+					act := s.Action(100*ms, casetest.Open, trace.Action{ID: step, Verb: trace.Verb(step)})
 					s.Wait(100*ms, casetest.Open, act, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}})
 				}
 			},

@@ -22,7 +22,7 @@ func findCrashBackoff(c *Case) []Finding {
 		return e.For == trace.WaitBackoff && e.Because("CrashLoopBackOff")
 	})
 	decisions := slices.DeleteFunc(slices.Clone(ownPoints[*trace.Decision](c)), func(p Point[*trace.Decision]) bool {
-		return p.Event.By != "restart" || p.Event.Verdict != "wait"
+		return p.Event.By != trace.ByRestart || p.Event.Verdict != trace.VerdictWait
 	})
 	if len(w.spans) == 0 || len(decisions) == 0 || !c.speaks(w.cost, w.open != nil) {
 		return nil
@@ -64,7 +64,7 @@ func (c *Case) endedBy(container string) *Span[*trace.ProbeAttempt] {
 		}
 	}
 	for _, s := range slices.Backward(ownSpans[*trace.ProbeAttempt](c)) {
-		if e := s.Event; s.End != nil && id != "" && e.ContainerID == id && e.Probe != "readiness" && e.State == "failure" {
+		if e := s.Event; s.End != nil && id != "" && e.ContainerID == id && e.Probe != trace.ProbeReadiness && e.State == trace.ProbeDenies {
 			return &s
 		}
 	}

@@ -11,13 +11,13 @@ import (
 func TestCrashBackoff(t *testing.T) {
 	up := func(s *casetest.Script) {
 		start(s, 300*ms)
-		s.Point(340*ms, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+		s.Point(340*ms, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 	}
 	crash := func(s *casetest.Script, at, until time.Duration) {
 		s.Point(at, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web"})
-		s.Point(at, 0, &trace.PodStatus{Phase: "Running", Total: 1, Restarts: 1})
+		s.Point(at, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Restarts: 1})
 		s.Point(at, 0, &trace.Decision{
-			By: "restart", Subject: "web", Verdict: "wait", Reason: "it ended with exit code 3; crash-loop back-off until 12:00:15",
+			By: trace.ByRestart, Subject: "web", Verdict: trace.VerdictWait, Reason: "it ended with exit code 3; crash-loop back-off until 12:00:15",
 			Inputs: []trace.KV{{K: "retry_at", V: "2026-03-01T12:00:15Z"}, {K: "exitCode", V: "3"}, {K: "attempt", V: "1"}},
 		})
 		s.Wait(at, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
@@ -30,7 +30,7 @@ func TestCrashBackoff(t *testing.T) {
 		{
 			name: "again and again, never ready", want: "container web keeps ending (exit code 3, attempt 1), and its restart has to wait: 14.0s so far in back-off", cost: 14 * sec, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
-				s.Milestone(300*ms, "started")
+				s.Milestone(300*ms, trace.MilestoneStarted)
 				crash(s, 5*sec, 15*sec)
 				crash(s, 16*sec, casetest.Open)
 			},
@@ -41,12 +41,12 @@ func TestCrashBackoff(t *testing.T) {
 			write: func(s *casetest.Script) {
 				up(s)
 				s.Span(4900*ms, 4901*ms, 0, &trace.ProbeAttempt{
-					Container: "web", ContainerID: "c1", Probe: "liveness", Result: "failure", Output: "connection refused", Count: 3, Threshold: 3, State: "failure",
+					Container: "web", ContainerID: "c1", Probe: trace.ProbeLiveness, Result: trace.ProbeFailure, Output: "connection refused", Count: 3, Threshold: 3, State: trace.ProbeDenies,
 				})
 				s.Point(4950*ms, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web", Container: "c1"})
-				s.Point(4950*ms, 0, &trace.PodStatus{Phase: "Running", Total: 1, Restarts: 1})
+				s.Point(4950*ms, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Restarts: 1})
 				s.Point(5*sec, 0, &trace.Decision{
-					By: "restart", Subject: "web", Verdict: "wait", Reason: "its liveness probe failed; crash-loop back-off until 12:00:15",
+					By: trace.ByRestart, Subject: "web", Verdict: trace.VerdictWait, Reason: "its liveness probe failed; crash-loop back-off until 12:00:15",
 					Inputs: []trace.KV{{K: "exitCode", V: "0"}, {K: "attempt", V: "1"}},
 				})
 				s.Wait(5*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
@@ -56,7 +56,7 @@ func TestCrashBackoff(t *testing.T) {
 			name: "not its readiness probe", now: 9 * sec, cost: 4 * sec, current: true, want: "container web keeps ending (exit code 3, attempt 1)",
 			write: func(s *casetest.Script) {
 				up(s)
-				s.Span(4900*ms, 4901*ms, 0, &trace.ProbeAttempt{Container: "web", ContainerID: "c1", Probe: "readiness", Result: "failure", State: "failure"})
+				s.Span(4900*ms, 4901*ms, 0, &trace.ProbeAttempt{Container: "web", ContainerID: "c1", Probe: trace.ProbeReadiness, Result: trace.ProbeFailure, State: trace.ProbeDenies})
 				s.Point(4950*ms, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web", Container: "c1"})
 				crash(s, 5*sec, casetest.Open)
 			},
@@ -66,14 +66,14 @@ func TestCrashBackoff(t *testing.T) {
 			write: func(s *casetest.Script) {
 				up(s)
 				crash(s, 5*sec, 15*sec)
-				s.Point(16*sec, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+				s.Point(16*sec, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 			},
 		},
 		{
 			name: "not: restarted at once", now: 9 * sec,
 			write: func(s *casetest.Script) {
 				up(s)
-				s.Point(5*sec, 0, &trace.Decision{By: "restart", Subject: "web", Verdict: "restart", Reason: "it ended with exit code 3"})
+				s.Point(5*sec, 0, &trace.Decision{By: trace.ByRestart, Subject: "web", Verdict: trace.VerdictRestart, Reason: "it ended with exit code 3"})
 			},
 		},
 		{
@@ -89,15 +89,15 @@ func TestStepped(t *testing.T) {
 			name: "two actions", want: "it waited 3.00s for the person who steps it, at 2 actions", cost: 3 * sec,
 			write: func(s *casetest.Script) {
 				w := trace.Wait{For: trace.WaitGate, Target: trace.Target{Kind: trace.TargetPerson}}
-				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "dirs", Verb: "dirs"}), w)
-				s.Wait(1100*ms, 3100*ms, s.Action(1100*ms, 4*sec, trace.Action{ID: "sandbox", Verb: "sandbox"}), w)
+				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "dirs", Verb: trace.VerbDirs}), w)
+				s.Wait(1100*ms, 3100*ms, s.Action(1100*ms, 4*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}), w)
 				start(s, 4*sec, "sandbox")
 			},
 		},
 		{
 			name: "not: everybody waits a little for the queue",
 			write: func(s *casetest.Script) {
-				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "sandbox", Verb: "sandbox"}), trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}})
+				s.Wait(0, sec, s.Action(0, 1100*ms, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}), trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}})
 				start(s, 1100*ms, "sandbox")
 			},
 		},

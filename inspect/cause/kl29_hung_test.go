@@ -12,7 +12,7 @@ import (
 func TestBehindHung(t *testing.T) {
 	db := trace.Pod{Namespace: "shop", Name: "db", UID: "db"}
 	queue := func(s *casetest.Script, to time.Duration, behind ...trace.Holder) {
-		act := s.Action(0, 2*sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+		act := s.Action(0, 2*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 		s.Wait(0, to, act, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 3, Busy: 3, Behind: behind})
 		start(s, 2*sec, "sandbox")
 	}
@@ -26,7 +26,7 @@ func TestBehindHung(t *testing.T) {
 		{
 			name: "still", want: "it waited 6.00s so far behind shop/db (sandbox, 8.00s)", cost: 6 * sec, current: true, now: 6 * sec, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
-				act := s.Action(0, casetest.Open, trace.Action{ID: "sandbox", Verb: "sandbox"})
+				act := s.Action(0, casetest.Open, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 				s.Wait(0, casetest.Open, act, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Behind: []trace.Holder{{Pod: db, Call: "sandbox", For: 2 * sec}}})
 			},
 		},

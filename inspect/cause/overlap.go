@@ -69,12 +69,12 @@ func (c *Case) stretchesOf(segments []waterfall.Segment) (out []stretch) {
 
 // endStretch is the time in which the pod ended, or has been ending; nothing where it does not.
 func (c *Case) endStretch() []stretch {
-	begin := c.milestone("terminating")
+	begin := c.milestone(trace.MilestoneTerminating)
 	if begin == nil {
 		return nil
 	}
 	end := c.Now
-	if gone := c.milestone("gone"); gone != nil {
+	if gone := c.milestone(trace.MilestoneGone); gone != nil {
 		end = gone.At()
 	} else if rests := c.Rests(); !rests.IsZero() {
 		end = rests

@@ -132,13 +132,13 @@ func (c *Case) material(cost time.Duration) bool {
 // up reports whether the pod has come up: it is ready, or has started where nobody says more; or it was found running.
 func (c *Case) up() bool {
 	if c.Waterfall == nil {
-		return c.milestone("started") != nil || c.milestone("ready") != nil
+		return c.milestone(trace.MilestoneStarted) != nil || c.milestone(trace.MilestoneReady) != nil
 	}
 	return c.Waterfall.Ready >= 0
 }
 
 // milestone is the record of the pod's first milestone of that name; nil while it has not got there.
-func (c *Case) milestone(name string) *trace.Record {
+func (c *Case) milestone(name trace.MilestoneName) *trace.Record {
 	for i := range c.Records {
 		if m, ok := c.Records[i].Event.(*trace.Milestone); ok && m.Name == name {
 			return &c.Records[i]
@@ -149,8 +149,8 @@ func (c *Case) milestone(name string) *trace.Record {
 
 // ending reports when the pod began to end; false when it does not, or has ended.
 func (c *Case) ending() (since time.Time, yes bool) {
-	r := c.milestone("terminating")
-	if r == nil || c.milestone("gone") != nil || !c.Rests().IsZero() {
+	r := c.milestone(trace.MilestoneTerminating)
+	if r == nil || c.milestone(trace.MilestoneGone) != nil || !c.Rests().IsZero() {
 		return time.Time{}, false
 	}
 	return r.At(), true

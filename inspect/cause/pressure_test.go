@@ -14,7 +14,7 @@ import (
 // working is a start whose sandbox takes two seconds, with figures of each.
 func working(figures func(*casetest.Script, time.Duration)) func(*casetest.Script) {
 	return func(s *casetest.Script) {
-		s.Action(0, 1960*ms, trace.Action{ID: "sandbox", Verb: "sandbox"})
+		s.Action(0, 1960*ms, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 		start(s, 1960*ms, "sandbox")
 		figures(s, sec)
 		figures(s, 2*sec)
@@ -58,7 +58,7 @@ func TestCPUPressure(t *testing.T) {
 			name: "not: an interval that tells little of so short a start",
 			write: func(s *casetest.Script) {
 				start(s, 100*ms)
-				s.PointOf(node(), 10*sec, 0, &trace.Usage{Interval: 10 * sec, CPUs: 2, Busy: 20 * sec, Stalls: []trace.Stall{{Resource: "cpu", Some: 9 * sec}}})
+				s.PointOf(node(), 10*sec, 0, &trace.Usage{Interval: 10 * sec, CPUs: 2, Busy: 20 * sec, Stalls: []trace.Stall{{Resource: trace.ResourceCPU, Some: 9 * sec}}})
 			},
 		},
 	})
@@ -73,9 +73,9 @@ func TestMemoryPressure(t *testing.T) {
 		{
 			name: "while the pod ends", want: "tasks of the node stalled for memory 40 % of the time in which the pod ended (40 % at worst), about 400ms of its 1.00s (40 %)", cost: 400 * ms, confidence: cause.Likely, found: true,
 			write: func(s *casetest.Script) {
-				s.Milestone(9*sec, "terminating")
+				s.Milestone(9*sec, trace.MilestoneTerminating)
 				usage(s, 10*sec, 50, stall("memory", 40))
-				s.Milestone(10*sec, "gone")
+				s.Milestone(10*sec, trace.MilestoneGone)
 			},
 		},
 		{
@@ -83,21 +83,21 @@ func TestMemoryPressure(t *testing.T) {
 			cost: 800 * ms, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				start(s, 300*ms)
-				s.Milestone(5*sec, "terminating")
+				s.Milestone(5*sec, trace.MilestoneTerminating)
 				s.Wait(5*sec, 7*sec, 0, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}})
 				for at := 6 * sec; at <= 9*sec; at += sec {
 					usage(s, at, 50, stall("memory", 40))
 				}
-				s.Milestone(9*sec, "gone")
+				s.Milestone(9*sec, trace.MilestoneGone)
 			},
 		},
 		{
 			name: "not: it waited for its container to end", found: true,
 			write: func(s *casetest.Script) {
-				s.Milestone(5*sec, "terminating")
+				s.Milestone(5*sec, trace.MilestoneTerminating)
 				s.Wait(5*sec, 9*sec, 0, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}})
 				usage(s, 8*sec, 50, stall("memory", 60))
-				s.Milestone(9*sec, "gone")
+				s.Milestone(9*sec, trace.MilestoneGone)
 			},
 		},
 		{name: "not: little", write: working(of(50, stall("memory", 4)))},
@@ -117,7 +117,7 @@ func TestIOPressure(t *testing.T) {
 		{
 			name: "not: before the pod and after",
 			write: func(s *casetest.Script) {
-				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: "sandbox"})
+				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 				start(s, sec, "sandbox")
 				usage(s, 5*sec, 10, stall("io", 99))
 			},
@@ -129,11 +129,11 @@ func TestIOPressure(t *testing.T) {
 func TestPressureOfStartAndEnd(t *testing.T) {
 	s := casetest.New(t)
 	working(of(97, stall("cpu", 70)))(s)
-	s.Milestone(10*sec, "terminating")
+	s.Milestone(10*sec, trace.MilestoneTerminating)
 	for at := 11 * sec; at <= 15*sec; at += sec {
 		usage(s, at, 97, stall("cpu", 70))
 	}
-	s.Milestone(15*sec, "gone")
+	s.Milestone(15*sec, trace.MilestoneGone)
 	c := s.Case(0)
 	var got []string
 	for _, f := range cause.Find(c) {

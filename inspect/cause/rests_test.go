@@ -21,22 +21,22 @@ func TestPodThatEndedByItselfRests(t *testing.T) {
 	}{
 		{"not done yet", "Succeeded", func(*tape.Tape) {}, cause.Ending},
 		{"done", "Succeeded", func(tp *tape.Tape) {
-			tp.Point(3*sec, job, 0, &trace.Worker{From: "terminating", To: "terminated"})
+			tp.Point(3*sec, job, 0, &trace.Worker{From: trace.WorkerTerminating, To: trace.WorkerTerminated})
 		}, cause.Over},
 		{"done, and it failed", "Failed", func(tp *tape.Tape) {
-			tp.Point(3*sec, job, 0, &trace.Worker{From: "terminating", To: "terminated"})
+			tp.Point(3*sec, job, 0, &trace.Worker{From: trace.WorkerTerminating, To: trace.WorkerTerminated})
 		}, cause.Over},
 		{"deleted, and still in the API", "Succeeded", func(tp *tape.Tape) {
-			tp.Point(3*sec, job, 0, &trace.Worker{From: "terminating", To: "terminated"})
-			tp.Point(4*sec, job, 0, &trace.Source{Source: "api", Op: "DELETE"})
+			tp.Point(3*sec, job, 0, &trace.Worker{From: trace.WorkerTerminating, To: trace.WorkerTerminated})
+			tp.Point(4*sec, job, 0, &trace.Source{Source: trace.SourceAPI, Op: trace.OpDelete})
 		}, cause.Ending},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tp := tape.New()
-			tp.Point(0, job, 0, &trace.Milestone{Name: "seen", Source: "api"})
-			tp.Point(sec, job, 0, &trace.Milestone{Name: "ready", Since: sec})
-			tp.Point(2*sec, job, 0, &trace.PodStatus{Phase: c.phase, Total: 1})
-			tp.Point(2*sec, job, 0, &trace.Milestone{Name: "terminating"})
+			tp.Point(0, job, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI})
+			tp.Point(sec, job, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: sec})
+			tp.Point(2*sec, job, 0, &trace.PodStatus{Phase: trace.PodPhase(c.phase), Total: 1})
+			tp.Point(2*sec, job, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
 			c.write(tp)
 			recs := tp.Records()
 			got := &cause.Case{Pod: job, Records: recs, Now: recs[len(recs)-1].At().Add(time.Hour)}

@@ -22,13 +22,13 @@ const (
 func (c *Case) Stage() Stage {
 	st := c.status()
 	switch {
-	case c.milestone("gone") != nil:
+	case c.milestone(trace.MilestoneGone) != nil:
 		return Over
 	case !c.Rests().IsZero():
 		return Over
-	case c.milestone("terminating") != nil:
+	case c.milestone(trace.MilestoneTerminating) != nil:
 		return Ending
-	case st != nil && (st.Event.Phase == "Succeeded" || st.Event.Phase == "Failed"):
+	case st != nil && (st.Event.Phase == trace.PodSucceeded || st.Event.Phase == trace.PodFailed):
 		return Over
 	case !c.hasBeenUp():
 		return Starting
@@ -45,16 +45,16 @@ func (c *Case) Rests() time.Time {
 	for i := range c.Records {
 		switch e := c.Records[i].Event.(type) {
 		case *trace.Worker:
-			if since = (time.Time{}); e.To == "terminated" {
+			if since = (time.Time{}); e.To == trace.WorkerTerminated {
 				since = c.Records[i].At()
 			}
 		case *trace.Source:
-			if e.Op == "DELETE" || e.Op == "REMOVE" {
+			if e.Op == trace.OpDelete || e.Op == trace.OpRemove {
 				return time.Time{}
 			}
 		}
 	}
-	if st := c.status(); st == nil || st.Event.Phase != "Succeeded" && st.Event.Phase != "Failed" {
+	if st := c.status(); st == nil || st.Event.Phase != trace.PodSucceeded && st.Event.Phase != trace.PodFailed {
 		return time.Time{}
 	}
 	return since
@@ -62,12 +62,12 @@ func (c *Case) Rests() time.Time {
 
 // hasBeenUp reports whether the pod was ready once, or was found running.
 func (c *Case) hasBeenUp() bool {
-	return c.milestone("ready") != nil || c.Found()
+	return c.milestone(trace.MilestoneReady) != nil || c.Found()
 }
 
 // Found reports whether the pod was found running, so that its start was not seen.
 func (c *Case) Found() bool {
-	for _, name := range []string{"seen", "started"} {
+	for _, name := range []trace.MilestoneName{trace.MilestoneSeen, trace.MilestoneStarted} {
 		if r := c.milestone(name); r != nil {
 			if m, ok := r.Event.(*trace.Milestone); ok && m.Adopted {
 				return true

@@ -12,7 +12,7 @@ import (
 // and then, or late in each period, starves nothing.
 func heldBack(e *trace.ProbeAttempt) bool {
 	t := e.Throttle
-	return t != nil && (e.Result == "failure" || e.Result == "error") &&
+	return t != nil && (e.Result == trace.ProbeFailure || e.Result == trace.ProbeError) &&
 		t.Throttled >= 2 && 2*t.Throttled >= t.Periods && 4*t.Stopped >= t.Interval
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // times are durations by label, in order.
@@ -80,11 +81,11 @@ func phases(f *waterfall.Waterfall) *times {
 
 func labelOf(r waterfall.Row) string {
 	switch r.Verb {
-	case "image":
+	case trace.VerbImage:
 		return strings.TrimSpace("image " + repository(r.Detail))
-	case "sandbox", "volumes":
-		return r.Verb
-	case "cgroup", "dirs":
+	case trace.VerbSandbox, trace.VerbVolumes:
+		return string(r.Verb)
+	case trace.VerbCgroup, trace.VerbDirs:
 		return "cgroup, dirs" // one row or two, as they are tiny or not
 	}
 	return strings.TrimSpace(r.Label + " " + r.Detail)

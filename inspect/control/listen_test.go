@@ -174,7 +174,7 @@ func TestOtherUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, ok := recs[0].Event.(*trace.Log); !ok || e.Level != "warn" || !strings.Contains(e.Message, "refused a client: uid 65534") {
+	if e, ok := recs[0].Event.(*trace.Log); !ok || e.Level != trace.LevelWarn || !strings.Contains(e.Message, "refused a client: uid 65534") {
 		t.Errorf("the log: %+v", recs[0].Event)
 	}
 }

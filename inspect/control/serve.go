@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // client is one connection being served.
@@ -52,12 +54,12 @@ func (c *client) handle(ctx context.Context) error {
 	}
 	switch {
 	case req.Events != nil:
-		c.log("debug", "a client reads events over the control socket", c.peer)
+		c.log(trace.LevelDebug, "a client reads events over the control socket", c.peer)
 		err = c.events(ctx, *req.Events)
 	case req.Query != nil:
 		err = c.query(ctx, *req.Query)
 	default:
-		c.log("info", "pod "+req.Step.Pod+": a client steps it over the control socket", c.peer)
+		c.log(trace.LevelInfo, "pod "+req.Step.Pod+": a client steps it over the control socket", c.peer)
 		err = c.step(ctx, *req.Step)
 	}
 	if err != nil && !errors.Is(err, errGone) && ctx.Err() != nil { // what was under way was cut short

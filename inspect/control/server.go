@@ -116,7 +116,7 @@ func (s *Server) Run(ctx context.Context) error {
 		if err := s.serveAt(ctx, l, &wg); err != nil || ctx.Err() != nil {
 			return err
 		}
-		s.log("warn", "the control socket "+s.cfg.Path+" was removed or replaced: creating it again", peer{})
+		s.log(trace.LevelWarn, "the control socket "+s.cfg.Path+" was removed or replaced: creating it again", peer{})
 	}
 }
 
@@ -133,13 +133,13 @@ func (s *Server) await(ctx context.Context) (*listener, error) {
 		l, err := listen(s.cfg.Path)
 		switch {
 		case err == nil && told:
-			s.log("info", "listening on the control socket "+s.cfg.Path, peer{})
+			s.log(trace.LevelInfo, "listening on the control socket "+s.cfg.Path, peer{})
 			return l, nil
 		case err == nil, errors.Is(err, errTooLongPath):
 			return l, err
 		case !told:
 			told = true
-			s.log("warn", "the control socket is not available yet, retrying: "+err.Error(), peer{})
+			s.log(trace.LevelWarn, "the control socket is not available yet, retrying: "+err.Error(), peer{})
 		}
 		select {
 		case <-time.After(wait):
@@ -184,7 +184,7 @@ func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGro
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("control socket: %w", err)
 		case err != nil: // out of file descriptors: others may go
-			s.log("warn", "the control socket cannot accept connections: "+err.Error(), peer{})
+			s.log(trace.LevelWarn, "the control socket cannot accept connections: "+err.Error(), peer{})
 			select {
 			case <-time.After(time.Second):
 			case <-here.Done():
@@ -295,11 +295,11 @@ func (s *Server) refuse(conn *net.UnixConn, p peer, err error) {
 	}
 	s.mu.Unlock()
 	if !told {
-		s.log("warn", "the control socket refused a client: "+why, p)
+		s.log(trace.LevelWarn, "the control socket refused a client: "+why, p)
 	}
 }
 
-func (s *Server) log(level, message string, p peer) {
+func (s *Server) log(level trace.LogLevel, message string, p peer) {
 	var attrs []trace.KV
 	if p.pid != 0 {
 		attrs = []trace.KV{{K: "uid", V: strconv.Itoa(p.uid)}, {K: "pid", V: strconv.Itoa(p.pid)}}

@@ -27,8 +27,8 @@ func TestBacklog(t *testing.T) {
 	a := start(t, nil)
 	pod := trace.ForPod(trace.Span{}, trace.Pod{Namespace: "shop", Name: "web", UID: "1"})
 	a.say("one")
-	trace.Point(a.bus, pod, trace.Milestone{Name: "seen", Source: "file"})
-	trace.Point(a.bus, pod, trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+	trace.Point(a.bus, pod, trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	trace.Point(a.bus, pod, trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 	c := a.dial()
 
 	recs, lost := all(t, must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true})))
@@ -37,7 +37,7 @@ func TestBacklog(t *testing.T) {
 	}
 	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true, Pod: "shop/web", Kinds: []string{"pod.status"}}))
 	recs, _ = all(t, s)
-	want := &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1}
+	want := &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1}
 	if len(recs) != 1 || cmp.Diff(want, recs[0].Event) != "" || recs[0].Pod != pod.Pod || !s.Live() {
 		t.Errorf("of one pod and kind: %+v", recs)
 	}
@@ -344,7 +344,7 @@ func TestNextCanBeCancelled(t *testing.T) {
 		t.Fatalf("cancelled: %v", err)
 	}
 	subscribed(t, a, 1)
-	trace.Point(a.bus, trace.Span{}, trace.GC{What: "image"})
+	trace.Point(a.bus, trace.Span{}, trace.GC{What: trace.GCImages})
 	if recs, _, err := s.Next(soon(t), nil); err != nil || len(recs) != 1 {
 		t.Errorf("afterwards: %v, %v", recs, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // step lets the client step a pod until it goes away. Then the gate opens.
@@ -30,7 +32,7 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 		defer cancel()
 		err := c.read(ctx, &t)
 		if errors.Is(err, errSilent) {
-			c.log("warn", "pod "+req.Pod+" continues: the client that steps it "+err.Error(), c.peer)
+			c.log(trace.LevelWarn, "pod "+req.Pod+" continues: the client that steps it "+err.Error(), c.peer)
 			c.conn.SetWriteDeadline(time.Unix(1, 0)) //nolint:errcheck // what is being written is given up: the client may have stopped reading, too
 		}
 		t.bad <- err

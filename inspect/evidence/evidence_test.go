@@ -14,13 +14,13 @@ const minute = int64(time.Minute)
 
 func TestInterest(t *testing.T) {
 	milestone := func(at int64, name string) trace.Record {
-		return trace.Record{Time: at * minute, Event: &trace.Milestone{Name: name}}
+		return trace.Record{Time: at * minute, Event: &trace.Milestone{Name: trace.MilestoneName(name)}}
 	}
 	ready := func(at int64, n int) trace.Record {
-		return trace.Record{Time: at * minute, Event: &trace.PodStatus{Phase: "Running", Ready: n, Total: 1}}
+		return trace.Record{Time: at * minute, Event: &trace.PodStatus{Phase: trace.PodRunning, Ready: n, Total: 1}}
 	}
 	done := func(at int64) trace.Record {
-		return trace.Record{Time: at * minute, Event: &trace.PodStatus{Phase: "Succeeded", Total: 1}}
+		return trace.Record{Time: at * minute, Event: &trace.PodStatus{Phase: trace.PodSucceeded, Total: 1}}
 	}
 	const settled = int64(5 * time.Second)
 	type list = []evidence.Interval
@@ -72,11 +72,11 @@ func TestRoutine(t *testing.T) {
 		}
 		see(100+i, 0, trace.EdgeBegin, &trace.Wait{For: trace.WaitProbe, Target: probe})
 		see(100+i, 0, trace.EdgeEnd, &trace.Wait{For: trace.WaitProbe, Target: probe})
-		see(200+i, 0, trace.EdgeBegin, &trace.ProbeAttempt{Probe: "readiness", Container: "web"})
+		see(200+i, 0, trace.EdgeBegin, &trace.ProbeAttempt{Probe: trace.ProbeReadiness, Container: "web"})
 		see(300+i, 200+i, trace.EdgeBegin, &trace.CRICall{Method: "ExecSync"})
 		see(400+i, 300+i, trace.EdgePoint, &trace.RuntimeSpan{Name: "exec"})
 		see(300+i, 200+i, trace.EdgeEnd, &trace.CRICall{Method: "ExecSync"})
-		see(200+i, 0, trace.EdgeEnd, &trace.ProbeAttempt{Probe: "readiness", Container: "web", Result: result, State: "success"})
+		see(200+i, 0, trace.EdgeEnd, &trace.ProbeAttempt{Probe: trace.ProbeReadiness, Container: "web", Result: trace.ProbeResult(result), State: trace.ProbeSays})
 		see(500+i, 0, trace.EdgePoint, &trace.PLEGEvent{})
 	}
 	want := map[trace.SpanID]bool{}

@@ -48,7 +48,7 @@ func (n *Routine) See(t *Times, r *trace.Record) *Attempt {
 			return nil
 		}
 	case *trace.ProbeAttempt:
-		probe := trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}
+		probe := trace.Target{Kind: trace.TargetProbe, Name: string(e.Probe), Container: e.Container}
 		if r.Edge != trace.EdgeEnd {
 			n.belongs(probe, r)
 			return nil
@@ -99,7 +99,7 @@ func (n *Routine) ended(probe trace.Target, r *trace.Record, e *trace.ProbeAttem
 	if a == nil || n.of[r.Span] != a {
 		return nil
 	}
-	if e.Result != "success" || e.State != "success" || r.Dur >= quick {
+	if e.Result != trace.ProbeSuccess || e.State != trace.ProbeSays || r.Dur >= quick {
 		n.keep(probe)
 		return nil
 	}

@@ -23,15 +23,15 @@ func (t *Times) See(r *trace.Record) {
 	switch e := r.Event.(type) {
 	case *trace.Milestone:
 		switch {
-		case e.Name == "gone":
+		case e.Name == trace.MilestoneGone:
 			t.Gone = cmp.Or(t.Gone, r.Time)
-		case e.Name == "terminating":
+		case e.Name == trace.MilestoneTerminating:
 			t.Ending = cmp.Or(t.Ending, r.Time)
-		case e.Name == "ready" || e.Adopted:
+		case e.Name == trace.MilestoneReady || e.Adopted:
 			t.Ready = cmp.Or(t.Ready, r.Time)
 		}
 	case *trace.PodStatus:
-		t.Done = e.Phase == "Succeeded" || e.Phase == "Failed"
+		t.Done = e.Phase == trace.PodSucceeded || e.Phase == trace.PodFailed
 		switch {
 		case t.Done || e.Ready >= e.Total:
 			t.Down = 0

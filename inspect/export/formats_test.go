@@ -90,12 +90,12 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, dur int64) {
 		pod := trace.Pod{Namespace: s, Name: "p" + s, UID: s}
 		tp := tape.New()
-		tp.Point(0, pod, 0, &trace.Milestone{Name: "seen", Source: s})
-		id := tp.Begin(0, pod, 0, &trace.Action{ID: s, Verb: s, Container: s, Target: s, Reason: s})
+		tp.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceName(s)})
+		id := tp.Begin(0, pod, 0, &trace.Action{ID: s, Verb: trace.Verb(s), Container: s, Target: s, Reason: s})
 		w := tp.Begin(0, pod, id, &trace.Wait{For: trace.WaitKind(s), Target: trace.Target{Kind: trace.TargetKind(s), Namespace: s, Name: s, Container: s}, Reason: s, Cause: s, Note: s})
 		tp.End(time.Duration(dur), w, nil)
-		tp.End(time.Duration(dur), id, &trace.Action{ID: s, Verb: s, Container: s, Err: s})
-		tp.Point(time.Duration(dur), pod, 0, &trace.PodStatus{Phase: s})
+		tp.End(time.Duration(dur), id, &trace.Action{ID: s, Verb: trace.Verb(s), Container: s, Err: s})
+		tp.Point(time.Duration(dur), pod, 0, &trace.PodStatus{Phase: trace.PodPhase(s)})
 		w2, err := waterfall.Build(tp.Recs, pod)
 		if err != nil {
 			return

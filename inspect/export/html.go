@@ -56,7 +56,7 @@ func HTML(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
 	data := page{
 		Policy: template.HTMLAttr(fmt.Sprintf("content=\"default-src 'none'; img-src data:; style-src %s; script-src %s; base-uri 'none'; form-action 'none'\"",
 			hashOf(style), hashOf(pageScript))),
-		Title: human.Line(f.Pod.String()), Source: human.Line(f.Source), Origin: f.Origin.UTC().Format("2006-01-02 15:04:05.000 UTC"), Phase: human.Line(f.Phase),
+		Title: human.Line(f.Pod.String()), Source: human.Line(string(f.Source)), Origin: f.Origin.UTC().Format("2006-01-02 15:04:05.000 UTC"), Phase: human.Line(f.Phase),
 		Figures: figures(f), Why: sentence(human.Line(f.Why())),
 		Picture: template.HTML(b.String()), Rules: template.CSS(style), Script: template.JS(pageScript),
 		Path: longestFirst(parts(f.Path, f.Length())), Findings: found, Incomplete: f.Incomplete,

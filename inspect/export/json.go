@@ -97,7 +97,7 @@ func JSON(w io.Writer, f *waterfall.Waterfall) error {
 // Of returns the waterfall as a Start.
 func Of(f *waterfall.Waterfall) Start {
 	s := Start{
-		Version: Version, Pod: f.Pod, Source: f.Source, Phase: f.Phase, Origin: f.Origin.UTC(), Seen: f.SeenKnown,
+		Version: Version, Pod: f.Pod, Source: string(f.Source), Phase: f.Phase, Origin: f.Origin.UTC(), Seen: f.SeenKnown,
 		Milestones: Milestones{Started: reached(f.Started), Ready: reached(f.Ready), API: reached(f.Told), End: f.End},
 		Floor:      f.Floor, Path: segments(f.Path), Tail: segments(f.Tail), Waits: []Wait{}, Unexplained: f.Unexplained,
 		Incomplete: f.Incomplete, Cause: f.Cause(), Why: f.Why(), Rows: []Row{},
@@ -107,7 +107,7 @@ func Of(f *waterfall.Waterfall) Start {
 	}
 	for _, r := range f.Rows() {
 		s.Rows = append(s.Rows, Row{
-			Kind: r.Kind, Label: r.Label, Detail: r.Detail, Verb: r.Verb, Wait: r.Wait, Depth: r.Depth, Start: r.Start, Dur: r.Dur(),
+			Kind: r.Kind, Label: r.Label, Detail: r.Detail, Verb: string(r.Verb), Wait: r.Wait, Depth: r.Depth, Start: r.Start, Dur: r.Dur(),
 			Critical: r.Critical, Open: r.Open, Note: r.Note, Err: r.Err, Span: r.Span,
 			Observer: r.Observer, Precision: r.Precision,
 		})

@@ -160,7 +160,7 @@ func laneOf(e trace.Event) string {
 		if e.Container != "" {
 			return human.Line("container " + e.Container)
 		}
-		return human.Line(e.Verb)
+		return human.Line(string(e.Verb))
 	case *trace.ProbeAttempt:
 		return human.Line("probes of " + e.Container)
 	case *trace.Wait:

@@ -30,23 +30,23 @@ func nameOf(e trace.Event) string {
 	case *trace.CgroupOp:
 		parts = []string{"cgroup", e.Op}
 	case *trace.Sync:
-		parts = []string{"sync", e.Why}
+		parts = []string{"sync", string(e.Why)}
 	case *trace.Loop:
-		parts = []string{"loop", e.Case, e.Op}
+		parts = []string{"loop", string(e.Case), string(e.Op)}
 	case *trace.GC:
-		parts = []string{e.What, "gc"}
+		parts = []string{string(e.What), "gc"}
 	case *trace.PLEGRelist:
 		parts = []string{"relist", e.Cause}
 	case *trace.ProbeAttempt:
-		parts = []string{e.Probe, "probe", e.Container}
+		parts = []string{string(e.Probe), "probe", e.Container}
 	case *trace.StatusPatch:
-		parts = []string{"status", e.Op}
+		parts = []string{"status", string(e.Op)}
 	case *trace.NodeStatus:
 		parts = []string{"node status", e.Op}
 	case *trace.ServerRequest:
 		parts = []string{e.Method, e.Server}
 	case *trace.Source:
-		parts = []string{"source", e.Source, e.Op}
+		parts = []string{"source", string(e.Source), string(e.Op)}
 	case *trace.RuntimeSpan:
 		parts = []string{e.Name}
 	default:
@@ -60,19 +60,19 @@ func pointName(e trace.Event) string {
 	name := e.Kind().String()
 	switch e := e.(type) {
 	case *trace.Milestone:
-		name = e.Name
+		name = string(e.Name)
 	case *trace.PodStatus:
-		name = "status " + e.Phase
+		name = "status " + string(e.Phase)
 	case *trace.Worker:
-		name = "worker " + e.To
+		name = "worker " + string(e.To)
 	case *trace.Decision:
-		name = e.By + " " + e.Verdict
+		name = string(e.By) + " " + string(e.Verdict)
 	case *trace.NodeEvent:
 		name = e.Reason
 	case *trace.PLEGEvent:
 		name = e.Type
 	case *trace.Agent:
-		name = "agent " + e.State
+		name = "agent " + string(e.State)
 	}
 	return cmp.Or(human.Line(name), e.Kind().String())
 }

@@ -28,13 +28,13 @@ func countsOf(p point) []count {
 	}
 	switch e := p.event.(type) {
 	case *trace.Pressure:
-		return []count{of(e.Signal+" used", "bytes", e.Used)}
+		return []count{of(string(e.Signal)+" used", "bytes", e.Used)}
 	case *trace.ImageProgress:
 		return []count{of("pull "+human.Image(e.Image), "bytes", e.Done)}
 	case *trace.Usage:
 		out := []count{of("agent memory", "bytes", e.RSS), of("agent CPU", "%", share(e.CPU, e.Interval))}
 		for _, s := range e.Stalls {
-			out = append(out, of("stalled on "+s.Resource, "%", share(s.Some, e.Interval)))
+			out = append(out, of("stalled on "+string(s.Resource), "%", share(s.Some, e.Interval)))
 		}
 		return out
 	}

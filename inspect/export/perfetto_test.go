@@ -47,8 +47,8 @@ func scrambled(seed uint64) []trace.Record {
 		at := time.Duration(rnd.IntN(1000)) * ms
 		pod, parent := pods[rnd.IntN(3)], ids[rnd.IntN(len(ids))]
 		events := []trace.Event{
-			&trace.Action{ID: "create x", Verb: "create", Container: "x"}, &trace.CRICall{Method: "Status"}, &trace.Wait{For: "queue", Target: trace.Target{Kind: trace.TargetOther, Name: "x"}},
-			&trace.Sync{Why: "sync"}, &trace.ImagePull{Image: "a"}, &trace.Loop{Case: "pleg"},
+			&trace.Action{ID: "create x", Verb: trace.VerbCreate, Container: "x"}, &trace.CRICall{Method: "Status"}, &trace.Wait{For: "queue", Target: trace.Target{Kind: trace.TargetOther, Name: "x"}},
+			&trace.Sync{Why: trace.SyncAgain}, &trace.ImagePull{Image: "a"}, &trace.Loop{Case: trace.LoopPLEG},
 		}
 		id := t.Begin(at, pod, parent, events[rnd.IntN(len(events))])
 		ids = append(ids, id)
@@ -56,7 +56,7 @@ func scrambled(seed uint64) []trace.Record {
 			t.End(at+time.Duration(rnd.IntN(200))*ms, id, nil)
 		}
 		if rnd.IntN(5) == 0 {
-			t.Point(at, pod, id, &trace.PodStatus{Phase: "Running"})
+			t.Point(at, pod, id, &trace.PodStatus{Phase: trace.PodRunning})
 			t.Point(at, pod, id, &trace.ImageProgress{Image: "a", Done: rnd.Int64N(1 << 30)})
 			span(t, at, id, at-time.Millisecond, 5*ms, "told")
 		}

@@ -70,7 +70,7 @@ func pulling() []trace.Record {
 	}
 	return append(out, trace.Record{
 		Seq: 99, Time: tape.Epoch.Add(1900 * ms).UnixNano(), Span: 99, Trace: trace.TraceID{Lo: 1}, Pod: cart,
-		Event: &trace.NodeEvent{Type: "Normal", Reason: "Pulling", Message: "Pulling image"},
+		Event: &trace.NodeEvent{Type: trace.EventNormal, Reason: "Pulling", Message: "Pulling image"},
 	})
 }
 
@@ -78,13 +78,13 @@ func pulling() []trace.Record {
 func evil() []trace.Record {
 	t := tape.New()
 	pod := trace.Pod{Namespace: "<b>&", Name: `"></text><script>alert(1)</script>`, UID: "e"}
-	t.Point(0, pod, 0, &trace.Milestone{Name: "seen", Source: "file]]>"})
-	s := t.Begin(1*ms, pod, 0, &trace.Sync{Why: "create", N: 1})
-	a := t.Begin(1*ms, pod, s, &trace.Action{ID: "create x", Verb: "create", Container: "x\x1b[31m\u202e|`y```\x00"})
-	t.End(400*ms, a, &trace.Action{ID: "create x", Verb: "create", Container: "x\x1b[31m\u202e|`y```\x00", Err: "no such\n<img src=x onerror=alert(1)> --> \x1b[0m" + string([]byte{0xff, 0xfe})})
-	t.End(401*ms, s, &trace.Sync{Why: "create", N: 1, Err: "create x failed"})
+	t.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: "file]]>"})
+	s := t.Begin(1*ms, pod, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
+	a := t.Begin(1*ms, pod, s, &trace.Action{ID: "create x", Verb: trace.VerbCreate, Container: "x\x1b[31m\u202e|`y```\x00"})
+	t.End(400*ms, a, &trace.Action{ID: "create x", Verb: trace.VerbCreate, Container: "x\x1b[31m\u202e|`y```\x00", Err: "no such\n<img src=x onerror=alert(1)> --> \x1b[0m" + string([]byte{0xff, 0xfe})})
+	t.End(401*ms, s, &trace.Sync{Why: trace.SyncCreate, N: 1, Err: "create x failed"})
 	t.Begin(402*ms, pod, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "create x"}})
-	t.Point(900*ms, pod, 0, &trace.PodStatus{Phase: "Pending", Total: 1})
+	t.Point(900*ms, pod, 0, &trace.PodStatus{Phase: trace.PodPending, Total: 1})
 	return t.Records()
 }
 

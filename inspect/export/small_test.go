@@ -75,7 +75,7 @@ func TestFieldValues(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(field{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got = fieldsOf(&trace.Decision{By: "gc.image", Inputs: []trace.KV{{K: "age", V: "3d"}}})
+	got = fieldsOf(&trace.Decision{By: trace.ByImageGC, Inputs: []trace.KV{{K: "age", V: "3d"}}})
 	last := got[len(got)-1]
 	if s := fmt.Sprint(last); s != `{inputs [{"k":"age","v":"3d"}]}` {
 		t.Errorf("got %s", s)

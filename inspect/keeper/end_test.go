@@ -14,15 +14,15 @@ func TestEnd(t *testing.T) {
 	const ms = time.Millisecond
 	web := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	tp.Point(10*ms, web, 0, &trace.Milestone{Name: "ready", Since: 10 * ms})
-	tp.Point(20*ms, web, 0, &trace.Worker{From: "syncing", To: "terminating"})
-	tp.Point(20*ms, web, 0, &trace.Milestone{Name: "terminating"})
-	kill := tp.Begin(21*ms, web, 0, &trace.Action{ID: "kill web", Verb: "kill"})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	tp.Point(10*ms, web, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: 10 * ms})
+	tp.Point(20*ms, web, 0, &trace.Worker{From: trace.WorkerSyncing, To: trace.WorkerTerminating})
+	tp.Point(20*ms, web, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
+	kill := tp.Begin(21*ms, web, 0, &trace.Action{ID: "kill web", Verb: trace.VerbKill})
 	wait := tp.Begin(21*ms, web, kill, &trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetOther, Name: "web"}})
 	tp.End(30*ms, wait, nil)
 	tp.End(30*ms, kill, nil)
-	tp.Point(31*ms, web, 0, &trace.Milestone{Name: "gone", Since: 11 * ms})
+	tp.Point(31*ms, web, 0, &trace.Milestone{Name: trace.MilestoneGone, Since: 11 * ms})
 
 	k := keeper.New(keeper.Options{})
 	k.Apply(tp.Records(), 0)
@@ -34,7 +34,7 @@ func TestEnd(t *testing.T) {
 	for r := range b.All() {
 		switch e := r.Event.(type) {
 		case *trace.Milestone:
-			got[e.Name]++
+			got[string(e.Name)]++
 		case *trace.Action, *trace.Wait:
 			got[e.Kind().String()]++
 		}

@@ -38,9 +38,9 @@ func TestBodiesAreLeftOut(t *testing.T) {
 func TestGonePodsAreDropped(t *testing.T) {
 	tp := tape.New()
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
-	tp.Point(0, pod, 0, &trace.Milestone{Name: "seen"})
+	tp.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen})
 	tp.Point(0, pod, 0, &trace.NodeEvent{Reason: "Pulled"})
-	tp.Point(time.Second, pod, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(time.Second, pod, 0, &trace.Milestone{Name: trace.MilestoneGone})
 	tp.Point(14*time.Minute, trace.Pod{}, 0, &trace.Log{Message: "soon"})
 	tp.Point(17*time.Minute, trace.Pod{}, 0, &trace.Log{Message: "late"})
 	recs := tp.Records()
@@ -112,7 +112,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range 200 {
 		tp := tape.New()
 		pod := trace.Pod{Name: fmt.Sprint(i), UID: fmt.Sprint(i)}
-		tp.Point(0, pod, 0, &trace.Milestone{Name: "seen"})
+		tp.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen})
 		for j := range 100 {
 			tp.Point(0, pod, 0, &trace.NodeEvent{Reason: fmt.Sprint(j)})
 			tp.End(0, tp.Begin(0, pod, 0, &trace.CRICall{Method: "Status"}), nil)
@@ -153,11 +153,11 @@ func BenchmarkBacklog(b *testing.B) {
 	for i := range 110 {
 		tp := tape.New()
 		pod := trace.Pod{Namespace: "shop", Name: fmt.Sprint(i), UID: fmt.Sprint(i)}
-		tp.Point(0, pod, 0, &trace.Milestone{Name: "seen"})
+		tp.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen})
 		for j := range 50 {
-			tp.End(time.Second, tp.Begin(0, pod, 0, &trace.Action{ID: fmt.Sprint("create ", j), Verb: "create"}), &trace.Action{ID: "create"})
+			tp.End(time.Second, tp.Begin(0, pod, 0, &trace.Action{ID: fmt.Sprint("create ", j), Verb: trace.VerbCreate}), &trace.Action{ID: "create"})
 		}
-		tp.Point(0, pod, 0, &trace.Milestone{Name: "ready"})
+		tp.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneReady})
 		recs := tp.Records()
 		for j := range recs {
 			recs[j].Seq += uint64(i * 1000)
@@ -186,8 +186,8 @@ func TestUsages(t *testing.T) {
 	}
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
 	k.Apply([]trace.Record{
-		{Seq: 1, Time: 15 * int64(time.Minute), Pod: pod, Event: &trace.Milestone{Name: "seen"}},
-		{Seq: 2, Time: 15*int64(time.Minute) + 1, Pod: pod, Event: &trace.Milestone{Name: "ready"}},
+		{Seq: 1, Time: 15 * int64(time.Minute), Pod: pod, Event: &trace.Milestone{Name: trace.MilestoneSeen}},
+		{Seq: 2, Time: 15*int64(time.Minute) + 1, Pod: pod, Event: &trace.Milestone{Name: trace.MilestoneReady}},
 	}, 0)
 	for i := range 50 {
 		k.Apply([]trace.Record{at(i+3, 10*time.Second)}, 0)

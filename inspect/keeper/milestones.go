@@ -4,23 +4,23 @@ import "github.com/kubeloupe/kubeloupe/trace"
 
 func (k *Keeper) foldMilestone(p *pod, e *trace.Milestone, it *item) {
 	switch e.Name {
-	case "seen":
+	case trace.MilestoneSeen:
 		if p.ending != nil {
 			k.seenAgain(p, it)
 			return
 		}
 		p.seen = it
-	case "started":
+	case trace.MilestoneStarted:
 		if p.started == nil {
 			p.started = it
 		}
-	case "ready":
+	case trace.MilestoneReady:
 		if p.ready == nil {
 			p.ready = it
 		}
-	case "terminating":
+	case trace.MilestoneTerminating:
 		p.end(it)
-	case "gone":
+	case trace.MilestoneGone:
 		p.end(it)
 		k.foldGone(p, it)
 	}

@@ -101,7 +101,7 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 	case *trace.Decision:
 		k.decisions.Push(it)
 		k.passes.child(it)
-		if e.By == "pressure" {
+		if e.By == trace.ByPressure {
 			keepLatest(n.short, e.Subject, it)
 		}
 	case *trace.Pressure:
@@ -143,7 +143,7 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 func (k *Keeper) foldAgent(e *trace.Agent, it *item) {
 	n := &k.node
 	k.lines.Push(it)
-	if e.State == "starting" && n.state != "starting" {
+	if e.State == trace.AgentStarting && n.state != "starting" {
 		clear(n.first)
 		clear(n.latest)
 		k.open.Clear()
@@ -152,12 +152,12 @@ func (k *Keeper) foldAgent(e *trace.Agent, it *item) {
 		n.described, n.handlers = nil, nil
 		clear(n.certificates)
 	}
-	n.state = e.State
-	if n.first[e.State] == nil && len(n.first) < maxSignals {
-		n.first[e.State] = it
+	n.state = string(e.State)
+	if n.first[string(e.State)] == nil && len(n.first) < maxSignals {
+		n.first[string(e.State)] = it
 	}
-	if n.first[e.State] != nil {
-		n.latest[e.State] = it
+	if n.first[string(e.State)] != nil {
+		n.latest[string(e.State)] = it
 	}
 }
 
@@ -193,13 +193,13 @@ func keepLatest[K comparable](in map[K]*item, name K, it *item) {
 
 // press keeps the last figures of a signal.
 func (n *node) press(e *trace.Pressure, it *item) {
-	r := n.pressure[e.Signal]
+	r := n.pressure[string(e.Signal)]
 	if r == nil {
 		if len(n.pressure) >= maxSignals {
 			return
 		}
 		r = new(ring.New[*item](maxFigures))
-		n.pressure[e.Signal] = r
+		n.pressure[string(e.Signal)] = r
 	}
 	r.Push(it)
 }
@@ -207,12 +207,12 @@ func (n *node) press(e *trace.Pressure, it *item) {
 // told keeps the last words of a source of pods.
 func (n *node) told(r *trace.Record, e *trace.Source, it *item) {
 	switch {
-	case e.Op != "SET":
-		keepLatest(n.origins, origin{e.Source, "change"}, it)
+	case e.Op != trace.OpSet:
+		keepLatest(n.origins, origin{string(e.Source), "change"}, it)
 	case r.Edge != trace.EdgeBegin:
-		keepLatest(n.origins, origin{e.Source, "set"}, it)
+		keepLatest(n.origins, origin{string(e.Source), "set"}, it)
 		if e.Path != "" {
-			keepLatest(n.origins, origin{e.Source, "path"}, it)
+			keepLatest(n.origins, origin{string(e.Source), "path"}, it)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func sourceKey(source, path string, pod trace.Pod) [2]string {
 
 // wrong keeps an error of a manifest until it is known to be mended.
 func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
-	key := sourceKey(e.Source, e.Path, r.Pod)
+	key := sourceKey(string(e.Source), e.Path, r.Pod)
 	if e.Message == "" {
 		delete(n.sources, key)
 		return
@@ -245,7 +245,7 @@ func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
 // delivered drops the errors of what a source delivered. It is kept beside the lines that told of them: they are
 // about errors that are over.
 func (k *Keeper) delivered(r *trace.Record, e *trace.Source, it *item) {
-	key := sourceKey(e.Source, e.Path, r.Pod)
+	key := sourceKey(string(e.Source), e.Path, r.Pod)
 	if r.Edge == trace.EdgeBegin || e.Path == "" && r.Pod.IsZero() || len(k.node.sources[key]) == 0 {
 		return
 	}

@@ -36,7 +36,7 @@ type pod struct {
 	worker   *item // the last word of its worker, the one that brought it to its state, and the one before that
 	moved    *item
 	left     *item
-	state    string
+	state    trace.WorkerState
 	sync     *item // the last pass that ended
 	plan     *item
 	retry    *item                    // the last decision that says when a back-off ends
@@ -150,7 +150,7 @@ func (p *pod) foldWorker(e *trace.Worker, it *item) {
 	}
 	p.worker = it
 	switch e.To {
-	case "terminating", "terminated", "gone":
+	case trace.WorkerTerminating, trace.WorkerTerminated, trace.WorkerGone:
 		p.end(it)
 	}
 }
@@ -172,7 +172,7 @@ func (k *Keeper) foldSync(p *pod, r *trace.Record, it *item) {
 
 // foldDecision keeps the one that says until when a back-off lasts.
 func (p *pod) foldDecision(e *trace.Decision, it *item) {
-	if e.By != "backoff" && e.By != "restart" {
+	if e.By != trace.ByBackoff && e.By != trace.ByRestart {
 		return
 	}
 	for _, in := range e.Inputs {

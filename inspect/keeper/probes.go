@@ -12,7 +12,7 @@ type probe struct {
 	changed *item // the one that changed what the probe says, and the one before that
 	before  *item
 	next    *item // the wait for the next one
-	state   string
+	state   trace.ProbeState
 }
 
 // walk reports whether anything is left of it.
@@ -22,7 +22,7 @@ func (pr *probe) walk(v visit, n need) bool {
 }
 
 func (p *pod) foldAttempt(r *trace.Record, e *trace.ProbeAttempt, it *item) {
-	key := [2]string{e.Probe, e.Container}
+	key := [2]string{string(e.Probe), e.Container}
 	pr := p.probes[key]
 	if pr == nil {
 		if len(p.probes) >= maxProbes {
@@ -36,7 +36,7 @@ func (p *pod) foldAttempt(r *trace.Record, e *trace.ProbeAttempt, it *item) {
 		pr.next = nil
 		return
 	}
-	if e.Result == "" || e.Early && (e.Result == "failure" || e.Result == "error") {
+	if e.Result == "" || e.Early && (e.Result == trace.ProbeFailure || e.Result == trace.ProbeError) {
 		return
 	}
 	if e.State != pr.state {

@@ -35,8 +35,8 @@ type life struct {
 
 func play(seed uint64, records int) []trace.Record {
 	n := &node{Tape: tape.New(), rng: rand.New(rand.NewPCG(seed, 1)), open: map[trace.SpanID]begun{}}
-	n.Point(0, trace.Pod{}, 0, &trace.Agent{State: "starting", Node: "lab-1", Version: "1", PID: 1})
-	n.Point(0, trace.Pod{}, 0, &trace.Agent{State: "ready", Runtime: "containerd", RuntimeVersion: "2.1"})
+	n.Point(0, trace.Pod{}, 0, &trace.Agent{State: trace.AgentStarting, Node: "lab-1", Version: "1", PID: 1})
+	n.Point(0, trace.Pod{}, 0, &trace.Agent{State: trace.AgentReady, Runtime: "containerd", RuntimeVersion: "2.1"})
 	for range records {
 		n.at += time.Duration(1+n.rng.IntN(200)) * time.Millisecond
 		n.step()
@@ -85,8 +85,8 @@ func (n *node) close() {
 		e = &trace.StatusPatch{Op: was.Op, Version: was.Version, Changed: was.Changed, Age: was.Age, Err: errText}
 	case *trace.ProbeAttempt:
 		c := *was
-		c.Result = pick(n, "success", "failure", "error", "")
-		c.State = pick(n, "success", "failure", "unknown")
+		c.Result = trace.ProbeResult(pick(n, "success", "failure", "error", ""))
+		c.State = trace.ProbeState(pick(n, "success", "failure", "unknown"))
 		e = &c
 	case *trace.CRICall:
 		e = &trace.CRICall{Method: was.Method, Code: "OK", Err: errText, Response: trace.BodyOf(raw(`{}`), 50)}
@@ -143,7 +143,7 @@ func (n *node) ofNode() {
 	none := trace.Pod{}
 	switch n.rng.IntN(15) {
 	case 0:
-		n.begin(none, 0, &trace.Loop{N: uint64(n.n), Case: "pleg"})
+		n.begin(none, 0, &trace.Loop{N: uint64(n.n), Case: trace.LoopPLEG})
 	case 1:
 		n.begin(none, 0, &trace.APICall{Verb: pick(n, "update", "get"), Resource: "leases"})
 	case 2:
@@ -151,20 +151,20 @@ func (n *node) ofNode() {
 	case 3:
 		n.begin(none, 0, &trace.NodeStatus{Op: pick(n, "register", "patch", "reconcile")})
 	case 4:
-		n.begin(none, 0, &trace.GC{What: pick(n, "image", "container")})
+		n.begin(none, 0, &trace.GC{What: trace.GCKind(pick(n, "image", "container"))})
 	case 5:
-		n.Point(n.at, none, n.parent(none, &trace.GC{}), &trace.Decision{By: "gc.image", Subject: fmt.Sprint("i", n.n), Verdict: "remove"})
-		n.Point(n.at, none, 0, &trace.Decision{By: "pressure", Subject: pick(n, "memory", "nodefs"), Verdict: fmt.Sprint(n.n)})
+		n.Point(n.at, none, n.parent(none, &trace.GC{}), &trace.Decision{By: trace.ByImageGC, Subject: fmt.Sprint("i", n.n), Verdict: trace.VerdictRemove})
+		n.Point(n.at, none, 0, &trace.Decision{By: trace.ByPressure, Subject: pick(n, "memory", "nodefs"), Verdict: trace.Verdict(fmt.Sprint(n.n))})
 	case 6:
-		n.Point(n.at, none, 0, &trace.Pressure{Signal: pick(n, "memory", "nodefs"), Used: int64(n.n), Capacity: 1e6})
+		n.Point(n.at, none, 0, &trace.Pressure{Signal: trace.Signal(pick(n, "memory", "nodefs")), Used: int64(n.n), Capacity: 1e6})
 	case 7:
-		n.Point(n.at, none, 0, &trace.Log{Level: "warn", Message: fmt.Sprint("line ", n.n)})
+		n.Point(n.at, none, 0, &trace.Log{Level: trace.LevelWarn, Message: fmt.Sprint("line ", n.n)})
 	case 8:
 		message := pick(n, "bad", "worse", "")
-		n.Point(n.at, none, 0, &trace.SourceError{Source: "file", Path: pick(n, "/a", "/b"), Line: n.rng.IntN(3), Message: message})
+		n.Point(n.at, none, 0, &trace.SourceError{Source: trace.SourceFile, Path: pick(n, "/a", "/b"), Line: n.rng.IntN(3), Message: message})
 	case 9:
-		n.Point(n.at, none, 0, &trace.Source{Source: "file", Op: "ADD", Path: pick(n, "/a", "/b")})
-		n.begin(none, 0, &trace.Source{Source: pick(n, "file", "api"), Op: "SET", Pods: n.n, Path: pick(n, "", "/dir")})
+		n.Point(n.at, none, 0, &trace.Source{Source: trace.SourceFile, Op: trace.OpAdd, Path: pick(n, "/a", "/b")})
+		n.begin(none, 0, &trace.Source{Source: trace.SourceName(pick(n, "file", "api")), Op: trace.OpSet, Pods: n.n, Path: pick(n, "", "/dir")})
 	case 10:
 		n.Point(n.at, none, 0, &trace.PLEGMode{Mode: pick(n, "evented", "relist"), Reason: fmt.Sprint(n.n)})
 	case 11:
@@ -189,18 +189,18 @@ func (n *node) ofPod(l *life) {
 		n.milestone(l)
 	case 2:
 		total := 1 + n.rng.IntN(2)
-		n.Point(n.at, p, 0, &trace.PodStatus{Phase: pick(n, "Pending", "Running", "Running", "Running", "Failed"), Ready: n.rng.IntN(total + 1), Total: total, IP: fmt.Sprint(n.n)})
+		n.Point(n.at, p, 0, &trace.PodStatus{Phase: trace.PodPhase(pick(n, "Pending", "Running", "Running", "Running", "Failed")), Ready: n.rng.IntN(total + 1), Total: total, IP: fmt.Sprint(n.n)})
 	case 3:
-		n.Point(n.at, p, 0, &trace.Worker{From: "none", To: pick(n, "syncing", "syncing", "syncing", "terminating"), Reason: fmt.Sprint(n.n)})
+		n.Point(n.at, p, 0, &trace.Worker{From: trace.WorkerNone, To: trace.WorkerState(pick(n, "syncing", "syncing", "syncing", "terminating")), Reason: fmt.Sprint(n.n)})
 	case 4:
-		n.begin(p, n.parent(trace.Pod{}, &trace.Loop{}), &trace.Sync{Why: "sync", Cause: fmt.Sprint(n.n), N: n.n})
+		n.begin(p, n.parent(trace.Pod{}, &trace.Loop{}), &trace.Sync{Why: trace.SyncAgain, Cause: fmt.Sprint(n.n), N: n.n})
 	case 5:
-		n.begin(p, n.parent(p, &trace.Sync{}), &trace.Action{ID: fmt.Sprint("create ", n.n), Verb: "create"})
+		n.begin(p, n.parent(p, &trace.Sync{}), &trace.Action{ID: fmt.Sprint("create ", n.n), Verb: trace.VerbCreate})
 	case 6:
 		n.Point(n.at, p, n.parent(p, &trace.Sync{}), &trace.Plan{Steps: []trace.PlanStep{{ID: fmt.Sprint(n.n)}}})
 	case 7:
 		at := tape.Epoch.Add(n.at + time.Minute).Format(time.RFC3339Nano)
-		n.Point(n.at, p, 0, &trace.Decision{By: pick(n, "backoff", "restart", "admission"), Subject: "web", Inputs: []trace.KV{{K: "retry_at", V: at}}})
+		n.Point(n.at, p, 0, &trace.Decision{By: trace.Decider(pick(n, "backoff", "restart", "admission")), Subject: "web", Inputs: []trace.KV{{K: "retry_at", V: at}}})
 	case 8:
 		n.begin(p, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: pick(n, trace.TargetContainer, trace.TargetStatuses), Name: "web"}})
 	case 9:
@@ -231,9 +231,9 @@ func (n *node) ofPod(l *life) {
 		changed := []trace.Change{pick(n,
 			trace.Change{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True"},
 			trace.Change{What: trace.ChangeField, Name: "phase", To: "Running"})}
-		n.begin(p, 0, &trace.StatusPatch{Op: pick(n, "patch", "patch", "delete"), Version: uint64(n.n), Changed: changed, Age: time.Millisecond})
+		n.begin(p, 0, &trace.StatusPatch{Op: trace.PatchOp(pick(n, "patch", "patch", "delete")), Version: uint64(n.n), Changed: changed, Age: time.Millisecond})
 	case 18:
-		n.begin(p, 0, &trace.ProbeAttempt{Container: "web", Probe: pick(n, "liveness", "readiness"), How: "exec", Early: n.chance(20)})
+		n.begin(p, 0, &trace.ProbeAttempt{Container: "web", Probe: trace.ProbeKind(pick(n, "liveness", "readiness")), How: trace.ProbeExec, Early: n.chance(20)})
 	case 19:
 		n.begin(p, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: pick(n, "liveness", "readiness"), Container: "web"}, Until: tape.Epoch.Add(n.at + time.Duration(1+n.rng.IntN(9))*time.Second).UnixNano()})
 	case 20:
@@ -247,10 +247,10 @@ func (n *node) ofPod(l *life) {
 func (n *node) milestone(l *life) {
 	names := []string{"seen", "started", "ready", "terminating", "gone"}
 	name := names[l.next%len(names)]
-	e := &trace.Milestone{Name: name}
+	e := &trace.Milestone{Name: trace.MilestoneName(name)}
 	switch name {
 	case "seen":
-		e.Source = pick(n, "file", "api")
+		e.Source = trace.SourceName(pick(n, "file", "api"))
 		e.Spec = &trace.PodSpec{QoS: "Burstable", Volumes: []string{"data", "token"}}
 		e.Adopted = n.chance(10)
 	case "started", "ready":
@@ -258,8 +258,8 @@ func (n *node) milestone(l *life) {
 	}
 	n.Point(n.at, l.pod, 0, e)
 	if name == "terminating" && n.chance(30) { // a static pod comes back while its last life ends
-		n.Point(n.at, l.pod, 0, &trace.Milestone{Name: "seen", Source: "file"})
-		n.Point(n.at, l.pod, 0, &trace.Milestone{Name: "gone"})
+		n.Point(n.at, l.pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+		n.Point(n.at, l.pod, 0, &trace.Milestone{Name: trace.MilestoneGone})
 		l.next = 1
 		return
 	}

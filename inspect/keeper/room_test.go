@@ -119,9 +119,9 @@ func TestALoudPod(t *testing.T) {
 	text := strings.Repeat("x", 4000)
 	for i := range 2000 {
 		at += time.Second
-		tp.Point(at, loud, 0, &trace.Decision{By: "probe", Subject: fmt.Sprint(i), Reason: text})
-		tp.Point(at, loud, 0, &trace.PodStatus{Phase: "Running", Message: text, Ready: i % 2, Total: 1})
-		tp.End(at, tp.Begin(at, loud, 0, &trace.ProbeAttempt{Probe: "liveness", Container: fmt.Sprint(i), Output: text}), nil)
+		tp.Point(at, loud, 0, &trace.Decision{By: trace.ByPressure, Subject: fmt.Sprint(i), Reason: text})
+		tp.Point(at, loud, 0, &trace.PodStatus{Phase: trace.PodRunning, Message: text, Ready: i % 2, Total: 1})
+		tp.End(at, tp.Begin(at, loud, 0, &trace.ProbeAttempt{Probe: trace.ProbeLiveness, Container: fmt.Sprint(i), Output: text}), nil)
 		tp.Begin(at, loud, 0, &trace.Volume{Name: fmt.Sprint("v", i%100), Op: "setup", Err: text})
 		tp.Begin(at, loud, 0, &trace.Wait{For: trace.WaitLock, Note: text})
 	}
@@ -133,7 +133,7 @@ func TestALoudPod(t *testing.T) {
 		t.Fatalf("%d pods are kept, want all 51", len(pods))
 	}
 	for _, p := range pods {
-		if p.StatusAt.IsZero() || p.Phase != "Running" || p.Start.Started.IsZero() {
+		if p.StatusAt.IsZero() || p.Phase != trace.PodRunning || p.Start.Started.IsZero() {
 			t.Errorf("of %s is left: %s since %s, started %s", p.Key, p.Phase, p.StatusAt, p.Start.Started)
 		}
 	}
@@ -206,7 +206,7 @@ func BenchmarkFull(b *testing.B) {
 	apply := func() {
 		seq++
 		pod := trace.Pod{Namespace: "ns", Name: fmt.Sprint("p", seq%4000), UID: fmt.Sprint(seq % 4000)}
-		k.Apply([]trace.Record{{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Event: &trace.ProbeAttempt{Probe: "liveness", Container: fmt.Sprint(seq / 4000 % 100)}}}, 0)
+		k.Apply([]trace.Record{{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Event: &trace.ProbeAttempt{Probe: trace.ProbeLiveness, Container: fmt.Sprint(seq / 4000 % 100)}}}, 0)
 	}
 	for range 500000 {
 		apply()

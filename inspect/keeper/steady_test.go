@@ -19,10 +19,10 @@ func steady(pods int, lasts time.Duration) []trace.Record {
 	pod := func(i int) trace.Pod {
 		return trace.Pod{Namespace: "shop", Name: fmt.Sprint("web", i), UID: fmt.Sprint(i)}
 	}
-	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: "ready"})
+	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: trace.AgentReady})
 	for i := range pods {
 		tp.Start(tape.Start{Pod: pod(i), At: time.Second, Image: "web:1", Sandbox: time.Second, Create: time.Second, Run: time.Second, Probe: time.Second})
-		tp.Point(6*time.Second, pod(i), 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+		tp.Point(6*time.Second, pod(i), 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 	}
 	probe := trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}
 	for at := 10 * time.Second; at < lasts; at += 10 * time.Second {
@@ -30,15 +30,15 @@ func steady(pods int, lasts time.Duration) []trace.Record {
 		tp.End(at, tp.Begin(at, trace.Pod{}, 0, &trace.APICall{Verb: "update", Resource: "leases"}), &trace.APICall{Verb: "update", Resource: "leases", Code: 200})
 		for i := range pods {
 			tp.End(at+9*time.Second, tp.Begin(at, pod(i), 0, &trace.Wait{For: trace.WaitProbe, Target: probe}), nil)
-			e := trace.ProbeAttempt{Probe: "readiness", Container: "web", How: "exec", Result: "success", State: "success"}
+			e := trace.ProbeAttempt{Probe: trace.ProbeReadiness, Container: "web", How: trace.ProbeExec, Result: trace.ProbeSuccess, State: trace.ProbeSays}
 			if i == 0 && lasts-at < time.Minute {
-				e.Result, e.State, e.Output = "failure", "failure", "it is broken"
+				e.Result, e.State, e.Output = trace.ProbeFailure, trace.ProbeDenies, "it is broken"
 			}
-			a := tp.Begin(at+9*time.Second, pod(i), 0, &trace.ProbeAttempt{Probe: "readiness", Container: "web", How: "exec"})
+			a := tp.Begin(at+9*time.Second, pod(i), 0, &trace.ProbeAttempt{Probe: trace.ProbeReadiness, Container: "web", How: trace.ProbeExec})
 			tp.End(at+9100*time.Millisecond, tp.Begin(at+9*time.Second, pod(i), a, &trace.CRICall{Method: "ExecSync"}), &trace.CRICall{Method: "ExecSync", Code: "OK"})
 			tp.End(at+9100*time.Millisecond, a, &e)
-			if e.State == "failure" {
-				tp.Point(at+9100*time.Millisecond, pod(i), 0, &trace.PodStatus{Phase: "Running", Total: 1})
+			if e.State == trace.ProbeDenies {
+				tp.Point(at+9100*time.Millisecond, pod(i), 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1})
 			}
 		}
 	}

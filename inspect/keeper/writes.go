@@ -25,9 +25,9 @@ func (p *pod) foldWrite(r *trace.Record, e *trace.StatusPatch, it *item) {
 	}
 	w.settled, w.pending = it, nil
 	switch e.Op {
-	case "patch":
+	case trace.PatchStatus:
 		w.good = it
-	case "delete":
+	case trace.PatchDelete:
 		w.deleted = it
 	}
 }

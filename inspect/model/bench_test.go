@@ -17,7 +17,7 @@ func BenchmarkApply(b *testing.B) {
 		pod := trace.Pod{Name: fmt.Sprint(i)}
 		started(tp, pod, time.Duration(i)*ms, ms)
 		ready(tp, pod, time.Duration(i+2)*ms, 2*ms)
-		tp.Point(time.Duration(i+3)*ms, pod, 0, &trace.Milestone{Name: "gone"})
+		tp.Point(time.Duration(i+3)*ms, pod, 0, &trace.Milestone{Name: trace.MilestoneGone})
 		recs = append(recs, tp.Records()...)
 	}
 	m := New(Options{})
@@ -68,7 +68,7 @@ func BenchmarkFull(b *testing.B) {
 	apply := func() {
 		seq++
 		pod := trace.Pod{Namespace: "ns", Name: fmt.Sprint("p", seq%4000), UID: fmt.Sprint(seq % 4000)}
-		m.Apply(&trace.Record{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Event: &trace.ProbeAttempt{Probe: "liveness", Result: "success", Container: fmt.Sprint(seq / 4000 % 100)}})
+		m.Apply(&trace.Record{Seq: seq, Time: int64(seq), Span: trace.SpanID(seq), Pod: pod, Event: &trace.ProbeAttempt{Probe: trace.ProbeLiveness, Result: trace.ProbeSuccess, Container: fmt.Sprint(seq / 4000 % 100)}})
 	}
 	for range 500000 {
 		apply()

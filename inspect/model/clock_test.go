@@ -17,8 +17,8 @@ func TestClockSetInAStart(t *testing.T) {
 	const ms, hour = time.Millisecond, time.Hour
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "u-web"}
 	tp := tape.New()
-	tp.Point(0, pod, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	act := tp.Begin(10*ms, pod, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	tp.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	act := tp.Begin(10*ms, pod, 0, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	call := tp.Begin(10*ms, pod, act, &trace.CRICall{Method: "RunPodSandbox"})
 	tp.Point(hour+200*ms, trace.Pod{}, 0, &trace.ClockStepped{Step: hour, Jump: hour})
 	m := model.New(model.Options{})
@@ -40,8 +40,8 @@ func TestClockSetInAStart(t *testing.T) {
 	for name, at := range map[string]time.Duration{"before": 50 * ms, "after": hour + 300*ms} {
 		tp.Point(hour+401*ms, pod, call, &trace.RuntimeSpan{Name: name, Start: tape.Epoch.Add(at).UnixNano(), Dur: 80 * ms})
 	}
-	tp.Point(hour+410*ms, pod, 0, &trace.Milestone{Name: "started", Since: 410 * ms})
-	tp.Point(hour+410*ms, pod, 0, &trace.Milestone{Name: "ready", Since: 410 * ms})
+	tp.Point(hour+410*ms, pod, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 410 * ms})
+	tp.Point(hour+410*ms, pod, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: 410 * ms})
 	m = model.New(model.Options{})
 	fold()
 	if w, err = m.Waterfall(pod, time.Time{}); err != nil {

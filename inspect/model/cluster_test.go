@@ -15,8 +15,8 @@ var node = trace.Pod{}
 
 func TestVolumes(t *testing.T) {
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Spec: &trace.PodSpec{Volumes: []string{"data", "later"}}})
-	act := tp.Begin(0, web, 0, &trace.Action{ID: "volumes", Verb: "volumes"})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Spec: &trace.PodSpec{Volumes: []string{"data", "later"}}})
+	act := tp.Begin(0, web, 0, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 	wait := tp.Begin(ms, web, act, &trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "data"}})
 	tp.End(11*ms, wait, nil)
 	vol := tp.Begin(11*ms, web, act, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi", Path: "/p"})
@@ -53,7 +53,7 @@ func TestVolumes(t *testing.T) {
 	if v = modelOf(tp).Volumes()[0]; v.State() != "unmounted" || v.Mounted {
 		t.Errorf("after teardown: %s %+v", v.State(), v)
 	}
-	tp.Point(80*ms, web, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(80*ms, web, 0, &trace.Milestone{Name: trace.MilestoneGone})
 	if vs := modelOf(tp).Volumes(); len(vs) != 0 {
 		t.Errorf("of a pod that is gone: %+v", vs)
 	}
@@ -61,7 +61,7 @@ func TestVolumes(t *testing.T) {
 
 func TestStatuses(t *testing.T) {
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+	tp.Point(0, web, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 	state := func() (string, Status) {
 		s := modelOf(tp).Statuses()[0]
 		return s.State(), s
@@ -69,11 +69,11 @@ func TestStatuses(t *testing.T) {
 	if got, _ := state(); got != "not written" {
 		t.Errorf("at first: %s", got)
 	}
-	patch := tp.Begin(10*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 2, Age: 10 * ms})
+	patch := tp.Begin(10*ms, web, 0, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2, Age: 10 * ms})
 	if got, s := state(); got != "writing" || !s.Pending.Equal(when(0)) {
 		t.Errorf("while it is written: %s %+v", got, s)
 	}
-	tp.End(15*ms, patch, &trace.StatusPatch{Op: "patch", Version: 2, Err: "refused", Age: 15 * ms})
+	tp.End(15*ms, patch, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2, Err: "refused", Age: 15 * ms})
 	if got, s := state(); got != "failing" || !s.Pending.Equal(when(0)) || s.Errors != 1 {
 		t.Errorf("after a failure: %s %+v", got, s)
 	}
@@ -89,7 +89,7 @@ func TestStatuses(t *testing.T) {
 		t.Errorf("waits for the API server: %+v", a.Waits)
 	}
 	tp.End(115*ms, wait, nil)
-	tp.End(120*ms, tp.Begin(115*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2, Bytes: 300}), nil)
+	tp.End(120*ms, tp.Begin(115*ms, web, 0, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2, Attempt: 2, Bytes: 300}), nil)
 	got, s := state()
 	if got != "in the API" || !s.Pending.IsZero() || s.Good.Attempt != 2 || s.Bytes != 300 || s.Writes != 2 {
 		t.Errorf("in the end: %s %+v", got, s)
@@ -144,22 +144,22 @@ func TestAPIHealth(t *testing.T) {
 func TestProbes(t *testing.T) {
 	tp := tape.New()
 	attempt := func(at time.Duration, e trace.ProbeAttempt) {
-		e.Container, e.Probe, e.How = "web", "readiness", "httpGet"
-		tp.End(at+2*ms, tp.Begin(at, web, 0, &trace.ProbeAttempt{Container: "web", Probe: "readiness", How: "httpGet"}), &e)
+		e.Container, e.Probe, e.How = "web", trace.ProbeReadiness, trace.ProbeHTTP
+		tp.End(at+2*ms, tp.Begin(at, web, 0, &trace.ProbeAttempt{Container: "web", Probe: trace.ProbeReadiness, How: trace.ProbeHTTP}), &e)
 	}
-	attempt(0, trace.ProbeAttempt{Early: true, Result: "failure", State: "failure"})
-	attempt(10*ms, trace.ProbeAttempt{Result: "failure", Output: "500", Count: 1, Threshold: 3, State: "failure"})
+	attempt(0, trace.ProbeAttempt{Early: true, Result: trace.ProbeFailure, State: trace.ProbeDenies})
+	attempt(10*ms, trace.ProbeAttempt{Result: trace.ProbeFailure, Output: "500", Count: 1, Threshold: 3, State: trace.ProbeDenies})
 	tp.Begin(12*ms, web, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}, Until: when(time.Second).UnixNano()})
 	m := modelOf(tp)
 	want := []Probe{{
-		Pod: web, Container: "web", Kind: "readiness", How: "httpGet", Result: "failure", Output: "500", Count: 1, Threshold: 3,
-		State: "failure", Changed: when(12 * ms), At: when(12 * ms), Dur: 2 * ms, Next: when(time.Second), Attempts: 1, Failures: 1,
+		Pod: web, Container: "web", Kind: trace.ProbeReadiness, How: trace.ProbeHTTP, Result: trace.ProbeFailure, Output: "500", Count: 1, Threshold: 3,
+		State: trace.ProbeDenies, Changed: when(12 * ms), At: when(12 * ms), Dur: 2 * ms, Next: when(time.Second), Attempts: 1, Failures: 1,
 	}}
 	if diff := cmp.Diff(want, m.Probes(), cmp.AllowUnexported(Probe{})); diff != "" {
 		t.Error(diff)
 	}
-	attempt(time.Second, trace.ProbeAttempt{Result: "success", Count: 1, Threshold: 1, State: "success"})
-	if p := modelOf(tp).Probes()[0]; p.State != "success" || !p.Next.IsZero() || p.Attempts != 2 || p.Running {
+	attempt(time.Second, trace.ProbeAttempt{Result: trace.ProbeSuccess, Count: 1, Threshold: 1, State: trace.ProbeSays})
+	if p := modelOf(tp).Probes()[0]; p.State != trace.ProbeSays || !p.Next.IsZero() || p.Attempts != 2 || p.Running {
 		t.Errorf("in the end: %+v", p)
 	}
 }
@@ -176,7 +176,7 @@ func TestClusterBounds(t *testing.T) {
 				tp.End(at, c, nil)
 			}
 		}
-		tp.Begin(at, web, 0, &trace.ProbeAttempt{Container: fmt.Sprint("c", i), Probe: "liveness"})
+		tp.Begin(at, web, 0, &trace.ProbeAttempt{Container: fmt.Sprint("c", i), Probe: trace.ProbeLiveness})
 	}
 	for range maxWatches + 10 {
 		tp.End(ms, tp.Begin(0, node, 0, &trace.APICall{Verb: "watch"}), &trace.APICall{Verb: "watch", Code: 200})
@@ -195,7 +195,7 @@ func TestClusterBounds(t *testing.T) {
 		t.Errorf("%d probes, %d watches, %d spans", len(m.Probes()), m.API().Watches, m.open.Len())
 	}
 	m.Lost(1)
-	m.Apply(&trace.Record{Event: &trace.Agent{State: "starting"}})
+	m.Apply(&trace.Record{Event: &trace.Agent{State: trace.AgentStarting}})
 	if a := m.API(); a.Watches != 0 || a.Open != 0 {
 		t.Errorf("after a new start: %+v", a)
 	}
@@ -205,16 +205,16 @@ func TestClusterBounds(t *testing.T) {
 func TestStartGoesOnIntoTheAPI(t *testing.T) {
 	tp := tape.New()
 	started(tp, web, 0, 100*ms)
-	tp.End(8*ms, tp.Begin(2*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 1}), nil)
+	tp.End(8*ms, tp.Begin(2*ms, web, 0, &trace.StatusPatch{Op: trace.PatchStatus, Version: 1}), nil)
 	ready(tp, web, 150*ms, 150*ms)
 	tp.Point(151*ms, web, 0, &trace.Log{Message: "not kept"})
-	patch := tp.Begin(152*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 2})
+	patch := tp.Begin(152*ms, web, 0, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2})
 	wf, err := modelOf(tp).Waterfall(web, when(160*ms))
 	if err != nil || wf.Told != -1 || wf.End != 160*ms {
 		t.Errorf("while it is written: told %v, end %v, %v", wf.Told, wf.End, err)
 	}
-	tp.End(170*ms, patch, &trace.StatusPatch{Op: "patch", Version: 2, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True"}}})
-	tp.End(300*ms, tp.Begin(290*ms, web, 0, &trace.StatusPatch{Op: "patch", Version: 3}), nil)
+	tp.End(170*ms, patch, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True"}}})
+	tp.End(300*ms, tp.Begin(290*ms, web, 0, &trace.StatusPatch{Op: trace.PatchStatus, Version: 3}), nil)
 	m := modelOf(tp)
 	wf, err = m.Waterfall(web, when(time.Hour))
 	if err != nil || wf.Told != 170*ms || wf.End != 170*ms {

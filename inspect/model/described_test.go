@@ -14,7 +14,7 @@ import (
 func TestDescribed(t *testing.T) {
 	none := trace.Pod{}
 	tp := tape.New()
-	tp.Point(0, none, 0, &trace.Agent{State: "starting", Node: "lab-1"})
+	tp.Point(0, none, 0, &trace.Agent{State: trace.AgentStarting, Node: "lab-1"})
 	before := len(tp.Records())
 	tp.Point(1*ms, none, 0, &trace.NodeDescribed{Node: "lab-1", Kernel: "6.8.0"})
 	tp.Point(2*ms, none, 0, &trace.NodeDescribed{Node: "lab-1", Kernel: "6.9.0", Changed: []string{"kernel 6.8.0 → 6.9.0"}})
@@ -23,8 +23,8 @@ func TestDescribed(t *testing.T) {
 	tp.Point(5*ms, none, 0, &trace.Certificate{Use: "client", Serial: "1"})
 	tp.Point(6*ms, none, 0, &trace.Certificate{Use: "serving", Serial: "2"})
 	told := len(tp.Records())
-	tp.Point(7*ms, none, 0, &trace.Agent{State: "stopped"})
-	tp.Point(8*ms, none, 0, &trace.Agent{State: "starting", Node: "lab-1"})
+	tp.Point(7*ms, none, 0, &trace.Agent{State: trace.AgentStopped})
+	tp.Point(8*ms, none, 0, &trace.Agent{State: trace.AgentStarting, Node: "lab-1"})
 	recs := tp.Records()
 
 	m := New(Options{})

@@ -63,7 +63,7 @@ func TestTheLargestOfEachEvent(t *testing.T) {
 				fill(reflect.ValueOf(e).Elem(), strings.Repeat("x", 1000), 8)
 				switch e := e.(type) {
 				case *trace.Milestone:
-					e.Name, e.Since = []string{"seen", "started", "ready"}[edge], time.Second
+					e.Name, e.Since = trace.MilestoneName([]string{"seen", "started", "ready"}[edge]), time.Second
 				case *trace.CRICall:
 					e.Response = trace.BodyOf(body(strings.Repeat("x", trace.MaxBody)), trace.MaxBody)
 				}
@@ -100,9 +100,9 @@ func TestALoudPod(t *testing.T) {
 	text := strings.Repeat("x", 4000)
 	for i := range 2000 {
 		at += time.Second
-		tp.Point(at, loud, 0, &trace.PodStatus{Phase: "Running", Message: text, Total: 1})
-		tp.Point(at, loud, 0, &trace.Decision{By: "probe", Subject: fmt.Sprint(i), Reason: strings.Clone(text)})
-		tp.End(at, tp.Begin(at, loud, 0, &trace.ProbeAttempt{Probe: "liveness", Container: fmt.Sprint(i), Output: strings.Clone(text)}), nil)
+		tp.Point(at, loud, 0, &trace.PodStatus{Phase: trace.PodRunning, Message: text, Total: 1})
+		tp.Point(at, loud, 0, &trace.Decision{By: trace.ByPressure, Subject: fmt.Sprint(i), Reason: strings.Clone(text)})
+		tp.End(at, tp.Begin(at, loud, 0, &trace.ProbeAttempt{Probe: trace.ProbeLiveness, Container: fmt.Sprint(i), Output: strings.Clone(text)}), nil)
 		tp.Point(at, loud, 0, &trace.Volume{Name: fmt.Sprint("v", i%100), Op: "setup", Err: strings.Clone(text)})
 	}
 	m := model.New(model.Options{Bytes: 3 << 20})
@@ -114,7 +114,7 @@ func TestALoudPod(t *testing.T) {
 		t.Fatalf("%d pods are known, want all 51", len(pods))
 	}
 	for _, p := range pods {
-		if p.StatusAt.IsZero() || p.Phase != "Running" || p.Start.Started.IsZero() {
+		if p.StatusAt.IsZero() || p.Phase != trace.PodRunning || p.Start.Started.IsZero() {
 			t.Errorf("of %s is known: %s since %s, started %s", p.Key, p.Phase, p.StatusAt, p.Start.Started)
 		}
 		if w, err := m.Waterfall(p.Key, time.Time{}); p.Key != loud && (err != nil || w.Incomplete) {

@@ -11,8 +11,8 @@ const maxPassDecisions = 500
 
 // Pass is one garbage collection pass.
 type Pass struct {
-	What       string // container, image
-	Cause      string
+	What       trace.GCKind
+	Cause      trace.GCCause
 	Begin      time.Time
 	Dur        time.Duration // 0 while it runs
 	Running    bool

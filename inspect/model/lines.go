@@ -29,9 +29,9 @@ func (m *Model) addLine(r *trace.Record) {
 	l := Line{Seq: r.Seq, At: r.At(), Level: "info", Kind: r.Event.Kind().String(), Pod: r.Pod}
 	switch e := r.Event.(type) {
 	case *trace.Log:
-		l.Level, l.Text = cmp.Or(e.Level, "info"), say.Log(e)
+		l.Level, l.Text = string(cmp.Or(e.Level, trace.LevelInfo)), say.Log(e)
 	case *trace.NodeEvent:
-		if e.Type == "Warning" {
+		if e.Type == trace.EventWarning {
 			l.Level = "warn"
 		}
 		l.Reason, l.Text = e.Reason, say.NodeEvent(e)
@@ -42,7 +42,7 @@ func (m *Model) addLine(r *trace.Record) {
 		}
 	case *trace.Agent:
 		l.Text = say.Agent(e)
-		if e.State == "degraded" {
+		if e.State == trace.AgentDegraded {
 			l.Level = "warn"
 		}
 	case *trace.PLEGMode:

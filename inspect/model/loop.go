@@ -13,8 +13,8 @@ const maxCaused = 16
 // Loop is one syncLoop iteration.
 type Loop struct {
 	N         uint64
-	Case      string
-	Op        string
+	Case      trace.LoopCase
+	Op        trace.LoopOp
 	Pods      int
 	Detail    string
 	Begin     time.Time

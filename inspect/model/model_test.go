@@ -38,19 +38,19 @@ func modelOf(t *tape.Tape) *Model {
 
 // started adds a start of one container that takes from 0 to d.
 func started(t *tape.Tape, pod trace.Pod, at, d time.Duration) {
-	t.Point(at, pod, 0, &trace.Milestone{Name: "seen", Source: "file", Spec: &trace.PodSpec{QoS: "Burstable"}})
-	s := t.Begin(at, pod, 0, &trace.Sync{Why: "create", Cause: "ADD", N: 1})
-	a := t.Begin(at, pod, s, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
+	t.Point(at, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile, Spec: &trace.PodSpec{QoS: "Burstable"}})
+	s := t.Begin(at, pod, 0, &trace.Sync{Why: trace.SyncCreate, Cause: "ADD", N: 1})
+	a := t.Begin(at, pod, s, &trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"})
 	c := t.Begin(at, pod, a, &trace.CRICall{Method: "StartContainer"})
 	t.End(at+d, c, &trace.CRICall{Method: "StartContainer", Code: "OK"})
 	t.End(at+d, a, nil)
-	t.Point(at+d, pod, s, &trace.Milestone{Name: "started", Since: d})
+	t.Point(at+d, pod, s, &trace.Milestone{Name: trace.MilestoneStarted, Since: d})
 	t.End(at+d, s, nil)
 }
 
 func ready(t *tape.Tape, pod trace.Pod, at, since time.Duration) {
-	t.Point(at, pod, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, IP: "10.0.0.2"})
-	t.Point(at, pod, 0, &trace.Milestone{Name: "ready", Since: since})
+	t.Point(at, pod, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1, IP: "10.0.0.2"})
+	t.Point(at, pod, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: since})
 }
 
 func TestStart(t *testing.T) {
@@ -63,9 +63,9 @@ func TestStart(t *testing.T) {
 		t.Errorf("pod %+v, state %s", p, p.State())
 	}
 	want := []Start{{
-		Pod: web, Source: "file", Seen: when(0), Started: when(100 * ms), Ready: when(150 * ms),
+		Pod: web, Source: trace.SourceFile, Seen: when(0), Started: when(100 * ms), Ready: when(150 * ms),
 		ToStarted: 100 * ms, ToReady: 150 * ms,
-		Segments: []Segment{{waterfall.Part{Kind: waterfall.SegmentWork, Verb: "start", ID: "start web"}, 100 * ms}}, Cause: "start web 100ms: StartContainer took 100ms", Reason: "StartContainer took 100ms", Floor: 100 * ms,
+		Segments: []Segment{{waterfall.Part{Kind: waterfall.SegmentWork, Verb: trace.VerbStart, ID: "start web"}, 100 * ms}}, Cause: "start web 100ms: StartContainer took 100ms", Reason: "StartContainer took 100ms", Floor: 100 * ms,
 	}}
 	if diff := cmp.Diff(want, m.Starts()); diff != "" {
 		t.Errorf("starts (-want +got):\n%s", diff)
@@ -82,7 +82,7 @@ func TestStart(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	seen := func(tp *tape.Tape) { tp.Point(0, web, 0, &trace.Milestone{Name: "seen"}) }
+	seen := func(tp *tape.Tape) { tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen}) }
 	for want, story := range map[State]func(*tape.Tape){
 		StateUnknown:  func(tp *tape.Tape) { tp.Point(0, web, 0, &trace.Log{Message: "hm"}) },
 		StateStarting: seen,
@@ -94,19 +94,19 @@ func TestStates(t *testing.T) {
 		StateReady:    func(tp *tape.Tape) { started(tp, web, 0, ms); ready(tp, web, ms, ms) },
 		StateCompleted: func(tp *tape.Tape) { // and stays on the node: its worker has terminated it
 			started(tp, web, 0, ms)
-			tp.Point(2*ms, web, 0, &trace.Worker{From: "syncing", To: "terminating"})
-			tp.Point(2*ms, web, 0, &trace.PodStatus{Phase: "Succeeded", Total: 1})
-			tp.Point(3*ms, web, 0, &trace.Worker{From: "terminating", To: "terminated"})
+			tp.Point(2*ms, web, 0, &trace.Worker{From: trace.WorkerSyncing, To: trace.WorkerTerminating})
+			tp.Point(2*ms, web, 0, &trace.PodStatus{Phase: trace.PodSucceeded, Total: 1})
+			tp.Point(3*ms, web, 0, &trace.Worker{From: trace.WorkerTerminating, To: trace.WorkerTerminated})
 		},
 		StateFailed: func(tp *tape.Tape) {
 			started(tp, web, 0, ms)
-			tp.Point(2*ms, web, 0, &trace.PodStatus{Phase: "Failed", Total: 1})
+			tp.Point(2*ms, web, 0, &trace.PodStatus{Phase: trace.PodFailed, Total: 1})
 		},
 		StateTerminating: func(tp *tape.Tape) {
 			started(tp, web, 0, ms)
-			tp.Point(2*ms, web, 0, &trace.Worker{From: "syncing", To: "terminating"})
+			tp.Point(2*ms, web, 0, &trace.Worker{From: trace.WorkerSyncing, To: trace.WorkerTerminating})
 		},
-		StateGone: func(tp *tape.Tape) { seen(tp); tp.Point(2*ms, web, 0, &trace.Milestone{Name: "gone"}) },
+		StateGone: func(tp *tape.Tape) { seen(tp); tp.Point(2*ms, web, 0, &trace.Milestone{Name: trace.MilestoneGone}) },
 	} {
 		t.Run(string(want), func(t *testing.T) {
 			tp := tape.New()
@@ -129,7 +129,7 @@ func TestStates(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Decision{By: "backoff", Verdict: "wait", Inputs: []trace.KV{{K: "retry_at", V: when(10 * time.Second).Format(time.RFC3339Nano)}}})
+	tp.Point(0, web, 0, &trace.Decision{By: trace.ByBackoff, Verdict: trace.VerdictWait, Inputs: []trace.KV{{K: "retry_at", V: when(10 * time.Second).Format(time.RFC3339Nano)}}})
 	w := tp.Begin(ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "image x"}, Cause: "no such image", Class: trace.Classify("no such image")})
 	m := modelOf(tp)
 	p, _ := m.Pod(web)
@@ -147,8 +147,8 @@ func TestLateReader(t *testing.T) {
 	tp := tape.New()
 	started(tp, web, 0, 100*ms)
 	ready(tp, web, 150*ms, 150*ms)
-	l := tp.Begin(200*ms, trace.Pod{}, 0, &trace.Loop{N: 7, Case: "pleg"})
-	tp.End(203*ms, l, &trace.Loop{N: 7, Case: "pleg", Pods: 1})
+	l := tp.Begin(200*ms, trace.Pod{}, 0, &trace.Loop{N: 7, Case: trace.LoopPLEG})
+	tp.End(203*ms, l, &trace.Loop{N: 7, Case: trace.LoopPLEG, Pods: 1})
 	for i := range tp.Records() {
 		m := New(Options{})
 		apply(m, tp.Records()[i:])
@@ -171,8 +171,8 @@ func TestLateReader(t *testing.T) {
 
 func TestLostEnds(t *testing.T) {
 	tp := tape.New()
-	s := tp.Begin(0, web, 0, &trace.Sync{Why: "create", N: 1})
-	a := tp.Begin(ms, web, s, &trace.Action{ID: "create web", Verb: "create"})
+	s := tp.Begin(0, web, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
+	a := tp.Begin(ms, web, s, &trace.Action{ID: "create web", Verb: trace.VerbCreate})
 	tp.Begin(ms, web, a, &trace.CRICall{Method: "CreateContainer"})
 	tp.Begin(ms, web, a, &trace.Wait{For: trace.WaitQueue})
 	m := modelOf(tp)
@@ -185,7 +185,7 @@ func TestLostEnds(t *testing.T) {
 		t.Errorf("lost %d", m.Node().Lost)
 	}
 	n := len(tp.Recs)
-	tp.Begin(5*ms, web, 0, &trace.Sync{Why: "sync", N: 2})
+	tp.Begin(5*ms, web, 0, &trace.Sync{Why: trace.SyncAgain, N: 2})
 	apply(m, tp.Records()[n:])
 	p, _ = m.Pod(web)
 	if len(p.Actions) != 0 || len(p.Waits) != 0 || len(m.InFlight()) != 0 || p.Worker.Current.N != 2 || p.Worker.Current.Uncertain {
@@ -208,12 +208,12 @@ func TestDoubtEnds(t *testing.T) {
 
 func TestAgentRestart(t *testing.T) {
 	tp := tape.New()
-	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: "ready", Node: "lab-1", Runtime: "containerd"})
+	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: trace.AgentReady, Node: "lab-1", Runtime: "containerd"})
 	tp.Begin(ms, web, 0, &trace.CRICall{Method: "PullImage"})
-	tp.Point(2*ms, trace.Pod{}, 0, &trace.Agent{State: "starting", PID: 7})
+	tp.Point(2*ms, trace.Pod{}, 0, &trace.Agent{State: trace.AgentStarting, PID: 7})
 	m := modelOf(tp)
 	n := m.Node()
-	if len(m.InFlight()) != 0 || !n.Since.Equal(when(2*ms)) || n.Name != "lab-1" || n.PID != 7 || n.State != "starting" {
+	if len(m.InFlight()) != 0 || !n.Since.Equal(when(2*ms)) || n.Name != "lab-1" || n.PID != 7 || n.State != trace.AgentStarting {
 		t.Errorf("%+v, in flight %+v", n, m.InFlight())
 	}
 }
@@ -244,14 +244,14 @@ func TestMethods(t *testing.T) {
 
 func TestLoopChildrenAndGC(t *testing.T) {
 	tp := tape.New()
-	l := tp.Begin(0, trace.Pod{}, 0, &trace.Loop{N: 1, Case: "config"})
-	s := tp.Begin(ms, web, l, &trace.Sync{Why: "create", Cause: "ADD"})
+	l := tp.Begin(0, trace.Pod{}, 0, &trace.Loop{N: 1, Case: trace.LoopConfig})
+	s := tp.Begin(ms, web, l, &trace.Sync{Why: trace.SyncCreate, Cause: "ADD"})
 	tp.End(2*ms, s, nil)
 	tp.End(2*ms, l, nil)
-	g := tp.Begin(3*ms, trace.Pod{}, 0, &trace.GC{What: "image", Cause: "pressure"})
-	tp.Point(4*ms, trace.Pod{}, g, &trace.Decision{By: "gc.image", Subject: "redis", Verdict: "remove", Bytes: 5})
-	tp.Point(4*ms, trace.Pod{}, 0, &trace.Decision{By: "admission", Subject: "web", Verdict: "admit"})
-	tp.End(5*ms, g, &trace.GC{What: "image", Cause: "pressure", Considered: 1, Removed: 1, Freed: 5})
+	g := tp.Begin(3*ms, trace.Pod{}, 0, &trace.GC{What: trace.GCImages, Cause: trace.GCPeriod})
+	tp.Point(4*ms, trace.Pod{}, g, &trace.Decision{By: trace.ByImageGC, Subject: "redis", Verdict: trace.VerdictRemove, Bytes: 5})
+	tp.Point(4*ms, trace.Pod{}, 0, &trace.Decision{By: trace.ByAdmission, Subject: "web", Verdict: trace.VerdictAdmit})
+	tp.End(5*ms, g, &trace.GC{What: trace.GCImages, Cause: trace.GCPeriod, Considered: 1, Removed: 1, Freed: 5})
 	m := modelOf(tp)
 	if l := m.Loops()[0]; l.Children != 1 || l.Caused[0] != (Effect{"pod.sync", web, "create ADD"}) {
 		t.Errorf("loop %+v", l)
@@ -295,20 +295,20 @@ func TestSecondLife(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tp := tape.New()
 			started(tp, web, 0, 5*ms)
-			tp.Point(10*ms, web, 0, &trace.Milestone{Name: "terminating"})
+			tp.Point(10*ms, web, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
 			gone, again := 12*ms, 15*ms
 			if name == "while it terminates" {
 				gone, again = 15*ms, 12*ms
 			}
-			tp.Point(gone, web, 0, &trace.Milestone{Name: "gone"})
-			tp.Point(again, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
+			tp.Point(gone, web, 0, &trace.Milestone{Name: trace.MilestoneGone})
+			tp.Point(again, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
 			m := modelOf(tp)
 			p, _ := m.Pod(web)
 			if p.State() != StateStarting || !p.Start.Seen.Equal(when(again)) || len(m.GonePods()) != 0 {
 				t.Errorf("second life: %s %+v", p.State(), p)
 			}
 			more := tape.New()
-			more.Point(20*ms, web, 0, &trace.Milestone{Name: "started", Since: 20*ms - again})
+			more.Point(20*ms, web, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 20*ms - again})
 			apply(m, more.Records())
 			if n := len(m.Starts()); n != 2 {
 				t.Errorf("%d starts", n)
@@ -319,9 +319,9 @@ func TestSecondLife(t *testing.T) {
 
 func TestAdopted(t *testing.T) {
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Adopted: true})
-	tp.Point(ms, web, 0, &trace.Milestone{Name: "started", Since: ms, Adopted: true})
-	tp.Point(2*ms, web, 0, &trace.Milestone{Name: "ready", Since: 2 * ms, Adopted: true})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Adopted: true})
+	tp.Point(ms, web, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: ms, Adopted: true})
+	tp.Point(2*ms, web, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: 2 * ms, Adopted: true})
 	m := modelOf(tp)
 	if len(m.Starts()) != 0 {
 		t.Errorf("an adopted pod counts as a start: %+v", m.Starts())
@@ -336,10 +336,10 @@ func TestAdopted(t *testing.T) {
 
 func TestSourceErrorsAndLines(t *testing.T) {
 	tp := tape.New()
-	bad := &trace.SourceError{Source: "file", Path: "a.yaml", Line: 3, Field: "spec", Message: "is odd", Kept: true}
+	bad := &trace.SourceError{Source: trace.SourceFile, Path: "a.yaml", Line: 3, Field: "spec", Message: "is odd", Kept: true}
 	tp.Point(0, trace.Pod{}, 0, bad)
-	tp.Point(0, web, 0, &trace.NodeEvent{Type: "Warning", Reason: "Failed", Message: "no", Field: "spec.containers{main}"})
-	tp.Point(0, trace.Pod{}, 0, &trace.Log{Level: "info", Message: "hello", Attrs: []trace.KV{{K: "n", V: "1"}}})
+	tp.Point(0, web, 0, &trace.NodeEvent{Type: trace.EventWarning, Reason: "Failed", Message: "no", Field: "spec.containers{main}"})
+	tp.Point(0, trace.Pod{}, 0, &trace.Log{Level: trace.LevelInfo, Message: "hello", Attrs: []trace.KV{{K: "n", V: "1"}}})
 	m := modelOf(tp)
 	if es := m.SourceErrors(); len(es) != 1 || es[0].Line != 3 {
 		t.Errorf("source errors %+v", es)
@@ -353,8 +353,8 @@ func TestSourceErrorsAndLines(t *testing.T) {
 		t.Error(diff)
 	}
 	for what, e := range map[string]trace.Event{
-		"delivered":      &trace.Source{Source: "file", Op: "UPDATE", Path: "a.yaml"},
-		"an empty error": &trace.SourceError{Source: "file", Path: "a.yaml"},
+		"delivered":      &trace.Source{Source: trace.SourceFile, Op: trace.OpUpdate, Path: "a.yaml"},
+		"an empty error": &trace.SourceError{Source: trace.SourceFile, Path: "a.yaml"},
 	} {
 		m := New(Options{})
 		again := tape.New()
@@ -378,14 +378,14 @@ func TestSourceErrorsAndLines(t *testing.T) {
 
 func TestKeptRecords(t *testing.T) {
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen"})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen})
 	pull := tp.Begin(0, web, 0, &trace.ImagePull{Image: "redis"})
 	for i := range 50 {
 		tp.Point(time.Duration(i)*ms, web, pull, &trace.ImageProgress{Image: "redis", Done: int64(i)})
 	}
 	tp.Point(50*ms, web, 0, &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(json.RawMessage("{}"), 2)})
 	tp.Point(50*ms, web, 0, &trace.Log{})
-	tp.Point(60*ms, web, 0, &trace.Milestone{Name: "started", Since: 60 * ms})
+	tp.Point(60*ms, web, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 60 * ms})
 	m := New(Options{PerStart: 4})
 	apply(m, tp.Records())
 	recs, cut := m.StartRecords(web)
@@ -436,13 +436,13 @@ func TestBounded(t *testing.T) {
 			tp.Begin(at, pod, 0, &trace.CRICall{Method: "PullImage"})
 		}
 		tp.Begin(at, trace.Pod{}, 0, &trace.Loop{N: uint64(i)})
-		tp.Begin(at, trace.Pod{}, 0, &trace.GC{What: "image"})
+		tp.Begin(at, trace.Pod{}, 0, &trace.GC{What: trace.GCImages})
 		tp.Point(at, trace.Pod{}, 0, &trace.Decision{By: "x"})
 		tp.Point(at, trace.Pod{}, 0, &trace.Log{Message: "x"})
-		tp.Point(at, trace.Pod{}, 0, &trace.Pressure{Signal: fmt.Sprint(i)})
+		tp.Point(at, trace.Pod{}, 0, &trace.Pressure{Signal: trace.Signal(fmt.Sprint(i))})
 		tp.Point(at, trace.Pod{}, 0, &trace.SourceError{Path: fmt.Sprint(i)})
 		if i%2 == 0 {
-			tp.Point(at+ms, pod, 0, &trace.Milestone{Name: "gone"})
+			tp.Point(at+ms, pod, 0, &trace.Milestone{Name: trace.MilestoneGone})
 		}
 	}
 	apply(m, tp.Records())
@@ -513,9 +513,9 @@ func TestLateSpans(t *testing.T) {
 		return &trace.RuntimeSpan{Name: "cni.Setup", Start: tape.Epoch.Add(at).UnixNano(), Dur: ms}
 	}
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen"})
-	tp.Point(60*ms, web, 0, &trace.Milestone{Name: "started", Since: 60 * ms})
-	tp.Point(70*ms, web, 0, &trace.Milestone{Name: "ready", Since: 70 * ms})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen})
+	tp.Point(60*ms, web, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 60 * ms})
+	tp.Point(70*ms, web, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: 70 * ms})
 	tp.Point(2000*ms, web, 0, span(20*ms))
 	tp.Point(2000*ms, web, 0, span(500*ms))
 	tp.Point(2001*ms, web, 0, span(30*ms))

@@ -17,7 +17,7 @@ type Node struct {
 	Endpoint       string
 	Simulated      bool
 	PID            int
-	State          string // starting, ready, degraded, stopping, stopped; "" unknown
+	State          trace.AgentState // "" unknown
 	Reason         string
 	Since          time.Time // when the agent started; zero unknown
 	PLEGMode       string    // evented, relist; "" unknown
@@ -48,7 +48,7 @@ func (m *Model) Node() Node { return m.node }
 
 func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
 	n := &m.node
-	if e.State == "starting" && n.State != "starting" {
+	if e.State == trace.AgentStarting && n.State != trace.AgentStarting {
 		m.open.Clear()
 		clear(m.api.watches)
 		n.Described, n.Handlers = Described{}, Handlers{}

@@ -22,7 +22,7 @@ type Pod struct {
 	QoS   string // "" unknown
 	// StatusAt is when the status below was told; zero: nothing is known of it.
 	StatusAt   time.Time
-	Phase      string // "" unknown
+	Phase      trace.PodPhase // "" unknown
 	Reason     string
 	Message    string
 	Ready      int
@@ -114,7 +114,7 @@ func (p *Pod) State() State {
 	switch {
 	case !p.Gone.IsZero():
 		return StateGone
-	case !p.Terminating.IsZero() && (p.Worker.State != "terminated" || p.over() == ""):
+	case !p.Terminating.IsZero() && (p.Worker.State != trace.WorkerTerminated || p.over() == ""):
 		return StateTerminating
 	case p.over() != "":
 		return p.over()
@@ -126,9 +126,9 @@ func (p *Pod) State() State {
 		return StateReady
 	case !p.Start.Started.IsZero():
 		return StateNotReady
-	case !p.Start.Seen.IsZero(), p.Phase == "Pending":
+	case !p.Start.Seen.IsZero(), p.Phase == trace.PodPending:
 		return StateStarting
-	case p.Phase == "Running":
+	case p.Phase == trace.PodRunning:
 		return StateNotReady
 	}
 	return StateUnknown
@@ -137,9 +137,9 @@ func (p *Pod) State() State {
 // over returns how the pod came to its end, "" when it has not.
 func (p *Pod) over() State {
 	switch p.Phase {
-	case "Succeeded":
+	case trace.PodSucceeded:
 		return StateCompleted
-	case "Failed":
+	case trace.PodFailed:
 		return StateFailed
 	}
 	return ""
@@ -148,7 +148,7 @@ func (p *Pod) over() State {
 // backingOff reports whether a container waits in one of the back-offs that users know.
 func (p *Pod) backingOff() bool {
 	for i := range p.Containers {
-		if c := &p.Containers[i]; c.State == "waiting" &&
+		if c := &p.Containers[i]; c.State == trace.ContainerWaiting &&
 			(c.Reason == "CrashLoopBackOff" || c.Reason == "ImagePullBackOff") {
 			return true
 		}

@@ -51,7 +51,7 @@ func (m *Model) applyStatus(p *pod, r *trace.Record, e *trace.PodStatus) {
 	p.Phase, p.Reason, p.Message = e.Phase, e.Reason, e.Message
 	p.Ready, p.Total, p.Restarts = e.Ready, e.Total, e.Restarts
 	p.IP, p.SandboxID, p.Containers = e.IP, e.SandboxID, e.Containers
-	done := e.Phase == "Succeeded" || e.Phase == "Failed"
+	done := e.Phase == trace.PodSucceeded || e.Phase == trace.PodFailed
 	if p.Start.Seen.IsZero() && (done || e.Total > 0 && e.Ready >= e.Total) {
 		m.forget(p) // it had started before the first record: its start cannot be told
 	} else if done {
@@ -72,7 +72,7 @@ func (m *Model) applyAction(p *pod, r *trace.Record, e *trace.Action) {
 		return
 	}
 	a := &Action{
-		ID: e.ID, Verb: e.Verb, Container: e.Container, Target: e.Target, Reason: e.Reason, Since: r.At(),
+		ID: e.ID, Verb: string(e.Verb), Container: e.Container, Target: e.Target, Reason: e.Reason, Since: r.At(),
 	}
 	track(m, p.actions, r, a, func() { a.Uncertain = true })
 }
@@ -95,7 +95,7 @@ func (p *pod) backoff() {
 
 // decide takes the end of a back-off from the decision that imposed it.
 func (p *pod) decide(d Decision) {
-	if d.By != "backoff" && d.By != "restart" {
+	if d.By != trace.ByBackoff && d.By != trace.ByRestart {
 		return
 	}
 	for _, in := range d.Inputs {

@@ -28,7 +28,7 @@ func (m *Model) Pressure() []Pressure {
 	for _, p := range m.pressure {
 		out = append(out, p)
 	}
-	order := []string{"memory", "nodefs", "imagefs"}
+	order := []trace.Signal{trace.SignalMemory, trace.SignalNodeFS, trace.SignalImageFS}
 	rank := func(p Pressure) int {
 		if i := slices.Index(order, p.Signal); i >= 0 {
 			return i
@@ -45,8 +45,8 @@ func (m *Model) Pressure() []Pressure {
 const maxSignals = 64
 
 func (m *Model) applyPressure(r *trace.Record, e *trace.Pressure) {
-	if _, known := m.pressure[e.Signal]; known || len(m.pressure) < maxSignals {
-		m.pressure[e.Signal] = Pressure{At: r.At(), Pressure: *e}
-		m.keepPressure(m.pressure[e.Signal])
+	if _, known := m.pressure[string(e.Signal)]; known || len(m.pressure) < maxSignals {
+		m.pressure[string(e.Signal)] = Pressure{At: r.At(), Pressure: *e}
+		m.keepPressure(m.pressure[string(e.Signal)])
 	}
 }

@@ -31,17 +31,17 @@ func (m *Model) Shortages() []Decision {
 }
 
 func (m *Model) keepPressure(p Pressure) {
-	h := m.pressed[p.Signal]
+	h := m.pressed[string(p.Signal)]
 	if h == nil {
 		h = new(ring.New[Pressure](pressureSamples))
-		m.pressed[p.Signal] = h
+		m.pressed[string(p.Signal)] = h
 	}
 	h.Push(p)
 }
 
 // judged notes a verdict on a shortage.
 func (m *Model) judged(r *trace.Record, e *trace.Decision) {
-	if e.By != "pressure" {
+	if e.By != trace.ByPressure {
 		return
 	}
 	if _, known := m.short[e.Subject]; known || len(m.short) < maxSignals {

@@ -15,15 +15,15 @@ const maxProbes = 128
 type Probe struct {
 	Pod       trace.Pod
 	Container string
-	Kind      string // startup, readiness, liveness
-	How       string // exec, httpGet, tcpSocket, grpc
+	Kind      trace.ProbeKind
+	How       trace.ProbeHow
 	// Result is of the last attempt that ended: success, warning, failure, error; "" none did. Count attempts in a
 	// row had it, of Threshold that are needed.
-	Result           string
+	Result           trace.ProbeResult
 	Output           string
 	Count, Threshold int
 	// State is what the probe says of the container since Changed: success, failure, unknown; "" it said nothing.
-	State    string
+	State    trace.ProbeState
 	Changed  time.Time
 	At       time.Time // of the last attempt's end
 	Dur      time.Duration
@@ -35,7 +35,10 @@ type Probe struct {
 	span trace.SpanID
 }
 
-type probeKey struct{ container, kind string }
+type probeKey struct {
+	container string
+	kind      trace.ProbeKind
+}
 
 // Probes returns the probes of all pods that are not gone: pods in the order in which they were
 // first seen, then by container and kind.
@@ -78,13 +81,13 @@ func (m *Model) applyProbe(p *pod, r *trace.Record, e *trace.ProbeAttempt) {
 		return
 	}
 	m.open.End(r.Span)
-	if e.Result == "" || e.Early && (e.Result == "failure" || e.Result == "error") {
+	if e.Result == "" || e.Early && (e.Result == trace.ProbeFailure || e.Result == trace.ProbeError) {
 		return
 	}
 	pr.Result, pr.Output, pr.Count, pr.Threshold = e.Result, e.Output, e.Count, e.Threshold
 	pr.At, pr.Dur = r.At(), r.Dur
 	pr.Attempts++
-	if e.Result == "failure" || e.Result == "error" {
+	if e.Result == trace.ProbeFailure || e.Result == trace.ProbeError {
 		pr.Failures++
 	}
 	if e.State != pr.State {
@@ -94,7 +97,7 @@ func (m *Model) applyProbe(p *pod, r *trace.Record, e *trace.ProbeAttempt) {
 
 // nextProbe takes the time of the next attempt from the wait for it.
 func (p *pod) nextProbe(e *trace.Wait) {
-	if pr := p.probes[probeKey{e.Target.Container, e.Target.Name}]; pr != nil && e.Until > 0 {
+	if pr := p.probes[probeKey{e.Target.Container, trace.ProbeKind(e.Target.Name)}]; pr != nil && e.Until > 0 {
 		pr.Next = time.Unix(0, e.Until)
 	}
 }

@@ -43,7 +43,7 @@ func (m *Model) SourceErrors() []SourceError {
 }
 
 func (s sourceErrors) add(r *trace.Record, e *trace.SourceError) {
-	k := sourceKey(e.Source, e.Path, r.Pod)
+	k := sourceKey(string(e.Source), e.Path, r.Pod)
 	if e.Message == "" {
 		delete(s, k)
 		return
@@ -64,6 +64,6 @@ func (s sourceErrors) add(r *trace.Record, e *trace.SourceError) {
 // delivered clears the errors of what a source delivered.
 func (s sourceErrors) delivered(r *trace.Record, e *trace.Source) {
 	if r.Edge != trace.EdgeBegin && (e.Path != "" || !r.Pod.IsZero()) {
-		delete(s, sourceKey(e.Source, e.Path, r.Pod))
+		delete(s, sourceKey(string(e.Source), e.Path, r.Pod))
 	}
 }

@@ -63,7 +63,7 @@ func (s *Source) Failing() *SourceError {
 
 // WholeSource says that the source itself cannot be read, which is no one manifest's fault.
 func (e *SourceError) WholeSource() bool {
-	return e.Pod.IsZero() && e.Field == "" && e.Line == 0 && (e.Source == "api" || e.Source == "http" && strings.Contains(e.Path, "://"))
+	return e.Pod.IsZero() && e.Field == "" && e.Line == 0 && (e.Source == trace.SourceAPI || e.Source == trace.SourceHTTP && strings.Contains(e.Path, "://"))
 }
 
 // Sources returns the sources that told of themselves, by name.
@@ -73,9 +73,9 @@ func (m *Model) Sources() []Source {
 		found = map[string]Source{}
 	}
 	for _, e := range m.SourceErrors() {
-		s := found[e.Source]
-		s.Name, s.Errors = e.Source, append(s.Errors, e)
-		found[e.Source] = s
+		s := found[string(e.Source)]
+		s.Name, s.Errors = string(e.Source), append(s.Errors, e)
+		found[string(e.Source)] = s
 	}
 	for _, w := range slices.Concat(m.api.waits.now(), m.urls.now()) {
 		for name, s := range found {
@@ -98,23 +98,23 @@ func holdsUp(w *Wait, s *Source) bool {
 }
 
 func (m *Model) applySource(r *trace.Record, e *trace.Source) {
-	s, known := m.origins[e.Source]
+	s, known := m.origins[string(e.Source)]
 	if !known && len(m.origins) >= maxSources {
 		return
 	}
-	s.Name = e.Source
+	s.Name = string(e.Source)
 	switch {
-	case e.Op != "SET":
+	case e.Op != trace.OpSet:
 		s.Changes++
-		s.Op, s.Pod, s.Changed = e.Op, r.Pod, r.At()
+		s.Op, s.Pod, s.Changed = string(e.Op), r.Pod, r.At()
 	case r.Edge == trace.EdgeBegin:
 		s.Running = true
 	default:
-		s.Running, s.At, s.Pods, s.Cause = false, r.At(), e.Pods, e.Cause
+		s.Running, s.At, s.Pods, s.Cause = false, r.At(), e.Pods, string(e.Cause)
 		if e.Path != "" && (s.Path == "" || !strings.HasPrefix(e.Path, s.Path+"/")) { // else it is one file of its own
 			s.Path = e.Path
 		}
 		s.Sets++
 	}
-	m.origins[e.Source] = s
+	m.origins[string(e.Source)] = s
 }

@@ -11,16 +11,16 @@ import (
 
 func TestSources(t *testing.T) {
 	tp := tape.New()
-	set := tp.Begin(0, node, 0, &trace.Source{Source: "file", Op: "SET", Cause: "start", Path: "/m"})
+	set := tp.Begin(0, node, 0, &trace.Source{Source: trace.SourceFile, Op: trace.OpSet, Cause: trace.SourceStart, Path: "/m"})
 	if s := modelOf(tp).Sources(); len(s) != 1 || s[0].State() != "reading" {
 		t.Errorf("while it reads: %+v", s)
 	}
-	tp.End(ms, set, &trace.Source{Source: "file", Op: "SET", Cause: "start", Path: "/m", Pods: 1})
-	tp.Point(2*ms, web, set, &trace.Source{Source: "file", Op: "ADD"})
-	tp.Point(3*ms, node, 0, &trace.SourceError{Source: "file", Path: "/m/bad.yaml", Line: 3, Message: "no"})
-	tp.Point(4*ms, node, 0, &trace.SourceError{Source: "api", Message: "connection refused"})
+	tp.End(ms, set, &trace.Source{Source: trace.SourceFile, Op: trace.OpSet, Cause: trace.SourceStart, Path: "/m", Pods: 1})
+	tp.Point(2*ms, web, set, &trace.Source{Source: trace.SourceFile, Op: trace.OpAdd})
+	tp.Point(3*ms, node, 0, &trace.SourceError{Source: trace.SourceFile, Path: "/m/bad.yaml", Line: 3, Message: "no"})
+	tp.Point(4*ms, node, 0, &trace.SourceError{Source: trace.SourceAPI, Message: "connection refused"})
 	tp.Begin(5*ms, node, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetWatch}, Cause: "next try in 4s", Class: trace.Classify("next try in 4s")})
-	tp.Point(5*ms, node, 0, &trace.SourceError{Source: "http", Path: "https://a/b", Message: "503"})
+	tp.Point(5*ms, node, 0, &trace.SourceError{Source: trace.SourceHTTP, Path: "https://a/b", Message: "503"})
 	tp.Begin(5*ms, node, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetAddress, Name: "https://a/b"}})
 	all := modelOf(tp)
 	if w := all.API().Waits; len(w) != 1 {
@@ -31,8 +31,8 @@ func TestSources(t *testing.T) {
 		t.Fatalf("sources %+v", got)
 	}
 	got = got[:2]
-	bad := SourceError{At: when(3 * ms), SourceError: trace.SourceError{Source: "file", Path: "/m/bad.yaml", Line: 3, Message: "no"}}
-	down := SourceError{At: when(4 * ms), SourceError: trace.SourceError{Source: "api", Message: "connection refused"}}
+	bad := SourceError{At: when(3 * ms), SourceError: trace.SourceError{Source: trace.SourceFile, Path: "/m/bad.yaml", Line: 3, Message: "no"}}
+	down := SourceError{At: when(4 * ms), SourceError: trace.SourceError{Source: trace.SourceAPI, Message: "connection refused"}}
 	want := []Source{
 		{Name: "api", Errors: []SourceError{down}, Wait: Wait{Wait: trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetWatch}, Cause: "next try in 4s"}, Since: when(5 * ms)}},
 		{Name: "file", At: when(ms), Pods: 1, Cause: "start", Path: "/m", Sets: 1, Changes: 1, Op: "ADD", Pod: web, Changed: when(2 * ms), Errors: []SourceError{bad}},
@@ -75,11 +75,11 @@ func TestNodeConditions(t *testing.T) {
 func TestPressureHistory(t *testing.T) {
 	tp := tape.New()
 	for i := range 2 * pressureSamples {
-		tp.Point(0, node, 0, &trace.Pressure{Signal: "memory", Used: int64(i), Capacity: 1000})
+		tp.Point(0, node, 0, &trace.Pressure{Signal: trace.SignalMemory, Used: int64(i), Capacity: 1000})
 	}
-	tp.Point(0, node, 0, &trace.Decision{By: "pressure", Subject: "memory", Verdict: "short"})
-	tp.Point(0, node, 0, &trace.Decision{By: "admission", Subject: "shop/web", Verdict: "admit"})
-	tp.Point(ms, node, 0, &trace.Decision{By: "pressure", Subject: "memory", Verdict: "enough"})
+	tp.Point(0, node, 0, &trace.Decision{By: trace.ByPressure, Subject: "memory", Verdict: trace.VerdictShort})
+	tp.Point(0, node, 0, &trace.Decision{By: trace.ByAdmission, Subject: "shop/web", Verdict: trace.VerdictAdmit})
+	tp.Point(ms, node, 0, &trace.Decision{By: trace.ByPressure, Subject: "memory", Verdict: trace.VerdictEnough})
 	m := modelOf(tp)
 	h := m.PressureHistory("memory")
 	if len(h) != pressureSamples || h[0].Used != pressureSamples || h[len(h)-1].Used != 2*pressureSamples-1 {
@@ -88,7 +88,7 @@ func TestPressureHistory(t *testing.T) {
 	if m.PressureHistory("nodefs") != nil {
 		t.Error("figures of what was never measured")
 	}
-	if s := m.Shortages(); len(s) != 1 || s[0].Verdict != "enough" || !s[0].At.Equal(when(ms)) {
+	if s := m.Shortages(); len(s) != 1 || s[0].Verdict != trace.VerdictEnough || !s[0].At.Equal(when(ms)) {
 		t.Errorf("shortages %+v", s)
 	}
 }

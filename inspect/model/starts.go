@@ -15,11 +15,11 @@ const maxMilestones = 8
 // Start is how a pod came up.
 type Start struct {
 	Pod     trace.Pod
-	Source  string    // where the pod came from
-	Seen    time.Time // zero unknown
-	Started time.Time // all app containers run; zero: not yet or unknown
-	Ready   time.Time // zero: not yet or unknown
-	Adopted bool      // its containers were found running
+	Source  trace.SourceName // where the pod came from
+	Seen    time.Time        // zero unknown
+	Started time.Time        // all app containers run; zero: not yet or unknown
+	Ready   time.Time        // zero: not yet or unknown
+	Adopted bool             // its containers were found running
 	// ToStarted and ToReady are measured from Seen; 0: not yet or unknown, as of a pod that was adopted.
 	ToStarted, ToReady time.Duration
 	// Segments are the critical path from seen to started, in order; Cause is one
@@ -115,7 +115,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 	s.Pod = p.Key
 	s.Adopted = s.Adopted || e.Adopted
 	switch e.Name {
-	case "seen":
+	case trace.MilestoneSeen:
 		if !p.Terminating.IsZero() {
 			m.seenAgain(p, r)
 			return
@@ -125,14 +125,14 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 			p.Spec, p.QoS = e.Spec, e.Spec.QoS
 			p.declared(e.Spec)
 		}
-	case "started":
+	case trace.MilestoneStarted:
 		if !s.Started.IsZero() {
 			return
 		}
 		s.Started, s.ToStarted = r.At(), s.since(e)
 		m.began(p, r, e)
 		m.finishStart(p)
-	case "ready":
+	case trace.MilestoneReady:
 		if !s.Ready.IsZero() {
 			return
 		}
@@ -146,9 +146,9 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 			o.Ready, o.ToReady = s.Ready, s.ToReady
 			return false
 		})
-	case "terminating":
+	case trace.MilestoneTerminating:
 		m.terminating(p, r)
-	case "gone":
+	case trace.MilestoneGone:
 		m.terminating(p, r)
 		m.applyGone(p, r)
 	}
@@ -308,7 +308,7 @@ func (m *Model) keepSpan(p *pod, r *trace.Record, e *trace.RuntimeSpan) {
 // untold reports whether the API is to be told of a pod that is ready, and has not been.
 func (p *pod) untold() bool {
 	if p.written == nil {
-		return p.Start.Source == "api"
+		return p.Start.Source == trace.SourceAPI
 	}
 	return !waterfall.SaysReady(&p.written.Good.StatusPatch)
 }

@@ -11,7 +11,7 @@ import (
 type Status struct {
 	Pod trace.Pod
 	// Phase, Ready and Total are what the agent knows, since At; zero: it told nothing yet.
-	Phase        string
+	Phase        trace.PodPhase
 	Reason       string
 	Ready, Total int
 	At           time.Time
@@ -126,12 +126,12 @@ func (m *Model) applyPatch(p *pod, r *trace.Record, e *trace.StatusPatch) {
 	s.Pending = time.Time{}
 	s.Bytes += int64(e.Bytes)
 	switch e.Op {
-	case "patch":
+	case trace.PatchStatus:
 		s.Good = s.Last
 		if ready := p.Start.Ready; !ready.IsZero() && (waterfall.SaysReady(e) || !s.Last.Begin.Before(ready)) {
 			p.recording = false
 		}
-	case "delete":
+	case trace.PatchDelete:
 		s.Deleted = r.At()
 	}
 }

@@ -12,8 +12,8 @@ const maxWaitKinds = 64
 
 // Worker is what is known of a pod's worker.
 type Worker struct {
-	State   string    // none, syncing, terminating, terminated; "" unknown
-	Since   time.Time // when it got there; zero unknown
+	State   trace.WorkerState // "" unknown
+	Since   time.Time         // when it got there; zero unknown
 	Reason  string
 	Grace   int64 // seconds, while terminating
 	Current Sync  // Running is false when none runs or none is known
@@ -25,14 +25,15 @@ type Worker struct {
 
 // Sync is one pass of a worker.
 type Sync struct {
-	Why, Cause string
-	N          int
-	Merged     int
-	Begin      time.Time
-	Dur        time.Duration // 0 while it runs
-	Err        string
-	Running    bool
-	Uncertain  bool // it may have ended unseen
+	Why       trace.SyncWhy
+	Cause     string
+	N         int
+	Merged    int
+	Begin     time.Time
+	Dur       time.Duration // 0 while it runs
+	Err       string
+	Running   bool
+	Uncertain bool // it may have ended unseen
 }
 
 // WaitTotal is how long a pod waited for one kind of thing, waits that ended only.
@@ -61,7 +62,7 @@ func (m *Model) applyWorker(p *pod, r *trace.Record, e *trace.Worker) {
 	}
 	w.Reason, w.Grace = e.Reason, e.Grace
 	switch e.To {
-	case "terminating", "terminated", "gone":
+	case trace.WorkerTerminating, trace.WorkerTerminated, trace.WorkerGone:
 		m.terminating(p, r)
 	}
 }

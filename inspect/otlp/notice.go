@@ -27,6 +27,6 @@ func (n *notice) tell(bus *trace.Bus, message string) {
 	}
 	n.mu.Unlock()
 	if !told {
-		trace.Point(bus, trace.Span{}, trace.Log{Level: "warn", Message: message, Attrs: []trace.KV{{K: "count", V: strconv.FormatUint(count, 10)}}})
+		trace.Point(bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: message, Attrs: []trace.KV{{K: "count", V: strconv.FormatUint(count, 10)}}})
 	}
 }

@@ -39,7 +39,7 @@ type Phase struct {
 // Of takes from a waterfall what is ranked.
 func Of(f *waterfall.Waterfall) Start {
 	s := Start{
-		Pod: f.Pod, Source: f.Source, Seen: f.Origin.UTC(), Started: f.Started, Ready: f.Ready, SoFar: f.Length(), Floor: f.Floor, Cause: f.Cause(),
+		Pod: f.Pod, Source: string(f.Source), Seen: f.Origin.UTC(), Started: f.Started, Ready: f.Ready, SoFar: f.Length(), Floor: f.Floor, Cause: f.Cause(),
 	}
 	for _, seg := range f.Path {
 		if seg.Kind != waterfall.SegmentUnexplained {
@@ -48,7 +48,7 @@ func Of(f *waterfall.Waterfall) Start {
 	}
 	s.add(unexplained, f.Unexplained) // also when there is none: it is the promise
 	for _, r := range f.Rows() {
-		if r.Verb == "image" && r.Depth == 0 && !slices.Contains(s.Images, r.Detail) {
+		if r.Verb == trace.VerbImage && r.Depth == 0 && !slices.Contains(s.Images, r.Detail) {
 			s.Images = append(s.Images, r.Detail)
 		}
 	}

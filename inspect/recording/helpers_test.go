@@ -38,15 +38,15 @@ func event(step, i int) (trace.Edge, trace.Event) {
 	id := fmt.Sprintf("%064x", uint64(i)*0x9e3779b97f4a7c15)
 	switch step {
 	case 0:
-		return trace.EdgePoint, &trace.Milestone{Name: "seen", Source: "file", Spec: &trace.PodSpec{Containers: []trace.ContainerSpec{{Name: "main", Image: "docker.io/library/nginx:1.27"}}, QoS: "BestEffort"}}
+		return trace.EdgePoint, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile, Spec: &trace.PodSpec{Containers: []trace.ContainerSpec{{Name: "main", Image: "docker.io/library/nginx:1.27"}}, QoS: "BestEffort"}}
 	case 1:
-		return trace.EdgeBegin, &trace.Sync{Why: "update", Cause: "ADD", N: i}
+		return trace.EdgeBegin, &trace.Sync{Why: trace.SyncAgain, Cause: "ADD", N: i}
 	case 2:
 		return trace.EdgeBegin, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetOther, Name: "a place among 4 runtime calls"}}
 	case 3:
 		return trace.EdgeEnd, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetOther, Name: "a place among 4 runtime calls"}}
 	case 4:
-		return trace.EdgeBegin, &trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "there is none"}
+		return trace.EdgeBegin, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "there is none"}
 	case 5:
 		return trace.EdgeBegin, &trace.CRICall{Method: "RunPodSandbox"}
 	case 6:
@@ -54,15 +54,15 @@ func event(step, i int) (trace.Edge, trace.Event) {
 			Method: "RunPodSandbox", Sandbox: id, Code: "OK", Request: body(i), Response: trace.BodyOf(raw(`{"podSandboxId":"`+id+`"}`), 50),
 		}
 	case 7:
-		return trace.EdgeEnd, &trace.Action{ID: "sandbox", Verb: "sandbox"}
+		return trace.EdgeEnd, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}
 	case 8:
 		return trace.EdgePoint, &trace.PLEGEvent{Type: "ContainerStarted", Container: id, From: "evented", Lag: 1200000}
 	case 9:
-		return trace.EdgePoint, &trace.NodeEvent{Type: "Normal", Reason: "Started", Message: "Container started", Field: "spec.containers{main}"}
+		return trace.EdgePoint, &trace.NodeEvent{Type: trace.EventNormal, Reason: "Started", Message: "Container started", Field: "spec.containers{main}"}
 	case 10:
-		return trace.EdgeEnd, &trace.Sync{Why: "update", Cause: "ADD", N: i}
+		return trace.EdgeEnd, &trace.Sync{Why: trace.SyncAgain, Cause: "ADD", N: i}
 	}
-	return trace.EdgePoint, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, IP: "10.88.0.7", SandboxID: id, Containers: []trace.ContainerStatus{{Name: "main", State: "running", ID: id}}}
+	return trace.EdgePoint, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1, IP: "10.88.0.7", SandboxID: id, Containers: []trace.ContainerStatus{{Name: "main", State: trace.ContainerRunning, ID: id}}}
 }
 
 type raw string

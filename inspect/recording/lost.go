@@ -14,7 +14,7 @@ const lostKey = "lost"
 func lostRecord(n uint64, at int64) *trace.Record {
 	count := strconv.FormatUint(n, 10)
 	return &trace.Record{Time: at, Event: &trace.Log{
-		Level: "warn", Message: count + " records were lost here", Attrs: []trace.KV{{K: lostKey, V: count}},
+		Level: trace.LevelWarn, Message: count + " records were lost here", Attrs: []trace.KV{{K: lostKey, V: count}},
 	}}
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestRotate(t *testing.T) {
 	p, recs := path(t), busy(10000, later, 1)
-	told := []trace.Record{{Seq: 1, Time: 1, Event: &trace.Agent{State: "ready", Node: "n1"}}}
+	told := []trace.Record{{Seq: 1, Time: 1, Event: &trace.Agent{State: trace.AgentReady, Node: "n1"}}}
 	opt := Options{MaxBytes: 128 << 10, Node: "n1", Backlog: func() []trace.Record { return told }}
 	write(t, p, opt, recs)
 	items, info := read(t, p)
@@ -99,7 +99,7 @@ func TestTooLong(t *testing.T) {
 	p, recs := path(t), busy(24, later, 1)
 	long := fmt.Sprintf("%q", strings.Repeat("x", maxLine))
 	recs[6].Event = &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(raw(long), 100)}
-	recs[9].Event = &trace.Log{Level: "info", Message: long}
+	recs[9].Event = &trace.Log{Level: trace.LevelInfo, Message: long}
 	recs[10].Event = &trace.CRICall{Method: "Version", Request: trace.BodyOf(raw("no JSON"), 7)}
 	write(t, p, Options{}, recs)
 	items, info := read(t, p)

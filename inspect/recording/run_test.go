@@ -22,13 +22,13 @@ func TestRunWritesWithinASecond(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- w.Run(ctx, bus.Subscribe(trace.FromNow)) }()
 		synctest.Wait()
-		trace.Point(bus, trace.Span{}, trace.Log{Level: "info", Message: "one"})
+		trace.Point(bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "one"})
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
 		if items, info := read(t, p); len(items) != 1 || info.Torn {
 			t.Errorf("%d records after a second", len(items))
 		}
-		trace.Point(bus, trace.Span{}, trace.Log{Level: "info", Message: "two"})
+		trace.Point(bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "two"})
 		cancel() // what is there is still taken
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -65,10 +65,10 @@ func TestRunCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &oneByOne{}
 		for range 1000 {
-			src.recs = append(src.recs, trace.Record{Time: time.Now().UnixNano(), Event: &trace.Log{Level: "info", Message: "before"}})
+			src.recs = append(src.recs, trace.Record{Time: time.Now().UnixNano(), Event: &trace.Log{Level: trace.LevelInfo, Message: "before"}})
 		}
 		time.Sleep(time.Minute)
-		src.recs = append(src.recs, trace.Record{Time: time.Now().UnixNano(), Event: &trace.Log{Level: "info", Message: "now"}})
+		src.recs = append(src.recs, trace.Record{Time: time.Now().UnixNano(), Event: &trace.Log{Level: trace.LevelInfo, Message: "now"}})
 		w, err := Create(p, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestRunTellsLost(t *testing.T) {
 	p, bus := path(t), trace.NewBus(64)
 	cur := bus.Subscribe(trace.FromNow)
 	for range 100 {
-		trace.Point(bus, trace.Span{}, trace.Log{Level: "info", Message: "quick"})
+		trace.Point(bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "quick"})
 	}
 	w, err := Create(p, Options{})
 	if err != nil {

@@ -20,7 +20,7 @@ func asLines(t testing.TB, recs []trace.Record) string {
 
 func TestJSONLines(t *testing.T) {
 	recs := busy(1500, later, 1)
-	recs[0].Event = &trace.Agent{State: "ready", Node: "n1"}
+	recs[0].Event = &trace.Agent{State: trace.AgentReady, Node: "n1"}
 	good := asLines(t, recs)
 	lost := texts(t, []trace.Record{*lostRecord(4, recs[0].Time)})[0] + "\n"
 	for _, c := range []struct {

@@ -233,7 +233,7 @@ func TestDiskDoesNotAnswer(t *testing.T) {
 		r := recordOntoStuck(t, p)
 		say := func(n int) {
 			for range n {
-				trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "some"})
+				trace.Point(r.bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "some"})
 			}
 		}
 		say(3)
@@ -268,12 +268,12 @@ func TestGoesOnAfterASilence(t *testing.T) {
 	p := path(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := recordOntoStuck(t, p)
-		trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "first"})
+		trace.Point(r.bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "first"})
 		time.Sleep(3 * time.Second)
-		trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "waits"})
+		trace.Point(r.bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "waits"})
 		time.Sleep(10 * time.Second)
 		for range 100 {
-			trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "many"})
+			trace.Point(r.bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "many"})
 		}
 		close(r.disk.writes)
 		time.Sleep(5 * time.Second)

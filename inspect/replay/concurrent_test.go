@@ -23,7 +23,7 @@ func points(t testing.TB, n int) *recording.Reader {
 		t.Fatal(err)
 	}
 	for i := range n {
-		r := trace.Record{Seq: uint64(i + 1), Time: time.Now().Add(time.Duration(i) * time.Millisecond).UnixNano(), Event: &trace.Log{Level: "info"}}
+		r := trace.Record{Seq: uint64(i + 1), Time: time.Now().Add(time.Duration(i) * time.Millisecond).UnixNano(), Event: &trace.Log{Level: trace.LevelInfo}}
 		if err := w.Write([]trace.Record{r}, 0); err != nil {
 			t.Fatal(err)
 		}

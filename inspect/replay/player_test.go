@@ -218,7 +218,7 @@ func (s *script) session(args []string) {
 		if i%3 == 2 {
 			level = "warn"
 		}
-		rec := trace.Record{Seq: uint64(i + 1), Time: when.UnixNano(), Event: &trace.Log{Level: level, Message: a}}
+		rec := trace.Record{Seq: uint64(i + 1), Time: when.UnixNano(), Event: &trace.Log{Level: trace.LogLevel(level), Message: a}}
 		if err := w.Write([]trace.Record{rec}, lost); err != nil {
 			s.t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func (s *script) set(args []string) {
 	case "once":
 		s.cfg.Once = true
 	case "warnings":
-		s.cfg.Line = func(r *trace.Record) bool { return r.Event.(*trace.Log).Level == "warn" }
+		s.cfg.Line = func(r *trace.Record) bool { return r.Event.(*trace.Log).Level == trace.LevelWarn }
 	}
 }
 

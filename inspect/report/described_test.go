@@ -15,7 +15,7 @@ import (
 func describedNode() (*model.Model, time.Time) {
 	tp := tape.New()
 	day := 24 * time.Hour
-	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: "ready", Node: "lab-1", Version: "0.1.0"})
+	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: trace.AgentReady, Node: "lab-1", Version: "0.1.0"})
 	tp.Point(time.Second, trace.Pod{}, 0, &trace.NodeDescribed{
 		Node: "lab-1", OSImage: "Debian GNU/Linux 13 (trixie)", Kernel: "6.12.9", OS: "linux", Architecture: "amd64", KubeletVersion: "v1.37.1+kubeloupe.0.1.0",
 		ContainerRuntime: "containerd://2.4.2", CgroupVersion: 2, CgroupDriver: "systemd", Changed: []string{"capacity cpu 4 → 8"},

@@ -2,9 +2,9 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func makeGC(m *model.Model, args Args) (*Table, error) {
@@ -51,8 +51,8 @@ func makeGC(m *model.Model, args Args) (*Table, error) {
 }
 
 // frees reports whether who decides removes things from the node.
-func frees(by string) bool {
-	return strings.HasPrefix(by, "gc.") || by == "eviction" || by == "orphan"
+func frees(by trace.Decider) bool {
+	return by == trace.ByContainerGC || by == trace.ByImageGC || by == trace.ByOrphans
 }
 
 func verdicts(key, title string) *Table {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func makePod(m *model.Model, args Args) (*Table, error) {
@@ -110,7 +111,7 @@ func containersOf(p *model.Pod) *Table {
 	}
 	for _, c := range p.Containers {
 		exit := Value{}
-		if c.State == "terminated" {
+		if c.State == trace.ContainerTerminated {
 			exit = count(int(c.ExitCode))
 		}
 		t.add(str(c.Name), yes(c.Init), str(c.State), str(c.Reason), exit, count(c.Restarts), str(images[c.Name]), str(c.ID), text(c.Message))

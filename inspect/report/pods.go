@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -68,7 +69,7 @@ func doing(p *model.Pod, now time.Time) string {
 		return text
 	}
 	for i := range p.Waits {
-		if w := &p.Waits[i]; w.For != "probe" {
+		if w := &p.Waits[i]; w.For != trace.WaitProbe {
 			return fmt.Sprintf("waits %s for %s (%s)", human.Duration(max(now.Sub(w.Since), 0)), w.On(), w.For)
 		}
 	}
@@ -76,7 +77,7 @@ func doing(p *model.Pod, now time.Time) string {
 		return fmt.Sprintf("%s, %s", p.Actions[0].ID, human.Duration(max(now.Sub(p.Actions[0].Since), 0)))
 	}
 	for i := range p.Containers {
-		if c := &p.Containers[i]; c.State == "waiting" && c.Reason != "" {
+		if c := &p.Containers[i]; c.State == trace.ContainerWaiting && c.Reason != "" {
 			return c.Name + ": " + c.Reason
 		}
 	}

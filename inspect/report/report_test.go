@@ -221,7 +221,7 @@ func TestErrors(t *testing.T) {
 func TestForeignText(t *testing.T) {
 	tp := tape.New()
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
-	tp.Point(0, pod, 0, &trace.PodStatus{Phase: "Pending", Reason: "\x1b[31mred\nline\u009b2J", Message: strings.Repeat("é", 300)})
+	tp.Point(0, pod, 0, &trace.PodStatus{Phase: trace.PodPending, Reason: "\x1b[31mred\nline\u009b2J", Message: strings.Repeat("é", 300)})
 	m := model.New(model.Options{})
 	for _, r := range tp.Records() {
 		m.Apply(&r)

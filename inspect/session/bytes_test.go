@@ -14,7 +14,7 @@ func TestLongRecordsAreShortened(t *testing.T) {
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
 	size := 0
 	for i := range 2000 {
-		e := &trace.NodeEvent{Type: "Warning", Reason: "Unhealthy", Message: strings.Repeat("m", 4096)}
+		e := &trace.NodeEvent{Type: trace.EventWarning, Reason: "Unhealthy", Message: strings.Repeat("m", 4096)}
 		s.Apply(&trace.Record{Seq: uint64(i + 1), Time: int64(i), Pod: pod, Event: e})
 		if len(e.Message) != 4096 {
 			t.Fatal("the reader's record was changed")

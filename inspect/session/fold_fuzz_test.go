@@ -219,10 +219,10 @@ func (s *source) event(kinds []string) trace.Event {
 	}
 	switch e := event.(type) {
 	case *trace.Milestone:
-		e.Name, e.Adopted = s.of("seen", "started", "ready", "terminating", "gone"), s.int()%16 == 1
+		e.Name, e.Adopted = trace.MilestoneName(s.of("seen", "started", "ready", "terminating", "gone")), s.int()%16 == 1
 	case *trace.Action:
-		e.Verb, e.Container = s.of("create", "start", "image", "sandbox", "volumes", "dirs", "cgroup"), "web"
-		e.ID = e.Verb + " web"
+		e.Verb, e.Container = trace.Verb(s.of("create", "start", "image", "sandbox", "volumes", "dirs", "cgroup")), "web"
+		e.ID = string(e.Verb) + " web"
 	case *trace.Plan:
 		for i := range e.Steps {
 			e.Steps[i].ID, e.Steps[i].Needs = s.of("create web", "start web", "image web"), []string{s.of("sandbox web", "create web", "volumes web")}
@@ -232,9 +232,9 @@ func (s *source) event(kinds []string) trace.Event {
 	case *trace.RuntimeSpan:
 		e.Start = tape.Epoch.UnixNano() + s.step()
 	case *trace.PodStatus:
-		e.Phase = s.of("Pending", "Running", "Failed", "Succeeded")
+		e.Phase = trace.PodPhase(s.of("Pending", "Running", "Failed", "Succeeded"))
 	case *trace.ProbeAttempt:
-		e.Probe, e.Container, e.Result, e.State = s.of("liveness", "readiness", "startup"), "web", s.of("success", "failure", "error"), s.of("success", "failure", "")
+		e.Probe, e.Container, e.Result, e.State = trace.ProbeKind(s.of("liveness", "readiness", "startup")), "web", trace.ProbeResult(s.of("success", "failure", "error")), trace.ProbeState(s.of("success", "failure", ""))
 	}
 	return event
 }

@@ -55,7 +55,7 @@ func TestCasesOfAllAreBounded(t *testing.T) {
 func TestManyPods(t *testing.T) {
 	s := session.New(session.Options{})
 	recs := pulling(300_000)
-	stop := trace.Record{Time: recs[len(recs)-1].Time, Event: &trace.Agent{State: "stopping"}}
+	stop := trace.Record{Time: recs[len(recs)-1].Time, Event: &trace.Agent{State: trace.AgentStopping}}
 	for i := range recs {
 		s.Apply(&recs[i])
 		if i%2 == 0 {
@@ -78,7 +78,7 @@ func TestManyPods(t *testing.T) {
 func TestManySpansOpen(t *testing.T) {
 	tp := tape.New()
 	for i := range 100_000 {
-		tp.Point(0, web, 0, &trace.Milestone{Name: "started"})
+		tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneStarted})
 		tp.End(ms, tp.Begin(0, web, 0, &trace.Wait{For: trace.WaitLock, Note: fmt.Sprint(i)}), nil)
 	}
 	s := session.New(session.Options{})
@@ -101,11 +101,11 @@ func TestTracesAndStopsAreBounded(t *testing.T) {
 				Seq: 1, Time: int64(i), Edge: trace.EdgePoint, Pod: pod, Trace: trace.TraceID{Hi: 1, Lo: uint64(i*perLife + j)}, Event: &trace.CRICall{Method: "m"},
 			})
 		}
-		recs = append(recs, trace.Record{Seq: 1, Time: int64(i), Event: &trace.Agent{State: "stopping"}})
+		recs = append(recs, trace.Record{Seq: 1, Time: int64(i), Event: &trace.Agent{State: trace.AgentStopping}})
 		apply(s, recs)
 	}
 	for range 200_000 {
-		s.Apply(&trace.Record{Seq: 1, Time: 5000, Event: &trace.Agent{State: "stopping"}})
+		s.Apply(&trace.Record{Seq: 1, Time: 5000, Event: &trace.Agent{State: trace.AgentStopping}})
 	}
 	traces, stops := session.Sizes(s)
 	if traces > 1<<18 || stops > 1<<16 {

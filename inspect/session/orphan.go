@@ -12,7 +12,7 @@ const maxLeft = 1000
 // leave notes the last verdict on the directory of a pod that nobody knows any more: it comes after the pod's run.
 func (s *Session) leave(r *trace.Record) {
 	d, ok := r.Event.(*trace.Decision)
-	if !ok || d.By != "orphan" {
+	if !ok || d.By != trace.ByOrphans {
 		return
 	}
 	uid, ok := strings.CutPrefix(d.Subject, "pod ")

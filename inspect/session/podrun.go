@@ -141,19 +141,19 @@ func (l *PodRun) add(r trace.Record) {
 	l.last = max(l.last, r.Time)
 	l.times.See(&r)
 	if m, ok := r.Event.(*trace.Milestone); ok {
-		if !l.marked && m.Name != "seen" {
+		if !l.marked && m.Name != trace.MilestoneSeen {
 			l.lose() // it was seen before the first record
 		}
 		l.marked = true
 		l.found = l.found || m.Adopted
 		switch m.Name {
-		case "started":
+		case trace.MilestoneStarted:
 			l.started = true
-		case "ready":
+		case trace.MilestoneReady:
 			l.ready = r.At()
-		case "terminating":
+		case trace.MilestoneTerminating:
 			l.ending = true
-		case "gone":
+		case trace.MilestoneGone:
 			l.gone = r.At()
 			l.ended()
 		}

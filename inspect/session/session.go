@@ -105,7 +105,7 @@ func (s *Session) stepped(r *trace.Record) {
 func (s *Session) agent(r *trace.Record) {
 	a, ok := r.Event.(*trace.Agent)
 	switch {
-	case !ok || a.State != "stopping":
+	case !ok || a.State != trace.AgentStopping:
 	case len(s.stops) == maxStops: // the newest counts
 		s.stops[maxStops-1] = r.Time
 	default:
@@ -146,7 +146,7 @@ func (s *Session) runOf(r *trace.Record) *PodRun {
 		return nil
 	}
 	l := s.byPod[r.Pod]
-	if m, ok := r.Event.(*trace.Milestone); l == nil || ok && m.Name == "seen" && l.marked {
+	if m, ok := r.Event.(*trace.Milestone); l == nil || ok && m.Name == trace.MilestoneSeen && l.marked {
 		l = s.begin(r, l)
 	}
 	if _, ok := r.Event.(*trace.CRICall); ok && !r.Trace.IsZero() && s.byTrace[r.Trace] != l && len(l.traces) < maxTraces && len(s.byTrace) < maxAllTraces {

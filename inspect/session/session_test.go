@@ -38,14 +38,14 @@ func fold(t *tape.Tape, opt session.Options) *session.Session {
 
 // live writes one run of a pod: seen, sandbox, started and ready 300 ms later.
 func live(t *tape.Tape, pod trace.Pod, at time.Duration) {
-	t.Point(at, pod, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	sync := t.Begin(at, pod, 0, &trace.Sync{Why: "create"})
-	act := t.Begin(at, pod, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	t.Point(at, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	sync := t.Begin(at, pod, 0, &trace.Sync{Why: trace.SyncCreate})
+	act := t.Begin(at, pod, sync, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	call := t.Begin(at+ms, pod, act, &trace.CRICall{Method: "RunPodSandbox"})
 	t.End(at+299*ms, call, nil)
 	t.End(at+300*ms, act, nil)
-	t.Point(at+300*ms, pod, sync, &trace.Milestone{Name: "started"})
-	t.Point(at+300*ms, pod, sync, &trace.Milestone{Name: "ready"})
+	t.Point(at+300*ms, pod, sync, &trace.Milestone{Name: trace.MilestoneStarted})
+	t.Point(at+300*ms, pod, sync, &trace.Milestone{Name: trace.MilestoneReady})
 	t.End(at+301*ms, sync, nil)
 }
 
@@ -53,7 +53,7 @@ func names(recs []trace.Record) (out []string) {
 	for _, r := range recs {
 		switch e := r.Event.(type) {
 		case *trace.Milestone:
-			out = append(out, e.Name)
+			out = append(out, string(e.Name))
 		case *trace.RuntimeSpan:
 			out = append(out, "span "+e.Name)
 		case *trace.Log:
@@ -67,8 +67,8 @@ func TestLives(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
 	live(tp, db, sec)
-	tp.Point(2*sec, web, 0, &trace.Milestone{Name: "terminating"})
-	tp.Point(3*sec, web, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(2*sec, web, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
+	tp.Point(3*sec, web, 0, &trace.Milestone{Name: trace.MilestoneGone})
 	tp.Point(3*sec+ms, web, 0, &trace.Log{Message: "after its end"})
 	live(tp, web, 4*sec)
 	s := fold(tp, session.Options{})
@@ -101,7 +101,7 @@ func TestLives(t *testing.T) {
 func TestLateSpansGoToTheirLife(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
-	tp.Point(2*sec, web, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(2*sec, web, 0, &trace.Milestone{Name: trace.MilestoneGone})
 	live(tp, web, 4*sec)
 	span := func(at, start time.Duration, pod trace.Pod, name string) {
 		tp.Point(at, pod, 0, &trace.RuntimeSpan{Name: name, Start: tape.Epoch.Add(start).UnixNano(), Dur: 100 * ms})
@@ -160,13 +160,13 @@ func TestStarted(t *testing.T) {
 	half := trace.Pod{Namespace: "shop", Name: "half", UID: "h"}
 	found := func(pod trace.Pod, at time.Duration) {
 		for i, name := range []string{"seen", "started", "ready"} {
-			tp.Point(at+time.Duration(i)*ms, pod, 0, &trace.Milestone{Name: name, Adopted: true})
+			tp.Point(at+time.Duration(i)*ms, pod, 0, &trace.Milestone{Name: trace.MilestoneName(name), Adopted: true})
 		}
 	}
 	live(tp, web, 0)
 	live(tp, job, 0)
-	tp.Point(0, half, 0, &trace.Milestone{Name: "seen"})
-	tp.Point(2*sec, job, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(0, half, 0, &trace.Milestone{Name: trace.MilestoneSeen})
+	tp.Point(2*sec, job, 0, &trace.Milestone{Name: trace.MilestoneGone})
 	for _, at := range []time.Duration{5 * sec, 10 * sec} {
 		found(web, at)
 	}
@@ -197,12 +197,12 @@ func TestStarted(t *testing.T) {
 func TestALifeIsBounded(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
-	tp.Point(400*ms, web, 0, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
+	tp.Point(400*ms, web, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 	long := tp.Begin(500*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "long ago"}})
 	tp.Begin(500*ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "still"}})
 	for i := range 1000 {
 		at := sec + time.Duration(i)*ms
-		tp.End(at, tp.Begin(at, web, 0, &trace.Sync{Why: "sync"}), nil)
+		tp.End(at, tp.Begin(at, web, 0, &trace.Sync{Why: trace.SyncAgain}), nil)
 	}
 	tp.End(3*sec, long, nil)
 	s := fold(tp, session.Options{PerRun: 40})
@@ -237,7 +237,7 @@ func TestLivesAreBounded(t *testing.T) {
 	for i := range 200 {
 		p := trace.Pod{Namespace: "shop", Name: fmt.Sprint("job-", i), UID: fmt.Sprint(i)}
 		live(tp, p, time.Duration(i+1)*sec)
-		tp.Point(time.Duration(i+1)*sec+900*ms, p, 0, &trace.Milestone{Name: "gone"})
+		tp.Point(time.Duration(i+1)*sec+900*ms, p, 0, &trace.Milestone{Name: trace.MilestoneGone})
 	}
 	s := fold(tp, session.Options{Runs: 10})
 	if n := len(s.Runs()); n != 10 {
@@ -255,7 +255,7 @@ func TestACaseHasTheNodeOfItsTime(t *testing.T) {
 	tp := tape.New()
 	op := func(at time.Duration, path string) { tp.Point(at, trace.Pod{}, 0, &trace.CgroupOp{Path: path}) }
 	tp.Begin(0, db, 0, &trace.ImagePull{Image: "large"})
-	tp.Point(sec, trace.Pod{}, 0, &trace.Decision{By: "gc.image", Verdict: "remove"})
+	tp.Point(sec, trace.Pod{}, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove})
 	op(2*sec, "before")
 	live(tp, web, 10*sec)
 	op(10*sec+ms, "meanwhile")
@@ -284,7 +284,7 @@ func TestBodiesAreDropped(t *testing.T) {
 	call := &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(body("large"), 5)}
 	tp := tape.New()
 	tp.Point(0, web, 0, call)
-	tp.Point(0, web, 0, &trace.StatusPatch{Op: "patch", Patch: "large", Bytes: 5})
+	tp.Point(0, web, 0, &trace.StatusPatch{Op: trace.PatchStatus, Patch: "large", Bytes: 5})
 	for _, r := range fold(tp, session.Options{}).Runs()[0].Records() {
 		switch e := r.Event.(type) {
 		case *trace.CRICall:
@@ -305,7 +305,7 @@ func TestBodiesAreDropped(t *testing.T) {
 func TestLost(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
-	tp.Point(sec, db, 0, &trace.Milestone{Name: "seen"})
+	tp.Point(sec, db, 0, &trace.Milestone{Name: trace.MilestoneSeen})
 	s := fold(tp, session.Options{})
 	s.Lost(3)
 	for _, l := range s.Runs() {
@@ -332,11 +332,11 @@ func TestALifeThatBeganBefore(t *testing.T) {
 func TestTheAgentStops(t *testing.T) {
 	tp := tape.New()
 	live(tp, db, 0)
-	tp.Point(sec, web, 0, &trace.Milestone{Name: "seen"})
+	tp.Point(sec, web, 0, &trace.Milestone{Name: trace.MilestoneSeen})
 	wait := tp.Begin(sec, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}})
-	tp.Point(5*sec, trace.Pod{}, 0, &trace.Agent{State: "stopping"})
+	tp.Point(5*sec, trace.Pod{}, 0, &trace.Agent{State: trace.AgentStopping})
 	tp.End(5*sec+ms, wait, nil)
-	tp.Point(6*sec, trace.Pod{}, 0, &trace.Agent{State: "stopped"})
+	tp.Point(6*sec, trace.Pod{}, 0, &trace.Agent{State: trace.AgentStopped})
 	s := fold(tp, session.Options{})
 	l, err := s.Find("shop/web")
 	if err != nil {
@@ -380,13 +380,13 @@ func TestAPodWithoutANameIsNoLife(t *testing.T) {
 // A start in which the wall clock was set forth by an hour, or the machine suspended for it, takes what it takes; a later one too.
 func TestClockSetDuringAStart(t *testing.T) {
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	act := tp.Begin(10*ms, web, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	act := tp.Begin(10*ms, web, 0, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	const hour = time.Hour
 	tp.Point(hour+20*ms, trace.Pod{}, 0, &trace.ClockStepped{Step: hour, Jump: hour})
 	tp.End(hour+300*ms, act, nil)
-	tp.Point(hour+300*ms, web, 0, &trace.Milestone{Name: "started"})
-	tp.Point(hour+310*ms, web, 0, &trace.Milestone{Name: "ready"})
+	tp.Point(hour+300*ms, web, 0, &trace.Milestone{Name: trace.MilestoneStarted})
+	tp.Point(hour+310*ms, web, 0, &trace.Milestone{Name: trace.MilestoneReady})
 	live(tp, db, hour+sec)
 	s := fold(tp, session.Options{})
 	want := map[string]time.Duration{"web": 310 * ms, "db": 300 * ms}
@@ -405,14 +405,14 @@ func TestClockSetDuringAStart(t *testing.T) {
 func TestSpansAroundAStepOfTheClock(t *testing.T) {
 	const hour = time.Hour
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	act := tp.Begin(10*ms, web, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	act := tp.Begin(10*ms, web, 0, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	call := tp.Begin(10*ms, web, act, &trace.CRICall{Method: "RunPodSandbox"})
 	tp.Point(hour+200*ms, trace.Pod{}, 0, &trace.ClockStepped{Step: hour, Jump: hour})
 	tp.End(hour+400*ms, call, nil)
 	tp.End(hour+400*ms, act, nil)
-	tp.Point(hour+410*ms, web, 0, &trace.Milestone{Name: "started"})
-	tp.Point(hour+410*ms, web, 0, &trace.Milestone{Name: "ready"})
+	tp.Point(hour+410*ms, web, 0, &trace.Milestone{Name: trace.MilestoneStarted})
+	tp.Point(hour+410*ms, web, 0, &trace.Milestone{Name: trace.MilestoneReady})
 	for name, at := range map[string]time.Duration{"before": 50 * ms, "after": hour + 300*ms} {
 		tp.Point(hour+sec, web, call, &trace.RuntimeSpan{Name: name, Start: tape.Epoch.Add(at).UnixNano(), Dur: 80 * ms})
 	}
@@ -437,11 +437,11 @@ func TestClockSetDuringAnEnd(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
 	live(tp, db, 0)
-	tp.Point(10*sec, web, 0, &trace.Milestone{Name: "terminating"})
+	tp.Point(10*sec, web, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
 	tp.Point(hour+12*sec, trace.Pod{}, 0, &trace.ClockStepped{Step: hour, Jump: hour})
-	tp.Point(hour+30*sec, web, 0, &trace.Milestone{Name: "gone"})
-	tp.Point(hour+30*sec, db, 0, &trace.Milestone{Name: "terminating"})
-	tp.Point(hour+32*sec, db, 0, &trace.Milestone{Name: "gone"})
+	tp.Point(hour+30*sec, web, 0, &trace.Milestone{Name: trace.MilestoneGone})
+	tp.Point(hour+30*sec, db, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
+	tp.Point(hour+32*sec, db, 0, &trace.Milestone{Name: trace.MilestoneGone})
 	s := fold(tp, session.Options{})
 	want := map[string]time.Duration{"web": 20 * sec, "db": 2 * sec}
 	for l, c := range s.Cases(time.Time{}) {

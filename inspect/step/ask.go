@@ -16,14 +16,14 @@ import (
 // of trace.Gate.
 type answer struct {
 	gate.Answer
-	verdict string
+	verdict trace.GateVerdict
 	err     error
 }
 
 // What Quit and Close say to an action that waits.
 var (
-	quitting = answer{verdict: "skip-rest", err: ErrQuit}
-	opening  = answer{verdict: "open"}
+	quitting = answer{verdict: trace.GateSkipRest, err: ErrQuit}
+	opening  = answer{verdict: trace.GateOpen}
 )
 
 // Ask implements the runner's gate: it returns when the person lets the action go, ErrQuit when
@@ -116,7 +116,7 @@ func (s *Session) publish(ctx context.Context, q *gate.Question, a *answer) {
 	}
 	ev := trace.Gate{Action: q.Action, Call: q.Call, Verdict: a.verdict, Delay: a.Delay}
 	if q.When != gate.Before {
-		ev.When = string(q.When)
+		ev.When = q.When
 	}
 	if a.Do == gate.Fail {
 		ev.Code = codes.Code(a.Code).String()
@@ -182,7 +182,7 @@ func (s *Session) describe(q *gate.Question) Stop {
 	return stop
 }
 
-func verbOf(q *gate.Question) string {
+func verbOf(q *gate.Question) trace.Verb {
 	for i := range q.Plan.Steps {
 		if q.Plan.Steps[i].ID == q.Action {
 			return q.Plan.Steps[i].Verb

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/kubeloupe/kubeloupe/inspect/query"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
@@ -32,7 +33,7 @@ type breakpoints struct {
 }
 
 // hit counts the breakpoints that a question is at, and returns one that stops there.
-func (b *breakpoints) hit(q *gate.Question, verb string) (text string, stops bool) {
+func (b *breakpoints) hit(q *gate.Question, verb trace.Verb) (text string, stops bool) {
 	var spent []*breakpoint
 	for _, p := range b.all {
 		if !p.at(q, verb) {
@@ -54,12 +55,12 @@ func (b *breakpoints) hit(q *gate.Question, verb string) (text string, stops boo
 
 // at reports whether a breakpoint is where the question is. Before a call is the place of those that
 // name it, unless it is what the whole action is about: then that is before the action.
-func (p *breakpoint) at(q *gate.Question, verb string) bool {
+func (p *breakpoint) at(q *gate.Question, verb trace.Verb) bool {
 	if p.after != (q.When == gate.After) {
 		return false
 	}
 	calls := methods(q.Title)
-	names := append([]string{q.Action, verb}, calls...)
+	names := append([]string{q.Action, string(verb)}, calls...)
 	switch q.When {
 	case gate.Call:
 		if len(calls) == 0 || mainCall(verb) == q.Call {
@@ -77,10 +78,11 @@ func (p *breakpoint) at(q *gate.Question, verb string) bool {
 }
 
 // mainCall is the call before which an action stops as a whole.
-func mainCall(verb string) string {
-	return map[string]string{
-		"image": "ImageStatus", "sandbox": "RunPodSandbox", "create": "CreateContainer", "start": "StartContainer", "kill": "StopContainer",
-		"resize": "UpdateContainerResources", "stop-sandbox": "StopPodSandbox", "remove": "RemoveContainer", "remove-sandbox": "RemovePodSandbox",
+func mainCall(verb trace.Verb) string {
+	return map[trace.Verb]string{
+		trace.VerbImage: "ImageStatus", trace.VerbSandbox: "RunPodSandbox", trace.VerbCreate: "CreateContainer", trace.VerbStart: "StartContainer",
+		trace.VerbKill: "StopContainer", trace.VerbResize: "UpdateContainerResources", trace.VerbStopSandbox: "StopPodSandbox",
+		trace.VerbRemove: "RemoveContainer", trace.VerbRemoveSandbox: "RemovePodSandbox",
 	}[verb]
 }
 

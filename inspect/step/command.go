@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
@@ -74,11 +75,11 @@ func (s *Session) Do(ctx context.Context, line string) (string, error) {
 	}
 	switch command {
 	case "next":
-		return "", s.release(toAction, answer{verdict: "go"})
+		return "", s.release(toAction, answer{verdict: trace.GateGo})
 	case "step":
-		return "", s.release(toCall, answer{verdict: "go"})
+		return "", s.release(toCall, answer{verdict: trace.GateGo})
 	case "continue":
-		return "", s.release(toBreak, answer{verdict: "go"})
+		return "", s.release(toBreak, answer{verdict: trace.GateGo})
 	case "until":
 		return s.goUntil(rest)
 	case "retry":
@@ -144,16 +145,16 @@ func (s *Session) goUntil(what string) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b == nil && slices.ContainsFunc(s.passed, func(m Milestone) bool { return m.Name == what }) && s.waiting == nil {
+	if b == nil && slices.ContainsFunc(s.passed, func(m Milestone) bool { return m.Name == trace.MilestoneName(what) }) && s.waiting == nil {
 		return "", fmt.Errorf("%s is %s already", s.cfg.Pod, what)
 	}
 	if b != nil {
 		s.breaks.set(b)
 	} else {
-		s.until = what
+		s.until = trace.MilestoneName(what)
 	}
 	s.pace = toBreak
-	if !s.say(answer{verdict: "go"}) {
+	if !s.say(answer{verdict: trace.GateGo}) {
 		return "no action waits now; continues until " + what, nil
 	}
 	return "", nil
@@ -168,7 +169,7 @@ func (s *Session) retry() error {
 	case s.stop.When != gate.After || s.stop.Err == "":
 		return fmt.Errorf("retry: %s has not failed; only what failed can be done again", s.stop.Next)
 	}
-	s.say(answer{verdict: "retry", Answer: gate.Answer{Do: gate.Retry}})
+	s.say(answer{verdict: trace.GateRetry, Answer: gate.Answer{Do: gate.Retry}})
 	s.pace = toBreak
 	s.breaks.set(&breakpoint{what: glob(s.stop.Next), after: true, once: true, text: "retry"})
 	return nil
@@ -190,7 +191,7 @@ func (s *Session) fail(rest string) error {
 	case code == codes.OK:
 		return errors.New("fail: OK is no failure")
 	}
-	return s.before("fail", answer{verdict: "fail", Answer: gate.Answer{Do: gate.Fail, Code: uint32(code), Message: strings.Trim(strings.TrimSpace(message), `"`)}})
+	return s.before("fail", answer{verdict: trace.GateFail, Answer: gate.Answer{Do: gate.Fail, Code: uint32(code), Message: strings.Trim(strings.TrimSpace(message), `"`)}})
 }
 
 // maxDelay is how long a person may let a pod wait by itself.
@@ -201,7 +202,7 @@ func (s *Session) delay(rest string) error {
 	if err != nil || d <= 0 || d > maxDelay {
 		return fmt.Errorf("delay %q: want a time up to %s, for example delay 2s", rest, maxDelay)
 	}
-	return s.before("delay", answer{verdict: "delay", Answer: gate.Answer{Delay: d, Left: s.left}})
+	return s.before("delay", answer{verdict: trace.GateDelay, Answer: gate.Answer{Delay: d, Left: s.left}})
 }
 
 // before gives an answer that stands before an action or a call only.

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
@@ -81,7 +82,7 @@ func TestConditionsHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.at(q, "create"); got != want {
+		if got := b.at(q, trace.VerbCreate); got != want {
 			t.Errorf("%s: %v", cond, got)
 		}
 	}
@@ -94,8 +95,8 @@ func FuzzParseBreak(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		b, err := parseBreak(line)
 		if err == nil {
-			b.at(question(plan, "create main", gate.After), "create")
-			b.at(question(plan, "create main", gate.Before), "create")
+			b.at(question(plan, "create main", gate.After), trace.VerbCreate)
+			b.at(question(plan, "create main", gate.Before), trace.VerbCreate)
 		}
 	})
 }

@@ -17,11 +17,11 @@ var (
 	web   = trace.Pod{Namespace: "default", Name: "web", UID: "u1"}
 	other = trace.Pod{Namespace: "default", Name: "other", UID: "u2"}
 	plan  = trace.Plan{Why: "no sandbox", Steps: []trace.PlanStep{
-		{ID: "cgroup", Verb: "cgroup"},
-		{ID: "sandbox", Verb: "sandbox", Reason: "the pod has none"},
-		{ID: "image docker.io/lab/web:1", Verb: "image"},
-		{ID: "create main", Verb: "create"},
-		{ID: "start main", Verb: "start"},
+		{ID: "cgroup", Verb: trace.VerbCgroup},
+		{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "the pod has none"},
+		{ID: "image docker.io/lab/web:1", Verb: trace.VerbImage},
+		{ID: "create main", Verb: trace.VerbCreate},
+		{ID: "start main", Verb: trace.VerbStart},
 	}}
 	titles = map[string]string{
 		"cgroup":                    "pod cgroup",

@@ -111,7 +111,7 @@ func (f *fixture) happen(text string) {
 		f.ends = what == "end"
 		p := plan
 		if f.ends {
-			p = trace.Plan{Why: "it was deleted", Steps: []trace.PlanStep{{ID: "kill main", Verb: "kill"}, {ID: "unmount", Verb: "unmount"}}}
+			p = trace.Plan{Why: "it was deleted", Steps: []trace.PlanStep{{ID: "kill main", Verb: trace.VerbKill}, {ID: "unmount", Verb: trace.VerbUnmount}}}
 		}
 		f.run(p)
 	case "fail":
@@ -125,7 +125,7 @@ func (f *fixture) happen(text string) {
 		}
 		f.took[id] = d
 	case "pass":
-		f.note(&trace.Record{Pod: web, Event: &trace.Milestone{Name: id, Since: 2 * time.Second}})
+		f.note(&trace.Record{Pod: web, Event: &trace.Milestone{Name: trace.MilestoneName(id), Since: 2 * time.Second}})
 	case "node":
 		f.node.set(false, strings.Split(rest, "; ")...)
 	case "close":

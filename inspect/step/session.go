@@ -80,8 +80,8 @@ type Session struct {
 	quit    bool
 	pace    pace
 	breaks  breakpoints
-	until   string      // the milestone at which to stop again
-	waiting chan answer // takes one, which lets the waiting action go
+	until   trace.MilestoneName // the milestone at which to stop again
+	waiting chan answer         // takes one, which lets the waiting action go
 	stop    Stop
 	object  []byte             // the pod at the stop, as JSON
 	look    context.CancelFunc // ends the snapshot being taken

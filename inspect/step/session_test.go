@@ -66,11 +66,11 @@ func TestStops(t *testing.T) {
 			RequestTitle: "runtime.v1.ImageStatusRequest, then PullImage if needed",
 			Request:      "{\n  \"id\": \"image docker.io/lab/web:1\"\n}",
 			Actions: []Action{
-				{ID: "cgroup", Verb: "cgroup", State: Done},
-				{ID: "sandbox", Verb: "sandbox", State: Failed, Err: "no network"},
-				{ID: "image docker.io/lab/web:1", Verb: "image", State: Next},
-				{ID: "create main", Verb: "create", State: Todo},
-				{ID: "start main", Verb: "start", State: Todo},
+				{ID: "cgroup", Verb: trace.VerbCgroup, State: Done},
+				{ID: "sandbox", Verb: trace.VerbSandbox, State: Failed, Err: "no network"},
+				{ID: "image docker.io/lab/web:1", Verb: trace.VerbImage, State: Next},
+				{ID: "create main", Verb: trace.VerbCreate, State: Todo},
+				{ID: "start main", Verb: trace.VerbStart, State: Todo},
 			},
 		}
 		if diff := cmp.Diff(want, <-f.Stops()); diff != "" { // nobody read the first two: the newest is there
@@ -209,8 +209,8 @@ func TestLeaveWhileSnapshotHangs(t *testing.T) {
 		want    error
 		verdict []trace.Gate
 	}{
-		{"close", func(f *fixture) { f.Close() }, nil, []trace.Gate{{Action: "cgroup", Verdict: "open"}}},
-		{"quit", func(f *fixture) { f.Quit() }, ErrQuit, []trace.Gate{{Action: "cgroup", Verdict: "skip-rest"}}},
+		{"close", func(f *fixture) { f.Close() }, nil, []trace.Gate{{Action: "cgroup", Verdict: trace.GateOpen}}},
+		{"quit", func(f *fixture) { f.Quit() }, ErrQuit, []trace.Gate{{Action: "cgroup", Verdict: trace.GateSkipRest}}},
 		{"cancel", func(f *fixture) { f.stop() }, context.Canceled, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestCloseOpensForGood(t *testing.T) {
 		if !f.over || f.err != nil || len(f.done) != len(plan.Steps) {
 			t.Fatalf("over %v, error %v, done %v", f.over, f.err, f.done)
 		}
-		if diff := cmp.Diff([]trace.Gate{{Action: "cgroup", Verdict: "go"}, {Action: "sandbox", Verdict: "open"}}, f.verdicts()); diff != "" {
+		if diff := cmp.Diff([]trace.Gate{{Action: "cgroup", Verdict: trace.GateGo}, {Action: "sandbox", Verdict: trace.GateOpen}}, f.verdicts()); diff != "" {
 			t.Error(diff)
 		}
 		f.run(plan)
@@ -289,7 +289,7 @@ func TestQuit(t *testing.T) {
 		if diff := cmp.Diff([]string{"cgroup"}, f.done); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]trace.Gate{{Action: "cgroup", Verdict: "go"}, {Action: "sandbox", Verdict: "skip-rest"}}, f.verdicts()); diff != "" {
+		if diff := cmp.Diff([]trace.Gate{{Action: "cgroup", Verdict: trace.GateGo}, {Action: "sandbox", Verdict: trace.GateSkipRest}}, f.verdicts()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -337,7 +337,7 @@ func TestAnotherPodIsNeverHeld(t *testing.T) {
 func TestVerdictIsOfThePodAndItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t, trace.Pod{Namespace: web.Namespace, Name: web.Name}) // held by name
-		cause := trace.Point(f.rec.Bus(), trace.Span{}, trace.Milestone{Name: "seen"})
+		cause := trace.Point(f.rec.Bus(), trace.Span{}, trace.Milestone{Name: trace.MilestoneSeen})
 		f.ctx = trace.ContextWith(f.ctx, cause)
 		f.run(plan)
 		f.Close()

@@ -59,7 +59,7 @@ type Stop struct {
 
 // Milestone is a point in the pod's life: seen, started, ready, terminating, gone.
 type Milestone struct {
-	Name string `json:"name"`
+	Name trace.MilestoneName `json:"name"`
 	// Since is the time since the pod was seen, or for gone since it was ended.
 	Since time.Duration `json:"since_ns,omitempty"`
 }
@@ -77,9 +77,9 @@ const (
 
 // Action is one action of the plan of a stepped pod.
 type Action struct {
-	ID    string `json:"id"`
-	Verb  string `json:"verb,omitempty"`
-	State State  `json:"state"`
+	ID    string     `json:"id"`
+	Verb  trace.Verb `json:"verb,omitempty"`
+	State State      `json:"state"`
 	// Dur is how long it took; 0 until done.
 	Dur time.Duration `json:"dur_ns,omitempty"`
 	// Err is why it failed.
@@ -108,9 +108,9 @@ func (s *Stop) News() string {
 	case s.Err != "":
 		return s.Err
 	case n > 0 && s.Passed[n-1].Since > 0:
-		return s.Passed[n-1].Name + " after " + human.Duration(s.Passed[n-1].Since)
+		return string(s.Passed[n-1].Name) + " after " + human.Duration(s.Passed[n-1].Since)
 	case n > 0:
-		return s.Passed[n-1].Name
+		return string(s.Passed[n-1].Name)
 	}
 	return ""
 }

@@ -78,10 +78,10 @@ func TestSwitchTellsNews(t *testing.T) {
 		}
 		defer s.Close()
 		of := func(p trace.Pod) trace.Span { return trace.ForPod(trace.Span{}, p) }
-		trace.Point(bus, of(web), trace.Milestone{Name: "seen"})
-		span := trace.Begin(bus, of(web), trace.Sync{Why: "create", Cause: "ADD", N: 1})
-		trace.End(bus, span, trace.Sync{Why: "create", Cause: "ADD", N: 1, Err: "no network"})
-		trace.Point(bus, of(other), trace.Milestone{Name: "ready"})
+		trace.Point(bus, of(web), trace.Milestone{Name: trace.MilestoneSeen})
+		span := trace.Begin(bus, of(web), trace.Sync{Why: trace.SyncCreate, Cause: "ADD", N: 1})
+		trace.End(bus, span, trace.Sync{Why: trace.SyncCreate, Cause: "ADD", N: 1, Err: "no network"})
+		trace.Point(bus, of(other), trace.Milestone{Name: trace.MilestoneReady})
 		synctest.Wait()
 		if stop := <-s.Stops(); stop.News() != "no network" || stop.Pod != web {
 			t.Errorf("news %+v", stop)
@@ -114,8 +114,8 @@ func TestPartsOfALife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.pace, s.until = toBreak, tc.until
-		s.note(&trace.Record{Pod: web, Event: &trace.Milestone{Name: tc.pass}})
+		s.pace, s.until = toBreak, trace.MilestoneName(tc.until)
+		s.note(&trace.Record{Pod: web, Event: &trace.Milestone{Name: trace.MilestoneName(tc.pass)}})
 		if s.pace != tc.want {
 			t.Errorf("%+v: pace %d", tc, s.pace)
 		}
@@ -141,8 +141,8 @@ func TestOnlyAPartOfALife(t *testing.T) {
 func TestStopIsJSON(t *testing.T) {
 	want := Stop{
 		Pod: web, Index: 1, Total: 2, Next: "create main", When: gate.Call, Call: "CreateContainer", Attempt: 2, Ending: true, RequestTitle: "t", Request: "r",
-		Actions: []Action{{ID: "create main", Verb: "create", State: Failed, Dur: 3, Err: "e"}}, Err: "e", Took: 4, Changed: []string{"+ a"}, Hit: "h",
-		Passed: []Milestone{{Name: "seen", Since: 5}}, Sandbox: "s", Netns: "n", Attached: true,
+		Actions: []Action{{ID: "create main", Verb: trace.VerbCreate, State: Failed, Dur: 3, Err: "e"}}, Err: "e", Took: 4, Changed: []string{"+ a"}, Hit: "h",
+		Passed: []Milestone{{Name: trace.MilestoneSeen, Since: 5}}, Sandbox: "s", Netns: "n", Attached: true,
 	}
 	p, err := json.Marshal(want)
 	if err != nil {

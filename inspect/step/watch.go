@@ -41,11 +41,11 @@ func (s *Session) note(r *trace.Record) {
 // pass notes a milestone. One that was waited for stops the pod at its next action; so does the end of
 // what a person who attached went through. Called with mu.
 func (s *Session) pass(pod trace.Pod, e *trace.Milestone) {
-	if e.Name == "seen" {
+	if e.Name == trace.MilestoneSeen {
 		s.passed = nil
 	}
 	s.passed = append(s.passed, Milestone{Name: e.Name, Since: e.Since})
-	switch over := e.Name == "started" || e.Name == "terminating" || e.Name == "gone"; {
+	switch over := e.Name == trace.MilestoneStarted || e.Name == trace.MilestoneTerminating || e.Name == trace.MilestoneGone; {
 	case s.until == e.Name:
 		s.until, s.pace = "", toAction
 	case s.cfg.Attached && s.until == "" && over:

@@ -14,14 +14,14 @@ func TestWhatComesAfterHasNoRow(t *testing.T) {
 	const ms = time.Millisecond
 	web := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	start := tp.Begin(0, web, 0, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	start := tp.Begin(0, web, 0, &trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"})
 	tp.End(100*ms, start, nil)
-	tp.Point(100*ms, web, 0, &trace.Milestone{Name: "started", Since: 100 * ms})
-	tp.Point(100*ms, web, 0, &trace.Milestone{Name: "ready", Since: 100 * ms})
-	again := tp.Begin(200*ms, web, 0, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
+	tp.Point(100*ms, web, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 100 * ms})
+	tp.Point(100*ms, web, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: 100 * ms})
+	again := tp.Begin(200*ms, web, 0, &trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"})
 	tp.End(300*ms, again, nil)
-	tp.Begin(400*ms, web, 0, &trace.Action{ID: "kill web", Verb: "kill", Container: "web"})
+	tp.Begin(400*ms, web, 0, &trace.Action{ID: "kill web", Verb: trace.VerbKill, Container: "web"})
 	f, err := waterfall.Build(tp.Records(), web)
 	if err != nil {
 		t.Fatal(err)

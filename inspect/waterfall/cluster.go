@@ -24,9 +24,9 @@ func SaysReady(e *trace.StatusPatch) bool {
 
 // inAPI finds the write that told the API that the pod is ready, and when that worked; -1 while it did not.
 func (w *Waterfall) inAPI(own []trace.Record) {
-	w.Told, w.hasAPI = -1, w.Source == "api"
+	w.Told, w.hasAPI = -1, w.Source == trace.SourceAPI
 	for _, s := range pair.In[*trace.StatusPatch](own, time.Time{}) {
-		if s.Event.Op != "patch" {
+		if s.Event.Op != trace.PatchStatus {
 			continue
 		}
 		w.hasAPI = true
@@ -57,7 +57,7 @@ func (w *Waterfall) probeGroups() []group {
 		}
 		row.End, row.Open = max(row.End, iv.end), iv.open
 		row.Critical = row.Critical || w.onPath[iv]
-		if e == nil || iv.open || e.Result == "" || e.Early && e.Result != "success" {
+		if e == nil || iv.open || e.Result == "" || e.Early && e.Result != trace.ProbeSuccess {
 			continue
 		}
 		attempts[name]++
@@ -66,11 +66,11 @@ func (w *Waterfall) probeGroups() []group {
 			row.Note = fmt.Sprintf("%d attempts", n)
 		}
 		switch {
-		case e.State == "success":
+		case e.State == trace.ProbeSays:
 			done[name] = true
 			row.Err = ""
-		case e.Result == "failure" || e.Result == "error":
-			row.Err = cmp.Or(e.Output, e.Result)
+		case e.Result == trace.ProbeFailure || e.Result == trace.ProbeError:
+			row.Err = cmp.Or(e.Output, string(e.Result))
 		}
 	}
 	var out []group
@@ -90,8 +90,8 @@ func (w *Waterfall) probeOf(iv *interval) (name trace.Target, e *trace.ProbeAtte
 	}
 	switch e := iv.event().(type) {
 	case *trace.ProbeAttempt:
-		if e.Probe != "liveness" {
-			return trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}, e
+		if e.Probe != trace.ProbeLiveness {
+			return trace.Target{Kind: trace.TargetProbe, Name: string(e.Probe), Container: e.Container}, e
 		}
 	case *trace.Wait:
 		if e.For == trace.WaitProbe && w.attempted[e.Target] {
@@ -105,8 +105,8 @@ func (w *Waterfall) probeOf(iv *interval) (name trace.Target, e *trace.ProbeAtte
 func (w *Waterfall) findAttempts() {
 	w.attempted = map[trace.Target]bool{}
 	for _, iv := range w.ivs {
-		if e, ok := iv.event().(*trace.ProbeAttempt); ok && e.Probe != "liveness" {
-			w.attempted[trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}] = true
+		if e, ok := iv.event().(*trace.ProbeAttempt); ok && e.Probe != trace.ProbeLiveness {
+			w.attempted[trace.Target{Kind: trace.TargetProbe, Name: string(e.Probe), Container: e.Container}] = true
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (w *Waterfall) statusGroup() []group {
 		}
 		switch e := iv.event().(type) {
 		case *trace.StatusPatch:
-			if e.Op != "patch" {
+			if e.Op != trace.PatchStatus {
 				continue
 			}
 			tries++

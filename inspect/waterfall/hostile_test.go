@@ -12,7 +12,7 @@ import (
 // TestHostileRecords builds starts of records that no agent writes. Anybody may have made the recording.
 func TestHostileRecords(t *testing.T) {
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
-	action := func(i int) *trace.Action { return &trace.Action{ID: fmt.Sprint("create ", i), Verb: "create"} }
+	action := func(i int) *trace.Action { return &trace.Action{ID: fmt.Sprint("create ", i), Verb: trace.VerbCreate} }
 	for _, tc := range []struct {
 		name  string
 		write func(tp *tape.Tape)
@@ -54,14 +54,14 @@ func TestHostileRecords(t *testing.T) {
 			tp.End(2*time.Second, call, nil)
 		}},
 		{"centuries", func(tp *tape.Tape) {
-			tp.Point(-56*365*24*time.Hour, pod, 0, &trace.Milestone{Name: "seen"})
+			tp.Point(-56*365*24*time.Hour, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen})
 			tp.Begin(0, pod, 0, action(0))
 			tp.Point(173*365*24*time.Hour, pod, 0, &trace.RuntimeSpan{Start: -1 << 63, Dur: 1<<63 - 1})
-			tp.Point(173*365*24*time.Hour, pod, 0, &trace.Milestone{Name: "started", Since: 1<<63 - 1})
+			tp.Point(173*365*24*time.Hour, pod, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 1<<63 - 1})
 		}},
 		{"before it was seen", func(tp *tape.Tape) {
-			tp.Point(0, pod, 0, &trace.Milestone{Name: "seen"})
-			tp.Point(-time.Hour, pod, 0, &trace.Milestone{Name: "terminating"})
+			tp.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen})
+			tp.Point(-time.Hour, pod, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -178,8 +178,8 @@ func (w *Waterfall) standIns() {
 	if slices.ContainsFunc(w.ivs, func(iv *interval) bool { _, ok := iv.action(); return ok }) {
 		return
 	}
-	verbs := map[string]string{
-		"RunPodSandbox": "sandbox", "PullImage": "image", "CreateContainer": "create", "StartContainer": "start",
+	verbs := map[string]trace.Verb{
+		"RunPodSandbox": trace.VerbSandbox, "PullImage": trace.VerbImage, "CreateContainer": trace.VerbCreate, "StartContainer": trace.VerbStart,
 	}
 	for _, iv := range slices.Clone(w.ivs) {
 		c, ok := iv.call()
@@ -187,7 +187,7 @@ func (w *Waterfall) standIns() {
 			continue
 		}
 		verb, target := verbs[c.Method], cmp.Or(c.Image, c.Container, c.Sandbox)
-		a := &trace.Action{ID: strings.TrimSpace(verb + " " + short(target)), Verb: verb, Target: target, Err: iv.err()}
+		a := &trace.Action{ID: strings.TrimSpace(string(verb) + " " + short(target)), Verb: verb, Target: target, Err: iv.err()}
 		in := &interval{start: iv.start, end: iv.end, open: iv.open, begin: a, act: a, asked: iv.asked, kids: []*interval{iv}, sync: iv.sync, up: iv.up}
 		if !iv.open {
 			in.fin = a

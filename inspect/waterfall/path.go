@@ -19,7 +19,10 @@ func (w *Waterfall) findPath(needs map[string]map[string]bool) {
 	target, isStart := w.End, func(*interval) bool { return true }
 	if w.Started >= 0 {
 		target = w.Started
-		isStart = func(iv *interval) bool { a, _ := iv.action(); return a.Verb == "start" || a.Verb == "post-start" }
+		isStart = func(iv *interval) bool {
+			a, _ := iv.action()
+			return a.Verb == trace.VerbStart || a.Verb == trace.VerbPostStart
+		}
 	}
 	w.Path = w.walk(target, 0, isStart, needs, false)
 	if w.Ready > w.Started && w.Started >= 0 {
@@ -157,7 +160,7 @@ func later(a, b *interval, cur time.Duration) bool {
 func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
 	var out []*interval
 	for _, iv := range w.ivs {
-		if a, ok := iv.event().(*trace.ProbeAttempt); ok && probes && a.Probe != "liveness" && iv.overlaps(from, to) {
+		if a, ok := iv.event().(*trace.ProbeAttempt); ok && probes && a.Probe != trace.ProbeLiveness && iv.overlaps(from, to) {
 			out = append(out, iv)
 			continue
 		}
@@ -238,7 +241,7 @@ func unexplained(from, to time.Duration) Segment {
 
 func waitSegment(iv *interval, from, to time.Duration) Segment {
 	if p, ok := iv.event().(*trace.ProbeAttempt); ok {
-		return Segment{Part: Part{Kind: SegmentWork, Probe: p.Probe}, Start: from, End: to, iv: iv}
+		return Segment{Part: Part{Kind: SegmentWork, Probe: string(p.Probe)}, Start: from, End: to, iv: iv}
 	}
 	e, _ := iv.wait()
 	return Segment{Part: Part{Kind: SegmentWait, Wait: e.For}, Start: from, End: to, iv: iv}
@@ -269,8 +272,8 @@ func (w *Waterfall) floor() {
 		if !ok || iv.err() != "" || iv.open {
 			continue
 		}
-		method := map[string]string{"sandbox": "RunPodSandbox", "create": "CreateContainer", "start": "StartContainer"}[a.Verb]
-		if method == "" || (a.Verb != "sandbox" && !w.onPath[iv]) {
+		method := map[trace.Verb]string{trace.VerbSandbox: "RunPodSandbox", trace.VerbCreate: "CreateContainer", trace.VerbStart: "StartContainer"}[a.Verb]
+		if method == "" || (a.Verb != trace.VerbSandbox && !w.onPath[iv]) {
 			continue
 		}
 		iv.within(func(k *interval) {

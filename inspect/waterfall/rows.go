@@ -38,7 +38,7 @@ type Row struct {
 	// Note is said after the bar, as a pull's size and rate.
 	Note  string
 	Err   string
-	Verb  string         // the action's verb, for actions
+	Verb  trace.Verb     // the action's verb, for actions
 	Topic Topic          // for spans
 	Wait  trace.WaitKind // for waits
 	Span  trace.SpanID   // 0 when the row stands for several
@@ -64,17 +64,17 @@ const (
 	rankStatus
 )
 
-func rankOf(verb string) int {
+func rankOf(verb trace.Verb) int {
 	switch verb {
-	case "cgroup", "dirs":
+	case trace.VerbCgroup, trace.VerbDirs:
 		return rankPrepare
-	case "volumes", "kill", "stop-sandbox", "remove", "remove-sandbox", "unmount", "remove-cgroup":
+	case trace.VerbVolumes, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup:
 		return rankVolumes
-	case "sandbox":
+	case trace.VerbSandbox:
 		return rankSandbox
-	case "image":
+	case trace.VerbImage:
 		return rankImage
-	case "create", "start", "post-start":
+	case trace.VerbCreate, trace.VerbStart, trace.VerbPostStart:
 		return rankContainer
 	}
 	return rankOther
@@ -93,7 +93,7 @@ func (w *Waterfall) buildRows() []Row {
 	case !w.SeenKnown:
 		seen.Label, seen.Detail, seen.Critical = "first record", "seen before", false
 	case w.Source != "":
-		seen.Detail = "← " + w.Source
+		seen.Detail = "← " + string(w.Source)
 	}
 	groups := []group{{rank: rankSeen, rows: []Row{seen}}}
 	first := w.firstOfContainer()
@@ -149,19 +149,19 @@ func (w *Waterfall) tiny() time.Duration { return max(w.End/100, time.Millisecon
 // actionRows returns an action's row and those nested under it.
 func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
 	row := Row{
-		Kind: RowAction, Label: cmp.Or(a.Verb, a.ID), Detail: short(cmp.Or(a.Container, a.Target)), Verb: a.Verb,
+		Kind: RowAction, Label: cmp.Or(string(a.Verb), a.ID), Detail: short(cmp.Or(a.Container, a.Target)), Verb: a.Verb,
 		Start: iv.start, End: iv.end, Open: iv.open, Err: iv.err(), Span: iv.id, Critical: w.onPath[iv],
 	}
 	if row.Open {
 		row.Err = ""
 	}
 	switch a.Verb {
-	case "image":
+	case trace.VerbImage:
 		row.Detail = human.Image(cmp.Or(a.Target, a.Container))
 		row.Note = pullNote(iv)
-	case "volumes":
+	case trace.VerbVolumes:
 		row.Detail = strings.Join(volumeNames(iv), " ")
-	case "sandbox":
+	case trace.VerbSandbox:
 		row.Detail = ""
 	}
 	nested := w.nested(iv)
@@ -264,7 +264,7 @@ func (w *Waterfall) mergePrepare(groups []group) []group {
 	if n < 2 || merged.Dur() > max(2*w.tiny(), 5*time.Millisecond) {
 		return groups
 	}
-	merged.Label, merged.Verb = strings.Join(labels, " · "), "cgroup"
+	merged.Label, merged.Verb = strings.Join(labels, " · "), trace.VerbCgroup
 	out := slices.DeleteFunc(slices.Clone(groups), func(g group) bool { return g.rank == rankPrepare })
 	return slices.Insert(out, 1, group{rank: rankPrepare, rows: []Row{merged}})
 }

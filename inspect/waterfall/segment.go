@@ -21,10 +21,11 @@ const (
 type Part struct {
 	Kind SegmentKind
 	// Verb is the action's. ID is its name in the plan, where the verb does not tell it from others.
-	Verb, ID string
-	Pull     bool           // the action is a pull
-	Probe    string         // startup or readiness, for attempts of probes
-	Wait     trace.WaitKind // for waits
+	Verb  trace.Verb
+	ID    string
+	Pull  bool           // the action is a pull
+	Probe string         // startup or readiness, for attempts of probes
+	Wait  trace.WaitKind // for waits
 }
 
 // Label is the part's name: pull, sandbox, create web, wait queue, readiness probe, unexplained.
@@ -39,7 +40,7 @@ func (p Part) Label() string {
 	case p.Pull:
 		return "pull"
 	}
-	return cmp.Or(p.ID, p.Verb)
+	return cmp.Or(p.ID, string(p.Verb))
 }
 
 // Phase is the part without what it is for, so that the phases of many starts are the same: create, for create web.
@@ -77,8 +78,8 @@ func (iv *interval) part() Part {
 	a, _ := iv.action()
 	p := Part{Kind: SegmentWork, Verb: a.Verb}
 	switch a.Verb {
-	case "sandbox", "volumes", "cgroup", "dirs":
-	case "image":
+	case trace.VerbSandbox, trace.VerbVolumes, trace.VerbCgroup, trace.VerbDirs:
+	case trace.VerbImage:
 		p.Pull = iv.pull() != nil
 	default:
 		p.ID = a.ID

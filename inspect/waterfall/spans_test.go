@@ -74,14 +74,14 @@ func sandboxSpans(t *tape.Tape, from, to time.Duration) {
 // networkFails is a sandbox whose network is refused at once, after a try that took long.
 func networkFails() *tape.Tape {
 	t := tape.New()
-	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	sync := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	sync := t.Begin(0, cart, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	t.Point(0, cart, sync, plan("cart", "redis:7.2"))
-	act := t.Begin(0, cart, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	act := t.Begin(0, cart, sync, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	c := t.Begin(0, cart, act, &trace.CRICall{Method: "RunPodSandbox"})
 	why := `plugin type="bridge" failed (add): no addresses`
 	t.End(300*ms, c, &trace.CRICall{Method: "RunPodSandbox", Code: "Unknown", Err: "failed to setup network for sandbox: " + why})
-	t.End(300*ms, act, &trace.Action{ID: "sandbox", Verb: "sandbox", Err: "RunPodSandbox: " + why})
+	t.End(300*ms, act, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Err: "RunPodSandbox: " + why})
 	t.End(300*ms, sync, nil)
 	run := told(t, 0, 300*ms, c, "runtime.v1.RuntimeService/RunPodSandbox", "err", why)
 	setup := told(t, 100*ms, 101*ms, run, "cni.Setup")
@@ -172,13 +172,13 @@ func TestDominant(t *testing.T) {
 // stepless is a start of which the sandbox is most.
 func stepless() *tape.Tape {
 	t := tape.New()
-	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	sync := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	sync := t.Begin(0, cart, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	t.Point(0, cart, sync, plan("cart", "redis:7.2"))
-	call(t, 0, 205*ms, sync, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
-	call(t, 205*ms, 215*ms, sync, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
-	call(t, 215*ms, 225*ms, sync, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
-	t.Point(225*ms, cart, sync, &trace.Milestone{Name: "started", Since: 225 * ms})
+	call(t, 0, 205*ms, sync, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}, "RunPodSandbox")
+	call(t, 205*ms, 215*ms, sync, trace.Action{ID: "create cart", Verb: trace.VerbCreate, Container: "cart"}, "CreateContainer")
+	call(t, 215*ms, 225*ms, sync, trace.Action{ID: "start cart", Verb: trace.VerbStart, Container: "cart"}, "StartContainer")
+	t.Point(225*ms, cart, sync, &trace.Milestone{Name: trace.MilestoneStarted, Since: 225 * ms})
 	return t
 }
 

@@ -14,20 +14,20 @@ func TestGateOpenedInTheMiddle(t *testing.T) {
 	const ms = time.Millisecond
 	web := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	sync := tp.Begin(0, web, 0, &trace.Sync{Why: "create", N: 1})
+	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	sync := tp.Begin(0, web, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	tp.Point(0, web, sync, &trace.Plan{Steps: []trace.PlanStep{
-		{ID: "cgroup", Verb: "cgroup"}, {ID: "image a", Verb: "image"}, {ID: "start web", Verb: "start", Needs: []string{"image a"}},
+		{ID: "cgroup", Verb: trace.VerbCgroup}, {ID: "image a", Verb: trace.VerbImage}, {ID: "start web", Verb: trace.VerbStart, Needs: []string{"image a"}},
 	}})
-	cgroup := tp.Begin(0, web, sync, &trace.Action{ID: "cgroup", Verb: "cgroup"})
+	cgroup := tp.Begin(0, web, sync, &trace.Action{ID: "cgroup", Verb: trace.VerbCgroup})
 	gate := tp.Begin(0, web, cgroup, &trace.Wait{For: trace.WaitGate, Target: trace.Target{Kind: trace.TargetPerson}})
 	tp.End(500*ms, gate, nil)
 	tp.End(501*ms, cgroup, nil)
-	image := tp.Begin(501*ms, web, sync, &trace.Action{ID: "image a", Verb: "image"})
+	image := tp.Begin(501*ms, web, sync, &trace.Action{ID: "image a", Verb: trace.VerbImage})
 	tp.End(600*ms, image, nil)
-	start := tp.Begin(600*ms, web, sync, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
+	start := tp.Begin(600*ms, web, sync, &trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"})
 	tp.End(700*ms, start, nil)
-	tp.Point(700*ms, web, sync, &trace.Milestone{Name: "started", Since: 700 * ms})
+	tp.Point(700*ms, web, sync, &trace.Milestone{Name: trace.MilestoneStarted, Since: 700 * ms})
 	tp.End(700*ms, sync, nil)
 	f, err := waterfall.Build(tp.Records(), web)
 	if err != nil {

@@ -22,7 +22,7 @@ var ErrAdopted = errors.New("the pod was found running: its start was not seen")
 // Many fields: it is the waterfall as JSON has it, flat for whoever reads it by jq.
 type Waterfall struct {
 	Pod    trace.Pod
-	Source string // where the pod came from; "" unknown
+	Source trace.SourceName // where the pod came from; "" unknown
 	// Origin is when the pod was seen, or the first record where SeenKnown is false.
 	Origin    time.Time
 	SeenKnown bool
@@ -79,7 +79,7 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	}
 	w := &Waterfall{Pod: pod, Started: -1, Ready: -1, onPath: map[*interval]bool{}}
 	marks := milestones(own)
-	if m := marks["started"]; m != nil && m.adopted || marks["seen"] != nil && marks["seen"].adopted {
+	if m := marks[trace.MilestoneStarted]; m != nil && m.adopted || marks[trace.MilestoneSeen] != nil && marks[trace.MilestoneSeen].adopted {
 		return nil, fmt.Errorf("waterfall of %s: %w", pod, ErrAdopted)
 	}
 	end := own[0].Time
@@ -118,7 +118,7 @@ func lastLife(recs []trace.Record, pod trace.Pod) []trace.Record {
 		if !isOwn(&recs[i]) {
 			continue
 		}
-		if m, ok := recs[i].Event.(*trace.Milestone); ok && m.Name == "seen" {
+		if m, ok := recs[i].Event.(*trace.Milestone); ok && m.Name == trace.MilestoneSeen {
 			from, n = i, 0
 		}
 		n++
@@ -141,12 +141,12 @@ type mark struct {
 	at      int64
 	since   time.Duration
 	adopted bool
-	source  string
+	source  trace.SourceName
 }
 
 // milestones returns the first of each name.
-func milestones(own []trace.Record) map[string]*mark {
-	out := map[string]*mark{}
+func milestones(own []trace.Record) map[trace.MilestoneName]*mark {
+	out := map[trace.MilestoneName]*mark{}
 	for i := range own {
 		if e, ok := own[i].Event.(*trace.Milestone); ok && out[e.Name] == nil {
 			out[e.Name] = &mark{at: own[i].Time, since: min(max(e.Since, 0), time.Duration(own[i].Time)), adopted: e.Adopted, source: e.Source}
@@ -156,9 +156,9 @@ func milestones(own []trace.Record) map[string]*mark {
 }
 
 // place fixes the origin and the milestones relative to it.
-func (w *Waterfall) place(own []trace.Record, marks map[string]*mark, end int64) {
-	started, ready := marks["started"], marks["ready"]
-	switch seen := marks["seen"]; {
+func (w *Waterfall) place(own []trace.Record, marks map[trace.MilestoneName]*mark, end int64) {
+	started, ready := marks[trace.MilestoneStarted], marks[trace.MilestoneReady]
+	switch seen := marks[trace.MilestoneSeen]; {
 	case seen != nil:
 		w.t0, w.SeenKnown, w.Source = seen.at, true, seen.source
 	case started != nil && started.since > 0:
@@ -185,13 +185,13 @@ func (w *Waterfall) place(own []trace.Record, marks map[string]*mark, end int64)
 	case w.Ready >= 0 && !w.hasAPI:
 		end = ready.at
 	}
-	if m := marks["terminating"]; m != nil {
+	if m := marks[trace.MilestoneTerminating]; m != nil {
 		end = min(end, m.at)
 	}
 	w.End = max(time.Duration(end-w.t0), w.Started, w.Ready, w.Told, 0)
 	for i := range own {
 		if s, ok := own[i].Event.(*trace.PodStatus); ok {
-			w.Phase = s.Phase
+			w.Phase = string(s.Phase)
 		}
 	}
 }

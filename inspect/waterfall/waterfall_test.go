@@ -26,13 +26,13 @@ const ms = time.Millisecond
 // plan is the usual graph for one container.
 func plan(container, image string) *trace.Plan {
 	return &trace.Plan{Steps: []trace.PlanStep{
-		{ID: "cgroup", Verb: "cgroup"},
-		{ID: "dirs", Verb: "dirs"},
-		{ID: "volumes", Verb: "volumes", Needs: []string{"dirs"}},
-		{ID: "sandbox", Verb: "sandbox", Needs: []string{"cgroup", "dirs"}},
-		{ID: "image " + image, Verb: "image"},
-		{ID: "create " + container, Verb: "create", Needs: []string{"sandbox", "volumes", "image " + image}},
-		{ID: "start " + container, Verb: "start", Needs: []string{"create " + container}},
+		{ID: "cgroup", Verb: trace.VerbCgroup},
+		{ID: "dirs", Verb: trace.VerbDirs},
+		{ID: "volumes", Verb: trace.VerbVolumes, Needs: []string{"dirs"}},
+		{ID: "sandbox", Verb: trace.VerbSandbox, Needs: []string{"cgroup", "dirs"}},
+		{ID: "image " + image, Verb: trace.VerbImage},
+		{ID: "create " + container, Verb: trace.VerbCreate, Needs: []string{"sandbox", "volumes", "image " + image}},
+		{ID: "start " + container, Verb: trace.VerbStart, Needs: []string{"create " + container}},
 	}}
 }
 
@@ -47,21 +47,21 @@ func call(t *tape.Tape, from, to time.Duration, parent trace.SpanID, a trace.Act
 // slowPull is the pod of SCREENS.md: a pull sets the pace.
 func slowPull() *tape.Tape {
 	t := tape.New()
-	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "apiserver ADD"})
-	sync := t.Begin(1*ms, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: "apiserver ADD"})
+	sync := t.Begin(1*ms, cart, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	t.Point(1*ms, cart, sync, plan("cart", "redis:7.2"))
-	cg := t.Begin(1*ms, cart, sync, &trace.Action{ID: "cgroup", Verb: "cgroup"})
+	cg := t.Begin(1*ms, cart, sync, &trace.Action{ID: "cgroup", Verb: trace.VerbCgroup})
 	t.End(2*ms, cg, nil)
-	dirs := t.Begin(1*ms, cart, sync, &trace.Action{ID: "dirs", Verb: "dirs"})
+	dirs := t.Begin(1*ms, cart, sync, &trace.Action{ID: "dirs", Verb: trace.VerbDirs})
 	t.End(3*ms, dirs, nil)
-	img := t.Begin(2*ms, cart, sync, &trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2", Reason: "IfNotPresent"})
-	vol := t.Begin(3*ms, cart, sync, &trace.Action{ID: "volumes", Verb: "volumes"})
+	img := t.Begin(2*ms, cart, sync, &trace.Action{ID: "image redis:7.2", Verb: trace.VerbImage, Target: "redis:7.2", Reason: "IfNotPresent"})
+	vol := t.Begin(3*ms, cart, sync, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 	for i, name := range []string{"config", "secret", "token"} {
 		v := t.Begin(time.Duration(4+i)*ms, cart, vol, &trace.Volume{Op: "setup", Name: name})
 		t.End(time.Duration(20+i)*ms, v, nil)
 	}
 	t.End(51*ms, vol, nil)
-	sb := t.Begin(3*ms, cart, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	sb := t.Begin(3*ms, cart, sync, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	q := t.Begin(3*ms, cart, sb, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 4, Busy: 4})
 	t.End(110*ms, q, nil)
 	run := t.Begin(110*ms, cart, sb, &trace.CRICall{Method: "RunPodSandbox"})
@@ -75,35 +75,35 @@ func slowPull() *tape.Tape {
 	t.End(4104*ms, pc, &trace.CRICall{Method: "PullImage", Code: "OK"})
 	t.End(4104*ms, pull, &trace.ImagePull{Image: "redis:7.2", Bytes: 68 << 20})
 	t.End(4104*ms, img, nil)
-	call(t, 4105*ms, 4146*ms, sync, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
-	call(t, 4146*ms, 4234*ms, sync, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
+	call(t, 4105*ms, 4146*ms, sync, trace.Action{ID: "create cart", Verb: trace.VerbCreate, Container: "cart"}, "CreateContainer")
+	call(t, 4146*ms, 4234*ms, sync, trace.Action{ID: "start cart", Verb: trace.VerbStart, Container: "cart"}, "StartContainer")
 	t.End(4235*ms, sync, nil)
-	t.Point(4234*ms, cart, 0, &trace.Milestone{Name: "started", Since: 4234 * ms})
-	t.Point(4234*ms, cart, 0, &trace.PodStatus{Phase: "Running", Total: 1})
+	t.Point(4234*ms, cart, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 4234 * ms})
+	t.Point(4234*ms, cart, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1})
 	pr := t.Begin(4240*ms, cart, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "startup", Container: "cart"}})
 	t.End(4670*ms, pr, nil)
-	t.Point(4671*ms, cart, 0, &trace.Milestone{Name: "ready", Since: 4671 * ms})
+	t.Point(4671*ms, cart, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: 4671 * ms})
 	return t
 }
 
 // retry is a pod whose first create fails and is tried again after a back-off.
 func retry() *tape.Tape {
 	t := tape.New()
-	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	s1 := t.Begin(1*ms, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	s1 := t.Begin(1*ms, cart, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	t.Point(1*ms, cart, s1, plan("web", "web:1"))
-	call(t, 2*ms, 102*ms, s1, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
-	fail := t.Begin(103*ms, cart, s1, &trace.Action{ID: "create web", Verb: "create", Container: "web"})
-	t.End(113*ms, fail, &trace.Action{ID: "create web", Verb: "create", Container: "web", Err: "CreateContainerConfigError: no such\nkey \x1b[31m\"a\""})
-	t.End(114*ms, s1, &trace.Sync{Why: "create", N: 1, Err: "create web failed"})
+	call(t, 2*ms, 102*ms, s1, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}, "RunPodSandbox")
+	fail := t.Begin(103*ms, cart, s1, &trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web"})
+	t.End(113*ms, fail, &trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web", Err: "CreateContainerConfigError: no such\nkey \x1b[31m\"a\""})
+	t.End(114*ms, s1, &trace.Sync{Why: trace.SyncCreate, N: 1, Err: "create web failed"})
 	bo := t.Begin(114*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "create web"}, Cause: "10s", Class: trace.Classify("10s")})
 	t.End(1114*ms, bo, nil)
-	s2 := t.Begin(1115*ms, cart, 0, &trace.Sync{Why: "retry", N: 2})
+	s2 := t.Begin(1115*ms, cart, 0, &trace.Sync{Why: trace.SyncRetry, N: 2})
 	t.Point(1115*ms, cart, s2, plan("web", "web:1"))
-	call(t, 1115*ms, 1215*ms, s2, trace.Action{ID: "create web", Verb: "create", Container: "web"}, "CreateContainer")
-	call(t, 1315*ms, 1415*ms, s2, trace.Action{ID: "start web", Verb: "start", Container: "web"}, "StartContainer")
+	call(t, 1115*ms, 1215*ms, s2, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web"}, "CreateContainer")
+	call(t, 1315*ms, 1415*ms, s2, trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"}, "StartContainer")
 	t.End(1416*ms, s2, nil)
-	t.Point(1415*ms, cart, 0, &trace.Milestone{Name: "started", Since: 1415 * ms})
+	t.Point(1415*ms, cart, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 1415 * ms})
 	return t
 }
 
@@ -111,14 +111,14 @@ func retry() *tape.Tape {
 // probe hold it up, and its status takes two tries to get into the API.
 func inCluster() *tape.Tape {
 	t := tape.New()
-	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "api"})
-	early := t.Begin(0, cart, 0, &trace.StatusPatch{Op: "patch", Version: 1, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Initialized", To: "True"}}})
+	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI})
+	early := t.Begin(0, cart, 0, &trace.StatusPatch{Op: trace.PatchStatus, Version: 1, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Initialized", To: "True"}}})
 	t.End(8*ms, early, nil)
-	sync := t.Begin(1*ms, cart, 0, &trace.Sync{Why: "create", N: 1})
+	sync := t.Begin(1*ms, cart, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	t.Point(1*ms, cart, sync, plan("cart", "redis:7.2"))
-	call(t, 1*ms, 2*ms, sync, trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2"}, "ImageStatus")
-	call(t, 2*ms, 152*ms, sync, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
-	vol := t.Begin(2*ms, cart, sync, &trace.Action{ID: "volumes", Verb: "volumes"})
+	call(t, 1*ms, 2*ms, sync, trace.Action{ID: "image redis:7.2", Verb: trace.VerbImage, Target: "redis:7.2"}, "ImageStatus")
+	call(t, 2*ms, 152*ms, sync, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}, "RunPodSandbox")
+	vol := t.Begin(2*ms, cart, sync, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 	token := t.Begin(3*ms, cart, vol, &trace.Volume{Op: "setup", Name: "token", Plugin: "kubernetes.io/projected"})
 	t.End(40*ms, t.Begin(4*ms, cart, token, &trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetToken, Namespace: "shop", Name: "default"}}), nil)
 	t.End(42*ms, token, nil)
@@ -131,29 +131,29 @@ func inCluster() *tape.Tape {
 	t.Point(340*ms, cart, data, &trace.VolumeProgress{Op: "fsgroup", Path: "/p", Files: 4200, Done: true})
 	t.End(350*ms, data, nil)
 	t.End(350*ms, vol, nil)
-	call(t, 350*ms, 400*ms, sync, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
-	call(t, 400*ms, 450*ms, sync, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
-	hook := t.Begin(450*ms, cart, sync, &trace.Action{ID: "post-start cart", Verb: "post-start", Container: "cart"})
+	call(t, 350*ms, 400*ms, sync, trace.Action{ID: "create cart", Verb: trace.VerbCreate, Container: "cart"}, "CreateContainer")
+	call(t, 400*ms, 450*ms, sync, trace.Action{ID: "start cart", Verb: trace.VerbStart, Container: "cart"}, "StartContainer")
+	hook := t.Begin(450*ms, cart, sync, &trace.Action{ID: "post-start cart", Verb: trace.VerbPostStart, Container: "cart"})
 	t.End(500*ms, t.Begin(450*ms, cart, hook, &trace.Wait{For: trace.WaitHook, Target: trace.Target{Kind: trace.TargetHook, Container: "cart"}, Note: "exec"}), nil)
 	t.End(500*ms, hook, nil)
-	t.Point(500*ms, cart, sync, &trace.Milestone{Name: "started", Since: 500 * ms})
+	t.Point(500*ms, cart, sync, &trace.Milestone{Name: trace.MilestoneStarted, Since: 500 * ms})
 	t.End(501*ms, sync, nil)
 	probe := func(from, to time.Duration, result string, count int) {
-		e := trace.ProbeAttempt{Container: "cart", Probe: "readiness", How: "httpGet"}
+		e := trace.ProbeAttempt{Container: "cart", Probe: trace.ProbeReadiness, How: trace.ProbeHTTP}
 		id := t.Begin(from, cart, 0, &e)
 		end := e
-		end.Result, end.Count, end.Threshold, end.State, end.Output = result, count, 1, result, "statuscode: 500"
+		end.Result, end.Count, end.Threshold, end.State, end.Output = trace.ProbeResult(result), count, 1, trace.ProbeState(result), "statuscode: 500"
 		t.End(to, id, &end)
 	}
 	probe(501*ms, 511*ms, "failure", 1)
 	t.End(700*ms, t.Begin(511*ms, cart, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "cart"}}), nil)
 	probe(700*ms, 720*ms, "success", 1)
-	t.Point(720*ms, cart, 0, &trace.Milestone{Name: "ready", Since: 720 * ms})
-	try := t.Begin(721*ms, cart, 0, &trace.StatusPatch{Op: "patch", Version: 2})
-	t.End(730*ms, try, &trace.StatusPatch{Op: "patch", Version: 2, Err: "connection refused"})
+	t.Point(720*ms, cart, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: 720 * ms})
+	try := t.Begin(721*ms, cart, 0, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2})
+	t.End(730*ms, try, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2, Err: "connection refused"})
 	t.End(800*ms, t.Begin(730*ms, cart, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatuses}}), nil)
-	again := t.Begin(800*ms, cart, 0, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2})
-	t.End(810*ms, again, &trace.StatusPatch{Op: "patch", Version: 2, Attempt: 2, Bytes: 700, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True", FromReason: "ContainersNotReady"}}})
+	again := t.Begin(800*ms, cart, 0, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2, Attempt: 2})
+	t.End(810*ms, again, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2, Attempt: 2, Bytes: 700, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "False", To: "True", FromReason: "ContainersNotReady"}}})
 	probe(900*ms, 910*ms, "success", 2)
 	return t
 }
@@ -183,8 +183,8 @@ func foreign() *tape.Tape {
 // second starts last and the first has the slower image, though not slow enough.
 func initThenTwo() *tape.Tape {
 	t := tape.New()
-	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "file"})
-	s1 := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	s1 := t.Begin(0, cart, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	t.Point(0, cart, s1, &trace.Plan{Steps: []trace.PlanStep{
 		{ID: "sandbox"},
 		{ID: "image setup"},
@@ -192,28 +192,28 @@ func initThenTwo() *tape.Tape {
 		{ID: "create setup", Needs: []string{"sandbox", "image setup"}},
 		{ID: "start setup", Needs: []string{"create setup"}},
 	}})
-	call(t, 0, 100*ms, s1, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
-	call(t, 0, 50*ms, s1, trace.Action{ID: "image setup", Verb: "image", Target: "setup:1"}, "ImageStatus")
-	call(t, 0, 600*ms, s1, trace.Action{ID: "image a", Verb: "image", Target: "a:1", Reason: "Always"}, "PullImage")
-	call(t, 100*ms, 150*ms, s1, trace.Action{ID: "create setup", Verb: "create", Container: "setup"}, "CreateContainer")
-	call(t, 150*ms, 200*ms, s1, trace.Action{ID: "start setup", Verb: "start", Container: "setup"}, "StartContainer")
+	call(t, 0, 100*ms, s1, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}, "RunPodSandbox")
+	call(t, 0, 50*ms, s1, trace.Action{ID: "image setup", Verb: trace.VerbImage, Target: "setup:1"}, "ImageStatus")
+	call(t, 0, 600*ms, s1, trace.Action{ID: "image a", Verb: trace.VerbImage, Target: "a:1", Reason: "Always"}, "PullImage")
+	call(t, 100*ms, 150*ms, s1, trace.Action{ID: "create setup", Verb: trace.VerbCreate, Container: "setup"}, "CreateContainer")
+	call(t, 150*ms, 200*ms, s1, trace.Action{ID: "start setup", Verb: trace.VerbStart, Container: "setup"}, "StartContainer")
 	t.End(600*ms, s1, nil)
 	short := t.Begin(200*ms-100*time.Microsecond, cart, 0, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: "setup"}})
 	t.End(200*ms, short, nil) // too short for a row
 	w := t.Begin(200*ms, cart, 0, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: "setup"}})
 	t.End(1000*ms, w, nil)
-	s2 := t.Begin(1000*ms, cart, 0, &trace.Sync{Why: "sync", N: 2})
+	s2 := t.Begin(1000*ms, cart, 0, &trace.Sync{Why: trace.SyncAgain, N: 2})
 	t.Point(1000*ms, cart, s2, &trace.Plan{Steps: []trace.PlanStep{
 		{ID: "create a"},
 		{ID: "create b"},
 		{ID: "start a", Needs: []string{"create a"}},
 		{ID: "start b", Needs: []string{"create b", "start a"}},
 	}})
-	call(t, 1000*ms, 1040*ms, s2, trace.Action{ID: "create a", Verb: "create", Container: "a"}, "CreateContainer")
-	call(t, 1000*ms, 1050*ms, s2, trace.Action{ID: "create b", Verb: "create", Container: "b"}, "CreateContainer")
-	call(t, 1040*ms, 1140*ms, s2, trace.Action{ID: "start a", Verb: "start", Container: "a"}, "StartContainer")
-	call(t, 1140*ms, 1200*ms, s2, trace.Action{ID: "start b", Verb: "start", Container: "b"}, "StartContainer")
-	t.Point(1200*ms, cart, s2, &trace.Milestone{Name: "started", Since: 1200 * ms})
+	call(t, 1000*ms, 1040*ms, s2, trace.Action{ID: "create a", Verb: trace.VerbCreate, Container: "a"}, "CreateContainer")
+	call(t, 1000*ms, 1050*ms, s2, trace.Action{ID: "create b", Verb: trace.VerbCreate, Container: "b"}, "CreateContainer")
+	call(t, 1040*ms, 1140*ms, s2, trace.Action{ID: "start a", Verb: trace.VerbStart, Container: "a"}, "StartContainer")
+	call(t, 1140*ms, 1200*ms, s2, trace.Action{ID: "start b", Verb: trace.VerbStart, Container: "b"}, "StartContainer")
+	t.Point(1200*ms, cart, s2, &trace.Milestone{Name: trace.MilestoneStarted, Since: 1200 * ms})
 	t.End(1200*ms, s2, nil)
 	return t
 }
@@ -222,8 +222,8 @@ func initThenTwo() *tape.Tape {
 // one by one, though the plan's needs do not say so.
 func stepped() *tape.Tape {
 	t := tape.New()
-	t.Point(0, cart, 0, &trace.Milestone{Name: "seen", Source: "step"})
-	sync := t.Begin(0, cart, 0, &trace.Sync{Why: "create", N: 1})
+	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceStep})
+	sync := t.Begin(0, cart, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	t.Point(0, cart, sync, plan("cart", "redis:7.2"))
 	one := func(from, open, to time.Duration, a trace.Action, method string) {
 		act := t.Begin(from, cart, sync, &a)
@@ -233,14 +233,14 @@ func stepped() *tape.Tape {
 		t.End(to, c, &trace.CRICall{Method: method, Code: "OK"})
 		t.End(to, act, nil)
 	}
-	one(0, 1000*ms, 1010*ms, trace.Action{ID: "cgroup", Verb: "cgroup"}, "")
-	one(1010*ms, 1510*ms, 1520*ms, trace.Action{ID: "dirs", Verb: "dirs"}, "")
-	one(1520*ms, 1520*ms, 1540*ms, trace.Action{ID: "volumes", Verb: "volumes"}, "")
-	one(1540*ms, 1540*ms, 1640*ms, trace.Action{ID: "sandbox", Verb: "sandbox"}, "RunPodSandbox")
-	one(1640*ms, 1640*ms, 2040*ms, trace.Action{ID: "image redis:7.2", Verb: "image", Target: "redis:7.2"}, "PullImage")
-	one(2040*ms, 2040*ms, 2080*ms, trace.Action{ID: "create cart", Verb: "create", Container: "cart"}, "CreateContainer")
-	one(2080*ms, 2080*ms, 2120*ms, trace.Action{ID: "start cart", Verb: "start", Container: "cart"}, "StartContainer")
-	t.Point(2120*ms, cart, sync, &trace.Milestone{Name: "started", Since: 2120 * ms})
+	one(0, 1000*ms, 1010*ms, trace.Action{ID: "cgroup", Verb: trace.VerbCgroup}, "")
+	one(1010*ms, 1510*ms, 1520*ms, trace.Action{ID: "dirs", Verb: trace.VerbDirs}, "")
+	one(1520*ms, 1520*ms, 1540*ms, trace.Action{ID: "volumes", Verb: trace.VerbVolumes}, "")
+	one(1540*ms, 1540*ms, 1640*ms, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}, "RunPodSandbox")
+	one(1640*ms, 1640*ms, 2040*ms, trace.Action{ID: "image redis:7.2", Verb: trace.VerbImage, Target: "redis:7.2"}, "PullImage")
+	one(2040*ms, 2040*ms, 2080*ms, trace.Action{ID: "create cart", Verb: trace.VerbCreate, Container: "cart"}, "CreateContainer")
+	one(2080*ms, 2080*ms, 2120*ms, trace.Action{ID: "start cart", Verb: trace.VerbStart, Container: "cart"}, "StartContainer")
+	t.Point(2120*ms, cart, sync, &trace.Milestone{Name: trace.MilestoneStarted, Since: 2120 * ms})
 	t.End(2120*ms, sync, nil)
 	return t
 }
@@ -490,7 +490,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("other pod: %v", err)
 	}
 	tp := tape.New()
-	tp.Point(0, cart, 0, &trace.Milestone{Name: "started", Adopted: true})
+	tp.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneStarted, Adopted: true})
 	if _, err := Build(tp.Recs, cart); !errors.Is(err, ErrAdopted) {
 		t.Errorf("adopted pod: %v", err)
 	}
@@ -504,14 +504,14 @@ func TestSeveralWaits(t *testing.T) {
 		5: "wait init 500ms: init container 0, init container 1, init container 2 and 2 more",
 	} {
 		tp := tape.New()
-		tp.Point(0, cart, 0, &trace.Milestone{Name: "seen"})
+		tp.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen})
 		at := time.Duration(0)
 		for i := range n {
 			w := tp.Begin(at, cart, 0, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: fmt.Sprint(i)}, Note: "sleeps"})
 			at += 100 * ms
 			tp.End(at, w, nil)
 		}
-		tp.Point(at, cart, 0, &trace.Milestone{Name: "started", Since: at})
+		tp.Point(at, cart, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: at})
 		w, err := Build(tp.Records(), cart)
 		if err != nil {
 			t.Fatal(err)

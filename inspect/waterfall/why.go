@@ -104,7 +104,7 @@ func (p sum) reason(w *Waterfall) string {
 	if err := p.iv.err(); err != "" {
 		return "failed: " + err
 	}
-	if a.Verb == "image" && p.iv.pull() != nil {
+	if a.Verb == trace.VerbImage && p.iv.pull() != nil {
 		note, part := pullNote(p.iv), w.mostly(p.iv.callOf("PullImage"))
 		why := pullReason(a)
 		if why == "" {

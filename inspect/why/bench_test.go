@@ -16,18 +16,18 @@ func busy(n int) *session.Session {
 	tp := tape.New()
 	for i := range n {
 		at, pod := time.Duration(i)*30*ms, trace.Pod{Namespace: "shop", Name: fmt.Sprint("web-", i), UID: fmt.Sprint(i)}
-		tp.Point(at, pod, 0, &trace.Milestone{Name: "seen", Source: "file"})
-		sync := tp.Begin(at, pod, 0, &trace.Sync{Why: "create"})
+		tp.Point(at, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+		sync := tp.Begin(at, pod, 0, &trace.Sync{Why: trace.SyncCreate})
 		tp.Point(at, pod, sync, &trace.Plan{Steps: []trace.PlanStep{
-			{ID: "dirs", Verb: "dirs"},
-			{ID: "volumes", Verb: "volumes", Needs: []string{"dirs"}},
-			{ID: "sandbox", Verb: "sandbox", Needs: []string{"dirs"}},
-			{ID: "image web", Verb: "image"},
-			{ID: "create web", Verb: "create", Needs: []string{"sandbox", "volumes", "image web"}},
-			{ID: "start web", Verb: "start", Needs: []string{"create web"}},
+			{ID: "dirs", Verb: trace.VerbDirs},
+			{ID: "volumes", Verb: trace.VerbVolumes, Needs: []string{"dirs"}},
+			{ID: "sandbox", Verb: trace.VerbSandbox, Needs: []string{"dirs"}},
+			{ID: "image web", Verb: trace.VerbImage},
+			{ID: "create web", Verb: trace.VerbCreate, Needs: []string{"sandbox", "volumes", "image web"}},
+			{ID: "start web", Verb: trace.VerbStart, Needs: []string{"create web"}},
 		}})
 		step := func(from, to time.Duration, id, verb, method string) {
-			act := tp.Begin(at+from, pod, sync, &trace.Action{ID: id, Verb: verb})
+			act := tp.Begin(at+from, pod, sync, &trace.Action{ID: id, Verb: trace.Verb(verb)})
 			if verb == "sandbox" {
 				tp.End(at+from+50*ms, tp.Begin(at+from, pod, act, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 4, Busy: 4}), nil)
 			}
@@ -42,12 +42,12 @@ func busy(n int) *session.Session {
 		step(ms, 200*ms, "sandbox", "sandbox", "RunPodSandbox")
 		step(200*ms, 260*ms, "create web", "create", "CreateContainer")
 		step(260*ms, 330*ms, "start web", "start", "StartContainer")
-		tp.Point(at+330*ms, pod, sync, &trace.Milestone{Name: "started"})
-		tp.Point(at+330*ms, pod, sync, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1})
-		tp.Point(at+330*ms, pod, sync, &trace.Milestone{Name: "ready"})
+		tp.Point(at+330*ms, pod, sync, &trace.Milestone{Name: trace.MilestoneStarted})
+		tp.Point(at+330*ms, pod, sync, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
+		tp.Point(at+330*ms, pod, sync, &trace.Milestone{Name: trace.MilestoneReady})
 		tp.End(at+331*ms, sync, nil)
 		for k := range 4 {
-			tp.End(at+time.Duration(k)*80*ms+ms, tp.Begin(at+time.Duration(k)*80*ms, trace.Pod{}, 0, &trace.Loop{N: uint64(i), Case: "pleg"}), nil)
+			tp.End(at+time.Duration(k)*80*ms+ms, tp.Begin(at+time.Duration(k)*80*ms, trace.Pod{}, 0, &trace.Loop{N: uint64(i), Case: trace.LoopPLEG}), nil)
 		}
 	}
 	s := session.New(session.Options{})

@@ -42,14 +42,14 @@ func (r *Report) life(c *cause.Case) {
 		rec := &c.Records[i]
 		switch e := rec.Event.(type) {
 		case *trace.PodStatus:
-			r.Phase = e.Phase
+			r.Phase = string(e.Phase)
 		case *trace.Milestone:
 			switch e.Name {
-			case "seen":
-				r.Seen, r.Source = rec.At(), e.Source
-			case "terminating":
+			case trace.MilestoneSeen:
+				r.Seen, r.Source = rec.At(), string(e.Source)
+			case trace.MilestoneTerminating:
 				r.Ending = rec.At()
-			case "gone":
+			case trace.MilestoneGone:
 				r.Gone = rec.At()
 				if r.Ending.IsZero() && e.Since > 0 {
 					r.Ending = rec.At().Add(-e.Since)

@@ -35,19 +35,19 @@ type situation struct {
 }
 
 func start(s *casetest.Script, at time.Duration, needs ...string) {
-	create := s.Action(at, at+20*ms, trace.Action{ID: "create web", Verb: "create", Container: "web"}, needs...)
+	create := s.Action(at, at+20*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web"}, needs...)
 	s.Call(at, at+20*ms, create, "CreateContainer", "")
-	run := s.Action(at+20*ms, at+40*ms, trace.Action{ID: "start web", Verb: "start", Container: "web"}, "create web")
+	run := s.Action(at+20*ms, at+40*ms, trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"}, "create web")
 	s.Call(at+20*ms, at+40*ms, run, "StartContainer", "")
 }
 
 func sandbox(s *casetest.Script, from, to time.Duration) {
-	act := s.Action(from, to, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+	act := s.Action(from, to, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox"})
 	s.Call(from+ms, to, act, "RunPodSandbox", "")
 }
 
 func pull(s *casetest.Script, to time.Duration, done ...int64) {
-	act := s.Action(ms, to, trace.Action{ID: "image shop/web:1", Verb: "image", Target: "shop/web:1", Reason: "IfNotPresent"})
+	act := s.Action(ms, to, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Reason: "IfNotPresent"})
 	span := s.Span(ms, to, act, &trace.ImagePull{Image: "shop/web:1", Bytes: 68 * mib})
 	s.Call(ms, to, span, "PullImage", "")
 	for i, d := range done {
@@ -56,7 +56,7 @@ func pull(s *casetest.Script, to time.Duration, done ...int64) {
 }
 
 func running(s *casetest.Script, at time.Duration, ready int) {
-	s.Point(at, 0, &trace.PodStatus{Phase: "Running", Ready: ready, Total: 1})
+	s.Point(at, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: ready, Total: 1})
 }
 
 var situations = map[string]situation{
@@ -76,32 +76,32 @@ var situations = map[string]situation{
 	"pulling": {now: 4 * sec, write: func(s *casetest.Script) {
 		sandbox(s, ms, 120*ms)
 		pull(s, casetest.Open, 14*mib, 24*mib, 34*mib)
-		s.Point(100*ms, 0, &trace.PodStatus{Phase: "Pending", Total: 1})
+		s.Point(100*ms, 0, &trace.PodStatus{Phase: trace.PodPending, Total: 1})
 	}},
 	"image-backoff": {now: 25 * sec, write: func(s *casetest.Script) {
 		const err = "rpc error: code = NotFound desc = failed to pull and unpack image \"registry.example/shop/web:1\": not found"
 		sandbox(s, ms, 120*ms)
 		for i, at := range []time.Duration{ms, 11 * sec} {
-			act := s.Action(at, at+400*ms, trace.Action{ID: "image shop/web:1", Verb: "image", Target: "shop/web:1", Reason: "IfNotPresent", Err: "ErrImagePull: " + err})
+			act := s.Action(at, at+400*ms, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Reason: "IfNotPresent", Err: "ErrImagePull: " + err})
 			s.Point(at+400*ms, act, &trace.Decision{
-				By: "backoff", Subject: "shop/web:1", Verdict: "wait", Reason: "attempt " + string(rune('1'+i)) + " failed",
+				By: trace.ByBackoff, Subject: "shop/web:1", Verdict: trace.VerdictWait, Reason: "attempt " + string(rune('1'+i)) + " failed",
 				Inputs: []trace.KV{{K: "failures", V: string(rune('1' + i))}, {K: "retry_at", V: tape.Epoch.Add(31*sec + 400*ms).Format(time.RFC3339Nano)}, {K: "error", V: err}},
 			})
 		}
 		s.Wait(402*ms, 11*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "ErrImagePull"})
 		s.Wait(11402*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "ErrImagePull"})
-		s.Point(500*ms, 0, &trace.PodStatus{Phase: "Pending", Total: 1})
+		s.Point(500*ms, 0, &trace.PodStatus{Phase: trace.PodPending, Total: 1})
 	}},
 	"queue-and-probe": {write: func(s *casetest.Script) {
-		act := s.Action(ms, 1500*ms, trace.Action{ID: "sandbox", Verb: "sandbox", Reason: "no sandbox"})
+		act := s.Action(ms, 1500*ms, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "no sandbox"})
 		s.Wait(ms, 1300*ms, act, trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 4, Busy: 4, Ahead: 37})
 		s.Call(1300*ms, 1500*ms, act, "RunPodSandbox", "")
-		s.Of(casetest.DB, 0, 900*ms, 0, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+		s.Of(casetest.DB, 0, 900*ms, 0, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 		start(s, 1500*ms, "sandbox")
-		s.Milestone(1540*ms, "started")
+		s.Milestone(1540*ms, trace.MilestoneStarted)
 		s.Wait(1545*ms, 2540*ms, 0, trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}, Until: tape.Epoch.Add(2545 * ms).UnixNano()})
-		s.Span(2540*ms, 2550*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: "readiness", How: "httpGet", Result: "success", State: "success"})
-		s.Milestone(2550*ms, "ready")
+		s.Span(2540*ms, 2550*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: trace.ProbeReadiness, How: trace.ProbeHTTP, Result: trace.ProbeSuccess, State: trace.ProbeSays})
+		s.Milestone(2550*ms, trace.MilestoneReady)
 		running(s, 2550*ms, 1)
 	}},
 	"crash-loop": {now: 29 * sec, write: func(s *casetest.Script) {
@@ -112,7 +112,7 @@ var situations = map[string]situation{
 		s.Point(20*sec, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web"})
 		running(s, 20*sec, 0)
 		s.Point(20*sec, 0, &trace.Decision{
-			By: "restart", Subject: "web", Verdict: "wait", Reason: "it ended with exit code 3; crash-loop back-off until 12:00:40",
+			By: trace.ByRestart, Subject: "web", Verdict: trace.VerdictWait, Reason: "it ended with exit code 3; crash-loop back-off until 12:00:40",
 			Inputs: []trace.KV{{K: "retry_at", V: tape.Epoch.Add(40 * sec).Format(time.RFC3339Nano)}, {K: "exitCode", V: "3"}, {K: "attempt", V: "1"}},
 		})
 		s.Wait(20*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff", Until: tape.Epoch.Add(40 * sec).UnixNano()})
@@ -122,8 +122,8 @@ var situations = map[string]situation{
 		start(s, 120*ms, "sandbox")
 		s.Started(160 * ms)
 		running(s, 160*ms, 1)
-		s.Point(60*sec, 0, &trace.Milestone{Name: "terminating"})
-		act := s.Action(60*sec, casetest.Open, trace.Action{ID: "kill web", Verb: "kill", Container: "web"})
+		s.Point(60*sec, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
+		act := s.Action(60*sec, casetest.Open, trace.Action{ID: "kill web", Verb: trace.VerbKill, Container: "web"})
 		s.Wait(60*sec, casetest.Open, act, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Limit: 30 * time.Second})
 	}},
 	"found-running": {found: true, write: func(s *casetest.Script) { running(s, sec, 1) }},

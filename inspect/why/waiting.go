@@ -191,7 +191,7 @@ func until(c *cause.Case, s waitSpan) time.Time {
 func retryAt(c *cause.Case, after time.Time) (at time.Time) {
 	for i := range c.Records {
 		d, ok := c.Records[i].Event.(*trace.Decision)
-		if !ok || d.By != "backoff" && d.By != "restart" {
+		if !ok || d.By != trace.ByBackoff && d.By != trace.ByRestart {
 			continue
 		}
 		if t := cause.RetryAt(d); t.After(after) {

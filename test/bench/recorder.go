@@ -95,7 +95,7 @@ func recorded(file string, pods []string) error {
 			continue
 		}
 		if m, ok := item.Rec.Event.(*trace.Milestone); ok {
-			delete(missing, m.Name+" "+item.Rec.Pod.Name)
+			delete(missing, string(m.Name)+" "+item.Rec.Pod.Name)
 		}
 	}
 	if len(missing) > 0 {

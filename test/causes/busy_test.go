@@ -42,7 +42,7 @@ func TestBusyNode(t *testing.T) {
 	n.reached("web", "started")
 	n.until("the startup probe's verdict", func(r *trace.Record) bool {
 		a, ok := r.Event.(*trace.ProbeAttempt)
-		return ok && a.State == "failure"
+		return ok && a.State == trace.ProbeDenies
 	})
 	seen := len(n.recs)
 	n.source.Set(p, podOf("next")) // with each pod that comes the agent takes figures at once

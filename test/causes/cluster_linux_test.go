@@ -45,7 +45,7 @@ func finalizer(t *testing.T, n *joined) {
 	n.until("the agent to delete the object", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.StatusPatch)
 		deleted = r.Time
-		return ok && e.Op == "delete" && r.Edge == trace.EdgeEnd && r.Pod.Name == "held"
+		return ok && e.Op == trace.PatchDelete && r.Edge == trace.EdgeEnd && r.Pod.Name == "held"
 	})
 	n.until("what is too long to pass", func(r *trace.Record) bool { return r.Time > deleted+int64(5500*time.Millisecond) })
 	f := n.speaks("held", "KL17", "its end is stuck in the API server, which still has the object")
@@ -111,7 +111,7 @@ func driver(t *testing.T, n *joined) {
 	})
 	n.until("the driver to be registered", func(r *trace.Record) bool {
 		d, ok := r.Event.(*trace.Decision)
-		return ok && d.By == "plugins" && d.Verdict == "registered"
+		return ok && d.By == trace.ByPlugins && d.Verdict == trace.VerdictRegistered
 	})
 }
 

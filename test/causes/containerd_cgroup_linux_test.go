@@ -72,7 +72,7 @@ func TestContainerdOwnLimit(t *testing.T) {
 	n.set(p)
 	n.until("the startup probe's verdict", func(r *trace.Record) bool {
 		a, ok := r.Event.(*trace.ProbeAttempt)
-		return ok && r.Pod.Name == "web" && a.State == "failure"
+		return ok && r.Pod.Name == "web" && a.State == trace.ProbeDenies
 	})
 	f := n.speaks("web", "KL20", "the startup probe of app ran into its timeout")
 	if !strings.Contains(f.Sentence, "while the container's own CPU limit held it back") || !named(f, "the CPU limit was used up in") {

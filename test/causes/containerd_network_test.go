@@ -33,7 +33,7 @@ func TestContainerdNoNetwork(t *testing.T) {
 	}
 	n.until("the agent to notice", func(r *trace.Record) bool {
 		a, ok := r.Event.(*trace.Agent)
-		return ok && a.State == "degraded" && strings.Contains(a.Reason, "pod network")
+		return ok && a.State == trace.AgentDegraded && strings.Contains(a.Reason, "pod network")
 	})
 	n.set(b.pod("before", lab.ImageBusybox), b.pod("web", lab.ImageBusybox))
 	n.waits("web", trace.WaitRuntime)

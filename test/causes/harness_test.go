@@ -163,7 +163,7 @@ func (n *node) reached(pod, name string) {
 	n.t.Helper()
 	n.until(pod+" "+name, func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
-		return ok && m.Name == name && r.Pod.Name == pod
+		return ok && string(m.Name) == name && r.Pod.Name == pod
 	})
 }
 

@@ -38,7 +38,7 @@ func TestBusyVolumeOfNobody(t *testing.T) {
 	n.source.Set() // every source has reported: housekeeping may begin
 	n.until("the verdict", func(r *trace.Record) bool {
 		d, ok := r.Event.(*trace.Decision)
-		return ok && d.By == "orphan" && d.Verdict == "keep"
+		return ok && d.By == trace.ByOrphans && d.Verdict == trace.VerdictKeep
 	})
 
 	n.fold = afterLife(n)
@@ -49,8 +49,8 @@ func TestBusyVolumeOfNobody(t *testing.T) {
 func afterLife(n *node) *session.Session {
 	old := trace.Pod{Namespace: "default", Name: "old", UID: "uid-of-old"}
 	fold := session.New(session.Options{})
-	fold.Apply(&trace.Record{Time: n.recs[0].Time - 2, Pod: old, Event: &trace.Milestone{Name: "seen"}})
-	fold.Apply(&trace.Record{Time: n.recs[0].Time - 1, Pod: old, Event: &trace.Milestone{Name: "gone"}})
+	fold.Apply(&trace.Record{Time: n.recs[0].Time - 2, Pod: old, Event: &trace.Milestone{Name: trace.MilestoneSeen}})
+	fold.Apply(&trace.Record{Time: n.recs[0].Time - 1, Pod: old, Event: &trace.Milestone{Name: trace.MilestoneGone}})
 	for i := range n.recs {
 		fold.Apply(&n.recs[i])
 	}

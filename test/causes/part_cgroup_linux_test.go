@@ -114,19 +114,19 @@ func grouping(t *testing.T, late time.Duration) *node {
 		t.Fatal(err)
 	}
 	root := trace.ForPod(trace.Span{}, podspec.Ref(p))
-	trace.Point(n.bus, root, trace.Milestone{Name: "seen", Source: "file"})
-	sync := trace.Begin(n.bus, root, trace.Sync{Why: "create", N: 1})
-	step := trace.Begin(n.bus, sync, trace.Action{ID: "cgroup", Verb: "cgroup"})
+	trace.Point(n.bus, root, trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	sync := trace.Begin(n.bus, root, trace.Sync{Why: trace.SyncCreate, N: 1})
+	step := trace.Begin(n.bus, sync, trace.Action{ID: "cgroup", Verb: trace.VerbCgroup})
 	if err := m.EnsurePod(trace.ContextWith(context.Background(), step), p); err != nil {
 		t.Fatal(err)
 	}
-	trace.End(n.bus, step, trace.Action{ID: "cgroup", Verb: "cgroup"})
-	begun := trace.Begin(n.bus, sync, trace.Action{ID: "start app", Verb: "start", Container: "app"})
+	trace.End(n.bus, step, trace.Action{ID: "cgroup", Verb: trace.VerbCgroup})
+	begun := trace.Begin(n.bus, sync, trace.Action{ID: "start app", Verb: trace.VerbStart, Container: "app"})
 	time.Sleep(20 * time.Millisecond) // so that what is quick is a small part
-	trace.End(n.bus, begun, trace.Action{ID: "start app", Verb: "start", Container: "app"})
-	trace.Point(n.bus, sync, trace.Milestone{Name: "started"})
-	trace.Point(n.bus, sync, trace.Milestone{Name: "ready"})
-	trace.End(n.bus, sync, trace.Sync{Why: "create", N: 1})
+	trace.End(n.bus, begun, trace.Action{ID: "start app", Verb: trace.VerbStart, Container: "app"})
+	trace.Point(n.bus, sync, trace.Milestone{Name: trace.MilestoneStarted})
+	trace.Point(n.bus, sync, trace.Milestone{Name: trace.MilestoneReady})
+	trace.End(n.bus, sync, trace.Sync{Why: trace.SyncCreate, N: 1})
 	n.reached("web", "ready")
 	return n
 }

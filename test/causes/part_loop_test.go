@@ -47,22 +47,22 @@ func looping(t *testing.T, d time.Duration) *node {
 
 	p := podOf("web")
 	root := trace.ForPod(trace.Span{}, podspec.Ref(p))
-	trace.Point(n.bus, root, trace.Milestone{Name: "seen", Source: "file"})
-	sync := trace.Begin(n.bus, root, trace.Sync{Why: "create", N: 1})
+	trace.Point(n.bus, root, trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	sync := trace.Begin(n.bus, root, trace.Sync{Why: trace.SyncCreate, N: 1})
 	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}}
 	waiting := trace.Begin(n.bus, sync, wait)
 	updates <- podsource.Update{Op: podsource.OpAdd, Source: "file", Pods: []*v1.Pod{podOf("other")}}
 	n.until("the iteration", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Loop)
-		return ok && e.Case == "config"
+		return ok && e.Case == trace.LoopConfig
 	})
 	event := trace.Point(n.bus, root, trace.PLEGEvent{Type: "ContainerStarted", From: "evented"})
 	events <- pleg.Event{UID: p.UID, Type: pleg.ContainerStarted, Span: event}
 	<-h.told
 	trace.End(n.bus, waiting, wait)
-	trace.Point(n.bus, sync, trace.Milestone{Name: "started"})
-	trace.Point(n.bus, sync, trace.Milestone{Name: "ready"})
-	trace.End(n.bus, sync, trace.Sync{Why: "create", N: 1})
+	trace.Point(n.bus, sync, trace.Milestone{Name: trace.MilestoneStarted})
+	trace.Point(n.bus, sync, trace.Milestone{Name: trace.MilestoneReady})
+	trace.End(n.bus, sync, trace.Sync{Why: trace.SyncCreate, N: 1})
 	n.reached("web", "ready")
 	return n
 }

@@ -91,7 +91,7 @@ func (n *node) stalled(resource string) (share int) {
 			continue
 		}
 		for _, s := range u.Stalls {
-			if s.Resource == resource {
+			if string(s.Resource) == resource {
 				share = max(share, int(100*s.Some/u.Interval))
 			}
 		}

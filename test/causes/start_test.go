@@ -194,7 +194,7 @@ func (n *node) loseSandbox() {
 		}
 		n.until("the next sandbox", func(r *trace.Record) bool {
 			a, ok := r.Event.(*trace.Action)
-			return ok && a.Verb == "start" && r.Edge == trace.EdgeEnd && r.Time > from
+			return ok && a.Verb == trace.VerbStart && r.Edge == trace.EdgeEnd && r.Time > from
 		})
 	}
 }

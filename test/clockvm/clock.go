@@ -116,7 +116,7 @@ func (c *clockRun) follow(ctx context.Context) {
 		recs := c.node.after(mark)
 		mark += len(recs)
 		for i := range recs {
-			if a, ok := recs[i].Event.(*trace.Action); ok && a.Verb == "start" && recs[i].Edge == trace.EdgeEnd && ofPod(&recs[i], "crash") {
+			if a, ok := recs[i].Event.(*trace.Action); ok && a.Verb == trace.VerbStart && recs[i].Edge == trace.EdgeEnd && ofPod(&recs[i], "crash") {
 				c.mu.Lock()
 				c.restarts = append(c.restarts, time.Now())
 				c.mu.Unlock()
@@ -184,7 +184,7 @@ func (c *clockRun) step(ctx context.Context, i int, by time.Duration) error {
 	}
 	if err := c.until(ctx, names[1]+" to end", mark, func(r *trace.Record) bool {
 		s, ok := r.Event.(*trace.PodStatus)
-		return ok && ofPod(r, names[1]) && s.Phase == "Succeeded"
+		return ok && ofPod(r, names[1]) && s.Phase == trace.PodSucceeded
 	}); err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (c *clockRun) records(recs []trace.Record) {
 		case *trace.ProbeAttempt:
 			if r.Edge == trace.EdgeEnd && !e.Early && e.Result != "" {
 				probes++
-				if e.Result != "success" {
+				if e.Result != trace.ProbeSuccess {
 					failed++
 					fmt.Printf("  a probe: %+v\n", e)
 				}

@@ -98,7 +98,7 @@ func newNode(ctx context.Context, l *lab.Lab, dir string) (*node, error) {
 	}()
 	return n, n.until(ctx, "the agent to be ready", 0, func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Agent)
-		return ok && e.State == "ready"
+		return ok && e.State == trace.AgentReady
 	})
 }
 
@@ -161,7 +161,7 @@ func ofPod(r *trace.Record, name string) bool { return r.Pod.Name == name+"-"+no
 func milestone(pod, name string) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
-		return ok && m.Name == name && ofPod(r, pod)
+		return ok && string(m.Name) == name && ofPod(r, pod)
 	}
 }
 

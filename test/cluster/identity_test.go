@@ -62,7 +62,7 @@ func (b *bench) alone(t *testing.T) {
 func decision(by, verdict string) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		d, ok := r.Event.(*trace.Decision)
-		return ok && d.By == by && d.Verdict == verdict
+		return ok && string(d.By) == by && string(d.Verdict) == verdict
 	}
 }
 

@@ -138,7 +138,7 @@ func TestOutage(t *testing.T) {
 	started := func(pod string) func(*trace.Record) bool {
 		return func(r *trace.Record) bool {
 			p, ok := r.Event.(*trace.PodStatus)
-			return ok && r.Pod.Name == pod && p.Phase == "Running" && r.At().After(gone) && (p.Restarts > 0 || pod != "dies")
+			return ok && r.Pod.Name == pod && p.Phase == trace.PodRunning && r.At().After(gone) && (p.Restarts > 0 || pod != "dies")
 		}
 	}
 	a.record("the restart of a container without an API server", started("dies"))
@@ -196,7 +196,7 @@ func TestWatchExpired(t *testing.T) {
 	signal(t, a.PID(), syscall.SIGCONT)
 	a.record("a list because the watch expired", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Source)
-		return ok && e.Source == "api" && e.Cause == "expired"
+		return ok && e.Source == trace.SourceAPI && e.Cause == trace.SourceExpired
 	})
 	s.ready("comes")
 	now := s.wait("stays", "ready", isReady)

@@ -83,14 +83,14 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"web", "job", "bad", "other"} {
-		of(name, &trace.Milestone{Name: "seen"})
+		of(name, &trace.Milestone{Name: trace.MilestoneSeen})
 	}
-	of("web", &trace.Milestone{Name: "started"})
+	of("web", &trace.Milestone{Name: trace.MilestoneStarted})
 	of("bad", &trace.Wait{For: trace.WaitQueue})
-	of("job", &trace.PodStatus{Phase: "Running"})
+	of("job", &trace.PodStatus{Phase: trace.PodRunning})
 	check("web to be ready, job to be succeeded, bad to be back-off")
-	of("web", &trace.Milestone{Name: "ready"})
-	of("job", &trace.PodStatus{Phase: "Succeeded"})
+	of("web", &trace.Milestone{Name: trace.MilestoneReady})
+	of("job", &trace.PodStatus{Phase: trace.PodSucceeded})
 	check("bad to be back-off")
 	of("bad", &trace.Wait{For: trace.WaitBackoff})
 	check("")
@@ -98,12 +98,12 @@ func TestProgress(t *testing.T) {
 		if p.gone() {
 			t.Errorf("all are said to be gone before %s is", name)
 		}
-		of(name, &trace.Milestone{Name: "gone"})
+		of(name, &trace.Milestone{Name: trace.MilestoneGone})
 	}
 	if !p.gone() || p.err != nil {
 		t.Errorf("gone %v, error %v", p.gone(), p.err)
 	}
-	of("web", &trace.Decision{Verdict: "reject", Reason: "too many pods"})
+	of("web", &trace.Decision{Verdict: trace.VerdictReject, Reason: "too many pods"})
 	if p.err == nil || !strings.Contains(p.err.Error(), "shop/web-demo was rejected: too many pods") {
 		t.Errorf("error of a rejected pod: %v", p.err)
 	}

@@ -38,13 +38,13 @@ func (p *progress) apply(r *trace.Record) {
 	pod := p.pods[strings.TrimSuffix(r.Pod.Name, "-"+nodeName)]
 	switch e := r.Event.(type) {
 	case *trace.Agent:
-		p.ready = p.ready || e.State == "ready"
+		p.ready = p.ready || e.State == trace.AgentReady
 	case *trace.SourceError:
 		if e.Message != "" {
 			p.err = fmt.Errorf("%s: %s", e.Path, e.Message)
 		}
 	case *trace.Decision:
-		if pod != nil && e.Verdict == "reject" {
+		if pod != nil && e.Verdict == trace.VerdictReject {
 			p.err = fmt.Errorf("%s was rejected: %s", r.Pod, e.Reason)
 		}
 	case *trace.RuntimeSpan:
@@ -58,14 +58,14 @@ func (p *progress) apply(r *trace.Record) {
 			return
 		}
 		pod.pod = r.Pod
-		pod.arrived = pod.arrived || pod.goal == ready && e.Name == string(ready)
-		pod.gone = pod.gone || e.Name == "gone"
+		pod.arrived = pod.arrived || pod.goal == ready && e.Name == trace.MilestoneReady
+		pod.gone = pod.gone || e.Name == trace.MilestoneGone
 	case *trace.Wait:
 		if pod != nil && pod.goal == backOff && e.For == trace.WaitBackoff {
 			pod.arrived = true
 		}
 	case *trace.PodStatus:
-		if pod != nil && pod.goal == succeeded && e.Phase == "Succeeded" {
+		if pod != nil && pod.goal == succeeded && e.Phase == trace.PodSucceeded {
 			pod.arrived = true
 		}
 	}

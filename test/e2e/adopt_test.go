@@ -56,7 +56,7 @@ func TestAdopted(t *testing.T) {
 			}
 			gone := a.wait("old pod gone", func(r *trace.Record) bool {
 				m, ok := r.Event.(*trace.Milestone)
-				return ok && m.Name == "gone" && r.Pod.UID == old
+				return ok && m.Name == trace.MilestoneGone && r.Pod.UID == old
 			})
 			sandbox := a.wait("new sandbox", func(r *trace.Record) bool {
 				return action("sandbox", "", trace.EdgeBegin)(r) && r.Pod.Name == n.pod("changes")

@@ -55,7 +55,7 @@ func (n *node) start(more ...string) *agent {
 	a := n.launch(nil, nil, more...)
 	a.wait("agent ready", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Agent)
-		return ok && e.State == "ready"
+		return ok && e.State == trace.AgentReady
 	})
 	return a
 }

@@ -86,7 +86,7 @@ func TestCgroupsGone(t *testing.T) {
 	for range 2 {
 		a.wait("the cgroup step to fail", func(r *trace.Record) bool {
 			e, ok := r.Event.(*trace.Action)
-			return ok && r.Edge == trace.EdgeEnd && e.Verb == "cgroup" && e.Err != ""
+			return ok && r.Edge == trace.EdgeEnd && e.Verb == trace.VerbCgroup && e.Err != ""
 		})
 		if early := a.find(action("sandbox", "", trace.EdgeBegin)); len(early) > 0 {
 			t.Fatal("the sandbox is made without the pod's cgroup")

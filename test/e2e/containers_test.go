@@ -16,10 +16,10 @@ func (a *agent) order(pod string, verbs ...string) []string {
 	var out []string
 	for _, r := range a.find(func(r *trace.Record) bool {
 		act, ok := r.Event.(*trace.Action)
-		return ok && r.Edge == trace.EdgeEnd && r.Pod.Name == pod && act.Err == "" && slices.Contains(verbs, act.Verb)
+		return ok && r.Edge == trace.EdgeEnd && r.Pod.Name == pod && act.Err == "" && slices.Contains(verbs, string(act.Verb))
 	}) {
 		act := r.Event.(*trace.Action)
-		out = append(out, act.Verb+" "+act.Container)
+		out = append(out, string(act.Verb)+" "+act.Container)
 	}
 	return out
 }
@@ -104,7 +104,7 @@ spec:
 	a.status("sick", "a restart", func(s trace.PodStatus) bool { return s.Restarts > 0 })
 	kill := a.wait("the kill", func(r *trace.Record) bool {
 		act, ok := r.Event.(*trace.Action)
-		return ok && act.Verb == "kill" && r.Edge == trace.EdgeEnd && r.Pod.Name == n.pod("sick")
+		return ok && act.Verb == trace.VerbKill && r.Edge == trace.EdgeEnd && r.Pod.Name == n.pod("sick")
 	})
 	if kill.Dur > 15*time.Second {
 		t.Errorf("killed in %s, want the probe's grace period", kill.Dur)

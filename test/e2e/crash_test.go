@@ -38,7 +38,7 @@ var killPoints = []struct {
 	at     func(*trace.Record) bool
 	ending bool // the manifest is removed first
 }{
-	{"source has it", func(r *trace.Record) bool { e, ok := r.Event.(*trace.Source); return ok && e.Op == "ADD" }, false},
+	{"source has it", func(r *trace.Record) bool { e, ok := r.Event.(*trace.Source); return ok && e.Op == trace.OpAdd }, false},
 	{"worker begins", func(r *trace.Record) bool { _, ok := r.Event.(*trace.Worker); return ok }, false},
 	{"cgroup begins", action("cgroup", "", trace.EdgeBegin), false},
 	{"cgroup is made", action("cgroup", "", trace.EdgeEnd), false},
@@ -119,7 +119,7 @@ func TestKilledInBurst(t *testing.T) {
 	}
 	started := 0
 	a := n.launch(syscall.SIGKILL, func(r *trace.Record) bool {
-		if m, ok := r.Event.(*trace.Milestone); ok && m.Name == "started" {
+		if m, ok := r.Event.(*trace.Milestone); ok && m.Name == trace.MilestoneStarted {
 			started++
 		}
 		return started == 3

@@ -14,7 +14,7 @@ func (a *agent) pass(what string) trace.GC {
 	a.node.t.Helper()
 	r := a.wait(what+" garbage collection", func(r *trace.Record) bool {
 		g, ok := r.Event.(*trace.GC)
-		return ok && g.What == what && r.Edge == trace.EdgeEnd
+		return ok && string(g.What) == what && r.Edge == trace.EdgeEnd
 	})
 	return *r.Event.(*trace.GC)
 }
@@ -44,10 +44,10 @@ func TestContainerGC(t *testing.T) {
 	verdicts := map[string]int{}
 	for _, r := range a.find(func(r *trace.Record) bool {
 		d, ok := r.Event.(*trace.Decision)
-		return ok && strings.HasPrefix(d.By, "gc.container")
+		return ok && strings.HasPrefix(string(d.By), "gc.container")
 	}) {
 		d := r.Event.(*trace.Decision)
-		verdicts[d.Verdict]++
+		verdicts[string(d.Verdict)]++
 		if d.Reason == "" || d.Subject == "" {
 			t.Errorf("decision without subject or reason: %+v", d)
 		}
@@ -74,7 +74,7 @@ func TestImageGC(t *testing.T) {
 	verdicts := map[string]trace.Decision{}
 	for _, r := range a.find(func(r *trace.Record) bool {
 		d, ok := r.Event.(*trace.Decision)
-		return ok && strings.HasPrefix(d.By, "gc.image")
+		return ok && strings.HasPrefix(string(d.By), "gc.image")
 	}) {
 		d := *r.Event.(*trace.Decision)
 		for _, name := range []string{"busybox", "60m", "pause"} {
@@ -84,7 +84,7 @@ func TestImageGC(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"60m": "remove", "busybox": "keep", "pause": "keep"} {
-		if got := verdicts[name]; got.Verdict != want || got.Reason == "" || got.Bytes == 0 {
+		if got := verdicts[name]; string(got.Verdict) != want || got.Reason == "" || got.Bytes == 0 {
 			t.Errorf("verdict on %s: %+v, want %s", name, got, want)
 		}
 	}

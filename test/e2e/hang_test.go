@@ -112,7 +112,10 @@ func TestHangingPodsStopNobody(t *testing.T) {
 	}
 	a.ready("plain")
 	a.gone("old")
-	a.status("crashes", "a restart", func(s trace.PodStatus) bool { c := statusOf(s, "main"); return c.Restarts == 1 && c.State == "running" })
+	a.status("crashes", "a restart", func(s trace.PodStatus) bool {
+		c := statusOf(s, "main")
+		return c.Restarts == 1 && c.State == trace.ContainerRunning
+	})
 	if ended := a.find(call(trace.EdgeEnd)); len(ended) != 0 {
 		t.Errorf("%d of the calls that should hang have ended", len(ended))
 	}

@@ -115,7 +115,7 @@ spec:
   containers: [{name: main, image: $BUSYBOX, command: $WAIT}]
 `)
 	a.ready("plain")
-	s := a.status("words", "to have ended", func(s trace.PodStatus) bool { return s.Phase == "Failed" })
+	s := a.status("words", "to have ended", func(s trace.PodStatus) bool { return s.Phase == trace.PodFailed })
 	if got := statusOf(s, "huge"); len(got.Message) > 4096 {
 		t.Errorf("a huge message: %d bytes", len(got.Message))
 	}

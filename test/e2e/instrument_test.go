@@ -156,7 +156,7 @@ func TestInstrument(t *testing.T) {
 	}
 	a.wait("a start in the middle of others", func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
-		return ok && m.Name == "started" && strings.HasPrefix(r.Pod.Name, "more")
+		return ok && m.Name == trace.MilestoneStarted && strings.HasPrefix(r.Pod.Name, "more")
 	})
 	a.kill()
 	n.isPrefix(a, file)

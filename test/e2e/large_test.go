@@ -36,7 +36,7 @@ func TestStartBesideLargeEnvironments(t *testing.T) {
 	tried := func(name string) {
 		a.wait("a start of "+name, func(r *trace.Record) bool {
 			e, ok := r.Event.(*trace.Action)
-			return ok && r.Edge == trace.EdgeEnd && e.Verb == "start" && strings.HasPrefix(r.Pod.Name, name)
+			return ok && r.Edge == trace.EdgeEnd && e.Verb == trace.VerbStart && strings.HasPrefix(r.Pod.Name, name)
 		})
 	}
 	var alone, beside, calls, callsBeside []time.Duration
@@ -105,7 +105,7 @@ func (a *agent) oneAtATime(pod, other string) {
 	a.node.t.Helper()
 	overstays := a.find(func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Decision)
-		return ok && e.Verdict == "overstays" && (r.Pod.Name == a.node.pod(pod) || r.Pod.Name == a.node.pod(other))
+		return ok && e.Verdict == trace.VerdictOverstays && (r.Pod.Name == a.node.pod(pod) || r.Pod.Name == a.node.pod(other))
 	})
 	if len(overstays) > 0 { // the machine is busy
 		return

@@ -127,7 +127,7 @@ func TestChanged(t *testing.T) {
 	n.put("web.yaml", strings.ReplaceAll(web, "image: $HTTP", "image: $BUSYBOX\n    command: $WAIT"))
 	gone := a.wait("old pod gone", func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
-		return ok && m.Name == "gone" && r.Pod.UID == old.Labels[labelUID]
+		return ok && m.Name == trace.MilestoneGone && r.Pod.UID == old.Labels[labelUID]
 	})
 	begun := a.wait("new sandbox", func(r *trace.Record) bool {
 		return action("sandbox", "", trace.EdgeBegin)(r) && r.Pod.UID != old.Labels[labelUID]

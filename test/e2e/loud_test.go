@@ -24,7 +24,7 @@ func TestLoudProbe(t *testing.T) {
 	a.ready("other")
 	ended := func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.ProbeAttempt)
-		return ok && r.Edge == trace.EdgeEnd && e.Result == "success"
+		return ok && r.Edge == trace.EdgeEnd && e.Result == trace.ProbeSuccess
 	}
 	for seen := uint64(0); len(a.find(ended)) < attempts; {
 		seen = a.wait("another attempt", func(r *trace.Record) bool { return ended(r) && r.Seq > seen }).Seq

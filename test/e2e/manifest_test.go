@@ -51,7 +51,7 @@ func TestBrokenManifest(t *testing.T) {
 	}
 	if got := a.find(func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
-		return ok && m.Name == "terminating" && r.Pod.Name == n.pod("web")
+		return ok && m.Name == trace.MilestoneTerminating && r.Pod.Name == n.pod("web")
 	}); len(got) != 0 {
 		t.Error("the pod of a manifest that turned bad was ended")
 	}

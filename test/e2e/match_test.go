@@ -11,7 +11,7 @@ func (a *agent) milestone(pod, name string) trace.Milestone {
 	a.node.t.Helper()
 	r := a.wait(fmt.Sprintf("%s to be %s", pod, name), func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
-		return ok && r.Pod.Name == a.node.pod(pod) && m.Name == name
+		return ok && r.Pod.Name == a.node.pod(pod) && string(m.Name) == name
 	})
 	return *r.Event.(*trace.Milestone)
 }
@@ -45,7 +45,7 @@ func (a *agent) status(pod, what string, ok func(trace.PodStatus) bool) trace.Po
 // phase waits until the pod is in that phase.
 func (a *agent) phase(pod, phase string) trace.PodStatus {
 	a.node.t.Helper()
-	return a.status(pod, "phase "+phase, func(s trace.PodStatus) bool { return s.Phase == phase })
+	return a.status(pod, "phase "+phase, func(s trace.PodStatus) bool { return string(s.Phase) == phase })
 }
 
 // reason waits until the container has that reason.
@@ -78,6 +78,6 @@ func (a *agent) event(pod, reason string) trace.NodeEvent {
 func action(verb, container string, edge trace.Edge) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Action)
-		return ok && e.Verb == verb && (container == "" || e.Container == container) && r.Edge == edge
+		return ok && string(e.Verb) == verb && (container == "" || e.Container == container) && r.Edge == edge
 	}
 }

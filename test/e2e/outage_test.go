@@ -16,7 +16,7 @@ import (
 func agentState(state, reason string) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Agent)
-		return ok && e.State == state && strings.Contains(e.Reason, reason)
+		return ok && string(e.State) == state && strings.Contains(e.Reason, reason)
 	}
 }
 

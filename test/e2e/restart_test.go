@@ -39,9 +39,9 @@ func TestRestartPolicies(t *testing.T) {
 		n.put(c.name+".yaml", ending(c.name, c.policy, c.code))
 	}
 	for name, want := range map[string]trace.ContainerStatus{
-		"never-good":     {State: "terminated", Reason: "Completed"},
-		"never-bad":      {State: "terminated", Reason: "Error", ExitCode: 3},
-		"onfailure-good": {State: "terminated", Reason: "Completed"},
+		"never-good":     {State: trace.ContainerTerminated, Reason: "Completed"},
+		"never-bad":      {State: trace.ContainerTerminated, Reason: "Error", ExitCode: 3},
+		"onfailure-good": {State: trace.ContainerTerminated, Reason: "Completed"},
 	} {
 		phase := "Succeeded"
 		if want.ExitCode != 0 {
@@ -58,16 +58,16 @@ func TestRestartPolicies(t *testing.T) {
 	}
 	for _, name := range []string{"onfailure-bad", "always-good"} {
 		got := a.reason(name, "main", "CrashLoopBackOff")
-		if got.State != "waiting" || got.Restarts != 1 || !strings.Contains(got.Message, "back-off 10s restarting failed container=main") {
+		if got.State != trace.ContainerWaiting || got.Restarts != 1 || !strings.Contains(got.Message, "back-off 10s restarting failed container=main") {
 			t.Errorf("%s: %+v", name, got)
 		}
 		verdict := a.wait("verdict on "+name, func(r *trace.Record) bool {
 			d, ok := r.Event.(*trace.Decision)
-			return ok && d.Verdict == "wait" && r.Pod.Name == n.pod(name)
+			return ok && d.Verdict == trace.VerdictWait && r.Pod.Name == n.pod(name)
 		})
 		restart := a.wait("restart of "+name, func(r *trace.Record) bool {
 			d, ok := r.Event.(*trace.Decision)
-			return ok && d.Verdict == "restart" && r.Pod.Name == n.pod(name)
+			return ok && d.Verdict == trace.VerdictRestart && r.Pod.Name == n.pod(name)
 		})
 		if restart.Seq > verdict.Seq {
 			t.Errorf("%s waited before its first restart", name)

@@ -223,7 +223,7 @@ func (n *node) listen() *agent {
 	a := n.begin(exec.Command(n.binary, "events", "--follow", "-o", "json", "--socket", n.socket()), nil, nil)
 	a.wait("agent ready", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Agent)
-		return ok && e.State == "ready"
+		return ok && e.State == trace.AgentReady
 	})
 	return a
 }

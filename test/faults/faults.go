@@ -81,7 +81,7 @@ func inotify() *fault {
 		begin: func(ctx context.Context, n *node) error {
 			return n.tells(ctx, "manifests to be looked for by the clock", func(r *trace.Record) bool {
 				e, ok := r.Event.(*trace.Source)
-				return ok && e.Source == "file" && e.Op == "SET" && e.Cause == "period"
+				return ok && e.Source == trace.SourceFile && e.Op == trace.OpSet && e.Cause == trace.SourcePeriod
 			})
 		},
 	}
@@ -139,7 +139,7 @@ func waiting(ctx context.Context, n *node, name string) error {
 	}
 	return n.tells(ctx, "the pod to say that its directories cannot be made", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.NodeEvent)
-		return ok && ofManifest(r.Pod.Name) == name && e.Type == "Warning" && e.Reason == "Failed"
+		return ok && ofManifest(r.Pod.Name) == name && e.Type == trace.EventWarning && e.Reason == "Failed"
 	})
 }
 

@@ -98,9 +98,9 @@ func (n *node) note(r *trace.Record) {
 	defer n.mu.Unlock()
 	switch e := r.Event.(type) {
 	case *trace.Agent:
-		n.signal("agent " + e.State)
+		n.signal("agent " + string(e.State))
 	case *trace.Milestone:
-		n.signal(ofManifest(r.Pod.Name) + " " + e.Name)
+		n.signal(ofManifest(r.Pod.Name) + " " + string(e.Name))
 	case *trace.CRICall:
 		if r.Edge == trace.EdgeEnd && slices.Contains([]string{"RunPodSandbox", "CreateContainer", "StartContainer"}, e.Method) {
 			n.calls[ofManifest(r.Pod.Name)] += r.Dur

@@ -13,13 +13,13 @@ import (
 )
 
 // When says where in an action a pod stands.
-type When string
+type When = trace.GateWhen
 
 // Where a pod may be held.
 const (
-	Before When = "before" // an action that has yet to be done
-	Call   When = "call"   // within an action, before one CRI call of it
-	After  When = "after"  // an action that was done, or failed
+	Before = trace.GateBefore
+	Call   = trace.GateCall
+	After  = trace.GateAfter
 )
 
 // Question is what the runner asks.

@@ -16,7 +16,7 @@ func (s *Sink) cluster(r *trace.Record) {
 		s.probe(e, sec)
 	case *trace.StatusPatch:
 		// Upstream: pkg/kubelet/status/status_manager.go, syncPod.
-		if e.Err == "" && e.Op == "patch" {
+		if e.Err == "" && e.Op == trace.PatchStatus {
 			s.statusSync.Observe(e.Age.Seconds())
 		}
 	case *trace.APICall:
@@ -61,9 +61,11 @@ func (s *Sink) cluster(r *trace.Record) {
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, ProberResults.
 func (s *Sink) probe(e *trace.ProbeAttempt, sec float64) {
-	kinds := map[string]string{"liveness": "Liveness", "readiness": "Readiness", "startup": "Startup"}
+	kinds := map[trace.ProbeKind]string{trace.ProbeLiveness: "Liveness", trace.ProbeReadiness: "Readiness", trace.ProbeStartup: "Startup"}
 	kind := cmp.Or(kinds[e.Probe], "Unknown")
-	results := map[string]string{"success": "successful", "warning": "successful", "failure": "failed", "error": "unknown"}
+	results := map[trace.ProbeResult]string{
+		trace.ProbeSuccess: "successful", trace.ProbeWarning: "successful", trace.ProbeFailure: "failed", trace.ProbeError: "unknown",
+	}
 	result := results[e.Result]
 	if result == "" || (e.Early && result != "successful") {
 		return

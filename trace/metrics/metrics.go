@@ -16,7 +16,7 @@ import (
 type Sink struct {
 	set
 	pods       map[trace.Pod]*pod
-	desired    map[string]int // pods by source
+	desired    map[trace.SourceName]int // pods by source
 	lastRelist int64
 	// Values that others choose: exit codes are the containers', reasons the runtime's, drivers' names those of pods, codes the drivers'.
 	exits, reasons, plugins, drivers, codes values
@@ -26,7 +26,7 @@ type Sink struct {
 // are registered with reg. It fails when one of those names is taken.
 func New(reg prometheus.Registerer) (*Sink, error) {
 	s := &Sink{
-		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[string]int{},
+		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[trace.SourceName]int{},
 		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{},
 	}
 	all := append(s.collectors(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -131,13 +131,13 @@ func (s *Sink) relist(r *trace.Record) {
 }
 
 func (s *Sink) source(e *trace.Source) {
-	if e.Op != "SET" {
+	if e.Op != trace.OpSet {
 		return
 	}
 	s.desired[e.Source] = e.Pods
 	static, other := 0, 0
 	for source, n := range s.desired {
-		if source == "api" {
+		if source == trace.SourceAPI {
 			other += n
 		} else {
 			static += n
@@ -153,7 +153,7 @@ func (s *Sink) source(e *trace.Source) {
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
 func (s *Sink) decision(e *trace.Decision) {
-	if e.By != "gc.image" || e.Verdict != "remove" {
+	if e.By != trace.ByImageGC || e.Verdict != trace.VerdictRemove {
 		return
 	}
 	reason := "unknown"

@@ -45,32 +45,32 @@ func story(s *Sink) {
 	const point, begin, end = trace.EdgePoint, trace.EdgeBegin, trace.EdgeEnd
 	put(0, node, begin, 0, &trace.PLEGRelist{Cause: "start"})
 	put(20*ms, node, end, 20*ms, &trace.PLEGRelist{Cause: "start"})
-	put(30*ms, node, end, ms, &trace.Source{Source: "file", Op: "SET", Pods: 1})
-	put(40*ms, web, point, 0, &trace.Milestone{Name: "seen", Spec: &trace.PodSpec{
+	put(30*ms, node, end, ms, &trace.Source{Source: trace.SourceFile, Op: trace.OpSet, Pods: 1})
+	put(40*ms, web, point, 0, &trace.Milestone{Name: trace.MilestoneSeen, Spec: &trace.PodSpec{
 		Containers: []trace.ContainerSpec{{Name: "web"}}, InitContainers: []trace.ContainerSpec{{Name: "setup"}},
 	}})
-	put(60*ms, web, begin, 0, &trace.Sync{Why: "create", N: 1})
+	put(60*ms, web, begin, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	put(61*ms, web, end, ms, &trace.CgroupOp{Op: "ensure"})
 	put(70*ms, web, end, 9*ms, &trace.Wait{For: trace.WaitQueue})
 	put(370*ms, web, end, 300*ms, &trace.CRICall{Method: "RunPodSandbox", Code: "OK"})
-	put(370*ms, web, end, 300*ms, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	put(370*ms, web, end, 300*ms, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	put(380*ms, web, end, ms, &trace.CRICall{Method: "ContainerStatus", Code: "NotFound", Err: "no"})
 	put(2000*ms, web, end, 1500*ms, &trace.ImagePull{Image: "web:1", Bytes: 68 << 20})
 	put(2000*ms, web, end, 1500*ms, &trace.ImagePull{Image: "web:1", Bytes: 68 << 20, Shared: true})
-	put(2100*ms, web, end, 90*ms, &trace.Action{ID: "create setup", Verb: "create", Container: "setup", Err: "CreateContainerConfigError: no key", Code: "CreateContainerConfigError"})
-	put(2200*ms, web, end, 80*ms, &trace.Action{ID: "create setup", Verb: "create", Container: "setup"})
-	put(2300*ms, web, end, 80*ms, &trace.Action{ID: "start setup", Verb: "start", Container: "setup"})
-	put(2400*ms, web, end, 2340*ms, &trace.Sync{Why: "create", N: 1})
-	put(2400*ms, web, point, 0, &trace.PodStatus{Phase: "Pending", SandboxID: "s", Containers: []trace.ContainerStatus{{Name: "setup", Init: true, State: "running"}, {Name: "web", State: "waiting"}}})
-	put(2500*ms, web, end, 80*ms, &trace.Action{ID: "start web", Verb: "start", Container: "web"})
-	done := trace.ContainerStatus{Name: "setup", Init: true, State: "terminated", Reason: "Completed"}
-	put(2600*ms, web, point, 0, &trace.PodStatus{Phase: "Running", SandboxID: "s", Containers: []trace.ContainerStatus{done, {Name: "web", State: "running"}}})
-	put(2600*ms, web, point, 0, &trace.Milestone{Name: "started", Since: 2560 * ms})
-	put(2700*ms, web, end, 5*ms, &trace.Sync{Why: "retry", N: 2})
-	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "remove", Inputs: []trace.KV{{K: "reason", V: "space"}}})
-	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "remove", Inputs: []trace.KV{{K: "reason", V: "unused"}}})
-	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "remove", Inputs: []trace.KV{{K: "reason", V: "age"}}})
-	put(3000*ms, node, point, 0, &trace.Decision{By: "gc.image", Verdict: "keep"})
+	put(2100*ms, web, end, 90*ms, &trace.Action{ID: "create setup", Verb: trace.VerbCreate, Container: "setup", Err: "CreateContainerConfigError: no key", Code: "CreateContainerConfigError"})
+	put(2200*ms, web, end, 80*ms, &trace.Action{ID: "create setup", Verb: trace.VerbCreate, Container: "setup"})
+	put(2300*ms, web, end, 80*ms, &trace.Action{ID: "start setup", Verb: trace.VerbStart, Container: "setup"})
+	put(2400*ms, web, end, 2340*ms, &trace.Sync{Why: trace.SyncCreate, N: 1})
+	put(2400*ms, web, point, 0, &trace.PodStatus{Phase: trace.PodPending, SandboxID: "s", Containers: []trace.ContainerStatus{{Name: "setup", Init: true, State: trace.ContainerRunning}, {Name: "web", State: trace.ContainerWaiting}}})
+	put(2500*ms, web, end, 80*ms, &trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"})
+	done := trace.ContainerStatus{Name: "setup", Init: true, State: trace.ContainerTerminated, Reason: "Completed"}
+	put(2600*ms, web, point, 0, &trace.PodStatus{Phase: trace.PodRunning, SandboxID: "s", Containers: []trace.ContainerStatus{done, {Name: "web", State: trace.ContainerRunning}}})
+	put(2600*ms, web, point, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 2560 * ms})
+	put(2700*ms, web, end, 5*ms, &trace.Sync{Why: trace.SyncRetry, N: 2})
+	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Inputs: []trace.KV{{K: "reason", V: "space"}}})
+	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Inputs: []trace.KV{{K: "reason", V: "unused"}}})
+	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Inputs: []trace.KV{{K: "reason", V: "age"}}})
+	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictKeep})
 	put(60*time.Second, node, end, 10*ms, &trace.PLEGRelist{Cause: "period"}) // its begin was lost
 	cluster(func(at time.Duration, dur time.Duration, e trace.Event) { put(at, web, end, dur, e) })
 	s.Lost(3)
@@ -80,11 +80,11 @@ func story(s *Sink) {
 func cluster(put func(at, dur time.Duration, e trace.Event)) {
 	at := 61 * time.Second
 	for _, result := range []string{"success", "warning", "failure", "error", ""} {
-		put(at, 20*ms, &trace.ProbeAttempt{Container: "web", Probe: "readiness", Result: result})
+		put(at, 20*ms, &trace.ProbeAttempt{Container: "web", Probe: trace.ProbeReadiness, Result: trace.ProbeResult(result)})
 	}
-	put(at, 20*ms, &trace.ProbeAttempt{Container: "web", Probe: "startup", Result: "failure", Early: true})
-	put(at, 9*ms, &trace.StatusPatch{Op: "patch", Version: 1, Age: 12 * ms})
-	put(at, 9*ms, &trace.StatusPatch{Op: "patch", Version: 2, Age: 12 * ms, Err: "conflict"})
+	put(at, 20*ms, &trace.ProbeAttempt{Container: "web", Probe: trace.ProbeStartup, Result: trace.ProbeFailure, Early: true})
+	put(at, 9*ms, &trace.StatusPatch{Op: trace.PatchStatus, Version: 1, Age: 12 * ms})
+	put(at, 9*ms, &trace.StatusPatch{Op: trace.PatchStatus, Version: 2, Age: 12 * ms, Err: "conflict"})
 	put(at, 5*ms, &trace.APICall{Verb: "patch", Resource: "pods/status", Name: "web", Code: 200})
 	put(at, 5*ms, &trace.APICall{Verb: "patch", Resource: "pods/status", Name: "web", Err: "connection refused"})
 	put(at, 5*ms, &trace.Volume{Op: "setup", Name: "data", Plugin: "kubernetes.io/csi"})
@@ -172,8 +172,8 @@ func TestStory(t *testing.T) {
 func TestGoneAndAdopted(t *testing.T) {
 	s, reg := newSink(t)
 	story(s)
-	s.Apply(&trace.Record{Pod: web, Event: &trace.Milestone{Name: "gone"}})
-	s.Apply(&trace.Record{Pod: web, Event: &trace.Milestone{Name: "started", Since: time.Hour, Adopted: true}})
+	s.Apply(&trace.Record{Pod: web, Event: &trace.Milestone{Name: trace.MilestoneGone}})
+	s.Apply(&trace.Record{Pod: web, Event: &trace.Milestone{Name: trace.MilestoneStarted, Since: time.Hour, Adopted: true}})
 	got := ours(t, reg)
 	for _, line := range []string{"kubelet_running_pods 0", `kubelet_running_containers{container_state="running"} 0`, "kubelet_pod_start_duration_seconds_count 1"} {
 		if !strings.Contains(got, line+"\n") {
@@ -209,7 +209,7 @@ func TestEveryKindAndBounds(t *testing.T) {
 		e, _ := trace.New(kinds[i%len(kinds)])
 		pod := trace.Pod{Name: fmt.Sprint(i)}
 		s.Apply(&trace.Record{Seq: uint64(i), Edge: trace.Edge(i % 3), Pod: pod, Event: e})
-		s.Apply(&trace.Record{Pod: pod, Event: &trace.Milestone{Name: "seen"}})
+		s.Apply(&trace.Record{Pod: pod, Event: &trace.Milestone{Name: trace.MilestoneSeen}})
 	}
 	s.Apply(nil)
 	s.Apply(&trace.Record{})
@@ -284,7 +284,7 @@ func TestValuesOfOthers(t *testing.T) {
 		pod := trace.Pod{Namespace: "n", Name: "p", UID: "u"}
 		reason := fmt.Sprintf("reason %d \u202e\u009b31m", i)
 		for _, state := range []string{"running", "terminated"} {
-			c := trace.ContainerStatus{Name: "c", State: state, ExitCode: int32(i), Reason: reason}
+			c := trace.ContainerStatus{Name: "c", State: trace.ContainerState(state), ExitCode: int32(i), Reason: reason}
 			s.Apply(&trace.Record{Seq: 1, Pod: pod, Event: &trace.PodStatus{Containers: []trace.ContainerStatus{c}}})
 		}
 		s.Apply(&trace.Record{Seq: 1, Edge: trace.EdgeEnd, Event: &trace.CSICall{Driver: "driver" + reason, Method: "NodePublishVolume", Code: fmt.Sprintf("Code(%d)", i)}})

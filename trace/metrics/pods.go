@@ -38,7 +38,7 @@ func (s *Sink) pod(key trace.Pod) *pod {
 
 func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 	switch e.Name {
-	case "seen":
+	case trace.MilestoneSeen:
 		p := s.pod(r.Pod)
 		p.seen, p.synced = r.Time, false
 		if e.Spec != nil {
@@ -47,11 +47,11 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 				p.init[c.Name] = true
 			}
 		}
-	case "started":
+	case trace.MilestoneStarted:
 		if !e.Adopted && e.Since > 0 {
 			s.podStart.Observe(e.Since.Seconds())
 		}
-	case "gone":
+	case trace.MilestoneGone:
 		delete(s.pods, r.Pod)
 		s.count()
 	}
@@ -61,16 +61,16 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 	p := s.pod(r.Pod)
 	was, known := p.states, p.known
-	p.known, p.running = true, e.SandboxID != "" && (e.Phase == "Pending" || e.Phase == "Running")
+	p.known, p.running = true, e.SandboxID != "" && (e.Phase == trace.PodPending || e.Phase == trace.PodRunning)
 	p.states = map[string]string{}
 	for _, c := range e.Containers {
 		if c.Init {
 			p.init[c.Name] = true
 		}
 		switch c.State {
-		case "running":
+		case trace.ContainerRunning:
 			p.states[c.Name] = "running"
-		case "terminated":
+		case trace.ContainerTerminated:
 			p.states[c.Name] = "exited"
 			// Upstream: pkg/kubelet/status/status_manager.go, updateStatusInternal.
 			if known && was[c.Name] != "exited" {
@@ -117,12 +117,13 @@ func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 	if r.Edge != trace.EdgeEnd {
 		return
 	}
-	op := e.Why
-	switch op {
-	case "retry":
+	op := string(e.Why)
+	switch e.Why {
+	case trace.SyncRetry:
 		op = "sync"
-	case "finish":
+	case trace.SyncFinish:
 		op = "terminated"
+	case trace.SyncCreate, trace.SyncAgain, trace.SyncKill:
 	}
 	s.podWorkerDuration.WithLabelValues(op).Observe(r.Dur.Seconds())
 }
@@ -132,13 +133,13 @@ func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod.
 func (s *Sink) action(r *trace.Record, e *trace.Action) {
 	switch e.Verb {
-	case "sandbox":
+	case trace.VerbSandbox:
 		s.startedPods.Inc()
 		if e.Err != "" {
 			s.startedPodsErrors.Inc()
 		}
-	case "image", "create", "start":
-		if e.Verb != "start" && e.Err == "" {
+	case trace.VerbImage, trace.VerbCreate, trace.VerbStart:
+		if e.Verb != trace.VerbStart && e.Err == "" {
 			return
 		}
 		kind := s.pod(r.Pod).kind(e.Container)

@@ -24,7 +24,7 @@ func (b *batches) Next(context.Context, []trace.Record) ([]trace.Record, uint64,
 }
 
 func TestCopy(t *testing.T) {
-	rec := trace.Record{Seq: 1, Event: &trace.Log{Level: "info", Message: "hello"}}
+	rec := trace.Record{Seq: 1, Event: &trace.Log{Level: trace.LevelInfo, Message: "hello"}}
 	var out bytes.Buffer
 	if err := printer.Copy(t.Context(), &batches{{rec}, {rec}}, printer.JSON(&out)); err != nil {
 		t.Fatal(err)

@@ -100,7 +100,7 @@ func (s *JSONSink) Write(rec *trace.Record) error {
 func (s *JSONSink) Lost(n uint64, at time.Time) error {
 	count := strconv.FormatUint(n, 10)
 	return s.Write(&trace.Record{Time: at.UnixNano(), Event: &trace.Log{
-		Level: "warn", Message: count + " records were lost here: this reader was too slow",
+		Level: trace.LevelWarn, Message: count + " records were lost here: this reader was too slow",
 		Attrs: []trace.KV{{K: "lost", V: count}},
 	}})
 }

@@ -68,9 +68,9 @@ func prose(e trace.Event) bool {
 	case *trace.NodeEvent:
 		return true
 	case *trace.Decision:
-		return e.Verdict != "reject"
+		return e.Verdict != trace.VerdictReject
 	case *trace.Log:
-		return e.Level != "error" && e.Level != "warn"
+		return e.Level != trace.LevelError && e.Level != trace.LevelWarn
 	}
 	return false
 }

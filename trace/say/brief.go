@@ -16,29 +16,29 @@ func Brief(e trace.Event) string { return noise.Of(brief(e)) }
 func brief(e trace.Event) string {
 	switch e := e.(type) {
 	case *trace.Agent:
-		return words(e.State, e.Reason)
+		return words(string(e.State), e.Reason)
 	case *trace.Source:
-		return words(e.Source, e.Op, e.Path)
+		return words(string(e.Source), string(e.Op), e.Path)
 	case *trace.SourceError:
 		return SourceError(e)
 	case *trace.Loop:
-		return words(e.Case, e.Op, e.Detail)
+		return words(string(e.Case), string(e.Op), e.Detail)
 	case *trace.Log:
 		return e.Message
 	case *trace.Pressure:
-		return e.Signal
+		return string(e.Signal)
 	case *trace.Decision:
 		return words(decided(e)+":", e.Reason)
 	case *trace.GC:
-		return words(e.What, e.Cause)
+		return words(string(e.What), string(e.Cause))
 	case *trace.NodeEvent:
 		return words(e.Reason+":", NodeEvent(e))
 	case *trace.Milestone:
-		return e.Name
+		return string(e.Name)
 	case *trace.Worker:
-		return e.From + " → " + e.To
+		return string(e.From) + " → " + string(e.To)
 	case *trace.Sync:
-		return words(e.Why, e.Cause)
+		return words(string(e.Why), e.Cause)
 	case *trace.Plan:
 		return fmt.Sprintf("%d steps", len(e.Steps))
 	case *trace.Action:
@@ -46,7 +46,7 @@ func brief(e trace.Event) string {
 	case *trace.Wait:
 		return Waiting(e)
 	case *trace.Gate:
-		return words(e.Action, e.Verdict)
+		return words(e.Action, string(e.Verdict))
 	case *trace.PodStatus:
 		return fmt.Sprintf("%s %d/%d", e.Phase, e.Ready, e.Total)
 	case *trace.CRICall:
@@ -70,7 +70,7 @@ func brief(e trace.Event) string {
 	case *trace.CgroupOp:
 		return words(e.Op, e.Path)
 	case *trace.StatusPatch:
-		return words(e.Op, Changes(e.Changed, e.Clipped))
+		return words(string(e.Op), Changes(e.Changed, e.Clipped))
 	case *trace.CSICall:
 		return words(e.Method, e.Driver, e.Volume)
 	case *trace.VolumeProgress:
@@ -82,7 +82,7 @@ func brief(e trace.Event) string {
 	case *trace.Usage:
 		return fmt.Sprintf("cpu %s in %s, memory %s", human.Duration(e.CPU), human.Duration(e.Interval), human.Bytes(e.RSS))
 	case *trace.ProbeAttempt:
-		return words(e.Probe, e.Container, e.Result)
+		return words(string(e.Probe), e.Container, string(e.Result))
 	}
 	return briefNode(e)
 }

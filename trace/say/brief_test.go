@@ -12,9 +12,9 @@ func TestBriefInWords(t *testing.T) {
 		"container schema exited": &trace.PLEGEvent{Type: "ContainerDied", Name: "schema"},
 		"ContainerStarted schema": &trace.PLEGEvent{Type: "ContainerStarted", Name: "schema"},
 		"report will not be restarted: restartPolicy OnFailure: ended with exit code 0": &trace.Decision{
-			By: "restart", Subject: "report", Verdict: "leave", Reason: "restartPolicy OnFailure: ended with exit code 0",
+			By: trace.ByRestart, Subject: "report", Verdict: trace.VerdictLeave, Reason: "restartPolicy OnFailure: ended with exit code 0",
 		},
-		"remove old:1: unused":              &trace.Decision{By: "gc.image", Subject: "old:1", Verdict: "remove", Reason: "unused"},
+		"remove old:1: unused":              &trace.Decision{By: trace.ByImageGC, Subject: "old:1", Verdict: trace.VerdictRemove, Reason: "unused"},
 		"Started: web: it runs":             &trace.NodeEvent{Reason: "Started", Message: "it runs", Field: "spec.containers{web}"},
 		"cpu 130ms in 10.0s, memory 48 MiB": &trace.Usage{Interval: 10 * time.Second, CPU: 130 * time.Millisecond, RSS: 48 << 20},
 		"NetworkNotReady: no CNI (yet)":     &trace.NodeEvent{Reason: "NetworkNotReady", Message: "no CNI (yet)"},

@@ -39,7 +39,7 @@ func line(r *trace.Record) string {
 	case *trace.Decision:
 		return decision(e)
 	case *trace.NodeEvent:
-		if e.Type == "Warning" && e.Reason != "Unhealthy" { // the probe's attempt says more
+		if e.Type == trace.EventWarning && e.Reason != "Unhealthy" { // the probe's attempt says more
 			return fmt.Sprintf("warning %s: %s", e.Reason, withoutPod(e.Message, r.Pod))
 		}
 	case *trace.Milestone:
@@ -49,8 +49,8 @@ func line(r *trace.Record) string {
 	case *trace.Gate:
 		return gate(e)
 	case *trace.PodStatus:
-		if e.Phase == "Succeeded" || e.Phase == "Failed" {
-			return join("phase "+e.Phase, e.Reason, e.Message)
+		if e.Phase == trace.PodSucceeded || e.Phase == trace.PodFailed {
+			return join("phase "+string(e.Phase), e.Reason, e.Message)
 		}
 	case *trace.PLEGMode:
 		return PLEG(e)
@@ -99,7 +99,7 @@ func line(r *trace.Record) string {
 func failure(r *trace.Record) string {
 	switch e := r.Event.(type) {
 	case *trace.Sync:
-		return ifFailed("sync "+e.Why, e.Err)
+		return ifFailed("sync "+string(e.Why), e.Err)
 	case *trace.CRICall:
 		if e.Code == "NotFound" { // asked for what is gone: part of the ordinary course
 			return ""
@@ -114,7 +114,7 @@ func failure(r *trace.Record) string {
 		if e.Class == trace.FailGone { // somebody deleted it meanwhile
 			return ""
 		}
-		return ifFailed("status "+e.Op, e.Err)
+		return ifFailed("status "+string(e.Op), e.Err)
 	case *trace.CSICall:
 		return ifFailed("csi "+e.Method+" of "+strings.TrimSpace(e.Driver+" "+e.Volume), trace.Failure(e))
 	case *trace.ServerRequest:
@@ -173,7 +173,7 @@ func certificate(e *trace.Certificate) string {
 
 // Agent says what became of the agent.
 func Agent(e *trace.Agent) string {
-	s := "agent " + e.State
+	s := "agent " + string(e.State)
 	if e.Node != "" {
 		s += " on " + e.Node
 	}
@@ -188,8 +188,8 @@ func Agent(e *trace.Agent) string {
 
 func source(e *trace.Source) string {
 	switch e.Op {
-	case "ADD", "UPDATE", "REMOVE", "DELETE":
-		s := "source " + e.Source + " " + e.Op
+	case trace.OpAdd, trace.OpUpdate, trace.OpRemove, trace.OpDelete:
+		s := "source " + string(e.Source) + " " + string(e.Op)
 		if e.Path != "" {
 			s += " " + e.Path
 		}
@@ -202,7 +202,7 @@ func source(e *trace.Source) string {
 func SourceError(e *trace.SourceError) string {
 	s, again := e.Path, " is valid again"
 	if s == "" {
-		s, again = "source "+e.Source, " works again"
+		s, again = "source "+string(e.Source), " works again"
 	}
 	switch {
 	case e.Message == "" && e.Gone:
@@ -245,17 +245,17 @@ func Log(e *trace.Log) string {
 }
 
 func logLine(e *trace.Log) string {
-	if e.Level == "debug" {
+	if e.Level == trace.LevelDebug {
 		return ""
 	}
-	return cmp.Or(e.Level, "info") + ": " + Log(e)
+	return string(cmp.Or(e.Level, trace.LevelInfo)) + ": " + Log(e)
 }
 
 func decision(e *trace.Decision) string {
-	if e.Verdict == "keep" || e.Verdict == "admit" {
+	if e.Verdict == trace.VerdictKeep || e.Verdict == trace.VerdictAdmit {
 		return ""
 	}
-	s := e.By + ": " + decided(e)
+	s := string(e.By) + ": " + decided(e)
 	if e.Bytes > 0 {
 		s += " (" + human.Bytes(e.Bytes) + ")"
 	}
@@ -264,16 +264,16 @@ func decision(e *trace.Decision) string {
 
 // decided is a verdict with its subject, such as "remove web" and "web will not be restarted".
 func decided(e *trace.Decision) string {
-	if e.By == "restart" && e.Verdict == "leave" {
+	if e.By == trace.ByRestart && e.Verdict == trace.VerdictLeave {
 		return e.Subject + " will not be restarted"
 	}
-	return e.Verdict + " " + e.Subject
+	return string(e.Verdict) + " " + e.Subject
 }
 
 func milestone(e *trace.Milestone) string {
-	s := e.Name
+	s := string(e.Name)
 	if e.Source != "" {
-		s += " from " + e.Source
+		s += " from " + string(e.Source)
 	}
 	if e.Since > 0 {
 		s += " after " + human.Duration(e.Since)
@@ -300,27 +300,27 @@ func wait(r *trace.Record, e *trace.Wait) string {
 func probe(e *trace.ProbeAttempt) string {
 	what := Target(probeOf(e))
 	switch {
-	case e.Early && (e.Result == "failure" || e.Result == "error"): // it does not count
+	case e.Early && (e.Result == trace.ProbeFailure || e.Result == trace.ProbeError): // it does not count
 		return ""
-	case e.Result == "failure" && e.Threshold > 1:
+	case e.Result == trace.ProbeFailure && e.Threshold > 1:
 		return join(fmt.Sprintf("%s failed, %d of %d", what, e.Count, e.Threshold), e.Output)
-	case e.Result == "failure":
+	case e.Result == trace.ProbeFailure:
 		return join(what+" failed", e.Output)
-	case e.Result == "error":
+	case e.Result == trace.ProbeError:
 		return join(what+" could not be run", e.Output)
-	case (e.Result == "success" || e.Result == "warning") && e.State == "success" && e.Count == e.Threshold:
+	case (e.Result == trace.ProbeSuccess || e.Result == trace.ProbeWarning) && e.State == trace.ProbeSays && e.Count == e.Threshold:
 		return what + " succeeds"
 	}
 	return ""
 }
 
 func action(r *trace.Record, e *trace.Action) string {
-	what := cmp.Or(e.ID, strings.TrimSpace(e.Verb+" "+cmp.Or(e.Container, e.Target)))
+	what := cmp.Or(e.ID, strings.TrimSpace(string(e.Verb)+" "+cmp.Or(e.Container, e.Target)))
 	switch e.Verb {
-	case "sandbox", "create", "start", "post-start", "kill", "stop-sandbox", "remove", "remove-sandbox":
+	case trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return failed(what, e.Err)
 	}
-	if e.Err != "" || (r.Dur >= longEnough && e.Verb != "image") {
+	if e.Err != "" || (r.Dur >= longEnough && e.Verb != trace.VerbImage) {
 		return failed(what, e.Err)
 	}
 	return ""
@@ -366,14 +366,14 @@ func join(parts ...string) string {
 // gate says where in an action a person who steps said what.
 func gate(e *trace.Gate) string {
 	line := "gate"
-	if e.When == "after" {
+	if e.When == trace.GateAfter {
 		line += " after"
 	}
 	line += " " + e.Action
 	if e.Call != "" {
 		line += " " + e.Call
 	}
-	line += ": " + e.Verdict
+	line += ": " + string(e.Verdict)
 	if e.Delay > 0 {
 		line += " " + e.Delay.String()
 	}
@@ -393,5 +393,5 @@ func clockStepped(e *trace.ClockStepped) string {
 
 // probeOf is an attempt's probe, as waits for it name it.
 func probeOf(e *trace.ProbeAttempt) trace.Target {
-	return trace.Target{Kind: trace.TargetProbe, Name: e.Probe, Container: e.Container}
+	return trace.Target{Kind: trace.TargetProbe, Name: string(e.Probe), Container: e.Container}
 }

@@ -1,18 +1,21 @@
 package learn
 
-import "github.com/kubeloupe/kubeloupe/inspect/waterfall"
+import (
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
 
 // calls are about methods of the container runtime and of CSI drivers.
 var calls = map[string]Lesson{
-	"RunPodSandbox":            verbs["sandbox"],
-	"CreateContainer":          verbs["create"],
-	"StartContainer":           verbs["start"],
-	"StopContainer":            verbs["kill"],
-	"StopPodSandbox":           verbs["stop-sandbox"],
-	"RemoveContainer":          verbs["remove"],
-	"RemovePodSandbox":         verbs["remove-sandbox"],
-	"PullImage":                verbs["image"],
-	"UpdateContainerResources": verbs["resize"],
+	"RunPodSandbox":            verbs[trace.VerbSandbox],
+	"CreateContainer":          verbs[trace.VerbCreate],
+	"StartContainer":           verbs[trace.VerbStart],
+	"StopContainer":            verbs[trace.VerbKill],
+	"StopPodSandbox":           verbs[trace.VerbStopSandbox],
+	"RemoveContainer":          verbs[trace.VerbRemove],
+	"RemovePodSandbox":         verbs[trace.VerbRemoveSandbox],
+	"PullImage":                verbs[trace.VerbImage],
+	"UpdateContainerResources": verbs[trace.VerbResize],
 	"ImageStatus": {
 		"ImageStatus", "The agent asks the runtime whether it has an image, and for its id. " +
 			"It decides whether a pull is needed at all.",

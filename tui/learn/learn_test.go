@@ -51,8 +51,8 @@ func constants(t *testing.T, dir, typ string) []string {
 func root(parts ...string) string { return filepath.Join(append([]string{"..", ".."}, parts...)...) }
 
 func TestEveryVerbHasALesson(t *testing.T) {
-	for _, verb := range constants(t, root("agent", "podruntime"), "Verb") {
-		if _, ok := verbs[verb]; !ok {
+	for _, verb := range constants(t, root("trace"), "Verb") {
+		if _, ok := verbs[trace.Verb(verb)]; !ok {
 			t.Errorf("no lesson about the verb %q", verb)
 		}
 	}
@@ -76,7 +76,7 @@ func TestEveryRowHasALesson(t *testing.T) {
 		row  waterfall.Row
 		want string
 	}{
-		{waterfall.Row{Kind: waterfall.RowAction, Label: "cgroup · dirs", Verb: "cgroup"}, "cgroup"},
+		{waterfall.Row{Kind: waterfall.RowAction, Label: "cgroup · dirs", Verb: trace.VerbCgroup}, "cgroup"},
 		{waterfall.Row{Kind: waterfall.RowCall, Label: "RunPodSandbox"}, "sandbox"},
 		{waterfall.Row{Kind: waterfall.RowOp, Label: "readiness probe"}, "readiness probe"},
 		{waterfall.Row{Kind: waterfall.RowWait, Wait: trace.WaitQueue}, "wait in the queue"},
@@ -93,7 +93,7 @@ func TestEveryRowHasALesson(t *testing.T) {
 
 func TestSegments(t *testing.T) {
 	for part, want := range map[waterfall.Part]string{
-		{Verb: "image", Pull: true}: "image", {Verb: "sandbox"}: "sandbox", {Verb: "create", ID: "create web"}: "create",
+		{Verb: trace.VerbImage, Pull: true}: "image", {Verb: trace.VerbSandbox}: "sandbox", {Verb: trace.VerbCreate, ID: "create web"}: "create",
 		{Kind: waterfall.SegmentWait, Wait: trace.WaitQueue}: "wait in the queue", {Probe: "readiness"}: "readiness probe",
 		{Kind: waterfall.SegmentUnexplained}: "unexplained", {Verb: "unheard of"}: "step",
 	} {
@@ -132,7 +132,7 @@ func TestLessonsAreTwoSentences(t *testing.T) {
 	}
 	check("unexplained", unexplained)
 	for k, l := range verbs {
-		check(k, l)
+		check(string(k), l)
 	}
 	for k, l := range waits {
 		check(string(k), l)

@@ -51,7 +51,7 @@ func Segment(p waterfall.Part) Lesson {
 }
 
 // Action is the lesson about a step of a plan, by its verb.
-func Action(verb string) Lesson {
+func Action(verb trace.Verb) Lesson {
 	if l, ok := verbs[verb]; ok {
 		return l
 	}

@@ -11,9 +11,9 @@ import (
 // not answer, one pod waits for a volume to be attached, one volume changes hands and one cannot be mounted.
 func Cluster() []trace.Record {
 	s := &Script{}
-	s.Point(0, Span{}, &trace.Agent{State: "starting", Node: "lab-1", Version: "0.1.0", PID: 4711})
+	s.Point(0, Span{}, &trace.Agent{State: trace.AgentStarting, Node: "lab-1", Version: "0.1.0", PID: 4711})
 	s.Point(40*ms, Span{}, &trace.Agent{
-		State: "ready", Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2", Endpoint: "unix:///run/containerd/containerd.sock",
+		State: trace.AgentReady, Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2", Endpoint: "unix:///run/containerd/containerd.sock",
 	})
 	s.Point(41*ms, Span{}, &trace.PLEGMode{Mode: "evented", Reason: "the runtime streams container events"})
 	n := &nodeScript{Script: s}
@@ -63,7 +63,7 @@ func (n *nodeScript) described() {
 		Renew: Epoch.Add(10 * time.Second),
 	})
 	n.Point(10*time.Second, Span{}, &trace.Decision{
-		By: "certs", Subject: "serving certificate", Verdict: "renew", Reason: "it is valid until " + Epoch.Add(25*24*time.Hour).Format(time.RFC3339),
+		By: trace.ByCerts, Subject: "serving certificate", Verdict: trace.VerdictRenew, Reason: "it is valid until " + Epoch.Add(25*24*time.Hour).Format(time.RFC3339),
 	})
 }
 
@@ -96,10 +96,10 @@ func (n *nodeScript) server() {
 func (n *nodeScript) member(name string, at time.Duration) {
 	key := n.key("shop", name)
 	of := Span{}.Of(key)
-	n.Point(at, of, &trace.Milestone{Name: "seen", Source: "api", Spec: &trace.PodSpec{
+	n.Point(at, of, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI, Spec: &trace.PodSpec{
 		Containers: []trace.ContainerSpec{{Name: "web", Image: "web:1"}}, Volumes: []string{"config", "token"}, QoS: "Burstable",
 	}})
-	act := n.Begin(at+ms, of, &trace.Action{ID: "volumes", Verb: "volumes"})
+	act := n.Begin(at+ms, of, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 	for i, v := range []trace.Volume{
 		{Op: "setup", Name: "config", Plugin: "kubernetes.io/configmap", Path: "/var/lib/kubelet/pods/x/volumes/config"},
 		{Op: "setup", Name: "token", Plugin: "kubernetes.io/projected", Path: "/var/lib/kubelet/pods/x/volumes/token"},
@@ -108,15 +108,15 @@ func (n *nodeScript) member(name string, at time.Duration) {
 		n.Both(at+2*ms, at+time.Duration(20+20*i)*ms, sp, &trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetConfigMap, Namespace: "shop", Name: v.Name}})
 		n.End(at+time.Duration(22+20*i)*ms, sp, &v)
 	}
-	n.End(at+42*ms, act, &trace.Action{ID: "volumes", Verb: "volumes"})
-	n.Point(at+200*ms, of, &trace.Milestone{Name: "started", Since: 200 * ms})
-	n.attempt(at+201*ms, of, "failure", 1)
+	n.End(at+42*ms, act, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
+	n.Point(at+200*ms, of, &trace.Milestone{Name: trace.MilestoneStarted, Since: 200 * ms})
+	n.attempt(at+201*ms, of, trace.ProbeFailure, 1)
 	n.Both(at+204*ms, at+300*ms, of, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}})
-	n.attempt(at+300*ms, of, "success", 1)
-	n.Point(at+303*ms, of, &trace.Milestone{Name: "ready", Since: 303 * ms})
-	n.Point(at+303*ms, of, &trace.PodStatus{Phase: "Running", Ready: 1, Total: 1, IP: fmt.Sprintf("10.88.0.%d", n.uids)})
+	n.attempt(at+300*ms, of, trace.ProbeSuccess, 1)
+	n.Point(at+303*ms, of, &trace.Milestone{Name: trace.MilestoneReady, Since: 303 * ms})
+	n.Point(at+303*ms, of, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1, IP: fmt.Sprintf("10.88.0.%d", n.uids)})
 	e := trace.StatusPatch{
-		Op: "patch", Version: 3, Changed: []trace.Change{
+		Op: trace.PatchStatus, Version: 3, Changed: []trace.Change{
 			{What: trace.ChangeField, Name: "phase", From: "Pending", To: "Running"},
 			{What: trace.ChangeCondition, Name: "Ready", From: "False", FromReason: "ContainersNotReady", To: "True"},
 		},
@@ -132,22 +132,22 @@ func (n *nodeScript) member(name string, at time.Duration) {
 	}
 }
 
-func (n *nodeScript) attempt(at time.Duration, of Span, result string, run int) {
-	e := trace.ProbeAttempt{Container: "web", Probe: "readiness", How: "httpGet"}
+func (n *nodeScript) attempt(at time.Duration, of Span, result trace.ProbeResult, run int) {
+	e := trace.ProbeAttempt{Container: "web", Probe: trace.ProbeReadiness, How: trace.ProbeHTTP}
 	sp := n.Begin(at, of, &e)
 	end := e
-	end.Result, end.State, end.Count, end.Threshold = result, result, run, 1
-	if result == "failure" {
+	end.Result, end.State, end.Count, end.Threshold = result, trace.ProbeState(result), run, 1
+	if result == trace.ProbeFailure {
 		end.Output = "HTTP probe failed with statuscode: 503"
 	}
 	n.End(at+3*ms, sp, &end)
 }
 
 func (n *nodeScript) sick(of Span) {
-	n.attempt(72*time.Second, of, "failure", 3)
+	n.attempt(72*time.Second, of, trace.ProbeFailure, 3)
 	n.Begin(72*time.Second+3*ms, of, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}, Until: Epoch.Add(81 * time.Second).UnixNano()})
-	n.Point(72*time.Second+4*ms, of, &trace.PodStatus{Phase: "Running", Ready: 0, Total: 1})
-	e := trace.StatusPatch{Op: "patch", Version: 4, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "True", To: "False", Reason: "ContainersNotReady"}}, Bytes: 180, Age: ms}
+	n.Point(72*time.Second+4*ms, of, &trace.PodStatus{Phase: trace.PodRunning, Ready: 0, Total: 1})
+	e := trace.StatusPatch{Op: trace.PatchStatus, Version: 4, Changed: []trace.Change{{What: trace.ChangeCondition, Name: "Ready", From: "True", To: "False", Reason: "ContainersNotReady"}}, Bytes: 180, Age: ms}
 	sp := n.Begin(72*time.Second+5*ms, of, &e)
 	e.Err, e.Age = "dial tcp 10.0.0.1:6443: connection refused", 9*ms
 	n.request(72*time.Second+5*ms, 72*time.Second+13*ms, sp, trace.APICall{Client: "main", Verb: "patch", Resource: "pods/status", Namespace: "shop", Name: "web-00", Err: e.Err})
@@ -158,10 +158,10 @@ func (n *nodeScript) sick(of Span) {
 // starting adds a pod whose volumes are not set up; their parent is returned.
 func (n *nodeScript) starting(name string, at time.Duration) Span {
 	of := Span{}.Of(n.key("shop", name))
-	n.Point(at, of, &trace.Milestone{Name: "seen", Source: "api", Spec: &trace.PodSpec{
+	n.Point(at, of, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI, Spec: &trace.PodSpec{
 		Containers: []trace.ContainerSpec{{Name: "db", Image: "db:1"}}, Volumes: []string{"data"},
 	}})
-	return n.Begin(at+ms, of, &trace.Action{ID: "volumes", Verb: "volumes"})
+	return n.Begin(at+ms, of, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 }
 
 func (n *nodeScript) attaching(at time.Duration) {

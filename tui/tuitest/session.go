@@ -18,9 +18,9 @@ const Length = 75 * time.Second
 // manifest and the usual noise.
 func Session() []trace.Record {
 	s := &Script{}
-	s.Point(0, Span{}, &trace.Agent{State: "starting", Node: "lab-1", Version: "0.1.0", PID: 4711})
+	s.Point(0, Span{}, &trace.Agent{State: trace.AgentStarting, Node: "lab-1", Version: "0.1.0", PID: 4711})
 	s.Point(40*ms, Span{}, &trace.Agent{
-		State: "ready", Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2", Endpoint: "unix:///run/containerd/containerd.sock",
+		State: trace.AgentReady, Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2", Endpoint: "unix:///run/containerd/containerd.sock",
 	})
 	s.Point(41*ms, Span{}, &trace.PLEGMode{Mode: "evented", Reason: "the runtime streams container events"})
 	node := &nodeScript{Script: s}
@@ -35,11 +35,11 @@ func Session() []trace.Record {
 	node.gc()
 	node.pressure()
 	s.Point(21000*ms, Span{}, &trace.SourceError{
-		Source: "file", Path: "/etc/kubeloupe/pods/bad.yaml", Line: 7, Field: "spec.containers[0].image",
+		Source: trace.SourceFile, Path: "/etc/kubeloupe/pods/bad.yaml", Line: 7, Field: "spec.containers[0].image",
 		Message: "is missing: want the name of an image", Kept: true,
 	})
-	s.Point(22000*ms, Span{}, &trace.Log{Level: "warn", Message: "clock jumped", Attrs: []trace.KV{{K: "by", V: "1.2s"}}})
-	s.Point(23000*ms, Span{}, &trace.Log{Level: "info", Message: "evil \x1b[31mtext\x1b[0m \u202eback\a"})
+	s.Point(22000*ms, Span{}, &trace.Log{Level: trace.LevelWarn, Message: "clock jumped", Attrs: []trace.KV{{K: "by", V: "1.2s"}}})
+	s.Point(23000*ms, Span{}, &trace.Log{Level: trace.LevelInfo, Message: "evil \x1b[31mtext\x1b[0m \u202eback\a"})
 	return s.Records()
 }
 
@@ -79,9 +79,9 @@ func (n *nodeScript) call(from, to time.Duration, parent Span, e trace.CRICall) 
 // house adds what goes on whatever happens.
 func (n *nodeScript) house() {
 	for at := 2 * time.Second; at < Length-300*ms; at += 2 * time.Second {
-		n.loop(at, trace.Loop{Case: "housekeeping"})
+		n.loop(at, trace.Loop{Case: trace.LoopHousekeeping})
 	}
-	n.loop(Length-300*ms, trace.Loop{Case: "sync", Detail: "nothing due"})
+	n.loop(Length-300*ms, trace.Loop{Case: trace.LoopSync, Detail: "nothing due"})
 	for at := 5 * time.Second; at < Length; at += 10 * time.Second {
 		n.call(at, at+3*ms, Span{}, trace.CRICall{Method: "Status"})
 	}
@@ -93,9 +93,9 @@ func (n *nodeScript) house() {
 
 func (n *nodeScript) pressure() {
 	for _, p := range []trace.Pressure{
-		{Signal: "memory", Used: 5712 << 20, Capacity: 8045 << 20, Rule: "evict at 100Mi free"},
-		{Signal: "nodefs", Used: 33 << 30, Capacity: 100 << 30, Rule: "evict at 10% free"},
-		{Signal: "imagefs", Used: 81 << 30, Capacity: 100 << 30, Rule: "image GC at 85% → 80%"},
+		{Signal: trace.SignalMemory, Used: 5712 << 20, Capacity: 8045 << 20, Rule: "evict at 100Mi free"},
+		{Signal: trace.SignalNodeFS, Used: 33 << 30, Capacity: 100 << 30, Rule: "evict at 10% free"},
+		{Signal: trace.SignalImageFS, Used: 81 << 30, Capacity: 100 << 30, Rule: "image GC at 85% → 80%"},
 	} {
 		n.Point(Length-5*time.Second, Span{}, &p)
 	}
@@ -103,22 +103,22 @@ func (n *nodeScript) pressure() {
 
 // gc adds two passes with their verdicts.
 func (n *nodeScript) gc() {
-	pass := n.Begin(60*time.Second, Span{}, &trace.GC{What: "container", Cause: "period"})
-	for i, v := range []string{"keep", "remove", "keep"} {
+	pass := n.Begin(60*time.Second, Span{}, &trace.GC{What: trace.GCContainers, Cause: trace.GCPeriod})
+	for i, v := range []trace.Verdict{trace.VerdictKeep, trace.VerdictRemove, trace.VerdictKeep} {
 		n.Point(60*time.Second+time.Duration(i)*ms, pass, &trace.Decision{
-			By: "gc.container", Subject: fmt.Sprintf("flaky/%d", i), Verdict: v,
-			Reason: map[string]string{"keep": "the last dead one of its container", "remove": "2 dead ones, 1 is kept"}[v],
+			By: trace.ByContainerGC, Subject: fmt.Sprintf("flaky/%d", i), Verdict: v,
+			Reason: map[trace.Verdict]string{trace.VerdictKeep: "the last dead one of its container", trace.VerdictRemove: "2 dead ones, 1 is kept"}[v],
 			Inputs: []trace.KV{{K: "age", V: "42s"}, {K: "dead", V: "2"}},
 		})
 	}
-	n.End(60*time.Second+8*ms, pass, &trace.GC{What: "container", Cause: "period", Considered: 3, Removed: 1})
-	pass = n.Begin(62*time.Second, Span{}, &trace.GC{What: "image", Cause: "pressure", Usage: 86})
+	n.End(60*time.Second+8*ms, pass, &trace.GC{What: trace.GCContainers, Cause: trace.GCPeriod, Considered: 3, Removed: 1})
+	pass = n.Begin(62*time.Second, Span{}, &trace.GC{What: trace.GCImages, Cause: "pressure", Usage: 86})
 	n.Point(62*time.Second+ms, pass, &trace.Decision{
-		By: "gc.image", Subject: "registry.local/old/thing:0.9", Verdict: "remove",
+		By: trace.ByImageGC, Subject: "registry.local/old/thing:0.9", Verdict: trace.VerdictRemove,
 		Reason: "unused for 3d04h, the longest", Bytes: 412 << 20, Inputs: []trace.KV{{K: "last used", V: "3d04h ago"}},
 	})
 	n.Point(62*time.Second+2*ms, pass, &trace.Decision{
-		By: "gc.image", Subject: "redis:7.2", Verdict: "keep", Reason: "in use by shop/cart-7d4f-a1b", Bytes: 68 << 20,
+		By: trace.ByImageGC, Subject: "redis:7.2", Verdict: trace.VerdictKeep, Reason: "in use by shop/cart-7d4f-a1b", Bytes: 68 << 20,
 	})
-	n.End(62*time.Second+640*ms, pass, &trace.GC{What: "image", Cause: "pressure", Considered: 2, Removed: 1, Freed: 412 << 20, Usage: 86})
+	n.End(62*time.Second+640*ms, pass, &trace.GC{What: trace.GCImages, Cause: "pressure", Considered: 2, Removed: 1, Freed: 412 << 20, Usage: 86})
 }

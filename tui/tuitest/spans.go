@@ -9,8 +9,8 @@ import (
 // Spans is a node with a pod whose network took long to set up, as the runtime told by its own spans, and a quick one.
 func Spans() []trace.Record {
 	s := &Script{}
-	s.Point(0, Span{}, &trace.Agent{State: "starting", Node: "lab-1", Version: "0.1.0", PID: 4711})
-	s.Point(40*ms, Span{}, &trace.Agent{State: "ready", Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2"})
+	s.Point(0, Span{}, &trace.Agent{State: trace.AgentStarting, Node: "lab-1", Version: "0.1.0", PID: 4711})
+	s.Point(40*ms, Span{}, &trace.Agent{State: trace.AgentReady, Node: "lab-1", Runtime: "containerd", RuntimeVersion: "2.4.2"})
 	n := &nodeScript{Script: s}
 	n.start(pod{ns: "shop", name: "web-00", at: time.Second, image: "registry.local/shop/web:1.4", sandbox: 190 * ms})
 	n.slowNetwork(5 * time.Second)
@@ -28,7 +28,7 @@ func (n *nodeScript) told(at, dur time.Duration, parent Span, e trace.RuntimeSpa
 func (n *nodeScript) slowNetwork(at time.Duration) {
 	key := n.key("shop", "cart-0")
 	sync := n.seen(key, at, "redis:7.2")
-	a := trace.Action{ID: "sandbox", Verb: "sandbox"}
+	a := trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}
 	act := n.Begin(at+4*ms, sync, &a)
 	call := n.Begin(at+5*ms, act, &trace.CRICall{Method: "RunPodSandbox"})
 	run := n.told(at+5*ms, 1795*ms, call, trace.RuntimeSpan{Name: "cri.sandbox.run"})
@@ -42,9 +42,9 @@ func (n *nodeScript) slowNetwork(at time.Duration) {
 	n.End(at+1800*ms, call, &trace.CRICall{Method: "RunPodSandbox", Code: "OK"})
 	n.End(at+1801*ms, act, &a)
 	at += 1802 * ms
-	n.action(at, at+41*ms, sync, trace.Action{ID: "create main", Verb: "create", Container: "main"}, trace.CRICall{Method: "CreateContainer", Container: "c1"})
-	n.action(at+41*ms, at+90*ms, sync, trace.Action{ID: "start main", Verb: "start", Container: "main"}, trace.CRICall{Method: "StartContainer", Container: "c1"})
-	n.Point(at+90*ms, sync, &trace.Milestone{Name: "started", Since: 1892 * ms})
-	n.Point(at+91*ms, sync, &trace.Milestone{Name: "ready", Since: 1893 * ms})
-	n.End(at+92*ms, sync, &trace.Sync{Why: "create", Cause: "ADD", N: 1})
+	n.action(at, at+41*ms, sync, trace.Action{ID: "create main", Verb: trace.VerbCreate, Container: "main"}, trace.CRICall{Method: "CreateContainer", Container: "c1"})
+	n.action(at+41*ms, at+90*ms, sync, trace.Action{ID: "start main", Verb: trace.VerbStart, Container: "main"}, trace.CRICall{Method: "StartContainer", Container: "c1"})
+	n.Point(at+90*ms, sync, &trace.Milestone{Name: trace.MilestoneStarted, Since: 1892 * ms})
+	n.Point(at+91*ms, sync, &trace.Milestone{Name: trace.MilestoneReady, Since: 1893 * ms})
+	n.End(at+92*ms, sync, &trace.Sync{Why: trace.SyncCreate, Cause: "ADD", N: 1})
 }

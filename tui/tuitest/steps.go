@@ -63,7 +63,7 @@ func (s *Steps) Do(_ context.Context, line string) (string, error) {
 func (s *Steps) stop() step.Stop {
 	st := step.Stop{Pod: trace.Pod{Namespace: "shop", Name: "cart-7d4f-x2z", UID: "9f"}, Index: s.at, Total: len(plan)}
 	for i, id := range plan {
-		a := step.Action{ID: id, Verb: id, State: step.Todo}
+		a := step.Action{ID: id, Verb: trace.Verb(id), State: step.Todo}
 		switch {
 		case i < s.at:
 			a.State, a.Dur = step.Done, time.Duration(i*i+1)*ms

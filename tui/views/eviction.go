@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -46,7 +47,7 @@ func (p *Eviction) Refresh(f Frame) {
 // signal is one resource: how full it is, what happens at which mark, and how far that is.
 func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
 	th := p.Theme
-	out := section{title: th.Clean(s.Signal)}
+	out := section{title: th.Clean(string(s.Signal))}
 	percent := s.Percent()
 	if percent < 0 {
 		out.add("used", style.Bytes(s.Used)+" of an unknown capacity", style.Plain)
@@ -67,10 +68,10 @@ func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
 		}
 		out.add(mk.name, mk.at+", "+text, tone)
 	}
-	out.add("trend", p.trend(m.PressureHistory(s.Signal)), style.Plain)
+	out.add("trend", p.trend(m.PressureHistory(string(s.Signal))), style.Plain)
 	for _, d := range m.Shortages() {
-		if d.Subject == s.Signal {
-			out.add("verdict", th.Clean(fmt.Sprintf("%s, since %s: %s", d.Verdict, style.Clock(d.At), d.Reason)), toneIf(d.Verdict == "short", style.Fail))
+		if d.Subject == string(s.Signal) {
+			out.add("verdict", th.Clean(fmt.Sprintf("%s, since %s: %s", d.Verdict, style.Clock(d.At), d.Reason)), toneIf(d.Verdict == trace.VerdictShort, style.Fail))
 		}
 	}
 	return out
@@ -150,7 +151,7 @@ const (
 func (p *Eviction) images(m *model.Model) section {
 	s := section{title: "image GC"}
 	for _, pass := range slices.Backward(m.Passes()) {
-		if pass.What != "image" || len(s.facts) >= shownPasses {
+		if pass.What != trace.GCImages || len(s.facts) >= shownPasses {
 			continue
 		}
 		text := fmt.Sprintf("%s, %d seen, %d removed, %s freed", pass.Cause, pass.Considered, pass.Removed, style.Bytes(pass.Freed))
@@ -175,8 +176,8 @@ func (p *Eviction) decisions(m *model.Model) section {
 		if !aboutShortage(&d) || len(s.facts) >= shownVerdicts {
 			continue
 		}
-		text := d.By + " " + d.Verdict + " " + d.Subject + ": " + d.Reason
-		s.add(style.Clock(d.At), th.Clean(text), toneIf(d.Verdict == "short" || d.Verdict == "reject" || d.Verdict == "end", style.Slow))
+		text := string(d.By) + " " + string(d.Verdict) + " " + d.Subject + ": " + d.Reason
+		s.add(style.Clock(d.At), th.Clean(text), toneIf(d.Verdict == trace.VerdictShort || d.Verdict == trace.VerdictReject || d.Verdict == trace.VerdictEnd, style.Slow))
 	}
 	if len(s.facts) == 0 {
 		s.add("", "no pod was refused or ended for want of anything, and no signal passed its mark", style.Dim)
@@ -185,7 +186,7 @@ func (p *Eviction) decisions(m *model.Model) section {
 }
 
 func aboutShortage(d *model.Decision) bool {
-	return d.By == "pressure" || d.By == "preemption" || strings.HasPrefix(d.By, "evict") || d.By == "admission" && d.Verdict == "reject"
+	return d.By == trace.ByPressure || d.By == trace.ByPreemption || d.By == trace.ByAdmission && d.Verdict == trace.VerdictReject
 }
 
 // mark is where something happens, and how many bytes that is from now.
@@ -216,7 +217,7 @@ func (p *Eviction) marks(s *model.Pressure, m *model.Model) (out []mark) {
 		}
 	}
 	for _, d := range m.Shortages() {
-		if d.Subject != s.Signal || len(out) > 0 {
+		if d.Subject != string(s.Signal) || len(out) > 0 {
 			continue
 		}
 		for _, in := range d.Inputs {

@@ -78,7 +78,7 @@ func TestFindingsAreKept(t *testing.T) {
 	if got := at(time.Hour); !got.Equal(now) {
 		t.Errorf("asked again of a pod of which nothing new is known: %v", got)
 	}
-	h.Add(&trace.Record{Time: now.UnixNano(), Pod: s.Pod, Event: &trace.PodStatus{Phase: "Running"}})
+	h.Add(&trace.Record{Time: now.UnixNano(), Pod: s.Pod, Event: &trace.PodStatus{Phase: trace.PodRunning}})
 	if got := at(time.Second / 2); !got.Equal(now) {
 		t.Errorf("asked again at once: %v", got)
 	}

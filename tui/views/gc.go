@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
@@ -25,8 +26,8 @@ func NewGC(look Look) *GC {
 	p := &GC{list: list[model.Pass]{Look: look, stream: true}}
 	p.tbl = newTable(look, table.Config[model.Pass]{
 		Columns: p.columns(),
-		ID:      func(r model.Pass) string { return r.What + r.Begin.String() },
-		Text:    func(r model.Pass) string { return r.What + " " + r.Cause + " " + p.outcome(r) },
+		ID:      func(r model.Pass) string { return string(r.What) + r.Begin.String() },
+		Text:    func(r model.Pass) string { return string(r.What) + " " + string(r.Cause) + " " + p.outcome(r) },
 		Failed:  func(r model.Pass) bool { return r.Err != "" },
 		Empty:   "no garbage collection pass seen yet; containers every minute, images every five",
 	})
@@ -49,8 +50,8 @@ func (p *GC) columns() []table.Column[model.Pass] {
 	failed := func(r model.Pass) style.Tone { return toneIf(r.Err != "", style.Fail) }
 	return []table.Column[model.Pass]{
 		clock(p.Look, "time", 2, func(r model.Pass) time.Time { return r.Begin }),
-		text("what", 9, 0, 0, func(r model.Pass) string { return p.Theme.Clean(r.What) }),
-		text("cause", 8, 0, 3, func(r model.Pass) string { return p.Theme.Clean(r.Cause) }),
+		text("what", 9, 0, 0, func(r model.Pass) string { return p.Theme.Clean(string(r.What)) }),
+		text("cause", 8, 0, 3, func(r model.Pass) string { return p.Theme.Clean(string(r.Cause)) }),
 		number("seen", 5, 0, func(r model.Pass) int64 { return int64(r.Considered) }, count),
 		number("removed", 7, 0, func(r model.Pass) int64 { return int64(r.Removed) }, count),
 		number("freed", 8, 0, func(r model.Pass) int64 { return r.Freed }, style.Bytes),
@@ -106,8 +107,8 @@ func verdict(th *style.Theme, d model.Decision) []Text {
 	if d.Bytes > 0 {
 		size = style.Bytes(d.Bytes)
 	}
-	head := th.Left(th.Clean(d.Verdict), 8) + " " + th.Right(size, 8) + "  " + th.Clean(d.Subject)
-	lines := []Text{{Line: head, Tone: toneIf(d.Verdict == "remove" || d.Verdict == "reject", style.Strong)}}
+	head := th.Left(th.Clean(string(d.Verdict)), 8) + " " + th.Right(size, 8) + "  " + th.Clean(d.Subject)
+	lines := []Text{{Line: head, Tone: toneIf(d.Verdict == trace.VerdictRemove || d.Verdict == trace.VerdictReject, style.Strong)}}
 	if d.Reason != "" {
 		lines = append(lines, Text{Line: fit.Spaces(19) + th.Clean(d.Reason)})
 	}

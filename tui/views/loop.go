@@ -31,7 +31,7 @@ func NewLoop(look Look) *Loop {
 	p.tbl = newTable(look, table.Config[model.Loop]{
 		Columns: p.columns(),
 		ID:      func(l model.Loop) string { return strconv.FormatUint(l.N, 10) + l.Begin.String() },
-		Text:    func(l model.Loop) string { return l.Case + " " + l.Op + " " + p.told(l) },
+		Text:    func(l model.Loop) string { return string(l.Case) + " " + string(l.Op) + " " + p.told(l) },
 		Empty:   "no iteration of syncLoop seen yet",
 	})
 	p.open = p.children
@@ -59,7 +59,9 @@ func (p *Loop) columns() []table.Column[model.Loop] {
 			Figure:  func(l model.Loop) float64 { return float64(l.N) },
 		},
 		clock(p.Look, "time", 2, func(l model.Loop) time.Time { return l.Begin }),
-		text("case", 21, 0, 0, func(l model.Loop) string { return p.Theme.Clean(strings.TrimSpace(l.Case + " " + l.Op)) }),
+		text("case", 21, 0, 0, func(l model.Loop) string {
+			return p.Theme.Clean(strings.TrimSpace(string(l.Case) + " " + string(l.Op)))
+		}),
 		{
 			Title: "pods", Width: 4, Right: true, Desc: true,
 			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.Pods)) },

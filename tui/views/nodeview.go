@@ -51,10 +51,10 @@ func (p *Node) agent(n *model.Node) section {
 	th, s := p.Theme, section{title: "agent"}
 	s.add("node", th.Clean(n.Name), style.Strong)
 	tone := style.Plain
-	if n.State == "degraded" || n.State == "stopping" || n.State == "stopped" {
+	if n.State == trace.AgentDegraded || n.State == trace.AgentStopping || n.State == trace.AgentStopped {
 		tone = style.Slow
 	}
-	s.add("state", th.Clean(strings.TrimSuffix(n.State+": "+n.Reason, ": ")), tone)
+	s.add("state", th.Clean(strings.TrimSuffix(string(n.State)+": "+n.Reason, ": ")), tone)
 	version := th.Clean(n.Version)
 	if n.PID != 0 {
 		version = strings.TrimPrefix(fmt.Sprintf("%s, process %d", version, n.PID), ", ")
@@ -116,7 +116,7 @@ func (p *Node) machine(n *model.Node) section {
 	} else {
 		s.add("busy", "", style.Dim)
 	}
-	for _, r := range []string{"cpu", "memory", "io"} {
+	for _, r := range []trace.Resource{trace.ResourceCPU, trace.ResourceMemory, trace.ResourceIO} {
 		i := slices.IndexFunc(u.Stalls, func(st trace.Stall) bool { return st.Resource == r })
 		text, tone := "", style.Plain
 		if i >= 0 {
@@ -124,7 +124,7 @@ func (p *Node) machine(n *model.Node) section {
 			text = part(st.Some) + " some, " + part(st.Full) + " all tasks stalled"
 			tone = toneIf(st.Some > u.Interval/5, style.Slow)
 		}
-		s.add("PSI "+r, text, tone)
+		s.add("PSI "+string(r), text, tone)
 	}
 	s.add("agent CPU", part(u.CPU)+" of one", style.Plain)
 	delay := ""
@@ -173,7 +173,7 @@ func (p *Node) certificates(m *model.Model) section {
 	}
 	last := map[string]model.Decision{}
 	for _, d := range m.Decisions() {
-		if d.By == "certs" {
+		if d.By == trace.ByCerts {
 			last[d.Subject] = d
 		}
 	}
@@ -185,7 +185,7 @@ func (p *Node) certificates(m *model.Model) section {
 	for _, name := range subjects {
 		d := last[name]
 		subject := strings.TrimSuffix(p.Theme.Clean(name), " certificate")
-		s.add("verdict", p.Theme.Clean(subject+": "+d.Verdict+" "+p.ago(d.At)+": "+d.Reason), style.Plain)
+		s.add("verdict", p.Theme.Clean(subject+": "+string(d.Verdict)+" "+p.ago(d.At)+": "+d.Reason), style.Plain)
 	}
 	for _, w := range m.API().Waits {
 		if w.For == trace.WaitApproval {

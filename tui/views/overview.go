@@ -191,7 +191,7 @@ func why(pod *model.Pod, now time.Time) string {
 		}
 		return strings.TrimSpace(c.Reason + " " + c.Name + ": " + cmp.Or(c.Message, fmt.Sprintf("exit code %d", c.ExitCode)))
 	}
-	if pod.Phase == "Failed" {
+	if pod.Phase == trace.PodFailed {
 		return strings.TrimSpace("Failed " + pod.Reason + " " + pod.Message)
 	}
 	if pod.Backoff.Active() {

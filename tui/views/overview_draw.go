@@ -52,7 +52,7 @@ func (p *Overview) layout() {
 	p.items = p.items[:0]
 	add := func(id string, open tea.Cmd) { p.items = append(p.items, item{id, open}) }
 	for _, e := range p.broken[:min(r.broken, len(p.broken))] {
-		add("broken "+e.Source+e.Path, func() tea.Msg { return Open{p.manifest(e)} })
+		add("broken "+string(e.Source)+e.Path, func() tea.Msg { return Open{p.manifest(e)} })
 	}
 	for _, pod := range p.starting[:min(r.starting, len(p.starting))] {
 		add("starting "+pod.Key.String()+pod.Key.UID, send(OpenPod{pod.Key}))

@@ -117,7 +117,7 @@ func now(th *style.Theme, pod *model.Pod) (text string, since time.Time, tone st
 			text += fmt.Sprintf(" +%d", n-1)
 		}
 	case pod.Worker.Current.Running:
-		text, since = "sync "+pod.Worker.Current.Why, pod.Worker.Current.Begin
+		text, since = "sync "+string(pod.Worker.Current.Why), pod.Worker.Current.Begin
 	default:
 		return style.Unknown, time.Time{}, style.Dim
 	}
@@ -301,7 +301,7 @@ func pressureRow(th *style.Theme, p model.Pressure, w int) string {
 	if percent >= 0 {
 		figure, bar = fmt.Sprintf("%d%%", percent), th.Bar(float64(p.Used), float64(p.Capacity), 8)
 	}
-	text := th.Left(th.Clean(p.Signal), 7) + " " + bar + " " + th.Right(figure, 4)
+	text := th.Left(th.Clean(string(p.Signal)), 7) + " " + bar + " " + th.Right(figure, 4)
 	tone := style.Plain
 	if percent >= 90 {
 		tone = style.Slow

@@ -142,7 +142,7 @@ func (p *Pod) explain(f Frame) {
 
 // phase is the pod's phase as it is now, with what that does not say of its state; was is as the start told it.
 func (p *Pod) phase(was string) string {
-	phase := cmp.Or(p.pod.Phase, was)
+	phase := cmp.Or(string(p.pod.Phase), was)
 	switch s := p.pod.State(); s {
 	case model.StateGone:
 		if phase != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
@@ -93,7 +94,7 @@ func (p *Pod) containers() {
 		th.Left("REASON", 18)+"  ID")
 	for _, c := range p.pod.Containers {
 		exit, tone := style.Unknown, style.Plain
-		if c.State == "terminated" {
+		if c.State == trace.ContainerTerminated {
 			exit = fmt.Sprint(c.ExitCode)
 			tone = toneIf(c.ExitCode != 0, style.Fail)
 		}
@@ -101,7 +102,7 @@ func (p *Pod) containers() {
 		if c.Init {
 			name = "init " + name
 		}
-		p.add(tone, th.Left(th.Clean(name), 16)+" "+th.Left(th.Clean(c.State), 10)+th.Right(style.Count(c.Restarts), 9)+
+		p.add(tone, th.Left(th.Clean(name), 16)+" "+th.Left(th.Clean(string(c.State)), 10)+th.Right(style.Count(c.Restarts), 9)+
 			th.Right(exit, 5)+"  "+th.Left(th.Clean(orUnknown(c.Reason)), 18)+"  "+th.Clean(orUnknown(ShortID(c.ID))))
 	}
 }
@@ -117,7 +118,7 @@ func (p *Pod) verdicts() {
 	p.add(style.Dim, "")
 	p.add(style.Dim, "VERDICTS")
 	for _, d := range p.verdict[max(len(p.verdict)-lastVerdicts, 0):] {
-		text := style.Clock(d.At) + "  " + th.Left(th.Clean(d.By), 12) + " " + th.Left(th.Clean(d.Verdict), 8) + " " + th.Clean(d.Reason)
+		text := style.Clock(d.At) + "  " + th.Left(th.Clean(string(d.By)), 12) + " " + th.Left(th.Clean(string(d.Verdict)), 8) + " " + th.Clean(d.Reason)
 		p.add(style.Plain, text)
 	}
 }

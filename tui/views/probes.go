@@ -25,11 +25,13 @@ func NewProbes(look Look) *Probes {
 	p := &Probes{list: list[model.Probe]{Look: look}}
 	p.tbl = newTable(look, table.Config[model.Probe]{
 		Columns: p.columns(),
-		ID:      func(r model.Probe) string { return r.Pod.String() + r.Pod.UID + "/" + r.Container + "/" + r.Kind },
-		Text: func(r model.Probe) string {
-			return r.Pod.String() + " " + r.Container + " " + r.Kind + " " + r.How + " " + r.State + " " + r.Output
+		ID: func(r model.Probe) string {
+			return r.Pod.String() + r.Pod.UID + "/" + r.Container + "/" + string(r.Kind)
 		},
-		Failed: func(r model.Probe) bool { return r.State == "failure" || failing(&r) },
+		Text: func(r model.Probe) string {
+			return r.Pod.String() + " " + r.Container + " " + string(r.Kind) + " " + string(r.How) + " " + string(r.State) + " " + r.Output
+		},
+		Failed: func(r model.Probe) bool { return r.State == trace.ProbeDenies || failing(&r) },
 		Fields: ofPod(func(r model.Probe) trace.Pod { return r.Pod }),
 		Empty:  "no probe seen yet",
 	})
@@ -50,26 +52,28 @@ func (p *Probes) Refresh(f Frame) {
 
 func probeUrgency(r *model.Probe) int {
 	switch {
-	case r.State == "failure" || failing(r):
+	case r.State == trace.ProbeDenies || failing(r):
 		return 0
-	case r.State != "success":
+	case r.State != trace.ProbeSays:
 		return 1
 	}
 	return 2
 }
 
 // failing reports whether the last attempt failed.
-func failing(r *model.Probe) bool { return r.Result == "failure" || r.Result == "error" }
+func failing(r *model.Probe) bool {
+	return r.Result == trace.ProbeFailure || r.Result == trace.ProbeError
+}
 
 func (p *Probes) columns() []table.Column[model.Probe] {
 	th := p.Theme
 	return []table.Column[model.Probe]{
 		text("pod", 16, 2, 0, func(r model.Probe) string { return th.Clean(r.Pod.String()) }),
 		text("container", 9, 1, 1, func(r model.Probe) string { return th.Clean(r.Container) }),
-		text("probe", 9, 0, 0, func(r model.Probe) string { return th.Clean(r.Kind) }),
-		text("how", 9, 0, 5, func(r model.Probe) string { return th.Clean(r.How) }),
+		text("probe", 9, 0, 0, func(r model.Probe) string { return th.Clean(string(r.Kind)) }),
+		text("how", 9, 0, 5, func(r model.Probe) string { return th.Clean(string(r.How)) }),
 		toned(text("result", 8, 0, 0, func(r model.Probe) string { return th.Clean(result(&r)) }), func(r model.Probe) style.Tone {
-			return toneIf(r.State == "failure" || failing(&r), style.Fail)
+			return toneIf(r.State == trace.ProbeDenies || failing(&r), style.Fail)
 		}),
 		text("run", 5, 0, 2, run),
 		number("tries", 5, 6, func(r model.Probe) int64 { return int64(r.Attempts) }, count),
@@ -84,14 +88,14 @@ func (p *Probes) columns() []table.Column[model.Probe] {
 // result is the result of a probe that counts; "failing" is a success whose last attempts failed, less often than the threshold.
 func result(r *model.Probe) string {
 	switch {
-	case r.State == "success" && failing(r):
+	case r.State == trace.ProbeSays && failing(r):
 		return "failing"
-	case r.State == "success":
+	case r.State == trace.ProbeSays:
 		return "success"
-	case r.State == "failure":
+	case r.State == trace.ProbeDenies:
 		return "failure"
 	}
-	return r.State
+	return string(r.State)
 }
 
 // run is how many attempts in a row had the last result, of those that count.

@@ -212,7 +212,7 @@ func (p *Sources) details(r sourceRow) tea.Cmd {
 // sourceErrorLine is what is wrong with a manifest, or a source, in one line.
 func sourceErrorLine(e *model.SourceError) string {
 	if e.WholeSource() && e.Message != "" {
-		return strings.TrimSpace(e.Source+" source "+e.Path) + ": " + e.Message
+		return strings.TrimSpace(string(e.Source)+" source "+e.Path) + ": " + e.Message
 	}
 	return say.SourceError(&e.SourceError)
 }
@@ -220,7 +220,7 @@ func sourceErrorLine(e *model.SourceError) string {
 // sourceErrorText is what is wrong with a manifest, or a source, in lines of w columns.
 func sourceErrorText(th *style.Theme, e *model.SourceError, w int) []Text {
 	whole := e.WholeSource()
-	lines := []Text{{Line: th.Clean(cmp.Or(e.Path, e.Pod.String(), "the "+e.Source+" source")), Tone: style.Strong}}
+	lines := []Text{{Line: th.Clean(cmp.Or(e.Path, e.Pod.String(), "the "+string(e.Source)+" source")), Tone: style.Strong}}
 	if e.Line > 0 {
 		lines = append(lines, Text{Line: fmt.Sprintf("line      %d", e.Line)})
 	}

@@ -46,7 +46,7 @@ func NewStatus(look Look) *Status {
 		Columns: p.columns(),
 		ID:      func(s model.Status) string { return s.Pod.String() + s.Pod.UID },
 		Text: func(s model.Status) string {
-			return s.Pod.String() + " " + s.Phase + " " + s.State() + " " + p.doing(s)
+			return s.Pod.String() + " " + string(s.Phase) + " " + s.State() + " " + p.doing(s)
 		},
 		Failed: func(s model.Status) bool { return s.State() == "failing" || s.Errors > 0 },
 		Fields: ofPod(func(s model.Status) trace.Pod { return s.Pod }),
@@ -168,7 +168,7 @@ func (p *Status) columns() []table.Column[model.Status] {
 	th := p.Theme
 	return []table.Column[model.Status]{
 		text("pod", 18, 2, 0, func(s model.Status) string { return th.Clean(s.Pod.String()) }),
-		text("phase", 9, 0, 2, func(s model.Status) string { return th.Clean(s.Phase) }),
+		text("phase", 9, 0, 2, func(s model.Status) string { return th.Clean(string(s.Phase)) }),
 		text("ready", 5, 0, 3, func(s model.Status) string {
 			if s.At.IsZero() {
 				return ""
@@ -223,7 +223,7 @@ func (p *Status) details(s model.Status) tea.Cmd {
 	th := p.Theme
 	f := facts{th: th}
 	f.add("pod", s.Pod.String(), style.Plain)
-	f.add("here", strings.TrimSpace(fmt.Sprintf("%s %d/%d ready %s", orUnknown(s.Phase), s.Ready, s.Total, s.Reason)), style.Plain)
+	f.add("here", strings.TrimSpace(fmt.Sprintf("%s %d/%d ready %s", orUnknown(string(s.Phase)), s.Ready, s.Total, s.Reason)), style.Plain)
 	f.add("API", s.State(), statusTone(s))
 	if d := p.late(s); d > 0 {
 		f.add("late", style.Age(d), toneIf(d >= slowStatus, style.Slow))

@@ -78,7 +78,7 @@ func (p *Workers) columns() []table.Column[model.Pod] {
 			Compare: func(a, b model.Pod) int { return cmp.Compare(a.Key.String(), b.Key.String()) },
 		},
 		toned(text("state", 11, 0, 0, p.state), stateTone),
-		text("worker", 11, 0, 6, func(r model.Pod) string { return p.Theme.Clean(r.Worker.State) }),
+		text("worker", 11, 0, 6, func(r model.Pod) string { return p.Theme.Clean(string(r.Worker.State)) }),
 		text("ready", 5, 0, 3, ready),
 		oddity("restarts", 8, 2, style.Slow, func(r model.Pod) int64 { return int64(r.Restarts) }),
 		number("syncs", 5, 5, func(r model.Pod) int64 { return int64(r.Worker.Syncs) }, count),
@@ -124,7 +124,7 @@ func (p *Workers) doing(r model.Pod) string {
 	if reason := why(&r, p.now); reason != "" && text == style.Unknown {
 		return p.Theme.Clean(reason)
 	}
-	if text == style.Unknown && r.Worker.State == "terminating" {
+	if text == style.Unknown && r.Worker.State == trace.WorkerTerminating {
 		return p.Theme.Clean(strings.TrimSpace("terminating " + r.Worker.Reason))
 	}
 	if text == style.Unknown && r.Worker.State != "" {

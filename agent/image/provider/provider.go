@@ -77,7 +77,7 @@ func (p *Providers) Lookup(ctx context.Context, repository string, pod *v1.Pod) 
 		entries, from, err := one.provide(ctx, repository, pod)
 		if err != nil {
 			trace.Point(one.cfg.Bus, trace.FromContext(ctx), trace.Log{
-				Level: "warn", Message: "credential provider " + one.spec.Name + ": " + err.Error(), Attrs: []trace.KV{{K: "image", V: repository}},
+				Level: trace.LevelWarn, Message: "credential provider " + one.spec.Name + ": " + err.Error(), Attrs: []trace.KV{{K: "image", V: repository}},
 			})
 			continue
 		}

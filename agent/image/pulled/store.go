@@ -180,6 +180,6 @@ func (s *Store) put(r *record) error {
 
 func (s *Store) complain(err error) {
 	if err != nil {
-		trace.Point(s.bus, trace.Span{}, trace.Log{Level: "warn", Message: "pull records: " + err.Error()})
+		trace.Point(s.bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: "pull records: " + err.Error()})
 	}
 }

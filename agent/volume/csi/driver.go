@@ -79,7 +79,7 @@ func (p *Plugin) Deregister(ctx context.Context, name, endpoint string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := p.uninstall(ctx, name); err != nil {
-		trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: "warn", Message: "CSI driver " + name + " could not be taken out of the CSINode object: " + err.Error()})
+		trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: trace.LevelWarn, Message: "CSI driver " + name + " could not be taken out of the CSINode object: " + err.Error()})
 	}
 }
 

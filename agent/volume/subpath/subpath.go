@@ -82,7 +82,7 @@ func (m *Maker) Prepare(ctx context.Context, pod *v1.Pod, container string, moun
 	if err != nil {
 		failed := &Error{Create: create, Mount: name, Container: container, Err: err}
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{
-			Level: "error", Message: failed.Error(),
+			Level: trace.LevelError, Message: failed.Error(),
 			Attrs: []trace.KV{{K: "volume", V: vol.HostPath}, {K: "subPath", V: subPath}, {K: "err", V: err.Error()}},
 		})
 		return "", failed

@@ -36,15 +36,15 @@ type Script struct {
 func New(t *testing.T) *Script {
 	s := &Script{t: t, tape: tape.New()}
 	spec := &trace.PodSpec{Containers: []trace.ContainerSpec{{Name: "web", Image: "shop/web:1"}}}
-	s.Point(0, 0, &trace.Milestone{Name: "seen", Source: "file", Spec: spec})
-	s.sync = s.tape.Begin(0, Web, 0, &trace.Sync{Why: "create", N: 1})
+	s.Point(0, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile, Spec: spec})
+	s.sync = s.tape.Begin(0, Web, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	return s
 }
 
 // Found returns a script of a pod that was found running.
 func Found(t *testing.T) *Script {
 	s := &Script{t: t, tape: tape.New()}
-	s.Point(0, 0, &trace.Milestone{Name: "seen", Source: "file", Adopted: true})
+	s.Point(0, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile, Adopted: true})
 	return s
 }
 
@@ -101,14 +101,14 @@ func (s *Script) Call(from, to time.Duration, parent trace.SpanID, method, err s
 }
 
 // Milestone adds a milestone, as started or ready.
-func (s *Script) Milestone(at time.Duration, name string) {
+func (s *Script) Milestone(at time.Duration, name trace.MilestoneName) {
 	s.Point(at, s.sync, &trace.Milestone{Name: name, Since: at})
 }
 
 // Started ends the first sync with the pod started and ready.
 func (s *Script) Started(at time.Duration) {
-	s.Milestone(at, "started")
-	s.Milestone(at, "ready")
+	s.Milestone(at, trace.MilestoneStarted)
+	s.Milestone(at, trace.MilestoneReady)
 	s.tape.End(at, s.sync, nil)
 }
 

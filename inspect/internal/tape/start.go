@@ -19,38 +19,38 @@ type Start struct {
 // Start adds a whole start, as an agent of today tells it.
 func (t *Tape) Start(s Start) {
 	at := s.At
-	t.Point(at, s.Pod, 0, &trace.Milestone{Name: "seen", Source: "file", Spec: &trace.PodSpec{
+	t.Point(at, s.Pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile, Spec: &trace.PodSpec{
 		Containers: []trace.ContainerSpec{{Name: "web", Image: s.Image}},
 	}})
-	sync := t.Begin(at, s.Pod, 0, &trace.Sync{Why: "create", N: 1})
+	sync := t.Begin(at, s.Pod, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	t.Point(at, s.Pod, sync, &trace.Plan{Steps: []trace.PlanStep{
-		{ID: "volumes", Verb: "volumes"},
-		{ID: "sandbox", Verb: "sandbox"},
-		{ID: "image web", Verb: "image"},
-		{ID: "create web", Verb: "create", Needs: []string{"sandbox", "volumes", "image web"}},
-		{ID: "start web", Verb: "start", Needs: []string{"create web"}},
+		{ID: "volumes", Verb: trace.VerbVolumes},
+		{ID: "sandbox", Verb: trace.VerbSandbox},
+		{ID: "image web", Verb: trace.VerbImage},
+		{ID: "create web", Verb: trace.VerbCreate, Needs: []string{"sandbox", "volumes", "image web"}},
+		{ID: "start web", Verb: trace.VerbStart, Needs: []string{"create web"}},
 	}})
 	joined := max(t.volumes(s, sync), t.sandbox(s, sync), t.image(s, sync))
-	created := t.step(s.Pod, sync, joined, joined+s.Create, trace.Action{ID: "create web", Verb: "create", Container: "web"}, "CreateContainer")
-	started := t.step(s.Pod, sync, created, created+s.Run, trace.Action{ID: "start web", Verb: "start", Container: "web"}, "StartContainer")
-	t.Point(started, s.Pod, sync, &trace.Milestone{Name: "started", Since: started - at})
+	created := t.step(s.Pod, sync, joined, joined+s.Create, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web"}, "CreateContainer")
+	started := t.step(s.Pod, sync, created, created+s.Run, trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"}, "StartContainer")
+	t.Point(started, s.Pod, sync, &trace.Milestone{Name: trace.MilestoneStarted, Since: started - at})
 	t.End(started, sync, nil)
-	t.Point(started, s.Pod, 0, &trace.PodStatus{Phase: "Running", Total: 1})
+	t.Point(started, s.Pod, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1})
 	if s.Probe > 0 {
 		t.End(started+s.Probe, t.Begin(started, s.Pod, 0, &trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}}), nil)
 	}
-	t.Point(started+s.Probe, s.Pod, 0, &trace.Milestone{Name: "ready", Since: started + s.Probe - at})
+	t.Point(started+s.Probe, s.Pod, 0, &trace.Milestone{Name: trace.MilestoneReady, Since: started + s.Probe - at})
 }
 
 func (t *Tape) volumes(s Start, sync trace.SpanID) time.Duration {
-	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "volumes", Verb: "volumes"})
+	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 	t.End(s.At+s.Volumes, t.Begin(s.At, s.Pod, a, &trace.Volume{Op: "setup", Name: "token", Plugin: "kubernetes.io/projected"}), nil)
 	t.End(s.At+s.Volumes, a, nil)
 	return s.At + s.Volumes
 }
 
 func (t *Tape) sandbox(s Start, sync trace.SpanID) time.Duration {
-	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "sandbox", Verb: "sandbox"})
+	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	if s.Queue > 0 {
 		t.End(s.At+s.Queue, t.Begin(s.At, s.Pod, a, &trace.Wait{For: trace.WaitQueue, Target: trace.Target{Kind: trace.TargetRuntimeSlots}, Size: 4, Busy: 4}), nil)
 	}
@@ -61,7 +61,7 @@ func (t *Tape) sandbox(s Start, sync trace.SpanID) time.Duration {
 }
 
 func (t *Tape) image(s Start, sync trace.SpanID) time.Duration {
-	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "image web", Verb: "image", Target: s.Image, Reason: "IfNotPresent"})
+	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "image web", Verb: trace.VerbImage, Target: s.Image, Reason: "IfNotPresent"})
 	if s.Pull > 0 {
 		p := t.Begin(s.At, s.Pod, a, &trace.ImagePull{Image: s.Image})
 		t.End(s.At+s.Pull, t.Begin(s.At, s.Pod, p, &trace.CRICall{Method: "PullImage", Image: s.Image}), &trace.CRICall{Method: "PullImage", Image: s.Image, Code: "OK"})

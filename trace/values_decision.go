@@ -1,0 +1,60 @@
+package trace
+
+// Decider is the part of the agent that decided.
+type Decider string
+
+// Who decides.
+const (
+	ByAdmission    Decider = "admission"    // whether a pod may run on the node
+	ByBackoff      Decider = "backoff"      // when an image may be pulled again
+	ByCerts        Decider = "certs"        // when a certificate is renewed
+	ByDeadline     Decider = "deadline"     // when a pod has been active for too long
+	ByContainerGC  Decider = "gc.container" // which containers, sandboxes and logs are removed
+	ByImageGC      Decider = "gc.image"     // which images are removed
+	ByHousekeeping Decider = "housekeeping" // what becomes of containers whose pod nobody knows
+	ByLogRotation  Decider = "log.rotate"   // when a container's log is rotated
+	ByNode         Decider = "node"         // what becomes of a node object of another machine
+	ByOrphans      Decider = "orphan"       // what becomes of directories and cgroups whose pod nobody knows
+	ByPlugins      Decider = "plugins"      // which plugins are registered
+	ByPreemption   Decider = "preemption"   // which pods make room for a critical one
+	ByPressure     Decider = "pressure"     // when the node runs short of something
+	ByResize       Decider = "resize"       // whether a pod may have other resources
+	ByRestart      Decider = "restart"      // whether and when a container that ended starts again
+	BySlots        Decider = "slots"        // who gives up a place among those that work at a time
+	ByStatus       Decider = "status"       // whether a pod's status may become another one
+	ByUserNS       Decider = "userns"       // which ids of the host a pod gets
+	ByVolumes      Decider = "volumes"      // when a volume is set up anew
+)
+
+// Verdict is the outcome of a decision.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictAdmit      Verdict = "admit"        // the pod may run
+	VerdictReject     Verdict = "reject"       // the pod may not run, or the status may not be set
+	VerdictWait       Verdict = "wait"         // not now
+	VerdictRestart    Verdict = "restart"      // the container starts again
+	VerdictLeave      Verdict = "leave"        // the container will not be restarted
+	VerdictKill       Verdict = "kill"         // the container is ended, and will not be restarted
+	VerdictEnd        Verdict = "end"          // the pod is ended
+	VerdictKeep       Verdict = "keep"         // it stays
+	VerdictRemove     Verdict = "remove"       // it is removed
+	VerdictResize     Verdict = "resize"       // the pod gets the resources that it asks for
+	VerdictDeferred   Verdict = "Deferred"     // the pod gets its resources when there is room
+	VerdictInfeasible Verdict = "Infeasible"   // the pod can never get its resources here
+	VerdictRenew      Verdict = "renew"        // another certificate is asked for
+	VerdictBootstrap  Verdict = "bootstrap"    // a first certificate is asked for with the bootstrap token
+	VerdictRotate     Verdict = "rotate"       // the log is rotated
+	VerdictReopen     Verdict = "reopen"       // the runtime makes the log's file again
+	VerdictMap        Verdict = "map"          // the pod gets a range of ids
+	VerdictShort      Verdict = "short"        // there is too little of it
+	VerdictEnough     Verdict = "enough"       // there is enough of it again
+	VerdictOverstays  Verdict = "overstays"    // it takes clearly longer than usual, and gives up its place
+	VerdictSetUpAgain Verdict = "set up again" // the volume was lost, and is set up anew
+	VerdictRegistered Verdict = "registered"   // the plugin is registered
+	VerdictRefused    Verdict = "refused"      // the plugin is not registered
+	VerdictRemoved    Verdict = "removed"      // the plugin's socket is gone, and so is its registration
+	VerdictUnwatched  Verdict = "unwatched"    // the directory cannot be watched
+	VerdictAdopt      Verdict = "adopt"        // the node object of another machine is taken over
+)
