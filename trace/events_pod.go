@@ -86,8 +86,10 @@ type Action struct {
 	Container string `json:"container,omitempty"`
 	// Target is the id or image it acts on, when known.
 	Target string `json:"target,omitempty"`
-	Reason string `json:"reason,omitempty" scrub:"text"`
-	Err    string `json:"err,omitempty" scrub:"text"`
+	// Replaces says what is wrong with the sandbox that this one replaces; left out for a first one.
+	Replaces SandboxFault `json:"replaces,omitempty"`
+	Reason   string       `json:"reason,omitempty" scrub:"text"`
+	Err      string       `json:"err,omitempty" scrub:"text"`
 	// Class is what sort of failure Err tells of.
 	Class FailureClass `json:"class,omitempty"`
 	// Code is Kubernetes' word for how a container's step failed, as ErrImagePull or CreateContainerConfigError.

@@ -13,6 +13,8 @@ type ProbeAttempt struct {
 	Early bool `json:"early,omitempty"`
 	// Result is how it went; empty when it was cut short. Set at the end, as all below.
 	Result ProbeResult `json:"result,omitempty"`
+	// TimedOut says that it took longer than its timeout.
+	TimedOut bool `json:"timed_out,omitempty"`
 	// Output is what the probe said, cut to some hundred bytes.
 	Output string `json:"output,omitempty" scrub:"text"`
 	// Count is how many attempts in a row had this result, of Threshold that are needed.

@@ -299,6 +299,11 @@ func classifyV1(e Event) {
 		if e.Err != "" {
 			e.Code = codeV1(string(e.Verb), e.Err)
 		}
+		if e.Verb == VerbSandbox {
+			e.Replaces = faultV1(e.Reason)
+		}
+	case *ProbeAttempt:
+		e.TimedOut = (e.Result == ProbeFailure || e.Result == ProbeError) && timeoutV1.MatchString(e.Output)
 	case *ImagePull:
 		e.Class = ClassifyPull(e.Err)
 	case *Volume:
@@ -310,6 +315,24 @@ func classifyV1(e Event) {
 			e.Class = FailCanceled
 		}
 	}
+}
+
+// timeoutV1 is what the output of an attempt says that ran into its timeout.
+var timeoutV1 = regexp.MustCompile(`(?i)timed out|timeout|deadline exceeded`)
+
+// faultV1 is what is wrong with a sandbox, by the reason of the one that replaces it.
+func faultV1(reason string) SandboxFault {
+	switch {
+	case strings.HasSuffix(reason, " is not ready"):
+		return SandboxNotReady
+	case strings.HasSuffix(reason, " sandboxes are ready, one is right"):
+		return SandboxSurplus
+	case reason == "the network namespace changed":
+		return SandboxNetwork
+	case strings.HasSuffix(reason, " has no address"):
+		return SandboxNoAddress
+	}
+	return ""
 }
 
 // codesV1 are Kubernetes' words for what went wrong with a container, as errors that the agent makes begin with.

@@ -115,3 +115,14 @@ const (
 	CreateMirror PatchOp = "create-mirror" // the mirror of a static pod is created
 	DeleteMirror PatchOp = "delete-mirror" // the mirror of a static pod is deleted
 )
+
+// SandboxFault says what is wrong with a sandbox, so that another one is made.
+type SandboxFault string
+
+// The faults of a sandbox. Upstream: pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged.
+const (
+	SandboxNotReady  SandboxFault = "not-ready"       // it does not run
+	SandboxSurplus   SandboxFault = "surplus"         // more than one is ready
+	SandboxNetwork   SandboxFault = "network-changed" // it is on the host's network and the pod is not, or the other way round
+	SandboxNoAddress SandboxFault = "no-address"      // it has no address
+)

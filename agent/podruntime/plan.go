@@ -63,7 +63,7 @@ type planner struct {
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.
 func Make(in Inputs) Plan {
 	p := &planner{Inputs: in}
-	current, why := sandboxFor(in.Pod, in.Seen)
+	current, fault, why := sandboxFor(in.Pod, in.Seen)
 	if current == nil && !p.anyWanted() {
 		return finished(nil)
 	}
@@ -74,7 +74,7 @@ func Make(in Inputs) Plan {
 	p.prepare()
 	if current == nil {
 		p.Why = why
-		p.newSandbox(why)
+		p.newSandbox(fault, why)
 	} else {
 		p.growFirst()
 		p.ephemeralContainers()
@@ -121,13 +121,13 @@ const (
 	stepDirs   = "dirs"
 )
 
-// sandboxFor returns the sandbox that may be used, or nil and why there is none.
+// sandboxFor returns the sandbox that may be used, or nil, what is wrong with the newest, if there is one, and why that is, for people.
 //
 // Upstream: pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged.
-func sandboxFor(pod *v1.Pod, seen *podstate.Pod) (*podstate.Sandbox, string) {
+func sandboxFor(pod *v1.Pod, seen *podstate.Pod) (_ *podstate.Sandbox, fault trace.SandboxFault, why string) {
 	newest := seen.Sandbox()
 	if newest == nil {
-		return nil, "no sandbox"
+		return nil, "", "no sandbox"
 	}
 	ready := 0
 	for _, s := range seen.Sandboxes {
@@ -137,15 +137,15 @@ func sandboxFor(pod *v1.Pod, seen *podstate.Pod) (*podstate.Sandbox, string) {
 	}
 	switch {
 	case !newest.Ready:
-		return nil, "sandbox " + shortID(newest.ID) + " is not ready"
+		return nil, trace.SandboxNotReady, "sandbox " + shortID(newest.ID) + " is not ready"
 	case ready > 1:
-		return nil, fmt.Sprintf("%d sandboxes are ready, one is right", ready)
+		return nil, trace.SandboxSurplus, fmt.Sprintf("%d sandboxes are ready, one is right", ready)
 	case newest.HostNetwork != pod.Spec.HostNetwork:
-		return nil, "the network namespace changed"
+		return nil, trace.SandboxNetwork, "the network namespace changed"
 	case !pod.Spec.HostNetwork && len(newest.IPs) == 0:
-		return nil, "sandbox " + shortID(newest.ID) + " has no address"
+		return nil, trace.SandboxNoAddress, "sandbox " + shortID(newest.ID) + " has no address"
 	}
-	return newest, ""
+	return newest, "", ""
 }
 
 // anyWanted reports whether any container should run again, so that a sandbox is
@@ -170,13 +170,13 @@ func (p *planner) anyWanted() bool {
 }
 
 // newSandbox stops what is left of the old one and makes the next.
-func (p *planner) newSandbox(why string) {
+func (p *planner) newSandbox(fault trace.SandboxFault, why string) {
 	needs := append(slices.Clone(p.ground), p.stopAll()...)
 	var attempt uint32
 	if old := p.Seen.Sandbox(); old != nil {
 		attempt = old.Attempt + 1
 	}
-	p.base = append(p.base, p.add(Step{ID: "sandbox", Verb: trace.VerbSandbox, Needs: needs, Attempt: attempt, Reason: why}))
+	p.base = append(p.base, p.add(Step{ID: "sandbox", Verb: trace.VerbSandbox, Needs: needs, Attempt: attempt, Reason: why, Replaces: fault}))
 }
 
 // stopAll kills every container that may run, then stops every sandbox that does.

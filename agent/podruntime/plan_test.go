@@ -517,24 +517,25 @@ func TestSandboxFor(t *testing.T) {
 	onHost.Sandboxes[0].HostNetwork, onHost.Sandboxes[0].IPs = true, nil
 	plain := podWith(v1.RestartPolicyAlways, "web")
 	for _, tc := range []struct {
-		name string
-		pod  *v1.Pod
-		seen *podstate.Pod
-		want string
+		name  string
+		pod   *v1.Pod
+		seen  *podstate.Pod
+		fault trace.SandboxFault
+		want  string
 	}{
-		{"nothing seen", plain, nil, "no sandbox"},
-		{"usable", plain, seen("sandbox:0"), ""},
-		{"an older one is not ready", plain, seen("sandbox:1", "-sandbox:0"), ""},
-		{"the newest is not ready", plain, seen("-sandbox:1", "sandbox:0"), "sandbox sb1 is not ready"},
-		{"two are ready", plain, seen("sandbox:1", "sandbox:0"), "2 sandboxes are ready, one is right"},
-		{"no address", plain, noIP, "sandbox sb0 has no address"},
-		{"host network needs none", host, onHost, ""},
-		{"network changed", host, seen("sandbox:0"), "the network namespace changed"},
+		{"nothing seen", plain, nil, "", "no sandbox"},
+		{"usable", plain, seen("sandbox:0"), "", ""},
+		{"an older one is not ready", plain, seen("sandbox:1", "-sandbox:0"), "", ""},
+		{"the newest is not ready", plain, seen("-sandbox:1", "sandbox:0"), trace.SandboxNotReady, "sandbox sb1 is not ready"},
+		{"two are ready", plain, seen("sandbox:1", "sandbox:0"), trace.SandboxSurplus, "2 sandboxes are ready, one is right"},
+		{"no address", plain, noIP, trace.SandboxNoAddress, "sandbox sb0 has no address"},
+		{"host network needs none", host, onHost, "", ""},
+		{"network changed", host, seen("sandbox:0"), trace.SandboxNetwork, "the network namespace changed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, why := sandboxFor(tc.pod, tc.seen)
-			if why != tc.want || (got != nil) != (tc.want == "") {
-				t.Errorf("got %v, %q; want %q", got, why, tc.want)
+			got, fault, why := sandboxFor(tc.pod, tc.seen)
+			if fault != tc.fault || why != tc.want || (got != nil) != (tc.want == "") {
+				t.Errorf("got %v, %q, %q; want %q, %q", got, fault, why, tc.fault, tc.want)
 			}
 		})
 	}

@@ -30,6 +30,8 @@ type Step struct {
 	Message string
 	// Reason says why the step is in the plan.
 	Reason string
+	// Replaces says what is wrong with the sandbox that a new one replaces.
+	Replaces trace.SandboxFault
 }
 
 // Plan is what to do for a pod now.

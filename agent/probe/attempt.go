@@ -37,11 +37,14 @@ type outcome struct {
 	output  string
 	// recorded is what is published of the output, where that is of a program in a container: never the output itself.
 	recorded string
+	// timedOut says that it took longer than its timeout.
+	timedOut bool
 	err      error
 }
 
 func success(output string) outcome { return outcome{ok: true, output: output} }
 func failure(output string) outcome { return outcome{output: output} }
+func late(output string) outcome    { return outcome{output: output, timedOut: true} }
 
 // short returns the outcome without what is too long: errors of net/http and gRPC quote what a server sent.
 func (o outcome) short() outcome {
@@ -89,6 +92,7 @@ func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent tra
 	}
 	if valid {
 		p.count(t, a, o, began, &ev)
+		ev.TimedOut = o.timedOut
 		ev.Result, ev.Output = o.result(), cut(cmp.Or(o.recorded, o.output))
 		if o.err != nil {
 			ev.Output = cut(o.err.Error())

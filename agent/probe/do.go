@@ -2,10 +2,13 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
@@ -33,7 +36,17 @@ func how(p *v1.Probe) trace.ProbeHow {
 }
 
 // do makes an attempt once.
-func (p *Prober) do(ctx context.Context, a *attempt) outcome { return p.try(ctx, a).short() }
+func (p *Prober) do(ctx context.Context, a *attempt) outcome {
+	o := p.try(ctx, a)
+	o.timedOut = o.timedOut || isTimeout(o.err)
+	return o.short()
+}
+
+// isTimeout reports whether an error says that something took too long.
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() || status.Code(err) == codes.DeadlineExceeded
+}
 
 // Upstream: pkg/kubelet/prober/prober.go, runProbe.
 func (p *Prober) try(ctx context.Context, a *attempt) outcome {
@@ -66,7 +79,7 @@ func (p *Prober) connect(ctx context.Context, a *attempt) outcome {
 	d.Timeout = a.timeout
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return failure(err.Error())
+		return outcome{output: err.Error(), timedOut: isTimeout(err)}
 	}
 	_ = conn.Close()
 	return success("")

@@ -65,6 +65,9 @@ func check(t *testing.T, what string, got outcome, result trace.ProbeResult, out
 	if got.result() != result || !strings.Contains(text, output) {
 		t.Errorf("%s: %s %q, want %s %q", what, got.result(), text, result, output)
 	}
+	if late := strings.Contains(strings.ToLower(text), "time") || strings.Contains(text, "deadline exceeded"); got.timedOut != late {
+		t.Errorf("%s: %q: timed out %t, want %t", what, text, got.timedOut, late)
+	}
 }
 
 func TestExec(t *testing.T) {

@@ -27,7 +27,7 @@ func (p *Prober) exec(ctx context.Context, a *attempt) outcome {
 	})
 	switch {
 	case status.Code(err) == codes.DeadlineExceeded:
-		return failure(fmt.Sprintf("command timed out: %q timed out after %s", strings.Join(cmd, " "), a.timeout))
+		return late(fmt.Sprintf("command timed out: %q timed out after %s", strings.Join(cmd, " "), a.timeout))
 	case err != nil:
 		return outcome{err: err}
 	}

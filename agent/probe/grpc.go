@@ -46,7 +46,7 @@ func (p *Prober) check(ctx context.Context, a *attempt) outcome {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	if err := connected(ctx, conn); err != nil {
-		return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: %+v", addr, a.timeout, err))
+		return late(fmt.Sprintf("timeout: failed to connect service %q within %v: %+v", addr, a.timeout, err))
 	}
 	service := ""
 	if g.Service != nil {
@@ -57,7 +57,7 @@ func (p *Prober) check(ctx context.Context, a *attempt) outcome {
 	case status.Code(err) == codes.Unimplemented:
 		return failure("error: this server does not implement the grpc health protocol (grpc.health.v1.Health): " + status.Convert(err).Message())
 	case status.Code(err) == codes.DeadlineExceeded:
-		return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", a.timeout))
+		return late(fmt.Sprintf("timeout: health rpc did not complete within %v", a.timeout))
 	case err != nil:
 		return failure(fmt.Sprintf("error: health rpc probe failed: %+v", err))
 	case resp.GetStatus() != healthpb.HealthCheckResponse_SERVING:

@@ -52,7 +52,7 @@ func (p *Prober) get(ctx context.Context, a *attempt) outcome {
 	client := &http.Client{Timeout: a.timeout, Transport: transport, CheckRedirect: httpget.SameHost}
 	resp, err := client.Do(req)
 	if err != nil {
-		return outcome{output: err.Error(), recorded: redact.URLError(err).Error()}
+		return outcome{output: err.Error(), recorded: redact.URLError(err).Error(), timedOut: isTimeout(err)}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOutput))

@@ -29,7 +29,7 @@ func findChurn(c *Case) []Finding {
 		case err != "":
 			failed++
 			why = "the runtime failed to make it: " + quoted(err)
-		case s.Event.Reason != "" && s.Event.Reason != "no sandbox":
+		case s.Event.Replaces != "":
 			replaced++
 			why = s.Event.Reason
 		default:

@@ -15,7 +15,7 @@ func TestSandboxChurn(t *testing.T) {
 		s.Point(340*ms, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 	}
 	replace := func(s *casetest.Script, from, to time.Duration) {
-		s.Action(from, to, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "sandbox 5f is not ready"})
+		s.Action(from, to, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Reason: "sandbox 5f is not ready", Replaces: trace.SandboxNotReady})
 	}
 	run(t, "KL14", []script{
 		{

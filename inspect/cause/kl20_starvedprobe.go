@@ -3,7 +3,6 @@ package cause
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -20,20 +19,6 @@ func starvedProbe() Rule {
 			"5 % of the start or more, or where a liveness or startup probe gave up for it.",
 		Find: findStarvedProbe,
 	}
-}
-
-// timedOut reports whether an attempt ran into its timeout, as its output says.
-func timedOut(e *trace.ProbeAttempt) bool {
-	if e.Result != trace.ProbeFailure && e.Result != trace.ProbeError {
-		return false
-	}
-	out := strings.ToLower(e.Output)
-	for _, w := range []string{"timed out", "timeout", "deadline exceeded"} {
-		if strings.Contains(out, w) {
-			return true
-		}
-	}
-	return false
 }
 
 // saturated reports whether the processors had more to do than they could.
@@ -74,7 +59,7 @@ func findStarvedProbe(c *Case) []Finding {
 				quoted(a.Event.Output), throttleText(a.Event.Throttle)))
 			continue
 		}
-		if u := c.saturatedDuring(a.Start, a.Stop); u != nil && timedOut(a.Event) {
+		if u := c.saturatedDuring(a.Start, a.Stop); u != nil && a.Event.TimedOut {
 			node.add(a, c.starved(a), evidence(a.Rec(), "%s: %s after %s: %s", say.Target(probeOf(a.Event)), a.Event.Result, human.Duration(a.Dur()),
 				quoted(a.Event.Output)), evidence(u.Rec, "%s", usageText(u.Event)))
 		}
@@ -100,7 +85,7 @@ type starving struct {
 
 func (s *starving) add(a *Span[*trace.ProbeAttempt], at []stretch, e ...Evidence) {
 	s.n++
-	if timedOut(a.Event) {
+	if a.Event.TimedOut {
 		s.timeouts++
 	}
 	s.name = say.Target(probeOf(a.Event))

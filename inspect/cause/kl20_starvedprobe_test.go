@@ -23,13 +23,13 @@ func TestStarvedProbe(t *testing.T) {
 	timesOut := func(s *casetest.Script, kind, state string) {
 		started(s, sec)
 		s.Span(sec, 2*sec, 0, &trace.ProbeAttempt{
-			Container: "web", Probe: trace.ProbeKind(kind), Result: trace.ProbeFailure, State: trace.ProbeState(state), Output: "Get \"http://10.0.0.7/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+			Container: "web", Probe: trace.ProbeKind(kind), Result: trace.ProbeFailure, State: trace.ProbeState(state), TimedOut: true, Output: "Get \"http://10.0.0.7/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
 		})
 	}
 	// held is an attempt that fails with the figures of the container's limit, of the second before its end.
 	held := func(s *casetest.Script, from, to time.Duration, output string, throttled int64, stopped time.Duration) {
 		s.Span(from, to, 0, &trace.ProbeAttempt{
-			Container: "web", Probe: trace.ProbeReadiness, Result: trace.ProbeFailure, State: trace.ProbeDenies, Output: output,
+			Container: "web", Probe: trace.ProbeReadiness, Result: trace.ProbeFailure, State: trace.ProbeDenies, Output: output, TimedOut: output == "timed out",
 			Throttle: &trace.Throttle{Interval: sec, Periods: 10, Throttled: throttled, Stopped: stopped},
 		})
 	}

@@ -19,7 +19,7 @@ func heldBack(e *trace.ProbeAttempt) bool {
 // heldBackFor is what a limit cost of the time until an attempt failed. Of one that ran into its timeout that is the attempt and the wait
 // after it. One that was refused at once, as while the program still starts, says only that the program was stopped for so long before.
 func (c *Case) heldBackFor(a *Span[*trace.ProbeAttempt]) []stretch {
-	if timedOut(a.Event) {
+	if a.Event.TimedOut {
 		return c.starved(a)
 	}
 	if c.Waterfall == nil {

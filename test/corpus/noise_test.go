@@ -70,9 +70,7 @@ var mixed = []string{"trace .rows[].detail", "trace .rows[].err", "why .phases[]
 
 // decides are fields with texts on which something decides: sentences that have to become facts.
 var decides = []string{
-	"Action.Reason",       // KL14: why a sandbox is made anew
-	"ProbeAttempt.Output", // KL20: whether a probe ran into its timeout
-	"APICall.Err",         // inspect node: whether the client itself canceled the request
+	"APICall.Err", // inspect node: whether the client itself canceled the request
 }
 
 // TestNoise: nothing that is found depends on a text. All texts in the records are replaced by noise, and all texts that are rendered;
