@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -109,13 +108,4 @@ func Input(d *trace.Decision, name string) string {
 		}
 	}
 	return ""
-}
-
-// RetryAt is when a decision lets the next try happen; zero when it does not say.
-func RetryAt(d *trace.Decision) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, Input(d, "retry_at"))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }

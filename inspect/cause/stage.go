@@ -3,6 +3,7 @@ package cause
 import (
 	"time"
 
+	rules "github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -28,7 +29,7 @@ func (c *Case) Stage() Stage {
 		return Over
 	case c.milestone(trace.MilestoneTerminating) != nil:
 		return Ending
-	case st != nil && (st.Event.Phase == trace.PodSucceeded || st.Event.Phase == trace.PodFailed):
+	case st != nil && rules.Done(st.Event.Phase):
 		return Over
 	case !c.hasBeenUp():
 		return Starting
@@ -54,7 +55,7 @@ func (c *Case) Rests() time.Time {
 			}
 		}
 	}
-	if st := c.status(); st == nil || st.Event.Phase != trace.PodSucceeded && st.Event.Phase != trace.PodFailed {
+	if st := c.status(); st == nil || !rules.Done(st.Event.Phase) {
 		return time.Time{}
 	}
 	return since

@@ -7,6 +7,8 @@
 //
 // What a run that is well tells again and again explains nothing (Routine).
 //
+// It also has what a record says that more than one fold has to know: whether a pod is done, an attempt counts, the API server is well.
+//
 // It owns no records, runs no goroutine, reads no clock and publishes nothing.
 package evidence
 

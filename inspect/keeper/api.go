@@ -3,6 +3,7 @@ package keeper
 import (
 	"slices"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -46,29 +47,24 @@ func (a *api) fold(r *trace.Record, e *trace.APICall, it *item) {
 		return
 	}
 	a.calls.Push(it)
-	failed := e.Err != "" || e.Code >= 400
-	if e.Verb == "watch" && !failed && len(a.watches) < maxWatches {
+	if e.Verb == "watch" && !evidence.Refused(e) && len(a.watches) < maxWatches {
 		a.watches[r.Span] = it
 	}
 	a.health(e, it)
-	if e.Resource != "leases" || e.Verb == "watch" || e.Verb == "list" {
-		return
-	}
-	switch {
-	case failed:
-		a.noLease = it
-	case e.Verb != "get":
+	switch says, renewed := evidence.Lease(e); {
+	case renewed:
 		a.lease = it
+	case says:
+		a.noLease = it
 	}
 }
 
-// health tells failures of the API server from answers, as inspect/model does.
 func (a *api) health(e *trace.APICall, it *item) {
-	switch {
-	case e.Class == trace.FailCanceled:
-	case e.Code != 0 && e.Code != 429 && e.Code < 500:
+	switch evidence.Health(e) {
+	case evidence.NoAnswer:
+	case evidence.Answered:
 		a.ok, a.failures = it, a.failures[:0]
-	default:
+	case evidence.Unhealthy:
 		a.failed = it
 		if len(a.failures) == maxFailures {
 			a.failures = slices.Delete(a.failures, 1, 2)

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -30,11 +29,11 @@ type node struct {
 	relist   *item
 	loop     *item // the last iteration that ended
 	usage    *item
-	steps    ring.Ring[*item]             // of the wall clock: a start in which one falls is not longer by it
-	pressure map[string]*ring.Ring[*item] // by signal
-	short    map[string]*item             // the last verdict on each signal
-	sources  map[[2]string][]*item        // errors of manifests that are not known to be mended
-	origins  map[origin]*item             // the last word of each source of each sort
+	steps    ring.Ring[*item]              // of the wall clock: a start in which one falls is not longer by it
+	pressure map[string]*ring.Ring[*item]  // by signal
+	short    map[string]*item              // the last verdict on each signal
+	sources  map[evidence.Manifest][]*item // errors of manifests that are not known to be mended
+	origins  map[origin]*item              // the last word of each source of each sort
 
 	// Writes of the node's object: the last, the last that worked, the last registration that did.
 	written, good, registered *item
@@ -54,7 +53,7 @@ type origin struct{ source, sort string }
 func newNode() node {
 	return node{
 		first: map[string]*item{}, latest: map[string]*item{}, steps: ring.New[*item](maxSteps),
-		pressure: map[string]*ring.Ring[*item]{}, short: map[string]*item{}, sources: map[[2]string][]*item{},
+		pressure: map[string]*ring.Ring[*item]{}, short: map[string]*item{}, sources: map[evidence.Manifest][]*item{},
 		origins: map[origin]*item{}, conditions: map[string]*item{}, certificates: map[string]*item{},
 	}
 }
@@ -75,7 +74,7 @@ func (n *node) walk(v visit) {
 		many(v, needParts, &errs)
 		n.sources[key] = errs
 	}
-	maps.DeleteFunc(n.sources, func(_ [2]string, errs []*item) bool { return len(errs) == 0 })
+	maps.DeleteFunc(n.sources, func(_ evidence.Manifest, errs []*item) bool { return len(errs) == 0 })
 }
 
 // foldNode keeps what a record says of the node as a whole.
@@ -169,7 +168,7 @@ func (n *node) write(e *trace.NodeStatus, it *item) {
 	before := n.good
 	n.good = it
 	for i := range e.Changed {
-		if c := &e.Changed[i]; c.What == trace.ChangeCondition && c.From != c.To && slices.Contains(conditionTypes, c.Name) {
+		if c := &e.Changed[i]; c.What == trace.ChangeCondition && c.From != c.To && slices.Contains(evidence.NodeConditions(), c.Name) {
 			n.conditions[c.Name] = it
 		}
 	}
@@ -180,9 +179,6 @@ func (n *node) write(e *trace.NodeStatus, it *item) {
 		n.registered = it
 	}
 }
-
-// conditionTypes are the conditions that every node has.
-var conditionTypes = []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}
 
 // keepLatest replaces what is kept under a name, of which there are at most maxSignals.
 func keepLatest[K comparable](in map[K]*item, name K, it *item) {
@@ -217,13 +213,9 @@ func (n *node) told(r *trace.Record, e *trace.Source, it *item) {
 	}
 }
 
-func sourceKey(source, path string, pod trace.Pod) [2]string {
-	return [2]string{source, cmp.Or(path, pod.String())}
-}
-
 // wrong keeps an error of a manifest until it is known to be mended.
 func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
-	key := sourceKey(string(e.Source), e.Path, r.Pod)
+	key := evidence.ManifestOf(e.Source, e.Path, r.Pod)
 	if e.Message == "" {
 		delete(n.sources, key)
 		return
@@ -245,8 +237,8 @@ func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
 // delivered drops the errors of what a source delivered. It is kept beside the lines that told of them: they are
 // about errors that are over.
 func (k *Keeper) delivered(r *trace.Record, e *trace.Source, it *item) {
-	key := sourceKey(string(e.Source), e.Path, r.Pod)
-	if r.Edge == trace.EdgeBegin || e.Path == "" && r.Pod.IsZero() || len(k.node.sources[key]) == 0 {
+	key := evidence.ManifestOf(e.Source, e.Path, r.Pod)
+	if !evidence.Delivered(r, e) || len(k.node.sources[key]) == 0 {
 		return
 	}
 	delete(k.node.sources, key)

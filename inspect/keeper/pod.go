@@ -5,8 +5,8 @@ import (
 	"container/list"
 	"maps"
 	"slices"
-	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -149,8 +149,7 @@ func (p *pod) foldWorker(e *trace.Worker, it *item) {
 		p.left, p.moved, p.state = p.worker, it, e.To
 	}
 	p.worker = it
-	switch e.To {
-	case trace.WorkerTerminating, trace.WorkerTerminated, trace.WorkerGone:
+	if evidence.Ends(e) {
 		p.end(it)
 	}
 }
@@ -172,13 +171,8 @@ func (k *Keeper) foldSync(p *pod, r *trace.Record, it *item) {
 
 // foldDecision keeps the one that says until when a back-off lasts.
 func (p *pod) foldDecision(e *trace.Decision, it *item) {
-	if e.By != trace.ByBackoff && e.By != trace.ByRestart {
-		return
-	}
-	for _, in := range e.Inputs {
-		if _, err := time.Parse(time.RFC3339Nano, in.V); in.K == "retry_at" && err == nil {
-			p.retry = it
-		}
+	if !evidence.RetryAt(e).IsZero() {
+		p.retry = it
 	}
 }
 

@@ -1,6 +1,9 @@
 package keeper
 
-import "github.com/kubeloupe/kubeloupe/trace"
+import (
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
 
 // maxProbes bounds how many probes of a pod are kept.
 const maxProbes = 128
@@ -36,7 +39,7 @@ func (p *pod) foldAttempt(r *trace.Record, e *trace.ProbeAttempt, it *item) {
 		pr.next = nil
 		return
 	}
-	if e.Result == "" || e.Early && (e.Result == trace.ProbeFailure || e.Result == trace.ProbeError) {
+	if !evidence.Counts(e) {
 		return
 	}
 	if e.State != pr.state {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -104,7 +105,7 @@ func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
 	}
 	m.open.End(r.Span)
 	a.Calls++
-	failed := e.Err != "" || e.Code >= 400
+	failed := evidence.Refused(e)
 	a.samples.Push(sample{method: name, end: r.Time, dur: r.Dur, failed: failed})
 	if failed {
 		a.Errors++
@@ -113,17 +114,17 @@ func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
 		a.watches[r.Span] = true
 	}
 	a.health(r, e)
-	m.lease(r, e, failed)
+	m.lease(r, e)
 }
 
-// health tells failures of the API server, or of the way to it, from answers that are for who asked.
 func (a *api) health(r *trace.Record, e *trace.APICall) {
-	if e.Class == trace.FailCanceled { // who asked went away
+	switch evidence.Health(e) {
+	case evidence.NoAnswer:
 		return
-	}
-	if e.Code != 0 && e.Code != 429 && e.Code < 500 {
+	case evidence.Answered:
 		a.OK, a.Failing, a.Since = r.At(), 0, time.Time{}
 		return
+	case evidence.Unhealthy:
 	}
 	if a.Failing++; a.Failing == 1 {
 		a.Since = r.At()
@@ -132,17 +133,14 @@ func (a *api) health(r *trace.Record, e *trace.APICall) {
 	a.Call, a.Failed = strings.TrimSpace(e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/")), r.At()
 }
 
-func (m *Model) lease(r *trace.Record, e *trace.APICall, failed bool) {
-	if e.Resource != "leases" || e.Verb == "watch" || e.Verb == "list" {
-		return
-	}
+func (m *Model) lease(r *trace.Record, e *trace.APICall) {
 	n := &m.nodes
-	switch {
-	case failed:
-		n.LeaseErr = trace.Failure(e)
-	case e.Verb != "get":
+	switch says, renewed := evidence.Lease(e); {
+	case renewed:
 		n.Lease, n.LeaseErr = r.At(), ""
 		n.Renewals++
+	case says:
+		n.LeaseErr = trace.Failure(e)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -16,9 +17,6 @@ type Condition struct {
 	At time.Time
 }
 
-// conditionTypes are those that every node has, in the order in which people list them.
-var conditionTypes = []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}
-
 // NodeConditions returns the conditions of the node that are known from what was written of it, Ready first. Those that
 // have not changed since before the first record are not among them, but for Ready, which every write tells.
 func (m *Model) NodeConditions() []Condition {
@@ -26,9 +24,8 @@ func (m *Model) NodeConditions() []Condition {
 	for _, c := range m.conditions {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b Condition) int {
-		return slices.Index(conditionTypes, a.Type) - slices.Index(conditionTypes, b.Type)
-	})
+	order := evidence.NodeConditions()
+	slices.SortFunc(out, func(a, b Condition) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
 	return out
 }
 
@@ -38,7 +35,7 @@ func (m *Model) applyConditions(r *trace.Record, e *trace.NodeStatus) {
 		return
 	}
 	for i := range e.Changed {
-		if c := &e.Changed[i]; c.What == trace.ChangeCondition && c.From != c.To && slices.Contains(conditionTypes, c.Name) {
+		if c := &e.Changed[i]; c.What == trace.ChangeCondition && c.From != c.To && slices.Contains(evidence.NodeConditions(), c.Name) {
 			m.conditions[c.Name] = Condition{Type: c.Name, Status: c.To, Reason: c.Reason, At: r.At()}
 		}
 	}

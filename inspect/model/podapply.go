@@ -2,8 +2,8 @@ package model
 
 import (
 	"cmp"
-	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -51,7 +51,7 @@ func (m *Model) applyStatus(p *pod, r *trace.Record, e *trace.PodStatus) {
 	p.Phase, p.Reason, p.Message = e.Phase, e.Reason, e.Message
 	p.Ready, p.Total, p.Restarts = e.Ready, e.Total, e.Restarts
 	p.IP, p.SandboxID, p.Containers = e.IP, e.SandboxID, e.Containers
-	done := e.Phase == trace.PodSucceeded || e.Phase == trace.PodFailed
+	done := evidence.Done(e.Phase)
 	if p.Start.Seen.IsZero() && (done || e.Total > 0 && e.Ready >= e.Total) {
 		m.forget(p) // it had started before the first record: its start cannot be told
 	} else if done {
@@ -95,17 +95,10 @@ func (p *pod) backoff() {
 
 // decide takes the end of a back-off from the decision that imposed it.
 func (p *pod) decide(d Decision) {
-	if d.By != trace.ByBackoff && d.By != trace.ByRestart {
-		return
+	if at := evidence.RetryAt(&d.Decision); !at.IsZero() {
+		p.retryAt = at
+		p.backoff()
 	}
-	for _, in := range d.Inputs {
-		if in.K == "retry_at" {
-			if t, err := time.Parse(time.RFC3339Nano, in.V); err == nil {
-				p.retryAt = t
-			}
-		}
-	}
-	p.backoff()
 }
 
 func (m *Model) applyPull(p *pod, r *trace.Record, e *trace.ImagePull) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -81,13 +82,13 @@ func (m *Model) applyProbe(p *pod, r *trace.Record, e *trace.ProbeAttempt) {
 		return
 	}
 	m.open.End(r.Span)
-	if e.Result == "" || e.Early && (e.Result == trace.ProbeFailure || e.Result == trace.ProbeError) {
+	if !evidence.Counts(e) {
 		return
 	}
 	pr.Result, pr.Output, pr.Count, pr.Threshold = e.Result, e.Output, e.Count, e.Threshold
 	pr.At, pr.Dur = r.At(), r.Dur
 	pr.Attempts++
-	if e.Result == trace.ProbeFailure || e.Result == trace.ProbeError {
+	if evidence.Failed(e) {
 		pr.Failures++
 	}
 	if e.State != pr.State {

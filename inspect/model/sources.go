@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -22,11 +23,7 @@ type SourceError struct {
 }
 
 // sourceErrors are the current errors by source and file, or pod where no file is known.
-type sourceErrors map[[2]string][]SourceError
-
-func sourceKey(source, path string, pod trace.Pod) [2]string {
-	return [2]string{source, cmp.Or(path, pod.String())}
-}
+type sourceErrors map[evidence.Manifest][]SourceError
 
 // SourceErrors returns the errors that are not known to be mended, by source and
 // path. A file's errors are taken as mended by an error without message for it, by
@@ -43,7 +40,7 @@ func (m *Model) SourceErrors() []SourceError {
 }
 
 func (s sourceErrors) add(r *trace.Record, e *trace.SourceError) {
-	k := sourceKey(string(e.Source), e.Path, r.Pod)
+	k := evidence.ManifestOf(e.Source, e.Path, r.Pod)
 	if e.Message == "" {
 		delete(s, k)
 		return
@@ -63,7 +60,7 @@ func (s sourceErrors) add(r *trace.Record, e *trace.SourceError) {
 
 // delivered clears the errors of what a source delivered.
 func (s sourceErrors) delivered(r *trace.Record, e *trace.Source) {
-	if r.Edge != trace.EdgeBegin && (e.Path != "" || !r.Pod.IsZero()) {
-		delete(s, sourceKey(string(e.Source), e.Path, r.Pod))
+	if evidence.Delivered(r, e) {
+		delete(s, evidence.ManifestOf(e.Source, e.Path, r.Pod))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -61,8 +62,7 @@ func (m *Model) applyWorker(p *pod, r *trace.Record, e *trace.Worker) {
 		w.State, w.Since = e.To, r.At()
 	}
 	w.Reason, w.Grace = e.Reason, e.Grace
-	switch e.To {
-	case trace.WorkerTerminating, trace.WorkerTerminated, trace.WorkerGone:
+	if evidence.Ends(e) {
 		m.terminating(p, r)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -191,10 +192,10 @@ func until(c *cause.Case, s waitSpan) time.Time {
 func retryAt(c *cause.Case, after time.Time) (at time.Time) {
 	for i := range c.Records {
 		d, ok := c.Records[i].Event.(*trace.Decision)
-		if !ok || d.By != trace.ByBackoff && d.By != trace.ByRestart {
+		if !ok {
 			continue
 		}
-		if t := cause.RetryAt(d); t.After(after) {
+		if t := evidence.RetryAt(d); t.After(after) {
 			at = t
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -52,7 +53,7 @@ func (p *Node) object(m *model.Model) section {
 
 // conditions adds the node's conditions; the usual ones have a line each, known or not.
 func conditions(th *style.Theme, s *section, known []model.Condition, ago func(time.Time) string) {
-	for _, name := range []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"} {
+	for _, name := range evidence.NodeConditions() {
 		i := slices.IndexFunc(known, func(c model.Condition) bool { return c.Type == name })
 		if i < 0 {
 			s.add(name, "", style.Dim)
