@@ -310,6 +310,10 @@ func classifyV1(e Event) {
 		e.Class = Classify(e.Err)
 	case *CSICall:
 		e.Class = Classify(e.Err)
+	case *Decision:
+		if m := podVolumeV1.FindStringSubmatch(e.Reason); m != nil && e.By == "orphan" {
+			e.Inputs = append(e.Inputs, KV{K: "volume", V: m[1]})
+		}
 	case *APICall:
 		if e.Class = Classify(e.Err); strings.Contains(e.Err, "context canceled") {
 			e.Class = FailCanceled
@@ -334,6 +338,9 @@ func faultV1(reason string) SandboxFault {
 	}
 	return ""
 }
+
+// podVolumeV1 finds a volume's name in a path as .../pods/UID/volumes/PLUGIN/NAME.
+var podVolumeV1 = regexp.MustCompile(`/pods/[^/]+/volumes/[^/]+/([^/\s]+)`)
 
 // codesV1 are Kubernetes' words for what went wrong with a container, as errors that the agent makes begin with.
 var codesV1 = regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|` +

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -43,6 +44,9 @@ func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bo
 		decision.Inputs = []trace.KV{{K: "path", V: m.podDir(uid)}}
 		if err := m.cleanOrphan(ctx, uid, known); err != nil {
 			decision.Verdict, decision.Reason = trace.VerdictKeep, err.Error()
+			if name := atFault(err); name != "" {
+				decision.Inputs = append(decision.Inputs, trace.KV{K: "volume", V: name})
+			}
 			errs = append(errs, fmt.Errorf("orphaned pod directory %s: %w", name, err))
 		} else {
 			removed = append(removed, name)
@@ -58,6 +62,34 @@ func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bo
 		}
 	}
 	return removed, errors.Join(errs...)
+}
+
+// mountedError says that something is mounted below the directory of a pod that nobody knows.
+type mountedError struct {
+	path, fsType string
+	uid          types.UID
+}
+
+// Error implements error.
+func (e *mountedError) Error() string {
+	return fmt.Sprintf("%s is still mounted (%s)", e.path, e.fsType)
+}
+
+// atFault returns the name of the volume because of which a pod's directory is kept, as it is on the node; "" where it is none's. Containers
+// write below that name, and no further up.
+func atFault(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Volume
+	}
+	e, ok := errors.AsType[*mountedError](err)
+	if !ok {
+		return ""
+	}
+	_, below, _ := strings.Cut(e.path, "/pods/"+string(e.uid)+"/volumes/") // PLUGIN/NAME/...; the root may be reached through a link
+	if parts := strings.Split(below, "/"); len(parts) > 1 {
+		return parts[1]
+	}
+	return ""
 }
 
 // forgetLeft drops what an earlier agent left and is not there any more.
@@ -89,7 +121,7 @@ func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(typ
 		return err
 	}
 	if len(mounts) > 0 {
-		return fmt.Errorf("%s is still mounted (%s)", mounts[0].Mountpoint, mounts[0].FSType)
+		return &mountedError{path: mounts[0].Mountpoint, fsType: mounts[0].FSType, uid: uid}
 	}
 	if known(uid) {
 		return ErrWanted

@@ -212,9 +212,15 @@ func TestOrphans(t *testing.T) {
 	}
 	var verdicts []string
 	for _, d := range tracetest.Events[trace.Decision](n.rec) {
-		verdicts = append(verdicts, string(d.By)+" "+string(d.Verdict)+" "+d.Subject)
+		verdict := string(d.By) + " " + string(d.Verdict) + " " + d.Subject
+		for _, in := range d.Inputs {
+			if in.K == "volume" {
+				verdict += " for volume " + in.V
+			}
+		}
+		verdicts = append(verdicts, verdict)
 	}
-	if diff := cmp.Diff([]string{"orphan keep pod foreign", "orphan remove pod gone", "orphan keep pod mounted", "orphan remove pod plain"}, verdicts); diff != "" {
+	if diff := cmp.Diff([]string{"orphan keep pod foreign for volume pv", "orphan remove pod gone", "orphan keep pod mounted", "orphan remove pod plain"}, verdicts); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
 	left, err := os.ReadDir(filepath.Join(root, "pods"))

@@ -3,7 +3,6 @@ package cause
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -18,9 +17,6 @@ func orphanedVolume() Rule {
 		Find: findOrphanedVolume,
 	}
 }
-
-// podVolume finds the volume's name in a path as .../pods/UID/volumes/PLUGIN/NAME.
-var podVolume = regexp.MustCompile(`/pods/[^/]+/volumes/[^/]+/([^/\s]+)`)
 
 // keptOrphans are the last verdicts on pods' directories that could not be removed, by the pod's UID.
 func (c *Case) keptOrphans() map[string]Point[*trace.Decision] {
@@ -47,22 +43,22 @@ func findOrphanedVolume(c *Case) []Finding {
 		return []Finding{orphanFinding(d, "its directory is left on the node, as its volumes cannot be removed: "+quoted(d.Event.Reason))}
 	}
 	for _, d := range kept {
-		m := podVolume.FindStringSubmatch(d.Event.Reason)
-		if m == nil {
+		volume := Input(d.Event, "volume")
+		if volume == "" {
 			continue
 		}
 		var all []holdup
 		waits := ownSpans[*trace.Wait](c)
 		for i := range waits {
 			w := &waits[i]
-			if c.waitsForVolume(w, m[1]) {
+			if c.waitsForVolume(w, volume) {
 				all = append(all, holdup{c.on(w.ID(), w.Start, w.Stop), say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind})
 			}
 		}
 		cost := covered(stretches(all))
 		if open := openOf(all) && !c.up(); len(all) > 0 && c.speaks(cost, open) {
 			f := orphanFinding(d, fmt.Sprintf("it waited %s for volume %s, which is still mounted for pod %s that nobody knows any more",
-				took(cost, open), m[1], strings.TrimPrefix(d.Event.Subject, "pod ")))
+				took(cost, open), volume, strings.TrimPrefix(d.Event.Subject, "pod ")))
 			f.Cost, f.Current, f.Confidence = cost, open, Likely
 			for i := range all {
 				f.Evidence = append(f.Evidence, all[i].evidence)

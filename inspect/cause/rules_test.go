@@ -57,7 +57,6 @@ func run(t *testing.T, id string, scripts []script) {
 // decides are fields with texts on which a rule decides: they have to become facts.
 var decides = []string{
 	"Action.Reason",       // KL14: why a sandbox is made anew
-	"Decision.Reason",     // KL18: the path of a volume
 	"ProbeAttempt.Output", // KL20: whether a probe ran into its timeout
 }
 

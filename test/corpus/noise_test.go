@@ -68,11 +68,6 @@ var texts = []string{
 // mixed are fields that are a text or a fact: what a row is about is a wait in words, or an image; a failure is an error, or a code.
 var mixed = []string{"trace .rows[].detail", "trace .rows[].err", "why .phases[].err"}
 
-// decides are fields with texts on which something decides: sentences that have to become facts.
-var decides = []string{
-	"APICall.Err", // inspect node: whether the client itself canceled the request
-}
-
 // TestNoise: nothing that is found depends on a text. All texts in the records are replaced by noise, and all texts that are rendered;
 // then the JSON of why, with all causes, trace and inspect is the same but for the fields of texts, and those are noise.
 func TestNoise(t *testing.T) {
@@ -86,7 +81,7 @@ func TestNoise(t *testing.T) {
 			recs := read(t, file)
 			noisy := make([]item, len(recs))
 			for i := range recs {
-				noisy[i] = item{rec: tracetest.Noise(recs[i].rec, decides...), lost: recs[i].lost}
+				noisy[i] = item{rec: tracetest.Noise(recs[i].rec), lost: recs[i].lost}
 			}
 			for part := 1; part <= parts; part++ {
 				var plain, other bytes.Buffer
