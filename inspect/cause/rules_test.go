@@ -40,7 +40,7 @@ func run(t *testing.T, id string, scripts []script) {
 			sc.write(s)
 			c := s.Case(sc.now)
 			f := casetest.One(t, c, id)
-			inNoise(t, c, decides...)
+			inNoise(t, c)
 			switch {
 			case f == nil && sc.want == "":
 				return
@@ -54,21 +54,15 @@ func run(t *testing.T, id string, scripts []script) {
 	}
 }
 
-// decides are fields with texts on which a rule decides: they have to become facts.
-var decides = []string{
-	"Action.Reason",       // KL14: why a sandbox is made anew
-	"ProbeAttempt.Output", // KL20: whether a probe ran into its timeout
-}
-
 // inNoise finds the same causes where all texts, those of the records and those that are rendered, are noise.
-func inNoise(t *testing.T, c *cause.Case, keep ...string) {
+func inNoise(t *testing.T, c *cause.Case) {
 	t.Helper()
 	noisy := cause.Case{Pod: c.Pod, Waterfall: c.Waterfall, Now: c.Now, Incomplete: c.Incomplete}
 	for _, r := range c.Records {
-		noisy.Records = append(noisy.Records, tracetest.Noise(r, keep...))
+		noisy.Records = append(noisy.Records, tracetest.Noise(r))
 	}
 	for _, r := range c.Node {
-		noisy.Node = append(noisy.Node, tracetest.Noise(r, keep...))
+		noisy.Node = append(noisy.Node, tracetest.Noise(r))
 	}
 	noise.On(true)
 	found := cause.Find(&noisy)
