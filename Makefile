@@ -51,7 +51,7 @@ tour: ## a guided tour, on a simulated runtime
 bench: build ## measure the agent against the floor of the runtime
 	go run ./test/bench
 	go test -run '^$$' -bench 'Publish|UI' -benchmem ./trace ./tui
-	go test -run '^$$' -bench . -benchmem ./inspect/model ./inspect/session ./inspect/why ./inspect/keeper \
+	go test -run '^$$' -bench . -benchmem ./inspect/model ./inspect/session ./inspect/why ./inspect/backlog \
 		./inspect/recording ./inspect/replay ./inspect/control ./inspect/step
 
 ##@ Lab: a private containerd and registry in LAB_DIR

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
 	"github.com/kubeloupe/kubeloupe/inspect/otlp"
 	"github.com/kubeloupe/kubeloupe/inspect/recording"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
@@ -45,7 +45,7 @@ func (o *besideOptions) add(c *cobra.Command) {
 // beside is what runs beside an agent; any of it may be missing.
 type beside struct {
 	control *control.Server
-	keeper  *keeper.Keeper
+	kept    *backlog.Store
 	writer  *recording.Writer
 	spans   *otlp.Receiver
 	bus     *trace.Bus
@@ -75,7 +75,7 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 		}
 	}
 	if o.file != "" || o.socket != noSocket {
-		b.keeper = keeper.New(keeper.Options{})
+		b.kept = backlog.New(backlog.Options{})
 	}
 	if o.file != "" {
 		opt, err := o.record.options(n.cfg.NodeName, "record-")
@@ -95,7 +95,7 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 		path = socketIn(n.cfg.Kubelet.Node.RootDir)
 	}
 	b.control = control.New(control.Config{
-		Path: path, Bus: n.bus, Keeper: b.keeper, Node: n.agent, Steppers: steppers{n.gate},
+		Path: path, Bus: n.bus, Backlog: b.kept, Node: n.agent, Steppers: steppers{n.gate},
 		Version: versionText(), NodeName: n.cfg.NodeName, Simulated: n.cfg.Simulated,
 	})
 	if o.socket == "" {
@@ -132,12 +132,12 @@ func (b *beside) run(ctx context.Context) {
 			return b.writer.Run(ctx, cur)
 		})
 	}
-	if b.keeper != nil {
+	if b.kept != nil {
 		start("the backlog", func(ctx context.Context) error {
 			cur := b.bus.Subscribe(trace.FromOldest)
 			defer cur.Close()
 			cur.Batch() // it is up to date when somebody asks
-			return b.keeper.Run(ctx, cur)
+			return b.kept.Run(ctx, cur)
 		})
 	}
 	if b.control != nil {
@@ -160,16 +160,16 @@ func (b *beside) tell(what recording.Trouble) {
 	trace.Point(b.bus, trace.Span{}, trace.Log{Level: level, Message: what.String()})
 }
 
-// backlogTime is how long a new part of a recording waits for what the keeper has not read yet.
+// backlogTime is how long a new part of a recording waits for what the backlog has not read yet.
 const backlogTime = time.Second
 
 // backlog tells the node as it is, for a part of a recording whose predecessor may be gone.
 func (b *beside) backlog() []trace.Record {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogTime)
 	defer cancel()
-	known, err := b.keeper.Picture(ctx, b.bus.Seq())
+	known, err := b.kept.Picture(ctx, b.bus.Seq())
 	if err != nil { // it has ended, or the machine is very busy: what it knows is better than nothing
-		known, _ = b.keeper.Picture(context.Background(), 0) // it does not wait
+		known, _ = b.kept.Picture(context.Background(), 0) // it does not wait
 	}
 	return known.Records
 }

@@ -2,7 +2,7 @@
 // stepping, for other programs of the same node.
 //
 // It owns the socket file, the protocol (docs/control.md) and both its ends, Server and Client. It reaches an
-// agent only through Keeper, Node and Steppers, and does nothing to it but by a stepping session, whose gate
+// agent only through Backlog, Node and Steppers, and does nothing to it but by a stepping session, whose gate
 // opens when its connection ends, however that comes, or when the client is not heard of for too long.
 //
 // Only root and the server's own user are served: the file's mode says so, and the kernel says who is at the

@@ -47,12 +47,12 @@ func (c *client) events(ctx context.Context, opt EventsOptions) error {
 }
 
 func (c *client) backlog(ctx context.Context, f *feed) error {
-	if c.cfg.Keeper == nil {
+	if c.cfg.Backlog == nil {
 		return errors.New("this agent keeps no backlog: request follow only")
 	}
 	ctx, cancel := context.WithTimeout(ctx, backlogTime)
 	defer cancel()
-	b, err := c.cfg.Keeper.Backlog(ctx, c.cfg.Bus.Seq())
+	b, err := c.cfg.Backlog.Backlog(ctx, c.cfg.Bus.Seq())
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -34,9 +34,9 @@ type agent struct {
 func start(t *testing.T, change func(*control.Config)) *agent {
 	t.Helper()
 	a := &agent{t: t, path: filepath.Join(t.TempDir(), "run", "c.sock"), bus: trace.NewBus(1024), steps: &steppers{}, done: make(chan error, 1)}
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	cfg := control.Config{
-		Path: a.path, Bus: a.bus, Keeper: k, Node: node{}, Steppers: a.steps, Version: "0.2.0", NodeName: "lab-1", Simulated: true,
+		Path: a.path, Bus: a.bus, Backlog: k, Node: node{}, Steppers: a.steps, Version: "0.2.0", NodeName: "lab-1", Simulated: true,
 	}
 	if change != nil {
 		change(&cfg)

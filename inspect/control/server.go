@@ -10,15 +10,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Keeper knows what a client that attaches late needs; keeper.Keeper is one.
-type Keeper interface {
+// Backlog knows what a client that attaches late needs; backlog.Store is one.
+type Backlog interface {
 	// Backlog returns it once the record with the number seq is among it.
-	Backlog(ctx context.Context, seq uint64) (keeper.Backlog, error)
+	Backlog(ctx context.Context, seq uint64) (backlog.Part, error)
 }
 
 // Node answers what records do not tell.
@@ -43,7 +43,7 @@ type Session interface {
 type Config struct {
 	Path      string
 	Bus       *trace.Bus
-	Keeper    Keeper
+	Backlog   Backlog
 	Node      Node
 	Steppers  Steppers
 	Version   string // kubeloupe's

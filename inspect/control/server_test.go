@@ -379,7 +379,7 @@ func TestTooManyClients(t *testing.T) {
 }
 
 func TestNotThere(t *testing.T) {
-	a := start(t, func(c *control.Config) { c.Keeper, c.Node, c.Steppers = nil, nil, nil })
+	a := start(t, func(c *control.Config) { c.Backlog, c.Node, c.Steppers = nil, nil, nil })
 	c := a.dial()
 	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true}))
 	_, _, err := s.Next(soon(t), nil)

@@ -27,10 +27,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// session folds a recorded session of inspect/keeper's testdata.
+// session folds a recorded session of inspect/backlog's testdata.
 func session(t testing.TB, name string) (*model.Model, time.Time) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "keeper", "testdata", name+".jsonl.gz"))
+	f, err := os.Open(filepath.Join("..", "backlog", "testdata", name+".jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/recording"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
@@ -30,7 +30,7 @@ func liveIsRecorded(t *testing.T, bus *trace.Bus) {
 // fromBacklog folds what a backlog of all up to a record tells.
 func fromBacklog(t *testing.T, bus *trace.Bus, upTo uint64) *session.Session {
 	t.Helper()
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	cursor := bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
 	ended, end := context.WithCancel(context.Background())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -28,7 +28,7 @@ func TestLiveIsRecorded(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".klr"), func(t *testing.T) {
 			t.Parallel()
 			items := read(t, file)
-			k, fed := keeper.New(keeper.Options{}), 0
+			k, fed := backlog.New(backlog.Options{}), 0
 			for part := 1; part <= attaches; part++ {
 				n := len(items) * part / attaches
 				for ; fed < n; fed++ {
@@ -52,7 +52,7 @@ func TestLiveIsRecorded(t *testing.T) {
 }
 
 // late folds what a reader is told who attaches now.
-func late(t *testing.T, k *keeper.Keeper) *session.Session {
+func late(t *testing.T, k *backlog.Store) *session.Session {
 	t.Helper()
 	b, err := k.Backlog(t.Context(), 0)
 	if err != nil {

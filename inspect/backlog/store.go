@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"container/list"
@@ -17,10 +17,10 @@ type Source interface {
 	Flush()
 }
 
-// Keeper is what is kept of one stream. Safe for concurrent use.
+// Store is what is kept of one stream. Safe for concurrent use.
 //
 // Many fields: one for each kind of record that a late reader needs of a node.
-type Keeper struct {
+type Store struct {
 	opt Options
 
 	mu    sync.Mutex
@@ -56,10 +56,10 @@ const (
 	maxVerdicts = 500
 )
 
-// New returns a keeper that knows nothing yet.
-func New(opt Options) *Keeper {
+// New returns a store that knows nothing yet.
+func New(opt Options) *Store {
 	opt = opt.withDefaults()
-	return &Keeper{
+	return &Store{
 		opt:  opt,
 		open: pair.NewTable[*item](opt.Open, nil, nil), pods: map[trace.Pod]*pod{}, heard: list.New(),
 		node: newNode(), api: newAPI(opt.Calls),
@@ -70,7 +70,7 @@ func New(opt Options) *Keeper {
 }
 
 // Run folds what the source gives until ctx is done or the source ends, which is no error.
-func (k *Keeper) Run(ctx context.Context, source Source) error {
+func (k *Store) Run(ctx context.Context, source Source) error {
 	k.reads(source)
 	defer k.reads(nil)
 	buf := make([]trace.Record, 0, 256)
@@ -84,7 +84,7 @@ func (k *Keeper) Run(ctx context.Context, source Source) error {
 }
 
 // reads says where records come from now. Who waits for one already has it hurry; when there is no source, he waits no longer.
-func (k *Keeper) reads(source Source) {
+func (k *Store) reads(source Source) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.from, k.ended = source, source == nil
@@ -99,7 +99,7 @@ func (k *Keeper) reads(source Source) {
 }
 
 // Apply folds records, before which lost ones are missing. Their events must not be changed afterwards.
-func (k *Keeper) Apply(recs []trace.Record, lost uint64) {
+func (k *Store) Apply(recs []trace.Record, lost uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if lost > 0 {
@@ -116,7 +116,7 @@ func (k *Keeper) Apply(recs []trace.Record, lost uint64) {
 	}
 }
 
-func (k *Keeper) fold(r *trace.Record) {
+func (k *Store) fold(r *trace.Record) {
 	it := k.itemOf(r)
 	k.seq, k.last = r.Seq, it
 	var p *pod
@@ -137,7 +137,7 @@ func (k *Keeper) fold(r *trace.Record) {
 }
 
 // itemOf returns what a record belongs to; what has begun stays open until its end.
-func (k *Keeper) itemOf(r *trace.Record) *item {
+func (k *Store) itemOf(r *trace.Record) *item {
 	if r.Edge == trace.EdgeEnd {
 		if it, open := k.open.Get(r.Span); open {
 			it.end = slim(r)

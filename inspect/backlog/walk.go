@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"maps"
@@ -24,7 +24,7 @@ const (
 type visit func(it *item, n need) bool
 
 // walk visits all that is kept, at each of its holders.
-func (k *Keeper) walk(v visit) {
+func (k *Store) walk(v visit) {
 	k.walkNode(v)
 	for _, p := range k.pods {
 		p.walk(v)
@@ -32,7 +32,7 @@ func (k *Keeper) walk(v visit) {
 }
 
 // walkNode visits what is not kept for a pod.
-func (k *Keeper) walkNode(v visit) {
+func (k *Store) walkNode(v visit) {
 	one(v, needNode, &k.last)
 	k.open.Drop(func(it *item) bool { return v(it, needOpen) })
 	history(v, needHistory, &k.calls)

@@ -1,4 +1,4 @@
-package keeper_test
+package backlog_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -48,7 +48,7 @@ func steady(pods int, lasts time.Duration) []trace.Record {
 // TestANodeThatIsWell takes no more memory after a day than once its histories are full: what it tells again and again is not kept.
 func TestANodeThatIsWell(t *testing.T) {
 	kept := func(lasts time.Duration) int {
-		k := keeper.New(keeper.Options{})
+		k := backlog.New(backlog.Options{})
 		k.Apply(steady(5, lasts), 0)
 		b, err := k.Backlog(t.Context(), 0)
 		if err != nil {
@@ -67,7 +67,7 @@ func TestANodeThatIsWell(t *testing.T) {
 // TestLiveIsRecordedAfterHours: also of a node that ran for hours, late readers find what a recording tells.
 func TestLiveIsRecordedAfterHours(t *testing.T) {
 	recs := steady(3, 3*time.Hour)
-	k, whole := keeper.New(keeper.Options{}), session.New(session.Options{})
+	k, whole := backlog.New(backlog.Options{}), session.New(session.Options{})
 	k.Apply(recs, 0)
 	for i := range recs {
 		whole.Apply(&recs[i])

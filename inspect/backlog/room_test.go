@@ -1,4 +1,4 @@
-package keeper_test
+package backlog_test
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -67,7 +67,7 @@ func TestTheLargestOfEachEvent(t *testing.T) {
 	const budget, slack = 8 << 20, 2 << 20 // slack: maps, and what the heap takes beyond what is asked for
 	lines := largest(t)
 	before := heap()
-	k := keeper.New(keeper.Options{Bytes: budget})
+	k := backlog.New(backlog.Options{Bytes: budget})
 	seq, given, now := uint64(0), 0, tape.Epoch.UnixNano()
 	for i := 0; given < 5*budget; i++ {
 		pod := trace.Pod{Namespace: "ns", Name: fmt.Sprint("p", i), UID: fmt.Sprint(i)}
@@ -125,7 +125,7 @@ func TestALoudPod(t *testing.T) {
 		tp.Begin(at, loud, 0, &trace.Volume{Name: fmt.Sprint("v", i%100), Op: "setup", Err: text})
 		tp.Begin(at, loud, 0, &trace.Wait{For: trace.WaitLock, Note: text})
 	}
-	k := keeper.New(keeper.Options{Bytes: 2 << 20})
+	k := backlog.New(backlog.Options{Bytes: 2 << 20})
 	k.Apply(tp.Records(), 0)
 	m := late(t, k)
 	pods := m.Pods()
@@ -157,7 +157,7 @@ func FuzzRoom(f *testing.F) {
 		for _, r := range recs {
 			given[r.Seq] = r
 		}
-		all, k := keeper.New(keeper.Options{}), keeper.New(keeper.Options{Bytes: int(bytes) + 1})
+		all, k := backlog.New(backlog.Options{}), backlog.New(backlog.Options{Bytes: int(bytes) + 1})
 		for some := range slices.Chunk(recs, max(int(piece), len(recs)/maxPieces+1)) {
 			all.Apply(some, 0)
 			k.Apply(some, 0)
@@ -191,7 +191,7 @@ func FuzzRoom(f *testing.F) {
 }
 
 func BenchmarkManyPods(b *testing.B) {
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	var seq uint64
 	for b.Loop() {
 		seq++
@@ -201,7 +201,7 @@ func BenchmarkManyPods(b *testing.B) {
 }
 
 func BenchmarkFull(b *testing.B) {
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	var seq uint64
 	apply := func() {
 		seq++

@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ const (
 const levelBytes = 64 << 10
 
 // weigh counts a record that came.
-func (k *Keeper) weigh(it *item, r *trace.Record) {
+func (k *Store) weigh(it *item, r *trace.Record) {
 	n := r.Size() + itemBytes
 	it.size += n
 	k.bytes += n
@@ -26,7 +26,7 @@ func (k *Keeper) weigh(it *item, r *trace.Record) {
 
 // makeBytes counts what is kept, and lets go of what late readers need least where that is too much. It is called when as much has come
 // as there was room for, a quarter of the budget at least, so that each record pays for a few of those kept.
-func (k *Keeper) makeBytes() {
+func (k *Store) makeBytes() {
 	items, before := k.count()
 	room := k.opt.Bytes - k.opt.Bytes/4
 	if k.bytes <= room {
@@ -52,7 +52,7 @@ func (k *Keeper) makeBytes() {
 }
 
 // count returns all items that are kept, each with how much it is needed, and how many records they are.
-func (k *Keeper) count() (items []*item, records uint64) {
+func (k *Store) count() (items []*item, records uint64) {
 	k.round++
 	k.bytes = len(k.pods) * podBytes
 	for _, p := range k.pods {
@@ -101,7 +101,7 @@ func rank(items []*item) {
 
 // letGo has all holders let go of what is out, and returns what explained the runs of which something was. Pods are forgotten of which
 // not even that is left by which they are told apart from earlier and later ones.
-func (k *Keeper) letGo() map[*pod][]*item {
+func (k *Store) letGo() map[*pod][]*item {
 	runs := map[*pod][]*item{}
 	stays := func(it *item, _ need) bool { return !it.out }
 	k.walkNode(stays)
@@ -125,7 +125,7 @@ func (p *pod) vital() [4]bool {
 }
 
 // missing is how many of the records of items are kept no more, as of the last count.
-func (k *Keeper) missing(items []*item) (n uint64) {
+func (k *Store) missing(items []*item) (n uint64) {
 	for _, it := range items {
 		if it.round != k.round {
 			n += it.records()
@@ -136,7 +136,7 @@ func (k *Keeper) missing(items []*item) (n uint64) {
 
 // told returns all holes in order: those of the stream, what had to go of a pod's run right after it was seen, so that a reader knows that
 // as incomplete, and before all else what else had to go.
-func (k *Keeper) told() []Hole {
+func (k *Store) told() []Hole {
 	out, rest := slices.Clone(k.holes), k.lost
 	for _, p := range k.pods {
 		switch {

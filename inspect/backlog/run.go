@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"slices"
@@ -87,7 +87,7 @@ func (n *run) walk(v visit, head need) {
 }
 
 // sweepNode lets go of what the node did that explains no run that is kept, and will explain none that comes.
-func (k *Keeper) sweepNode(now int64) {
+func (k *Store) sweepNode(now int64) {
 	recent := evidence.Interval{From: now - int64(evidence.LookBack), To: now}
 	at, far := []evidence.Interval{recent}, []evidence.Interval{recent}
 	for _, p := range k.pods {

@@ -1,4 +1,4 @@
-package keeper_test
+package backlog_test
 
 import (
 	"context"
@@ -6,18 +6,18 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestWhoAsksHurriesIt has a keeper that sleeps on a lazy cursor: who asks gets all there is, before Run as well as while it sleeps.
+// TestWhoAsksHurriesIt has a store that sleeps on a lazy cursor: who asks gets all there is, before Run as well as while it sleeps.
 func TestWhoAsksHurriesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus := trace.NewBus(1024)
 		cursor := bus.Subscribe(trace.FromOldest)
 		defer cursor.Close()
 		cursor.Batch()
-		k := keeper.New(keeper.Options{})
+		k := backlog.New(backlog.Options{})
 		trace.Point(bus, trace.Span{}, trace.Log{Message: "first"})
 		early := make(chan uint64, 1)
 		go func() {
@@ -49,7 +49,7 @@ func TestWhoAsksHurriesIt(t *testing.T) {
 		if b, err := k.Backlog(t.Context(), 7); err != nil || b.Seq != 7 {
 			t.Errorf("what was unread at the end: %+v, %v", b, err)
 		}
-		if _, err := k.Backlog(t.Context(), 8); !errors.Is(err, keeper.ErrEnded) {
+		if _, err := k.Backlog(t.Context(), 8); !errors.Is(err, backlog.ErrEnded) {
 			t.Errorf("after the end: %v", err)
 		}
 	})
@@ -60,7 +60,7 @@ func TestTheEndIsToldToWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus := trace.NewBus(16)
 		cursor := bus.Subscribe(trace.FromOldest)
-		k := keeper.New(keeper.Options{})
+		k := backlog.New(backlog.Options{})
 		done := make(chan error, 1)
 		go func() { done <- k.Run(t.Context(), cursor) }()
 		waits := make(chan error, 1)
@@ -70,7 +70,7 @@ func TestTheEndIsToldToWhoWaits(t *testing.T) {
 		}()
 		synctest.Wait()
 		cursor.Close()
-		if err := <-waits; !errors.Is(err, keeper.ErrEnded) {
+		if err := <-waits; !errors.Is(err, backlog.ErrEnded) {
 			t.Error(err)
 		}
 		if err := <-done; err != nil {

@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"time"
@@ -14,7 +14,7 @@ type Hole struct {
 }
 
 // hole notes that n records are missing after the last one.
-func (k *Keeper) hole(n uint64) {
+func (k *Store) hole(n uint64) {
 	if len(k.holes) == maxHoles {
 		k.holes[1].Lost += k.holes[0].Lost
 		k.holes = k.holes[1:]
@@ -24,7 +24,7 @@ func (k *Keeper) hole(n uint64) {
 }
 
 // sweep drops, once a minute of the stream's time, what has been gone or in doubt for too long.
-func (k *Keeper) sweep(now int64) {
+func (k *Store) sweep(now int64) {
 	k.open.Sweep(now)
 	if now-k.swept < int64(time.Minute) {
 		return

@@ -1,4 +1,4 @@
-package keeper_test
+package backlog_test
 
 import (
 	"fmt"

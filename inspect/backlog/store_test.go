@@ -1,4 +1,4 @@
-package keeper_test
+package backlog_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -20,7 +20,7 @@ func TestBodiesAreLeftOut(t *testing.T) {
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
 	call := &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(raw(`{"a":1}`), 7)}
 	tp.Begin(0, pod, 0, call)
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	k.Apply(tp.Records(), 0)
 	b, err := k.Backlog(t.Context(), 1)
 	if err != nil || len(b.Records) != 1 || b.Seq != 1 {
@@ -44,7 +44,7 @@ func TestGonePodsAreDropped(t *testing.T) {
 	tp.Point(14*time.Minute, trace.Pod{}, 0, &trace.Log{Message: "soon"})
 	tp.Point(17*time.Minute, trace.Pod{}, 0, &trace.Log{Message: "late"})
 	recs := tp.Records()
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	k.Apply(recs[:4], 0)
 	if b, err := k.Backlog(t.Context(), 0); err != nil || len(b.Records) != 4 {
 		t.Fatalf("soon after: %+v, %v", b.Records, err)
@@ -68,7 +68,7 @@ func TestBacklogWaitsForTheRecord(t *testing.T) {
 			tp.Point(0, trace.Pod{}, 0, &trace.Log{Message: fmt.Sprint(i)})
 		}
 		recs := tp.Records()
-		k := keeper.New(keeper.Options{})
+		k := backlog.New(backlog.Options{})
 		k.Apply(recs[:2], 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -80,7 +80,7 @@ func TestBacklogWaitsForTheRecord(t *testing.T) {
 			k.Apply(recs[2:], 7)
 		}()
 		b, err := k.Backlog(t.Context(), 3)
-		if err != nil || b.Seq != 3 || len(b.Holes) != 1 || b.Holes[0] != (keeper.Hole{After: 2, Lost: 7}) {
+		if err != nil || b.Seq != 3 || len(b.Holes) != 1 || b.Holes[0] != (backlog.Hole{After: 2, Lost: 7}) {
 			t.Errorf("afterwards: %+v, %v", b, err)
 		}
 	})
@@ -89,7 +89,7 @@ func TestBacklogWaitsForTheRecord(t *testing.T) {
 // TestRun reads a bus until it is told to stop.
 func TestRun(t *testing.T) {
 	bus := trace.NewBus(64)
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cursor := bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
@@ -107,8 +107,8 @@ func TestRun(t *testing.T) {
 
 // TestMemoryIsBounded plays many pods, each with a long start, none of which goes.
 func TestMemoryIsBounded(t *testing.T) {
-	opt := keeper.Options{Pods: 20, PerRun: 50, Node: 10, Calls: 10, Loops: 5, Decisions: 5, Lines: 5, Open: 100}
-	k := keeper.New(opt)
+	opt := backlog.Options{Pods: 20, PerRun: 50, Node: 10, Calls: 10, Loops: 5, Decisions: 5, Lines: 5, Open: 100}
+	k := backlog.New(opt)
 	for i := range 200 {
 		tp := tape.New()
 		pod := trace.Pod{Name: fmt.Sprint(i), UID: fmt.Sprint(i)}
@@ -136,7 +136,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func BenchmarkApply(b *testing.B) {
 	recs := recorded(b, "session")
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		at := i % len(recs)
@@ -149,7 +149,7 @@ func BenchmarkBacklog(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	for i := range 110 {
 		tp := tape.New()
 		pod := trace.Pod{Namespace: "shop", Name: fmt.Sprint(i), UID: fmt.Sprint(i)}
@@ -180,7 +180,7 @@ func BenchmarkBacklog(b *testing.B) {
 
 // TestUsages: what the agent took while a pod started is kept as long as the pod, also when much idle time came after it.
 func TestUsages(t *testing.T) {
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	at := func(seq int, interval time.Duration) trace.Record {
 		return trace.Record{Seq: uint64(seq), Time: int64(seq) * int64(time.Minute), Event: &trace.Usage{Interval: interval}}
 	}
@@ -212,7 +212,7 @@ func TestUsages(t *testing.T) {
 
 // TestStepsOfTheClock: who attaches after the wall clock was set learns of it, and so that a start is not longer by it.
 func TestStepsOfTheClock(t *testing.T) {
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	k.Apply([]trace.Record{
 		{Seq: 1, Time: 1, Event: &trace.ClockStepped{Step: time.Hour, Jump: time.Hour}},
 		{Seq: 2, Time: 2, Event: &trace.ClockStepped{Step: -time.Hour, Ahead: time.Hour}},

@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Backlog is what was kept: a part of the stream, in its order.
-type Backlog struct {
+// Part is what was kept: a part of the stream, in its order.
+type Part struct {
 	Records []trace.Record
-	// Holes are where records were lost on the way to the keeper, or for want of room, in order.
+	// Holes are where records were lost on the way to the store, or for want of room, in order.
 	Holes []Hole
 	// Seq is the last record that was folded, whether kept or not: what comes after it is news.
 	Seq uint64
 }
 
 // All yields the records, each with how many are missing before it.
-func (b *Backlog) All() iter.Seq2[trace.Record, uint64] {
+func (b *Part) All() iter.Seq2[trace.Record, uint64] {
 	return func(yield func(trace.Record, uint64) bool) {
 		holes := b.Holes
 		for _, r := range b.Records {
@@ -38,44 +38,44 @@ func (b *Backlog) All() iter.Seq2[trace.Record, uint64] {
 }
 
 // ErrEnded is returned by Backlog when Run has ended before the record came for which it waits.
-var ErrEnded = errors.New("keeper: the stream has ended")
+var ErrEnded = errors.New("backlog: the stream has ended")
 
 // Backlog returns what is kept once the record with the number seq was folded, for which it waits. It is one that was published
 // already; 0 asks for what is kept at this moment, however old that is.
-func (k *Keeper) Backlog(ctx context.Context, seq uint64) (Backlog, error) {
+func (k *Store) Backlog(ctx context.Context, seq uint64) (Part, error) {
 	return k.await(ctx, seq, needEvidence)
 }
 
 // Picture is Backlog without what only explains what became of pods after their starts: the node as it is.
-func (k *Keeper) Picture(ctx context.Context, seq uint64) (Backlog, error) {
+func (k *Store) Picture(ctx context.Context, seq uint64) (Part, error) {
 	return k.await(ctx, seq, needPast)
 }
 
 // await waits for a record, and returns what is needed so much or more.
-func (k *Keeper) await(ctx context.Context, seq uint64, least need) (Backlog, error) {
+func (k *Store) await(ctx context.Context, seq uint64, least need) (Part, error) {
 	for {
 		b, moved, ok := k.take(seq, least)
 		switch {
 		case ok:
 			return b, nil
 		case moved == nil:
-			return Backlog{}, fmt.Errorf("wait for record %d to be kept: %w", seq, ErrEnded)
+			return Part{}, fmt.Errorf("wait for record %d to be kept: %w", seq, ErrEnded)
 		}
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			return Backlog{}, fmt.Errorf("wait for record %d to be kept: %w", seq, ctx.Err())
+			return Part{}, fmt.Errorf("wait for record %d to be kept: %w", seq, ctx.Err())
 		}
 	}
 }
 
 // take returns what is kept, or what closes when there is more; nil when there never will be.
-func (k *Keeper) take(seq uint64, least need) (b Backlog, moved <-chan struct{}, ok bool) {
+func (k *Store) take(seq uint64, least need) (b Part, moved <-chan struct{}, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.seq < seq {
 		if k.ended {
-			return Backlog{}, nil, false
+			return Part{}, nil, false
 		}
 		if k.moved == nil {
 			k.moved = make(chan struct{})
@@ -83,14 +83,14 @@ func (k *Keeper) take(seq uint64, least need) (b Backlog, moved <-chan struct{},
 		if k.from != nil {
 			k.from.Flush()
 		}
-		return Backlog{}, k.moved, false
+		return Part{}, k.moved, false
 	}
-	return Backlog{Records: k.records(least), Holes: k.told(), Seq: k.seq}, nil, true
+	return Part{Records: k.records(least), Holes: k.told(), Seq: k.seq}, nil, true
 }
 
 // records returns copies of the records that are needed so much or more, in order. What is about pods that were dropped is left out: it
 // would make them appear again.
-func (k *Keeper) records(least need) []trace.Record {
+func (k *Store) records(least need) []trace.Record {
 	var recs []*trace.Record
 	k.walk(func(it *item, n need) bool {
 		if n > least {

@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"maps"
@@ -78,7 +78,7 @@ func (n *node) walk(v visit) {
 }
 
 // foldNode keeps what a record says of the node as a whole.
-func (k *Keeper) foldNode(r *trace.Record, it *item) {
+func (k *Store) foldNode(r *trace.Record, it *item) {
 	n, over := &k.node, r.Edge != trace.EdgeBegin
 	if r.Pod.Name == "" && evidence.OfNode(r.Event) {
 		k.around.Push(it)
@@ -139,7 +139,7 @@ func (k *Keeper) foldNode(r *trace.Record, it *item) {
 	}
 }
 
-func (k *Keeper) foldAgent(e *trace.Agent, it *item) {
+func (k *Store) foldAgent(e *trace.Agent, it *item) {
 	n := &k.node
 	k.lines.Push(it)
 	if e.State == trace.AgentStarting && n.state != "starting" {
@@ -236,7 +236,7 @@ func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
 
 // delivered drops the errors of what a source delivered. It is kept beside the lines that told of them: they are
 // about errors that are over.
-func (k *Keeper) delivered(r *trace.Record, e *trace.Source, it *item) {
+func (k *Store) delivered(r *trace.Record, e *trace.Source, it *item) {
 	key := evidence.ManifestOf(e.Source, e.Path, r.Pod)
 	if !evidence.Delivered(r, e) || len(k.node.sources[key]) == 0 {
 		return

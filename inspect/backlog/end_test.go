@@ -1,11 +1,11 @@
-package keeper_test
+package backlog_test
 
 import (
 	"testing"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -24,7 +24,7 @@ func TestEnd(t *testing.T) {
 	tp.End(30*ms, kill, nil)
 	tp.Point(31*ms, web, 0, &trace.Milestone{Name: trace.MilestoneGone, Since: 11 * ms})
 
-	k := keeper.New(keeper.Options{})
+	k := backlog.New(backlog.Options{})
 	k.Apply(tp.Records(), 0)
 	b, err := k.Backlog(t.Context(), 0)
 	if err != nil {

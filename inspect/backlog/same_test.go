@@ -1,4 +1,4 @@
-package keeper_test
+package backlog_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/jsonl"
@@ -40,7 +40,7 @@ func recorded(t testing.TB, name string) []trace.Record {
 }
 
 // late folds what k has kept into a new model.
-func late(t testing.TB, k *keeper.Keeper) *model.Model {
+func late(t testing.TB, k *backlog.Store) *model.Model {
 	t.Helper()
 	b, err := k.Backlog(t.Context(), 0)
 	if err != nil {
@@ -140,7 +140,7 @@ func seqs(recs []trace.Record) []uint64 {
 // check folds a stream in pieces and compares after each; a piece whose number is in lost is not seen by either.
 func check(t *testing.T, recs []trace.Record, piece int, lost func(i int) bool) {
 	t.Helper()
-	all, k := model.New(model.Options{}), keeper.New(keeper.Options{})
+	all, k := model.New(model.Options{}), backlog.New(backlog.Options{})
 	var missing uint64
 	for i := 0; len(recs) > 0; i++ {
 		some := recs[:min(piece, len(recs))]

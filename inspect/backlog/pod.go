@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ type pod struct {
 	key   trace.Pod
 	first *item
 	last  *item
-	heard *list.Element // of Keeper.heard
+	heard *list.Element // of Store.heard
 	// prior are two records of an earlier pod of the same identity: it terminated, it is gone.
 	prior []*item
 	run   run
@@ -48,7 +48,7 @@ type pod struct {
 	writes   writes
 }
 
-func (k *Keeper) newPod(key trace.Pod, first *item) *pod {
+func (k *Store) newPod(key trace.Pod, first *item) *pod {
 	return &pod{
 		key: key, first: first, run: newRun(k.opt.PerRun),
 		progress: map[trace.SpanID]*item{}, volumes: map[string]*volume{}, within: map[trace.SpanID]*volume{},
@@ -78,7 +78,7 @@ func (p *pod) walk(v visit) {
 }
 
 // podFor returns the pod that a record is about.
-func (k *Keeper) podFor(r *trace.Record) *pod {
+func (k *Store) podFor(r *trace.Record) *pod {
 	p := k.pods[r.Pod]
 	if p == nil {
 		if len(k.pods) >= k.opt.Pods {
@@ -92,14 +92,14 @@ func (k *Keeper) podFor(r *trace.Record) *pod {
 	return p
 }
 
-func (k *Keeper) dropQuietest() {
+func (k *Store) dropQuietest() {
 	if quiet, ok := k.heard.Front().Value.(*pod); ok {
 		k.drop(quiet)
 	}
 }
 
 // drop forgets a pod.
-func (k *Keeper) drop(p *pod) {
+func (k *Store) drop(p *pod) {
 	delete(k.pods, p.key)
 	k.heard.Remove(p.heard)
 	k.lost += p.run.lost
@@ -107,7 +107,7 @@ func (k *Keeper) drop(p *pod) {
 }
 
 // foldPod keeps what a record says of a pod.
-func (k *Keeper) foldPod(p *pod, r *trace.Record, it *item) {
+func (k *Store) foldPod(p *pod, r *trace.Record, it *item) {
 	if p.first == nil {
 		p.first = it
 	}
@@ -154,7 +154,7 @@ func (p *pod) foldWorker(e *trace.Worker, it *item) {
 	}
 }
 
-func (k *Keeper) foldSync(p *pod, r *trace.Record, it *item) {
+func (k *Store) foldSync(p *pod, r *trace.Record, it *item) {
 	if r.Edge != trace.EdgeBegin {
 		p.sync = it
 		return

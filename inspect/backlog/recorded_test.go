@@ -1,4 +1,4 @@
-package keeper_test
+package backlog_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubeloupe/kubeloupe/inspect/keeper"
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
 )
@@ -19,7 +19,7 @@ func FuzzLiveIsRecorded(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, records uint16, piece uint8) {
 		recs := play(seed, int(records%maxPlayed))
-		k, whole := keeper.New(keeper.Options{}), session.New(session.Options{})
+		k, whole := backlog.New(backlog.Options{}), session.New(session.Options{})
 		for size := max(int(piece), len(recs)/maxPieces+1); len(recs) > 0; {
 			some := recs[:min(size, len(recs))]
 			recs = recs[len(some):]
@@ -35,7 +35,7 @@ func FuzzLiveIsRecorded(f *testing.F) {
 }
 
 // attached folds what a reader is told who attaches now.
-func attached(t *testing.T, k *keeper.Keeper) *session.Session {
+func attached(t *testing.T, k *backlog.Store) *session.Session {
 	t.Helper()
 	b, err := k.Backlog(t.Context(), 0)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package keeper keeps of a live stream what somebody who attaches late needs to know the node:
+// Package backlog keeps of a live stream what somebody who attaches late needs to know the node:
 // what explains each pod's run by the rules of inspect/evidence, the latest of everything that is a state, all that has begun and
 // not ended, and the last of what is a history (iterations, calls, verdicts, log lines).
 //
@@ -12,4 +12,4 @@
 // left out. Where bytes are short, what a late reader needs least goes first: what is over, then histories, then parts of
 // pods, the older before the newer, and what one pod has more than others before what those have. Readers are told, as
 // of a loss, how many records had to go. Run is its only goroutine. It publishes nothing.
-package keeper
+package backlog

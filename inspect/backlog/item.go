@@ -1,4 +1,4 @@
-package keeper
+package backlog
 
 import (
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"

@@ -1,8 +1,8 @@
-package keeper
+package backlog
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-func (k *Keeper) foldMilestone(p *pod, e *trace.Milestone, it *item) {
+func (k *Store) foldMilestone(p *pod, e *trace.Milestone, it *item) {
 	switch e.Name {
 	case trace.MilestoneSeen:
 		if p.ending != nil {
@@ -33,7 +33,7 @@ func (p *pod) end(it *item) {
 	}
 }
 
-func (k *Keeper) foldGone(p *pod, it *item) {
+func (k *Store) foldGone(p *pod, it *item) {
 	if p.gone != nil {
 		return
 	}
@@ -49,7 +49,7 @@ func (k *Keeper) foldGone(p *pod, it *item) {
 }
 
 // seenAgain handles a static pod that comes back with the UID it had.
-func (k *Keeper) seenAgain(p *pod, it *item) {
+func (k *Store) seenAgain(p *pod, it *item) {
 	if p.gone == nil {
 		p.next = it
 		return
@@ -58,7 +58,7 @@ func (k *Keeper) seenAgain(p *pod, it *item) {
 }
 
 // revive begins anew with the next life of a pod.
-func (k *Keeper) revive(old *pod, seen *item) {
+func (k *Store) revive(old *pod, seen *item) {
 	k.drop(old)
 	p := k.newPod(old.key, seen)
 	p.last, p.prior = old.last, []*item{old.ending, old.gone}
