@@ -61,5 +61,6 @@ const (
 	TargetNodeStatus     TargetKind = "node-status"     // the node's status
 	TargetAddress        TargetKind = "address"         // the address of a source of pods
 	TargetLockFile       TargetKind = "lock-file"       // --lock-file
+	TargetVolumeManager  TargetKind = "volume-manager"  // the volume manager of another kubelet
 	TargetOther          TargetKind = "other"           // a target of an earlier recording that this version does not know
 )

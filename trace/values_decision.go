@@ -16,6 +16,7 @@ const (
 	ByNode         Decider = "node"         // what becomes of a node object of another machine
 	ByOrphans      Decider = "orphan"       // what becomes of directories and cgroups whose pod nobody knows
 	ByPlugins      Decider = "plugins"      // which plugins are registered
+	ByEviction     Decider = "eviction"     // the eviction manager of another kubelet
 	ByPreemption   Decider = "preemption"   // which pods make room for a critical one
 	ByPressure     Decider = "pressure"     // when the node runs short of something
 	ByResize       Decider = "resize"       // whether a pod may have other resources

@@ -102,4 +102,5 @@ const (
 	WaitApproval    WaitKind = "approval"    // a certificate signing request to be approved
 	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to end
 	WaitCredentials WaitKind = "credentials" // an exec credential provider to answer
+	WaitPoll        WaitKind = "poll"        // the next look of something that only looks from time to time
 )

@@ -16,7 +16,8 @@ func stuckTerminating() Rule {
 	return Rule{
 		ID: "KL17", Name: "stuck terminating",
 		About: "The pod's end is held up by one step: a preStop hook or a container that uses up its whole grace period, or any other step (the sandbox, " +
-			"volumes, the cgroup, directories, the API server, a finalizer) that takes 5 s or more, tries that failed included. A container that " +
+			"volumes, the cgroup, directories, the API server, a finalizer) that takes 5 s or more, tries that failed included, or, likely, one that " +
+			"fails where a kubelet's log ends. A container that " +
 			"ends within its grace period is not stuck; nor is a pod that is over and that nobody deletes.",
 		Find: findStuckTerminating,
 	}
@@ -74,7 +75,10 @@ func (c *Case) endActions(end stretch) (out []endStep) {
 			s.to = c.Now
 		}
 		if !c.tooLong(&s, last) {
-			continue
+			if !failing || last.Rec().Observer != trace.ObserverKubeletLog {
+				continue
+			}
+			s.unsure = true // the log may end here, or be a part: that it fails is what it shows
 		}
 		s.what, s.remedy = c.endWords(last)
 		for i := range tries {

@@ -24,7 +24,7 @@ type Condition struct {
 var waitKinds = []trace.WaitKind{
 	trace.WaitQueue, trace.WaitBackoff, trace.WaitTokens, trace.WaitLock, trace.WaitOtherPull, trace.WaitRuntime,
 	trace.WaitProbe, trace.WaitGate, trace.WaitInit, trace.WaitGrace, trace.WaitPod, trace.WaitAttach, trace.WaitObject, trace.WaitApproval,
-	trace.WaitHook, trace.WaitCredentials,
+	trace.WaitHook, trace.WaitCredentials, trace.WaitPoll,
 }
 
 // anyCause is the flag of a report that names a cause.

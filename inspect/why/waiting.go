@@ -169,6 +169,8 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 		return "it goes on when the runtime has", at
 	case trace.WaitHook:
 		return "it goes on when the hook has ended", at
+	case trace.WaitPoll:
+		return "it goes on at the next look", at
 	case trace.WaitLock, trace.WaitApproval:
 	}
 	return "", at

@@ -112,6 +112,8 @@ func target(t trace.Target) string {
 		return "claim of volume " + t.Name
 	case trace.TargetDriver:
 		return "CSI driver " + t.Name
+	case trace.TargetVolumeManager:
+		return "the volume manager"
 	case trace.TargetVolumeSlots:
 		return "volume operations"
 	case trace.TargetRuntime:
@@ -186,6 +188,8 @@ func detail(w *trace.Wait, began int64) string {
 		return fmt.Sprintf("the %s client may ask %.3g times a second, %d at once", w.Target.Name, float64(time.Second)/float64(w.Every), w.Burst)
 	case w.Target.Kind == trace.TargetRetryAfter && again != "":
 		return w.Target.Name + ": " + w.Cause + ", again in " + again
+	case w.For == trace.WaitPoll && w.Every > 0:
+		return "it looks every " + w.Every.String()
 	case w.Every > 0:
 		return fmt.Sprintf("%.3g a second, %d at once", float64(time.Second)/float64(w.Every), w.Burst)
 	case w.Target.Kind == trace.TargetDelay:

@@ -85,4 +85,9 @@ var waits = map[trace.WaitKind]Lesson{
 			"The credentials are cached for some time, so only some pulls wait for them.",
 		"KEP-2133, kubelet credential providers",
 	},
+	trace.WaitPoll: {
+		"wait for the next look", "Upstream's volume manager looks at the pods' volumes every 100 ms, and a pod's worker looks every 300 ms. " +
+			"What is ready meanwhile waits for the next look, where kubeloupe's own agent is notified.",
+		"github.com/kubernetes/kubernetes, pkg/kubelet/volumemanager/volume_manager.go",
+	},
 }

@@ -186,7 +186,7 @@ func (p *Eviction) decisions(m *model.Model) section {
 }
 
 func aboutShortage(d *model.Decision) bool {
-	return d.By == trace.ByPressure || d.By == trace.ByPreemption || d.By == trace.ByAdmission && d.Verdict == trace.VerdictReject
+	return d.By == trace.ByPressure || d.By == trace.ByPreemption || d.By == trace.ByEviction || d.By == trace.ByAdmission && d.Verdict == trace.VerdictReject
 }
 
 // mark is where something happens, and how many bytes that is from now.

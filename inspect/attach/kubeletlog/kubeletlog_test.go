@@ -1,0 +1,355 @@
+package kubeletlog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/logfile"
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// lines makes a log of bodies, each behind a time within one minute: "01.5 I text".
+func lines(bodies ...string) string {
+	var b strings.Builder
+	for _, l := range bodies {
+		at, rest, _ := strings.Cut(l, " ")
+		severity, body, _ := strings.Cut(rest, " ")
+		sec, frac, _ := strings.Cut(at, ".")
+		fmt.Fprintf(&b, "%s1122 08:%s.%s 1 a.go:1] %s\n", severity, sec, (frac + "000000")[:6], body)
+	}
+	return b.String()
+}
+
+// all reads a log's records.
+func all(t *testing.T, text string) (recs []trace.Record, lost uint64, told kubeletlog.Told) {
+	t.Helper()
+	r, err := logfile.NewReader(strings.NewReader(text), logfile.Options{Zone: time.UTC, Latest: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := kubeletlog.NewSource(r)
+	buf := make([]trace.Record, 0, 7)
+	for {
+		some, n, err := s.Next(context.Background(), buf)
+		recs, lost = append(recs, some...), lost+n
+		if errors.Is(err, io.EOF) {
+			return recs, lost, s.Told()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// told writes records: when, the edge, who, what and how long.
+func told(recs []trace.Record) (out []string) {
+	for i := range recs {
+		r := &recs[i]
+		what := ""
+		switch e := r.Event.(type) {
+		case *trace.Milestone:
+			what = fmt.Sprint(e.Name)
+		case *trace.Action:
+			what = strings.TrimSpace(e.ID + " " + e.Err)
+		case *trace.Wait:
+			what = strings.TrimSpace(fmt.Sprintf("%s %s %s %s", e.For, e.Target.Kind, e.Target.Name, e.Reason))
+		case *trace.Volume:
+			what = strings.TrimSpace(fmt.Sprintf("%s %s %s %s", e.Op, e.Name, e.Plugin, e.Err))
+		case *trace.Decision:
+			what = fmt.Sprintf("%s %s %s", e.By, e.Verdict, e.Subject)
+		case *trace.ProbeAttempt:
+			what = fmt.Sprintf("%s %s %s", e.Probe, e.Container, e.Result)
+		case *trace.CRICall:
+			what = fmt.Sprintf("%s %s %s", e.Method, e.Code, e.Class)
+		case *trace.ImagePull:
+			what = fmt.Sprintf("%s %d", e.Image, e.Bytes)
+		default:
+			continue
+		}
+		edge := map[trace.Edge]string{trace.EdgeBegin: "begin ", trace.EdgeEnd: "end "}[r.Edge]
+		took := ""
+		if r.Edge == trace.EdgeEnd {
+			took = " " + r.Dur.String()
+		}
+		out = append(out, fmt.Sprintf("%s %s%s %s: %s%s", r.At().UTC().Format("04:05.000"), edge, r.Pod.Name, r.Event.Kind(), what, took))
+	}
+	return out
+}
+
+const volumeA = `for volume \"a\" (UniqueName: \"kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a\") pod \"web\" (UID: \"11111111-2222-3333-4444-555555555555\") " pod="shop/web"`
+
+func TestRecords(t *testing.T) {
+	for name, c := range map[string]struct {
+		log  string
+		want []string
+	}{
+		"a start at V4": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.001 I "SyncPod enter" pod="shop/web" podUID="u1"`,
+				`00:01.002 I "Waiting for volumes to attach and mount for pod" pod="shop/web"`,
+				`00:01.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeA,
+				`00:01.2 I "operationExecutor.MountVolume started `+volumeA,
+				`00:01.21 I "MountVolume.SetUp succeeded `+volumeA,
+				`00:01.302 I "All volumes are attached and mounted for pod" pod="shop/web"`,
+				`00:01.303 I "Creating PodSandbox for pod" pod="shop/web"`,
+				`00:01.5 I "Created PodSandbox for pod" podSandboxID="x" pod="shop/web"`,
+				`00:01.501 I "Creating container in pod" containerType="container" container="main" pod="shop/web"`,
+				`00:01.502 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Pulling" message="Pulling image \"r/i:1\""`,
+				`00:02.5 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Pulled" message="Successfully pulled image \"r/i:1\" in 990ms (990ms including waiting). Image size: 42 bytes."`,
+				`00:02.6 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Created" message="Container created"`,
+				`00:02.7 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Started" message="Container started"`,
+				`00:02.701 I "SyncPod exit" pod="shop/web" podUID="u1" isTerminal=false`,
+			),
+			[]string{
+				"00:01.000 web pod.milestone: seen",
+				"00:01.002 begin web pod.action: volumes",
+				"00:01.002 begin web pod.wait: poll volume-manager", "00:01.100 end web pod.wait: poll volume-manager 98ms",
+				"00:01.100 begin web pod.wait: poll volume-manager", "00:01.200 end web pod.wait: poll volume-manager 100ms",
+				"00:01.200 begin web volume: setup a kubernetes.io/configmap", "00:01.210 end web volume: setup a kubernetes.io/configmap 10ms",
+				"00:01.210 begin web pod.wait: poll volume-manager", "00:01.302 end web pod.wait: poll volume-manager 92ms",
+				"00:01.302 end web pod.action: volumes 300ms",
+				"00:01.303 begin web pod.action: sandbox", "00:01.500 end web pod.action: sandbox 197ms",
+				"00:01.501 begin web pod.action: image main",
+				"00:01.502 begin web image.pull: r/i:1 0", "00:02.500 end web image.pull: r/i:1 42 998ms",
+				"00:02.500 end web pod.action: image main 999ms",
+				"00:02.500 begin web pod.action: create main", "00:02.600 end web pod.action: create main 100ms",
+				"00:02.600 begin web pod.action: start main", "00:02.700 end web pod.action: start main 100ms",
+				"00:02.700 web pod.milestone: started", "00:02.700 web pod.milestone: ready",
+			},
+		},
+		"a start and an end at V2": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="file" pods=["shop/web"]`,
+				`00:01.1 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:02.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"aaaaaaaaaaaa"}`,
+				`00:02.0001 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"bbbbbbbbbbbb"}`,
+				`00:20.0 I "SyncLoop DELETE" source="api" pods=["shop/web"]`,
+				`00:20.1 I "Killing container with a grace period" pod="shop/web" podUID="u1" containerName="main" containerID="containerd://bbbbbbbbbbbb" gracePeriod=30`,
+				`00:22.0 I "Generic (PLEG): container finished" podID="u1" containerID="bbbbbbbbbbbb" exitCode=0`,
+				`00:23.0 I "SyncLoop REMOVE" source="api" pods=["shop/web"]`,
+			),
+			[]string{
+				"00:01.000 web pod.milestone: seen", "00:02.000 web pod.milestone: started", "00:02.000 web pod.milestone: ready",
+				"00:20.000 web pod.milestone: terminating",
+				"00:20.100 begin web pod.action: kill main", "00:20.100 begin web pod.wait: grace container main",
+				"00:22.000 end web pod.wait: grace container main 1.9s", "00:22.000 end web pod.action: kill main 1.9s",
+				"00:23.000 web pod.milestone: gone",
+			},
+		},
+		"found running": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.1 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"aaaaaaaaaaaa"}`,
+			),
+			[]string{"00:01.000 web pod.milestone: seen", "00:01.100 web pod.milestone: started"},
+		},
+		"no network": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.1 E "Error syncing pod, skipping" err="network is not ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:x" pod="shop/web" podUID="u1"`,
+				`00:03.1 E "Error syncing pod, skipping" err="network is not ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:x" pod="shop/web" podUID="u1"`,
+				`00:05.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"aaaaaaaaaaaa"}`,
+			),
+			[]string{"00:01.000 web pod.milestone: seen", "00:01.100 begin web pod.wait: runtime network  NetworkPluginNotReady", "00:05.000 end web pod.wait: runtime network  NetworkPluginNotReady 3.9s"},
+		},
+		"no image": {
+			lines(
+				`00:01.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with ErrImagePull: \"pull access denied for r/i\"" pod="shop/web" podUID="u1"`,
+				`00:02.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with ImagePullBackOff: \"Back-off pulling image \\\"r/i:1\\\"\"" pod="shop/web" podUID="u1"`,
+				`00:03.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with ImagePullBackOff: \"Back-off pulling image \\\"r/i:1\\\"\"" pod="shop/web" podUID="u1"`,
+			),
+			[]string{
+				"00:01.000 end web pod.action: image main pull access denied for r/i 0s", "00:01.000 begin web pod.wait: backoff container main ErrImagePull",
+				"00:02.000 web decision: backoff wait r/i:1", "00:02.000 end web pod.wait: backoff container main ErrImagePull 1s",
+				"00:02.000 begin web pod.wait: backoff container main ImagePullBackOff", "00:03.000 web decision: backoff wait r/i:1",
+			},
+		},
+		"a sandbox that cannot be made": {
+			lines(
+				`00:01.0 E "Failed to create sandbox for pod" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" pod="shop/web"`,
+				`00:01.001 E "CreatePodSandbox for pod failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" pod="shop/web"`,
+				`00:01.002 E "Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"web_shop(u1)\" with CreatePodSandboxError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"" pod="shop/web" podUID="u1"`,
+			),
+			[]string{
+				"00:01.000 end web cri.call: RunPodSandbox DeadlineExceeded deadline 0s",
+				"00:01.000 end web pod.action: sandbox rpc error: code = DeadlineExceeded desc = context deadline exceeded 0s",
+				"00:01.002 begin web pod.wait: backoff retry",
+			},
+		},
+		"a volume whose object is missing": {
+			lines(
+				`00:01.0 E "Operation for \"{volumeName:kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a podName:11111111-2222-3333-4444-555555555555 nodeName:}\" failed. No retries permitted until 2026-11-22 08:00:01.5 +0000 UTC m=+1.5 (durationBeforeRetry 500ms). Error: MountVolume.SetUp failed for volume \"a\" (UniqueName: \"kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a\") pod \"web\" (UID: \"11111111-2222-3333-4444-555555555555\") : configmap \"a\" not found"`,
+				`00:09.0 I "Observed pod startup duration" pod="shop/web" podStartE2EDuration="9s"`,
+			),
+			[]string{
+				`00:01.000 end 11111111-2222-3333-4444-555555555555 volume: setup a kubernetes.io/configmap MountVolume.SetUp failed for volume "a" (UniqueName: "kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a") pod "web" (UID: "11111111-2222-3333-4444-555555555555") : configmap "a" not found 0s`,
+				"00:01.000 begin 11111111-2222-3333-4444-555555555555 pod.wait: backoff volume a", "00:01.500 end 11111111-2222-3333-4444-555555555555 pod.wait: backoff volume a 500ms",
+				"00:09.000 web pod.milestone: started", "00:09.000 web pod.milestone: ready",
+			},
+		},
+		"a readiness probe": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.1 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:02.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"aaaaaaaaaaaa"}`,
+				`00:02.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"bbbbbbbbbbbb"}`,
+				`00:02.2 I "Observed pod startup duration" pod="shop/web" podStartE2EDuration="2s"`,
+				`00:04.0 I "SyncLoop (probe)" probe="readiness" status="" pod="shop/web"`,
+				`00:05.0 I "Probe failed" probeType="Readiness" pod="shop/web" podUID="u1" containerName="main" probeResult="failure" output="HTTP 503"`,
+				`00:06.0 I "SyncLoop (probe)" probe="readiness" status="ready" pod="shop/web"`,
+			),
+			[]string{"00:01.000 web pod.milestone: seen", "00:02.000 web pod.milestone: started", "00:05.000 end web probe.attempt: readiness main failure 0s", "00:06.000 web pod.milestone: ready"},
+		},
+		"a kubelet of 1.19": {
+			lines(
+				`00:01.0 I SyncLoop (ADD, "api"): "web_shop(11111111-2222-3333-4444-555555555555), b_shop(21111111-2222-3333-4444-555555555555)"`,
+				`00:01.1 I No sandbox for pod "web_shop(11111111-2222-3333-4444-555555555555)" can be found. Need to start a new one`,
+				`00:02.0 E Error syncing pod 11111111-2222-3333-4444-555555555555 ("web_shop(11111111-2222-3333-4444-555555555555)"), skipping: failed to "StartContainer" for "main" with CrashLoopBackOff: "back-off 10s restarting failed container=main pod=web_shop(u)"`,
+				`00:03.0 I SyncLoop (DELETE, "api"): "web_shop(11111111-2222-3333-4444-555555555555)"`,
+			),
+			[]string{
+				"00:01.000 web pod.milestone: seen", "00:01.000 b pod.milestone: seen", "00:02.000 web decision: restart wait main",
+				"00:02.000 begin web pod.wait: backoff container main CrashLoopBackOff", "00:03.000 end web pod.wait: backoff container main CrashLoopBackOff 1s",
+				"00:03.000 web pod.milestone: terminating",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recs, _, _ := all(t, c.log)
+			if diff := cmp.Diff(c.want, told(recs)); diff != "" {
+				t.Errorf("records (-want +got):\n%s", diff)
+			}
+			for i := range recs {
+				if recs[i].Observer != trace.ObserverKubeletLog || recs[i].Precision == 0 || recs[i].Seq != uint64(i+1) {
+					t.Errorf("record %d: seq %d, observer %s, precision %d", i, recs[i].Seq, recs[i].Observer, recs[i].Precision)
+				}
+			}
+		})
+	}
+}
+
+// TestGap says that what has begun before a gap is not ended by what follows.
+func TestGap(t *testing.T) {
+	recs, lost, got := all(t, "Nov 22 08:00:01 n kubelet[1]: "+strings.TrimSuffix(lines(`00:01.0 I "Creating PodSandbox for pod" pod="shop/web"`), "\n")+
+		"\nNov 22 08:00:01 n systemd-journald[9]: Suppressed 12 messages from kubelet.service\n"+
+		"Nov 22 08:00:01 n kubelet[1]: "+lines(`00:02.0 I "Created PodSandbox for pod" pod="shop/web"`))
+	if lost != 12 || got.Lost != 12 {
+		t.Errorf("lost %d, told %+v, want 12", lost, got)
+	}
+	for i := range recs {
+		if recs[i].Edge == trace.EdgeEnd {
+			t.Errorf("%v ends over the gap", recs[i])
+		}
+	}
+}
+
+// TestUnknown says that a line that no rule knows is kept, without what may be private.
+func TestUnknown(t *testing.T) {
+	recs, _, told := all(t, lines(`00:01.0 W "Never heard of" pod="shop/web" a="b" patch="secret"`))
+	if len(recs) != 1 {
+		t.Fatalf("%d records, want 1", len(recs))
+	}
+	want := &trace.Log{Level: "warn", Message: "Never heard of", Attrs: []trace.KV{{K: "pod", V: "shop/web"}, {K: "a", V: "b"}}}
+	if diff := cmp.Diff(want, recs[0].Event); diff != "" || recs[0].Pod.Name != "web" {
+		t.Errorf("pod %v (-want +got):\n%s", recs[0].Pod, diff)
+	}
+	if told.Level != 0 || told.Entries != 1 {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// causes are the ids that are found for each pod of a log.
+func causes(t *testing.T, text string) map[string][]string {
+	t.Helper()
+	recs, lost, _ := all(t, text)
+	s := session.New(session.Options{})
+	s.Lost(lost)
+	for i := range recs {
+		s.Apply(&recs[i])
+	}
+	out := map[string][]string{}
+	for run, c := range s.Cases(s.Last()) {
+		var ids []string
+		for _, f := range why.Explain(c).Findings {
+			if !slices.Contains(ids, f.ID) {
+				ids = append(ids, f.ID)
+			}
+		}
+		out[run.Pod.Name] = append(out[run.Pod.Name], ids...)
+	}
+	return out
+}
+
+func TestCauses(t *testing.T) {
+	for name, c := range map[string]struct {
+		log  string
+		want map[string][]string
+	}{
+		"a block volume that cannot be unmapped": {
+			lines(`00:01.0 E Operation for "{volumeName:kubernetes.io/csi/d^v podName:11111111-2222-3333-4444-555555555555 nodeName:}" failed. No retries permitted until 2026-11-22 08:00:01.5 +0000 UTC m=+1.5 (durationBeforeRetry 500ms). Error: "UnmapVolume.UnmapBlockVolume failed for volume \"v\" (UniqueName: \"kubernetes.io/csi/d^v\") pod \"11111111-2222-3333-4444-555555555555\" (UID: \"11111111-2222-3333-4444-555555555555\") : target is busy"`),
+			map[string][]string{"11111111-2222-3333-4444-555555555555": {"KL17"}},
+		},
+		"one that can, then": {
+			lines(
+				`00:01.0 E Operation for "{volumeName:kubernetes.io/csi/d^v podName:11111111-2222-3333-4444-555555555555 nodeName:}" failed. No retries permitted until 2026-11-22 08:00:01.5 +0000 UTC m=+1.5 (durationBeforeRetry 500ms). Error: "UnmountVolume.TearDown failed for volume \"v\" (UniqueName: \"kubernetes.io/csi/d^v\") pod \"11111111-2222-3333-4444-555555555555\" (UID: \"11111111-2222-3333-4444-555555555555\") : target is busy"`,
+				`00:01.5 I "Pod removed broadcasted" podUID="11111111-2222-3333-4444-555555555555"`,
+			),
+			map[string][]string{"11111111-2222-3333-4444-555555555555": nil},
+		},
+		"a directory that is left": {
+			lines(`00:01.0 E "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"11111111-2222-3333-4444-555555555555\" found, but failed to rmdir() volume at path /x: directory not empty" numErrs=1`),
+			map[string][]string{"11111111-2222-3333-4444-555555555555": {"KL18"}},
+		},
+		"one that is removed": {
+			lines(`00:01.0 I "Orphaned pod found, removing" podUID="11111111-2222-3333-4444-555555555555"`),
+			map[string][]string{},
+		},
+		"a name that is reserved": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:30.0 E "Failed to create sandbox for pod" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" pod="shop/web"`,
+				`00:30.002 E "Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"web_shop(u1)\" with CreatePodSandboxError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"" pod="shop/web" podUID="u1"`,
+				`00:45.0 E "Failed to create sandbox for pod" err="rpc error: code = Unknown desc = failed to reserve sandbox name \"web_shop_u1_0\": name \"web_shop_u1_0\" is reserved for \"abc\"" pod="shop/web"`,
+				`00:45.001 E "Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"web_shop(u1)\" with CreatePodSandboxError: \"rpc error: code = Unknown desc = failed to reserve sandbox name \\\"web_shop_u1_0\\\": name \\\"web_shop_u1_0\\\" is reserved for \\\"abc\\\"\"" pod="shop/web" podUID="u1"`,
+				`00:59.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL08"}},
+		},
+		"eviction": {
+			lines(`00:01.0 I "Eviction manager: pod is evicted successfully" pod="shop/web"`, `00:02.0 I "other"`),
+			map[string][]string{"web": {"KL22"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, causes(t, c.log)); diff != "" {
+				t.Errorf("causes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzRecords(f *testing.F) {
+	f.Add(lines(`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`, `00:01.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with ErrImagePull: \"x\"" pod="shop/web"`))
+	f.Add(lines(`00:01.0 I SyncLoop (ADD, "api"): "web_shop(11111111-2222-3333-4444-555555555555)"`, `59:01.0 I "SyncLoop REMOVE" pods=["shop/web"]`, `00:02.0 I "Killing container with a grace period" pod="shop/web" containerName="a" gracePeriod=-1`))
+	f.Add(lines(`00:01.0 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeA, `00:02.0 I "Created PodSandbox for pod" pod="shop/web"`))
+	f.Fuzz(func(t *testing.T, text string) {
+		recs, _, _ := all(t, text)
+		for i := range recs {
+			if recs[i].Dur < 0 || recs[i].Event == nil {
+				t.Fatalf("%+v", recs[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,322 @@
+package kubeletlog
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// podsIn are the pods that an entry lists.
+func (f *Fold) podsIn(e *klog.Entry) (out []*pod) {
+	for _, s := range e.List("pods") {
+		if p := f.named(s, ""); p != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// added is pods that a source told: a pod that is known begins another life, unless the kubelet itself was started again.
+func (f *Fold) added(e *klog.Entry, at int64) bool {
+	for _, s := range e.List("pods") {
+		p := f.named(s, "")
+		if p == nil {
+			continue
+		}
+		if p.seen || p.gone || p.ending {
+			if !p.gone && !p.ending { // a kubelet that starts tells of all its pods
+				continue
+			}
+			id := p.id
+			if _, _, uid, _ := ref(s); uid != id.UID {
+				id.UID = uid
+			}
+			f.pods.drop(p)
+			p = f.pods.add(f, id)
+		}
+		p.seen = true
+		f.point(p, at, micros, &trace.Milestone{Name: trace.MilestoneSeen, Source: source(e.Get("source"))})
+	}
+	return config(trace.LoopAdd)(f, e, at)
+}
+
+// source is where pods come from, by our words; "" where that is not known.
+func source(s string) trace.SourceName {
+	switch s {
+	case "api":
+		return trace.SourceAPI
+	case "file":
+		return trace.SourceFile
+	case "http":
+		return trace.SourceHTTP
+	}
+	return ""
+}
+
+// config is an iteration of the loop for what a source told.
+func config(op trace.LoopOp) func(*Fold, *klog.Entry, int64) bool {
+	return func(f *Fold, e *klog.Entry, at int64) bool {
+		names := e.List("pods")
+		l := &trace.Loop{Case: trace.LoopConfig, Op: op, Pods: len(names)}
+		if op == "" {
+			l.Case, l.Op = trace.LoopSync, ""
+		}
+		f.loop(at, l, names)
+		return len(e.Fields) > 0
+	}
+}
+
+func (f *Fold) loop(at int64, l *trace.Loop, names []string) {
+	f.node.loops++
+	l.N = f.node.loops
+	if len(names) > 0 {
+		l.Detail = strings.Join(names[:min(len(names), 4)], " ")
+	}
+	f.runtimeAnswers(at)
+	f.point(nil, at, micros, l)
+}
+
+func (f *Fold) deleted(e *klog.Entry, at int64) bool {
+	for _, p := range f.podsIn(e) {
+		f.ends(p, at)
+	}
+	return config(trace.LoopDelete)(f, e, at)
+}
+
+func (f *Fold) removed(e *klog.Entry, at int64) bool {
+	for _, p := range f.podsIn(e) {
+		if p.ending {
+			f.isGone(p, at, micros)
+		} else {
+			f.ends(p, at)
+		}
+	}
+	return config(trace.LoopRemove)(f, e, at)
+}
+
+// ends says that a pod begins to end.
+func (f *Fold) ends(p *pod, at int64) {
+	if p == nil || p.ending || p.gone {
+		return
+	}
+	if f.pods.starting[p] {
+		f.isUp(p)
+	}
+	if f.pods.readying[p] {
+		f.readied(p)
+	}
+	p.ending = true
+	f.endWaits(p, at, nil)
+	f.point(p, at, micros, &trace.Milestone{Name: trace.MilestoneTerminating})
+}
+
+// isGone says that nothing is left of a pod.
+func (f *Fold) isGone(p *pod, at int64, precision time.Duration) {
+	if p == nil || p.gone {
+		return
+	}
+	f.ends(p, at)
+	p.gone = true
+	f.endWaits(p, at, nil)
+	for _, name := range slices.Sorted(maps.Keys(p.containers)) {
+		f.killed(p.containers[name], at, relist)
+	}
+	f.end(p.unmount, at, micros, nil)
+	p.unmount = nil
+	f.point(p, at, precision, &trace.Milestone{Name: trace.MilestoneGone})
+}
+
+func (f *Fold) gone(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	f.isGone(p, at, micros)
+	return p != nil
+}
+
+// restarted is a kubelet's start: what it did before is over.
+func (f *Fold) restarted(_ *klog.Entry, _ int64) bool {
+	f.pods.forget()
+	f.node = nodeState{}
+	return false
+}
+
+var oldEvent = regexp.MustCompile(`ID:"?([-0-9a-f]{8,64})"?,? Type:"?([A-Za-z]{1,40})"?,? Data:"?([0-9a-f]{12,64})`)
+
+// pleg is what a look at the runtime, each second, found out.
+func (f *Fold) pleg(e *klog.Entry, at int64) bool {
+	var ev struct{ ID, Type, Data string }
+	text := e.Get("event")
+	if json.Unmarshal([]byte(text), &ev) != nil {
+		if m := oldEvent.FindStringSubmatch(text); m != nil {
+			ev.ID, ev.Type, ev.Data = m[1], m[2], m[3]
+		}
+	}
+	p := f.named(e.Get("pod"), ev.ID)
+	if p == nil || ev.Type == "" {
+		return false
+	}
+	f.loop(at, &trace.Loop{Case: trace.LoopPLEG, Pods: 1}, []string{e.Get("pod")})
+	f.point(p, at, relist, &trace.PLEGEvent{Type: ev.Type, Container: ev.Data, Name: p.nameOf(ev.Data), From: "relist"})
+	switch ev.Type {
+	case "ContainerStarted":
+		f.ran(p, ev.Data, at)
+	case "ContainerDied":
+		f.died(p, ev.Data, at)
+	}
+	return true
+}
+
+// maxLives bounds the ids that are known of a pod.
+const maxLives = 256
+
+// ran is a container or sandbox that was found running.
+func (f *Fold) ran(p *pod, id string, at int64) {
+	if len(p.lives) < maxLives {
+		p.lives[id] = true
+	}
+	f.volumesDone(p)
+	if p.seen && !p.started && !p.fresh && len(p.lives) == 1 {
+		// Of a pod that has no sandbox the log says so before one is made.
+		p.started, p.ready = true, true
+		f.point(p, at, relist, &trace.Milestone{Name: trace.MilestoneStarted, Adopted: true})
+		return
+	}
+	f.endWaits(p, at, func(key string) bool {
+		return key == "network" || key == "retry" || p.started && len(p.containers) == 1 && strings.HasPrefix(key, "container ")
+	})
+	if p.down {
+		p.backAt = at
+		f.pods.backing[p] = true
+	}
+	if !p.started && !p.ending && p.seen {
+		if !p.told { // the Event of a start is earlier
+			p.lastStart = at
+		}
+		f.pods.starting[p] = true
+	}
+	if p.why != "" && p.sandbox == nil && !p.ending {
+		f.was(p, p.sync, p.needed, at, relist, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Replaces: p.why, Reason: p.whyNew()})
+		p.why = ""
+	}
+}
+
+// died is a container or sandbox that was found to have ended.
+func (f *Fold) died(p *pod, id string, at int64) {
+	if _, known := p.lives[id]; known {
+		p.lives[id] = false
+	}
+	delete(f.pods.backing, p)
+	for _, name := range slices.Sorted(maps.Keys(p.containers)) {
+		c := p.containers[name]
+		if c.killing != "" && strings.HasSuffix(c.killing, id) {
+			f.killed(c, at, relist)
+		}
+	}
+	f.endWaits(p, at, func(key string) bool { return key == "init" })
+}
+
+// finished is V2's line of a container's end, with its code.
+func (f *Fold) finished(e *klog.Entry, at int64) bool {
+	p := f.ofUID(e.Get("podID"))
+	if p == nil {
+		return false
+	}
+	p.exit = e.Get("exitCode")
+	f.died(p, e.Get("containerID"), at)
+	return false
+}
+
+// isUp says that a pod's containers have all started, by what the log shows of it.
+func (f *Fold) isUp(p *pod) {
+	delete(f.pods.starting, p)
+	running := 0
+	for _, alive := range p.lives {
+		if alive {
+			running++
+		}
+	}
+	switch {
+	case p.started || p.ending || len(p.waits) > 0 || running < len(p.lives):
+	case p.told: // an Event told of a container's start
+		f.nowStarted(p, p.lastStart, micros)
+	case running >= 2: // a sandbox and a container at least
+		f.nowStarted(p, p.lastStart, relist)
+	}
+}
+
+func (f *Fold) nowStarted(p *pod, at int64, precision time.Duration) {
+	if p.started {
+		return
+	}
+	p.started = true
+	delete(f.pods.starting, p)
+	f.point(p, at, precision, &trace.Milestone{Name: trace.MilestoneStarted, Since: p.since})
+	if !p.probed && !p.ready {
+		p.startedAt, p.startedBy = at, precision
+		f.pods.readying[p] = true
+	}
+}
+
+// readied says of a pod whose containers have started that it is ready, where no line tells of a readiness probe.
+func (f *Fold) readied(p *pod) {
+	delete(f.pods.readying, p)
+	if !p.probed && !p.ready {
+		p.ready = true
+		f.point(p, p.startedAt, p.startedBy, &trace.Milestone{Name: trace.MilestoneReady, Since: p.since})
+	}
+}
+
+// observed is the kubelet's own word that all containers of a pod run.
+func (f *Fold) observed(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil || p.started || p.ending {
+		return false
+	}
+	f.endWaits(p, at, nil)
+	f.volumesDone(p)
+	when, precision := at, relist
+	if p.lastStart != 0 && at-p.lastStart < int64(5*time.Second) {
+		when = p.lastStart
+	}
+	if d, err := time.ParseDuration(e.Get("podStartE2EDuration")); err == nil && !p.seen && d > 0 && d < 24*time.Hour {
+		p.since = d // since it was created: the log does not show when it was seen
+	}
+	f.nowStarted(p, when, precision)
+	return false
+}
+
+// probed is a change of a container's probes.
+func (f *Fold) probed(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil {
+		return false
+	}
+	f.loop(at, &trace.Loop{Case: trace.LoopProbe, Pods: 1}, []string{e.Get("pod")})
+	if e.Get("probe") != "readiness" {
+		return true
+	}
+	p.probed = true
+	if e.Get("status") == "ready" && !p.ready && !p.ending {
+		if !p.started && p.lastStart != 0 {
+			f.nowStarted(p, p.lastStart, relist)
+		}
+		p.ready = true
+		f.point(p, at, micros, &trace.Milestone{Name: trace.MilestoneReady})
+	}
+	return true
+}
+
+func (f *Fold) housekeeping(e *klog.Entry, at int64) bool {
+	d, err := time.ParseDuration(e.Get("actual"))
+	if err != nil || d <= 0 || d > 24*time.Hour {
+		return false
+	}
+	f.node.loops++
+	f.was(nil, nil, at-int64(d), at, time.Millisecond, &trace.Loop{N: f.node.loops, Case: trace.LoopHousekeeping})
+	return false
+}

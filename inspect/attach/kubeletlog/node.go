@@ -1,0 +1,105 @@
+package kubeletlog
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// nodeState is what goes on at the node.
+type nodeState struct {
+	loops   uint64
+	runtime *span // the runtime is not ready
+	since   int64 // the last line that said so
+}
+
+// runtimeSilence is how long the kubelet waits at most between two looks at a runtime that is not ready, and a bit.
+const runtimeSilence = 6 * time.Second
+
+// skipping is a syncLoop that does nothing, because the runtime or the PLEG is not well. A kubelet that starts says so too, of what it has
+// not looked at yet: that is none of the runtime's fault.
+func (f *Fold) skipping(e *klog.Entry, at int64) bool {
+	err := firstOf(e.Get("err"), e.Get("reason"))
+	if strings.Contains(err, "yet to be successful") || strings.Contains(err, "may not have completed yet") || err == "" {
+		return false
+	}
+	f.runtimeDown(at, err)
+	return true
+}
+
+func (f *Fold) runtimeDown(at int64, err string) {
+	if f.node.runtime == nil {
+		f.node.runtime = f.begin(nil, nil, at, &trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetRuntime}, Cause: err, Class: trace.Classify(err)})
+	}
+	f.node.since = at
+}
+
+// runtimeAnswers ends that, when the loop works again.
+func (f *Fold) runtimeAnswers(at int64) {
+	if f.node.runtime == nil {
+		return
+	}
+	to := at
+	if at-f.node.since > int64(runtimeSilence) {
+		to = f.node.since
+	}
+	f.end(f.node.runtime, to, relist, nil)
+	f.node.runtime = nil
+}
+
+func (f *Fold) networkNotReady(e *klog.Entry, at int64) bool {
+	f.point(nil, at, micros, &trace.Log{Level: trace.LevelError, Message: "container runtime network not ready: " + trace.Clip(firstOf(e.Get("networkReady"), e.Get("err")), 2048)})
+	return true
+}
+
+func (f *Fold) runtimeFailed(e *klog.Entry, at int64) bool {
+	err := e.Get("err")
+	f.was(nil, nil, at, at, micros, &trace.CRICall{Method: "Status", Code: codeOf(err), Err: err, Class: trace.Classify(err)})
+	return true
+}
+
+func (f *Fold) relistFailed(e *klog.Entry, at int64) bool {
+	f.was(nil, nil, at, at, micros, &trace.PLEGRelist{Cause: "period", Err: e.Get("err")})
+	return true
+}
+
+func (f *Fold) registered(_ *klog.Entry, at int64) bool {
+	f.was(nil, nil, at, at, micros, &trace.NodeStatus{Op: "register"})
+	return true
+}
+
+func (f *Fold) imageRemoved(e *klog.Entry, at int64) bool {
+	f.point(nil, at, micros, &trace.Decision{By: trace.ByImageGC, Subject: e.Get("imageID"), Verdict: trace.VerdictRemove, Reason: "the image file system is over its high threshold"})
+	return true
+}
+
+var (
+	waitedFor = regexp.MustCompile(`^Waited for ([0-9.a-zµ]{1,20}) due to (client-side throttling|server-side retry)[^:]*: ?([A-Z]{3,6}):(\S{1,500})`)
+	podURL    = regexp.MustCompile(`/namespaces/([a-z0-9][-a-z0-9]{0,62})/pods/([a-z0-9][-a-z0-9.]{0,252})`)
+)
+
+// throttled is a request that waited for the client's own limit.
+func (f *Fold) throttled(e *klog.Entry, at int64) bool {
+	return f.waited(at, e.Get("delay"), e.Get("reason"), e.Get("URL"))
+}
+
+func (f *Fold) throttledText(e *klog.Entry, at int64) bool {
+	m := waitedFor.FindStringSubmatch(e.Msg)
+	return m != nil && f.waited(at, m[1], m[2], m[4])
+}
+
+func (f *Fold) waited(at int64, delay, reason, url string) bool {
+	d, err := time.ParseDuration(delay)
+	if err != nil || d <= 0 || d > time.Hour || strings.Contains(reason, "server-side") {
+		return false
+	}
+	var p *pod
+	if m := podURL.FindStringSubmatch(url); m != nil {
+		p = f.pods.byName[m[1]+"/"+m[2]]
+	}
+	f.was(p, nil, at-int64(d), at, micros, &trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient, Name: "main"}})
+	return true
+}

@@ -1,0 +1,84 @@
+package kubeletlog
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+)
+
+// Kubelets before Kubernetes 1.21 wrote text without keys; a few messages were so until 1.25. old are those forms with the message that
+// says the same today, and the keys in the order of the groups.
+var old = []struct {
+	begins string
+	text   *regexp.Regexp
+	msg    string
+	keys   []string
+}{
+	{`SyncLoop (PLEG): "`, regexp.MustCompile(`^SyncLoop \(PLEG\): "([^"]+)", event: (.+)`), "SyncLoop (PLEG): event for pod", []string{"pod", "event"}},
+	{`SyncLoop (`, regexp.MustCompile(`^SyncLoop \((ADD|UPDATE|REMOVE|DELETE|RECONCILE), "([a-z]{1,10})"\): "(.*)"`), "", []string{"op", "source", "pods"}},
+	{`Error syncing pod `, regexp.MustCompile(`(?s)^Error syncing pod [-0-9a-f]+ \("([^"]+)"\), skipping: (.*)`), "Error syncing pod, skipping", []string{"pod", "err"}},
+	{`No sandbox for pod "`, regexp.MustCompile(`^No sandbox for pod "([^"]+)" can be found`), "No sandbox for pod can be found. Need to start a new one", []string{"pod"}},
+	{`No ready sandbox for pod "`, regexp.MustCompile(`^No ready sandbox for pod "([^"]+)" can be found`), "No ready sandbox for pod can be found. Need to start a new one", []string{"pod"}},
+	{`Sandbox for pod "`, regexp.MustCompile(`^Sandbox for pod "([^"]+)" has changed`), "Sandbox for pod has changed. Need to start a new one", []string{"pod"}},
+	{`Sandbox for pod "`, regexp.MustCompile(`^Sandbox for pod "([^"]+)" has no IP address`), "Sandbox for pod has no IP address. Need to start a new one", []string{"pod"}},
+	{`CreatePodSandbox for pod "`, regexp.MustCompile(`(?s)^CreatePodSandbox for pod "([^"]+)" failed: (.*)`), "CreatePodSandbox for pod failed", []string{"pod", "err"}},
+	{`Container runtime network not ready: `, regexp.MustCompile(`(?s)^Container runtime network not ready: (.*)`), "Container runtime network not ready", []string{"networkReady"}},
+	{`Container runtime sanity check failed: `, regexp.MustCompile(`(?s)^Container runtime sanity check failed: (.*)`), "Container runtime sanity check failed", []string{"err"}},
+	{`skipping pod synchronization - `, regexp.MustCompile(`(?s)^skipping pod synchronization - (.*)`), "Skipping pod synchronization", []string{"err"}},
+	{`GenericPLEG: Unable to retrieve pods: `, regexp.MustCompile(`(?s)^GenericPLEG: Unable to retrieve pods: (.*)`), "GenericPLEG: Unable to retrieve pods", []string{"err"}},
+	{`Unable to `, regexp.MustCompile(`(?s)^Unable to (?:attach or )?mount volumes for pod "([^"]+)": (.*?)(?:; skipping pod)?$`), "Unable to attach or mount volumes for pod; skipping pod", []string{"pod", "err"}},
+	{`Readiness probe for "`, regexp.MustCompile(`(?s)^Readiness probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Readiness"}},
+	{`Liveness probe for "`, regexp.MustCompile(`(?s)^Liveness probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Liveness"}},
+	{`Startup probe for "`, regexp.MustCompile(`(?s)^Startup probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Startup"}},
+	{`Event(v1.ObjectReference{`, regexp.MustCompile(`(?s)^Event\(v1\.ObjectReference\{Kind:"(Pod)", Namespace:"([^"]*)", Name:"([^"]*)", UID:"([^"]*)", .*?FieldPath:"([^"]*)"\}\): type: '([A-Za-z]+)' reason: '([A-Za-z]+)' (.*)`), "Event occurred", []string{"kind", "ns", "object", "uid", "fieldPath", "type", "reason", "message"}},
+	{`Removing image "`, regexp.MustCompile(`\[imageGCManager\]: Removing image "([^"]+)" to free`), "Removing image to free bytes", []string{"imageID"}},
+	{`Starting kubelet main sync loop`, regexp.MustCompile(`^(Starting kubelet main sync loop)`), "Starting kubelet main sync loop", []string{"text"}},
+}
+
+// modern writes an entry of an old kubelet as today's.
+func modern(e *klog.Entry) {
+	if e.Msg == "Event occurred" && strings.Contains(e.Get("object"), "/") && e.Get("kind") == "" { // from 1.21 to 1.22
+		e.Fields = append(e.Fields, klog.Field{Key: "kind", Value: "Pod"})
+	}
+	if !e.Free {
+		return
+	}
+	for i := range old {
+		o := &old[i]
+		if !strings.HasPrefix(e.Msg, o.begins) {
+			continue
+		}
+		m := o.text.FindStringSubmatch(e.Msg)
+		if m == nil {
+			continue
+		}
+		text := e.Msg
+		e.Msg = o.msg
+		for n, key := range o.keys {
+			if k, v, fixed := strings.Cut(key, "="); fixed {
+				e.Fields = append(e.Fields, klog.Field{Key: k, Value: v})
+				continue
+			}
+			e.Fields = append(e.Fields, klog.Field{Key: key, Value: m[n+1]})
+		}
+		switch {
+		case o.msg == "":
+			e.Msg = "SyncLoop " + m[1]
+			list := ""
+			if m[3] != "" {
+				list = strings.ReplaceAll(m[3], ", ", " ")
+			}
+			e.Fields = []klog.Field{{Key: "source", Value: m[2]}, {Key: "pods", Value: "[" + list + "]"}}
+		case o.msg == "Event occurred":
+			for n := range e.Fields {
+				if e.Fields[n].Key == "object" {
+					e.Fields[n].Value = m[2] + "/" + m[3]
+				}
+			}
+		case o.msg == "Starting kubelet main sync loop":
+			e.Msg, e.Fields = o.msg, []klog.Field{{Key: "text", Value: text}}
+		}
+		return
+	}
+}

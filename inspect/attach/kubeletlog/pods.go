@@ -1,0 +1,306 @@
+package kubeletlog
+
+import (
+	"cmp"
+	"container/list"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// noNamespace stands for the namespace of a pod of which the log has the UID alone: no namespace is called so.
+const noNamespace = "-"
+
+// pod is one life of a pod.
+type pod struct {
+	id     trace.Pod
+	sealed bool // records of it are out: its id stays
+	trace  trace.TraceID
+	at     *list.Element
+	uids   []string
+	stage
+	moments
+	underway
+
+	syncs int
+	why   trace.SandboxFault // what is wrong with the sandbox; "" where there is none
+	exit  string             // the code of the container that ended last
+	// lives are the containers and sandboxes that were seen to start, by id; false once they died.
+	lives      map[string]bool
+	containers map[string]*container
+	vols       map[string]*volume
+}
+
+// stage is how far a pod has come.
+type stage struct {
+	seen, started, ready, ending, gone bool
+	down                               bool // a container of it has to wait after it was up
+	fresh                              bool // the log shows that it was not found running
+	probed                             bool // it has a readiness probe
+	told                               bool // an Event told that a container started
+}
+
+// moments are times in a pod's life, 0 where there are none.
+type moments struct {
+	lastStart, backAt    int64         // a container was started, and was started again after it was down
+	startedAt            int64         // all containers had started
+	startedBy            time.Duration // how precisely that is known
+	since                time.Duration // how long it took to start, where it was not seen and the log tells
+	needed               int64         // a sandbox was needed
+	firstVolume, mounted int64         // the first volume was looked at, the last one mounted
+	failedAt, volumesAt  int64         // a sandbox, and all volumes, were last said to have failed
+}
+
+// underway is what has begun.
+type underway struct {
+	sync, volumes, unmount, sandbox *span
+	later                           *span // the volumes' action, where the log has no line of its begin
+	waits                           map[string]*span
+}
+
+// container is one of a pod's containers.
+type container struct {
+	name                       string
+	init                       bool
+	image, pull, create, start *span
+	kill, grace, hook          *span
+	killing                    string // the id of the one that is ended
+	target                     string // the image
+	lastErr                    string // of its last pull
+	bytes                      int64  // the image's size
+}
+
+// volume is one of a pod's volumes.
+type volume struct {
+	name, plugin  string
+	verified      int64 // when it was first verified to be attached; 0 once it was
+	attach, mount *span
+	unmount       *span
+	tries         int
+}
+
+type pods struct {
+	byName, byUID map[string]*pod
+	order         *list.List // of *pod, the longest unused first
+	// starting are those whose start is to be settled.
+	starting map[*pod]bool
+	// readying are those that started, until it is known whether they have a readiness probe.
+	readying map[*pod]bool
+	// backing are those whose container was started again.
+	backing map[*pod]bool
+	// retrying are those with waits whose end is known.
+	retrying map[*pod]bool
+	checked  int64
+}
+
+func newPods() pods {
+	return pods{byName: map[string]*pod{}, byUID: map[string]*pod{}, order: list.New(), starting: map[*pod]bool{}, retrying: map[*pod]bool{}, readying: map[*pod]bool{}, backing: map[*pod]bool{}}
+}
+
+// legacy is a pod as kubelets before 1.21 wrote it: name_namespace(uid).
+var legacy = regexp.MustCompile(`^([a-z0-9][-a-z0-9.]{0,252})_([a-z0-9][-a-z0-9]{0,62})\(([-0-9a-f]{8,64})\)$`)
+
+// ref reads a reference to a pod: namespace/name, or the old form with its UID.
+func ref(s string) (ns, name, uid string, ok bool) {
+	if m := legacy.FindStringSubmatch(s); m != nil {
+		return m[2], m[1], m[3], true
+	}
+	ns, name, ok = strings.Cut(s, "/")
+	return ns, name, "", ok && ns != "" && name != "" && len(s) < 400 && !strings.ContainsAny(s, " \n")
+}
+
+// named returns the pod of a reference, made where it is new; nil where there is no reference.
+func (f *Fold) named(s, uid string) *pod {
+	ns, name, own, ok := ref(s)
+	if !ok {
+		return nil
+	}
+	if uid == "" {
+		uid = own
+	}
+	p := f.pods.byName[ns+"/"+name]
+	if p != nil && uid != "" && p.id.UID != "" && p.id.UID != uid {
+		if old := f.pods.byUID[uid]; old != nil { // an earlier pod of the name
+			return old
+		}
+		p = nil
+	}
+	if p == nil && uid != "" {
+		if q := f.pods.byUID[uid]; q != nil && (q.id.Namespace == noNamespace || q.id.Name == name && q.id.Namespace == ns) {
+			p = q
+			if !p.sealed {
+				p.id.Namespace, p.id.Name = ns, name
+			}
+			f.pods.byName[ns+"/"+name] = p
+		}
+	}
+	if p == nil {
+		p = f.pods.add(f, trace.Pod{Namespace: ns, Name: name, UID: uid})
+	}
+	f.pods.learn(p, uid)
+	f.pods.order.MoveToBack(p.at)
+	return p
+}
+
+// ofUID returns the pod of a UID; nil where there is none.
+func (f *Fold) ofUID(uid string) *pod {
+	if uid == "" {
+		return nil
+	}
+	p := f.pods.byUID[uid]
+	if p != nil {
+		f.pods.order.MoveToBack(p.at)
+	}
+	return p
+}
+
+// unnamed is ofUID that makes a pod where there is none.
+func (f *Fold) unnamed(uid string) *pod {
+	if p := f.ofUID(uid); p != nil || uid == "" || len(uid) > 64 {
+		return p
+	}
+	return f.pods.add(f, trace.Pod{Namespace: noNamespace, Name: uid, UID: uid})
+}
+
+// podOf returns the pod that an entry's keys name; nil where they name none.
+func (f *Fold) podOf(e *klog.Entry) *pod {
+	uid := e.Get("podUID")
+	for _, k := range []string{"pod", "podName", "object"} {
+		if v := e.Get(k); strings.Contains(v, "/") || strings.HasSuffix(v, ")") {
+			if k == "object" && e.Get("kind") != "Pod" {
+				continue
+			}
+			if p := f.named(v, uid); p != nil {
+				return p
+			}
+		}
+	}
+	return f.ofUID(uid)
+}
+
+func (ps *pods) add(f *Fold, id trace.Pod) *pod {
+	if len(ps.byName) >= maxPods {
+		if old, ok := ps.order.Front().Value.(*pod); ok {
+			ps.drop(old)
+		}
+	}
+	p := &pod{id: id, lives: map[string]bool{}, containers: map[string]*container{}, vols: map[string]*volume{}}
+	p.waits = map[string]*span{}
+	p.trace = trace.TraceID{Hi: 1, Lo: uint64(f.nextID())}
+	p.at = ps.order.PushBack(p)
+	ps.byName[id.Namespace+"/"+id.Name] = p
+	ps.learn(p, id.UID)
+	return p
+}
+
+// learn takes in a pod's UID.
+func (ps *pods) learn(p *pod, uid string) {
+	if uid == "" || ps.byUID[uid] == p {
+		return
+	}
+	if p.id.UID == "" && !p.sealed {
+		p.id.UID = uid
+	}
+	ps.byUID[uid] = p
+	if p.uids = append(p.uids, uid); len(p.uids) > maxUIDs {
+		delete(ps.byUID, p.uids[0])
+		p.uids = p.uids[1:]
+	}
+}
+
+// maxUIDs bounds the UIDs that one pod is known by: a static pod has that of its mirror too.
+const maxUIDs = 8
+
+func (ps *pods) drop(p *pod) {
+	ps.order.Remove(p.at)
+	delete(ps.starting, p)
+	delete(ps.retrying, p)
+	delete(ps.readying, p)
+	delete(ps.backing, p)
+	if key := p.id.Namespace + "/" + p.id.Name; ps.byName[key] == p {
+		delete(ps.byName, key)
+	}
+	for _, uid := range p.uids {
+		if ps.byUID[uid] == p {
+			delete(ps.byUID, uid)
+		}
+	}
+}
+
+// forget drops what has begun, of all pods.
+func (ps *pods) forget() {
+	for e := ps.order.Front(); e != nil; e = e.Next() {
+		if p, ok := e.Value.(*pod); ok {
+			p.sync, p.volumes, p.unmount, p.sandbox, p.mounted, p.firstVolume = nil, nil, nil, nil, 0, 0
+			p.later = nil
+			clear(p.containers)
+			clear(p.vols)
+			clear(p.waits)
+		}
+	}
+}
+
+// settled says of pods that their containers have started, where the log is quiet about them.
+func (ps *pods) settled(f *Fold, now int64, all bool) {
+	if !all && now-ps.checked < int64(time.Second/2) {
+		return
+	}
+	ps.checked = now
+	for _, p := range inOrder(ps.starting) {
+		if all && now-p.lastStart < int64(2*time.Second) || !all && now-p.lastStart < int64(quiet) {
+			continue
+		}
+		f.isUp(p)
+	}
+	for _, p := range inOrder(ps.readying) {
+		if all || now-p.startedAt >= int64(quiet) {
+			f.readied(p)
+		}
+	}
+	for _, p := range inOrder(ps.backing) {
+		if now-p.backAt >= int64(quiet) {
+			f.isBack(p, p.backAt)
+		}
+	}
+	for _, p := range inOrder(ps.retrying) {
+		f.retried(p, now)
+	}
+}
+
+// inOrder are pods in the order in which they came.
+func inOrder(all map[*pod]bool) []*pod {
+	if len(all) == 0 {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(all), func(a, b *pod) int { return cmp.Compare(a.trace.Lo, b.trace.Lo) })
+}
+
+func (p *pod) container(name string) *container {
+	c := p.containers[name]
+	if c == nil {
+		c = &container{name: name}
+		if len(p.containers) < 1024 {
+			p.containers[name] = c
+		}
+	}
+	return c
+}
+
+func (p *pod) volume(name, plugin string) *volume {
+	v := p.vols[name]
+	if v == nil {
+		v = &volume{name: name}
+		if len(p.vols) < 1024 {
+			p.vols[name] = v
+		}
+	}
+	if plugin != "" {
+		v.plugin = plugin
+	}
+	return v
+}

@@ -1,0 +1,400 @@
+package kubeletlog
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Upstream's volume manager looks at the pods' volumes again and again.
+const (
+	reconcilerPeriod = 100 * time.Millisecond // operationExecutor's reconciler and the populator
+	volumesPeriod    = 300 * time.Millisecond // a worker that waits for its pod's volumes
+)
+
+// volumeLine is a message about one volume: what is done for volume "name" (UniqueName: "plugin/id") pod "name" (UID: "uid").
+var volumeLine = regexp.MustCompile(`^([A-Za-z.]{1,60}(?: [a-z]{1,20})?) for volume "([^"]+)"(?: \((?:UniqueName|OuterVolumeSpecName): "([^"]+)"\))?(?: pod "([^"]+)" \(UID: "([-0-9a-f]{1,64})"\))?`)
+
+// inner is the volume's name in the pod, where a teardown has another one.
+var inner = regexp.MustCompile(`InnerVolumeSpecName "([^"]{1,253})"\. PluginName "([^"]{1,253})"`)
+
+// failedOperation is a volume's operation that failed, and is not tried again for a time.
+var failedOperation = regexp.MustCompile(`^Operation for "(.+?)" failed\. No retries permitted until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) ([-+]\d{4}) \S* ?(?:m=\S+ )?\(durationBeforeRetry ([0-9a-zµ.]{1,20})\)\. Error: "?(.*)`)
+
+// text takes in messages that hold names; it reports whether the entry is told of completely.
+func (f *Fold) text(e *klog.Entry, at int64) bool {
+	msg := e.Msg
+	switch {
+	case strings.HasPrefix(msg, "Operation for "):
+		return f.operationFailed(firstOf(e.Get("err"), msg), at)
+	case strings.HasPrefix(e.Get("err"), "Operation for "):
+		return f.operationFailed(e.Get("err"), at)
+	case strings.HasPrefix(msg, "Waited for "):
+		return f.throttledText(e, at)
+	case orphanUID.MatchString(msg):
+		return f.orphan(e, at)
+	}
+	m := volumeLine.FindStringSubmatch(msg)
+	if m == nil {
+		return false
+	}
+	name, plugin := m[2], pluginOf(m[3])
+	p := f.podOf(e)
+	if p == nil {
+		if p = f.ofUID(m[5]); p == nil && m[4] != "" && m[4] != m[5] {
+			return false // of a pod of which only the name is known, not the namespace
+		}
+	}
+	switch m[1] {
+	case "operationExecutor.VerifyControllerAttachedVolume started":
+		return f.verify(p, name, plugin, m[5], at)
+	case "Controller attach succeeded":
+		return f.attached(p, name, at)
+	case "operationExecutor.MountVolume started":
+		f.saw(1)
+		return f.mountBegins(p, name, plugin, at)
+	case "MountVolume.SetUp succeeded", "MountVolume.MapVolume succeeded":
+		f.saw(1)
+		return f.mountEnds(p, name, at)
+	case "operationExecutor.UnmountVolume started":
+		if p == nil {
+			p = f.unnamed(m[5])
+		}
+		return f.tearBegins(p, m[2], plugin, at)
+	case "UnmountVolume.TearDown succeeded":
+		if p == nil {
+			p = f.unnamed(m[5])
+		}
+		if in := inner.FindStringSubmatch(msg); in != nil {
+			name = in[1]
+		}
+		return f.tearEnds(p, m[2], name, at)
+	}
+	return false
+}
+
+// pluginOf is the plugin in a volume's unique name: kubernetes.io/configmap/UID-config.
+func pluginOf(unique string) string {
+	first, rest, _ := strings.Cut(unique, "/")
+	second, _, _ := strings.Cut(rest, "/")
+	if first != "kubernetes.io" || second == "" {
+		return ""
+	}
+	return first + "/" + second
+}
+
+// verify is the reconciler's look at a volume: the controller attaches some, and the others go on at its next look.
+func (f *Fold) verify(p *pod, name, plugin, uid string, at int64) bool {
+	if p == nil {
+		return false
+	}
+	f.pods.learn(p, uid)
+	p.fresh = true
+	if p.firstVolume == 0 && !p.started {
+		p.firstVolume = at
+		if p.volumes == nil {
+			p.later = &span{id: f.nextID(), from: at, pod: p}
+		}
+		if p.volumes != nil && at-p.volumes.from <= int64(volumesPeriod) {
+			f.poll(p, p.above(), p.volumes.from, at, reconcilerPeriod)
+		}
+	}
+	v := p.volume(name, plugin)
+	if v.verified == 0 {
+		v.verified = at
+	}
+	if w := p.waits["volume "+name]; w != nil {
+		f.end(w, at, micros, nil)
+		delete(p.waits, "volume "+name)
+	}
+	return true
+}
+
+// poll is time until upstream's volume manager looks again.
+func (f *Fold) poll(p *pod, parent *span, from, to int64, every time.Duration) {
+	if to-from < int64(time.Millisecond) {
+		return
+	}
+	f.was(p, parent, from, to, micros, &trace.Wait{For: trace.WaitPoll, Target: trace.Target{Kind: trace.TargetVolumeManager}, Every: every})
+}
+
+// attached is the controller's attachment of a volume that was waited for.
+func (f *Fold) attached(p *pod, name string, at int64) bool {
+	if p == nil {
+		return false
+	}
+	v := p.volume(name, "")
+	from := v.verified
+	if v.attach == nil && from != 0 && from < at {
+		f.was(p, p.above(), from, at, micros, attachWait(name, ""))
+	}
+	f.end(v.attach, at, micros, nil)
+	v.attach, v.verified = nil, 0
+	return true
+}
+
+func attachWait(name, err string) *trace.Wait {
+	return &trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: name}, Cause: err, Class: trace.Classify(err)}
+}
+
+func (f *Fold) mountBegins(p *pod, name, plugin string, at int64) bool {
+	if p == nil {
+		return false
+	}
+	v := p.volume(name, plugin)
+	f.end(v.attach, at, micros, nil)
+	if v.verified != 0 && v.attach == nil && at-v.verified <= int64(2*reconcilerPeriod) && !p.started {
+		f.poll(p, p.above(), v.verified, at, reconcilerPeriod)
+	}
+	v.attach, v.verified = nil, 0
+	f.endWaits(p, at, func(key string) bool { return key == "volume "+name })
+	if v.mount == nil {
+		v.mount = f.begin(p, p.above(), at, &trace.Volume{Op: "setup", Name: name, Plugin: v.plugin})
+	}
+	return true
+}
+
+func (f *Fold) mountEnds(p *pod, name string, at int64) bool {
+	if p == nil {
+		return false
+	}
+	v := p.volume(name, "")
+	if v.mount == nil {
+		return p.started // again and again, of volumes whose objects change
+	}
+	f.end(v.mount, at, micros, nil)
+	v.mount = nil
+	p.mounted = at
+	return true
+}
+
+// operationFailed is an operation on a volume that failed: what failed, and the wait until it is tried again.
+func (f *Fold) operationFailed(text string, at int64) bool {
+	m := failedOperation.FindStringSubmatch(trace.Clip(text, maxError))
+	if m == nil {
+		return false
+	}
+	err := strings.TrimSuffix(unquoted(m[5]), `"`)
+	of := regexpVolume.FindStringSubmatch(err)
+	name, uid := "", ""
+	if of != nil {
+		name, uid = of[1], of[4]
+	}
+	if u := podInOperation.FindStringSubmatch(m[1]); uid == "" && u != nil {
+		uid = u[1]
+	}
+	p := f.ofUID(uid)
+	if p == nil {
+		p = f.unnamed(uid)
+	}
+	if p == nil || name == "" {
+		return false
+	}
+	v := p.volume(name, pluginOf(of[2]))
+	wait := &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetVolume, Name: name}, Cause: err, Class: trace.Classify(err)}
+	if until, parsed := time.Parse("2006-01-02 15:04:05.999999999 -0700", m[2]+" "+m[3]); parsed == nil {
+		wait.Until = until.UnixNano()
+	}
+	v.tries++
+	wait.Tries = v.tries
+	key := "volume " + name
+	f.endWaits(p, at, func(k string) bool { return k == key })
+	switch {
+	case strings.HasPrefix(err, "Unm") || strings.HasPrefix(err, "unm"):
+		f.tearFailed(p, v, at, err)
+		return true
+	case strings.Contains(err, "VolumesInUse") || strings.Contains(err, "not attached according to node status") || strings.Contains(err, "volume attachment is being deleted"):
+		if v.attach == nil { // the whole time until the controller has done its part is one wait
+			from := firstTime(v.verified, at)
+			v.attach = f.beginAt(p, p.above(), from, attachWait(name, err))
+		}
+		return true
+	}
+	failed := &trace.Volume{Op: "setup", Name: name, Plugin: v.plugin, Err: err, Class: trace.Classify(err)}
+	if v.mount != nil {
+		f.end(v.mount, at, micros, failed)
+		v.mount = nil
+	} else {
+		f.was(p, p.above(), at, at, micros, failed)
+	}
+	p.waits[key] = f.begin(p, p.above(), at, wait)
+	f.pods.retrying[p] = true
+	return true
+}
+
+// retried ends the waits for tries that the log says the time of, where nothing failed again: at the lowest levels no line tells of a try.
+func (f *Fold) retried(p *pod, now int64) {
+	left := false
+	for _, key := range slices.Sorted(maps.Keys(p.waits)) {
+		s := p.waits[key]
+		w, ok := s.event.(*trace.Wait)
+		switch {
+		case !ok || w.Until == 0:
+		case now-w.Until > int64(2*time.Second):
+			f.end(s, w.Until, reconcilerPeriod, nil)
+			delete(p.waits, key)
+		default:
+			left = true
+		}
+	}
+	if !left {
+		delete(f.pods.retrying, p)
+	}
+}
+
+var (
+	regexpVolume   = regexp.MustCompile(`for volume "([^"]+)" \(UniqueName: "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-f]{1,64})"\)`)
+	podInOperation = regexp.MustCompile(`podName:([-0-9a-f]{8,64})`)
+)
+
+func firstTime(a, b int64) int64 {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+// beginAt is begin at a time that has passed.
+func (f *Fold) beginAt(p *pod, parent *span, from int64, e trace.Event) *span {
+	return f.begin(p, parent, max(from, f.last-int64(settle)+int64(jitter)), e)
+}
+
+func (f *Fold) volumesBegin(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil {
+		return false
+	}
+	if p.volumes == nil {
+		p.volumes, p.mounted, p.firstVolume = f.begin(p, p.sync, at, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes}), 0, 0
+	}
+	return true
+}
+
+func (f *Fold) volumesEnd(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil || p.volumes == nil {
+		return false
+	}
+	if p.mounted > p.volumes.from && at-p.mounted <= int64(volumesPeriod) {
+		f.poll(p, p.above(), p.mounted, at, volumesPeriod)
+	}
+	f.end(p.volumes, at, micros, nil)
+	p.volumes = nil
+	return true
+}
+
+// volumesDone makes an action of a pod's volumes where the log has lines about single volumes alone, as at V2.
+func (f *Fold) volumesDone(p *pod) {
+	if p.later != nil && p.mounted > p.firstVolume && f.level < 3 {
+		p.later.event, p.later.precision = &trace.Action{ID: "volumes", Verb: trace.VerbVolumes}, micros
+		f.end(p.later, p.mounted, micros, nil)
+	}
+	if p.volumes == nil {
+		p.firstVolume, p.mounted, p.later = 0, 0, nil
+	}
+}
+
+// above is the action that a pod's volumes are part of: one that has begun, or one that is told of when its end is known.
+func (p *pod) above() *span {
+	if p.volumes != nil {
+		return p.volumes
+	}
+	return p.later
+}
+
+func (f *Fold) volumesFailed(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil {
+		return false
+	}
+	f.volumesErr(p, at, trace.Clip(e.Get("err"), maxError))
+	return true
+}
+
+// volumesErr is a wait for a pod's volumes that was given up.
+func (f *Fold) volumesErr(p *pod, at int64, err string) {
+	if p.volumes == nil && p.volumesAt != 0 && at-p.volumesAt < int64(100*time.Millisecond) {
+		return // told already
+	}
+	p.volumesAt = at
+	a := &trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err, Class: trace.Classify(err)}
+	if p.volumes != nil {
+		f.end(p.volumes, at, micros, a)
+		p.volumes = nil
+		return
+	}
+	f.was(p, p.sync, at, at, micros, a)
+}
+
+func (f *Fold) unmountBegins(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil {
+		return false
+	}
+	if p.unmount == nil {
+		p.unmount = f.begin(p, p.sync, at, &trace.Action{ID: "unmount", Verb: trace.VerbUnmount})
+	}
+	return true
+}
+
+func (f *Fold) unmountEnds(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil || p.unmount == nil {
+		return false
+	}
+	f.end(p.unmount, at, micros, nil)
+	p.unmount = nil
+	return true
+}
+
+func (f *Fold) tearBegins(p *pod, name, plugin string, at int64) bool {
+	if p == nil {
+		return false
+	}
+	v := p.volume(name, plugin)
+	if v.unmount == nil {
+		v.unmount = f.begin(p, p.unmount, at, &trace.Volume{Op: "teardown", Name: name, Plugin: v.plugin})
+	}
+	return true
+}
+
+func (f *Fold) tearEnds(p *pod, key, name string, at int64) bool {
+	if p == nil {
+		return false
+	}
+	v := p.volume(key, "")
+	if v.unmount == nil {
+		return false
+	}
+	if b, ok := v.unmount.event.(*trace.Volume); ok {
+		done := *b
+		done.Name = name
+		f.end(v.unmount, at, micros, &done)
+	}
+	v.unmount = nil
+	return true
+}
+
+// tearFailed is a volume that could not be taken away. That is only tried where the pod ends.
+func (f *Fold) tearFailed(p *pod, v *volume, at int64, err string) {
+	f.ends(p, at)
+	failed := &trace.Volume{Op: "teardown", Name: v.name, Plugin: v.plugin, Err: err, Class: trace.Classify(err)}
+	a := &trace.Action{ID: "unmount", Verb: trace.VerbUnmount, Err: err, Class: trace.Classify(err)}
+	from := at
+	if v.unmount != nil {
+		from = v.unmount.from
+	}
+	s := f.was(p, p.sync, from, at, micros, a)
+	if v.unmount != nil {
+		v.unmount.parent = s.id
+		f.end(v.unmount, at, micros, failed)
+		v.unmount = nil
+		return
+	}
+	f.was(p, s, at, at, micros, failed)
+}
