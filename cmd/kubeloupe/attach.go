@@ -24,9 +24,10 @@ func newTUI(s streams) *cobra.Command {
 		Use:   "tui",
 		Short: "Open the UI of a running agent in this terminal",
 		Long: `Open the UI of a running agent through its control socket. q closes the UI; the agent continues. If the agent restarts, the UI
-reconnects.`,
+reconnects. With --from, the UI shows a recording or a kubelet's log as it is at its end; to play a recording, use kubeloupe replay.`,
 		Example: `  kubeloupe tui
-  kubeloupe tui --socket /var/lib/kubelet/kubeloupe.sock --view cri`,
+  kubeloupe tui --socket /var/lib/kubelet/kubeloupe.sock --view cri
+  kubeloupe tui --from kubelet.log`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkLook("", view); err != nil {
@@ -34,6 +35,9 @@ reconnects.`,
 			}
 			if !canUI(s) {
 				return userError{errors.New("the UI needs a terminal, and TERM must not be dumb; to print lines, use kubeloupe events --follow")}
+			}
+			if o.from != "" {
+				return o.show(c.Context(), s, view)
 			}
 			cl, err := o.dial(c.Context())
 			if err != nil {
@@ -46,7 +50,7 @@ reconnects.`,
 			}))
 		},
 	}
-	o.addSocket(c)
+	o.add(c)
 	c.Flags().StringVar(&view, "view", "", "the first view: "+strings.Join(tui.ViewNames(), ", "))
 	c.Flags().SortFlags = false
 	return c

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -90,7 +91,11 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if format == report.Text || format == report.Wide {
 		out = textOut(out)
 	}
-	return report.Write(out, t, format, width)
+	if err := report.Write(out, t, format, width); err != nil || format != report.Text && format != report.Wide {
+		return err
+	}
+	_, err = io.WriteString(out, l.seenBy())
+	return err
 }
 
 // ask asks the agent for what its stream does not tell.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/inspect/recording"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -31,12 +32,16 @@ func socketIn(rootDir string) string { return filepath.Join(rootDir, socketName)
 // observed says what a command looks at: a running agent, or a recording.
 type observed struct {
 	from   string
+	zone   string // of a kubelet's log
 	socket string
+
+	log *kubeletlog.Source // what --from names, where it is a kubelet's log
 }
 
 func (o *observed) add(c *cobra.Command) {
 	o.addSocket(c)
-	c.Flags().StringVar(&o.from, "from", "", "read this recording, or the output of run -o json, instead of a running agent; - is standard input")
+	c.Flags().StringVar(&o.from, "from", "", "read this instead of a running agent: a recording, the output of run -o json, or a kubelet's log (see docs/attach.md); - is standard input")
+	c.Flags().StringVar(&o.zone, "log-zone", "", "with --from a kubelet's log: the node's time `ZONE`, as UTC; by default what the log tells, or this machine's")
 }
 
 func (o *observed) addSocket(c *cobra.Command) {
@@ -64,6 +69,14 @@ func (o *observed) open(ctx context.Context, in io.Reader, follow bool) (src sou
 			return nil, nil, err
 		}
 		return s, func() { s.Close() }, nil //nolint:errcheck // nothing is lost with it
+	}
+	log, in, done, err := o.openLog(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	if log != nil {
+		o.log = log
+		return &fromLog{log, o.from}, done, nil
 	}
 	r, done, err := o.recording(in)
 	if err != nil {

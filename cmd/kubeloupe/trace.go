@@ -135,14 +135,22 @@ func (t *tracing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return writeTo(t.to, t.s.out, func(w io.Writer) error {
-		switch {
-		case t.all:
-			return t.rank(w, s, now)
-		case t.diff:
-			return t.compare(ctx, w, s, now, args)
+		if err := t.write(ctx, w, s, keep, now, args); err != nil || t.output != "text" {
+			return err
 		}
-		return t.one(w, s, keep, now, args)
+		_, err := io.WriteString(textOut(w), t.seenBy())
+		return err
 	})
+}
+
+func (t *tracing) write(ctx context.Context, w io.Writer, s *session.Session, keep *collector, now time.Time, args []string) error {
+	switch {
+	case t.all:
+		return t.rank(w, s, now)
+	case t.diff:
+		return t.compare(ctx, w, s, now, args)
+	}
+	return t.one(w, s, keep, now, args)
 }
 
 func (t *tracing) one(w io.Writer, s *session.Session, keep *collector, now time.Time, args []string) error {

@@ -165,5 +165,6 @@ func (a *asking) write(reports []*why.Report) error {
 			return err
 		}
 	}
-	return nil
+	_, err := io.WriteString(out, a.seenBy())
+	return err
 }

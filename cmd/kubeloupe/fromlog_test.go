@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFromLog analyzes a log of upstream's kubelet, which test/kubeletlogs made.
+func TestFromLog(t *testing.T) {
+	v4 := filepath.Join("..", "..", "inspect", "attach", "kubeletlog", "testdata", "v4.log.gz")
+	plain := "I1122 08:00:01.000000       1 a.go:1] \"SyncLoop ADD\" source=\"api\" pods=[\"shop/web\"]\n" +
+		"E1122 08:00:02.000000       1 a.go:1] \"Error syncing pod, skipping\" err=\"network is not ready: container runtime network not ready: x\" pod=\"shop/web\" podUID=\"u\"\n" +
+		"I1122 08:00:09.000000       1 a.go:1] \"other\"\n"
+	for name, c := range map[string]struct {
+		args, in string
+		code     int
+		want     []string
+	}{
+		"why --all":   {"why --all --from " + v4, "", 0, []string{"shop/no-secret is gone", "seen by: kubelet log V4", "shop/web is gone"}},
+		"why":         {"why shop/web --from " + v4, "", 0, []string{"sandbox", "wait init", "poll", "KL21", "seen by: kubelet log V4"}},
+		"why JSON":    {"why shop/no-image --from " + v4 + " -o json", "", 0, []string{`"id": "KL05"`}},
+		"--fail-on":   {"why --all --from " + v4 + " --fail-on KL11", "", exitHeld, []string{"shop/no-secret"}},
+		"trace":       {"trace shop/web --from " + v4, "", 0, []string{"init container prepare", "seen by: kubelet log V4"}},
+		"trace --all": {"trace --all --from " + v4, "", 0, []string{"shop/web", "seen by: kubelet log V4"}},
+		"inspect":     {"inspect pods --from " + v4, "", 0, []string{"No pods", "seen by: kubelet log V4"}},
+		"events":      {"events --from " + v4 + " --kind pod.milestone", "", 0, []string{"shop/web"}},
+		"stdin":       {"why --all --from - --log-zone UTC", plain, 0, []string{"shop/web", "the runtime has no pod network", "not in the log at this level"}},
+		"wrong zone":  {"why --all --from - --log-zone Mars", plain, 2, []string{"--log-zone", "must be a time zone"}},
+		"no log":      {"why --all --from -", "hello\n", 2, []string{"neither"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := execute(strings.Fields(c.args), strings.NewReader(c.in), &out, &errs)
+			if code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.String()+errs.String(), want) {
+					t.Errorf("%q is missing in:\n%s%s", want, out.String(), errs.String())
+				}
+			}
+		})
+	}
+}
+
+// TestLogYear says that the year is that of the file's time.
+func TestLogYear(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubelet.log")
+	if err := os.WriteFile(file, []byte("I1122 08:00:01.000000       1 a.go:1] \"SyncLoop ADD\" source=\"api\" pods=[\"shop/web\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, time.Time{}, time.Date(2021, 12, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if code := execute([]string{"events", "--from", file, "-o", "json", "--log-zone", "UTC"}, strings.NewReader(""), &out, &errs); code != 0 || !strings.Contains(out.String(), `"2021-11-22T08:00:01`) {
+		t.Errorf("exit code %d:\n%s%s", code, out.String(), errs.String())
+	}
+}
