@@ -30,7 +30,7 @@ type Config struct {
 	// Endpoint is the runtime's socket, as config.FindRuntime found it.
 	Endpoint string
 	// Simulated says that the runtime behind Endpoint is the simulated one: no
-	// cgroups are made and everything is labelled.
+	// cgroups are made and everything is labeled.
 	Simulated bool
 	// NodeName is the node's name.
 	NodeName string

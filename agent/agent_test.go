@@ -129,7 +129,7 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// The agent starts although the runtime tells nothing of a pod: others are taken over and start, and that pod goes on as it is.
+// The agent starts although the runtime tells nothing of a pod: others are taken over and start, and that pod continues as it is.
 func TestHungPodAtStart(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	hung, other, late := podOf("hung"), podOf("other"), podOf("late")
@@ -190,7 +190,7 @@ func TestNoRuntimeAtStart(t *testing.T) {
 	run(t, h.config()).end() // and nothing is locked
 }
 
-// A runtime that restarts: the agent says so, its pods go on, and it works with it again.
+// A runtime that restarts: the agent says so, its pods continue, and it works with it again.
 func TestRuntimeRestarts(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	n := run(t, h.config())

@@ -45,7 +45,7 @@ type parts struct {
 	cfg     Config
 	client  *cri.Client
 	host    machine
-	self    *node.Self       // this node in the API; it stays empty where the agent stands alone
+	self    *node.Self       // this node in the API; it stays empty where the agent is standalone
 	files   *guestfile.Files // what containers can write
 	pleg    *pleg.PLEG
 	state   *runtimestate.State
@@ -85,7 +85,7 @@ func (p *parts) add(name string, run func(context.Context) error) {
 	p.all = append(p.all, part{name: name, run: run})
 }
 
-// assemble builds all parts and connects them. Nothing runs yet. The identity's clients are nil on a node that stands alone.
+// assemble builds all parts and connects them. Nothing runs yet. The identity's clients are nil on a standalone node.
 //
 // Each part is built after those that it uses. Where two parts notify each other, what they share is built before both: worker.Registry
 // (the workers of pods), node.Self (the Node object), volume.Notices, mirror.Known and loop.Requests (to the syncLoop).

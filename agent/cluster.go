@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/token"
 )
 
-// cluster is what an agent has of its API server. On a node that stands alone there are only events and
+// cluster is what an agent has of its API server. On a standalone node there are only events and
 // runtime classes, and both know nothing.
 type cluster struct {
 	clients  *kubeclient.Clients
@@ -106,7 +106,7 @@ func (c *cluster) pullSecrets() *image.PullSecrets {
 	return image.NewPullSecrets(c.objects, c.events)
 }
 
-// joinManager gives the pods' manager what the API server adds. Interfaces stay nil where a node stands alone.
+// joinManager gives the pods' manager what the API server adds. Interfaces stay nil where a node is standalone.
 func (c *cluster) joinManager(m *pods.Config) {
 	m.Events = c.events
 	if c.alone() {

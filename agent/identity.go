@@ -7,13 +7,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
 )
 
-// identity is who the agent is to the API server; its fields are nil on a node that stands alone.
+// identity is who the agent is to the API server; its fields are nil on a standalone node.
 type identity struct {
 	certs   *certs.ClientCerts
 	clients *kubeclient.Clients
 }
 
-// identify gets the agent a certificate, which may have to be asked for first, and makes its clients.
+// identify gets the agent a certificate, which may have to be requested first, and makes its clients.
 //
 // Upstream: cmd/kubelet/app/server.go, run.
 func identify(ctx context.Context, cfg Config) (*identity, error) {

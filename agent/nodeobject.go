@@ -125,7 +125,7 @@ func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure = p.host.shortage.Short(trace.SignalMemory), p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {
-		return // a node that stands alone takes what it is given
+		return // a standalone node takes what it is given
 	}
 	in.Node, in.Allocatable = p.self.Object(), p.host.resources.Allocatable
 }

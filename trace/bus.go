@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// DefaultCapacity is how many records a bus keeps unless told otherwise.
+// DefaultCapacity is how many records a bus keeps by default.
 const DefaultCapacity = 8192
 
-// What the records of a bus may take in memory unless told otherwise: room for all of them at a size that few records of an ordinary node
+// What the records of a bus may take in memory by default: room for all of them at a size that few records of an ordinary node
 // have, and of the largest there are (MaxEvent and two times MaxBody) some dozen at least.
 const (
 	bytesPerRecord = 8 << 10
@@ -59,7 +59,7 @@ func NewBusOf(capacity int, budget int64) *Bus {
 	return &Bus{start: now, epoch: now.UnixNano(), slots: make([]Record, size), sizes: make([]uint32, size), next: 1, first: 1, budget: budget}
 }
 
-// DefaultBytes is what capacity records may take in memory unless told otherwise: 8 KiB for each, and 4 MiB at least.
+// DefaultBytes is what capacity records may take in memory by default: 8 KiB for each, and 4 MiB at least.
 func DefaultBytes(capacity int) int64 { return max(int64(capacity)*bytesPerRecord, leastBytes) }
 
 // elapsed is the monotonic time since the bus's birth. With the epoch, it is the bus's clock in Unix nanoseconds.

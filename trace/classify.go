@@ -19,7 +19,7 @@ const (
 	FailNetwork       FailureClass = "pod-network"        // the pod network: CNI is not configured, or failed without naming a plugin
 	FailPlugin        FailureClass = "cni-plugin"         // a CNI plugin failed
 	FailPluginMissing FailureClass = "cni-plugin-missing" // a CNI plugin is not on the node
-	FailImage         FailureClass = "image"              // the image cannot be had; ErrImagePull and its like
+	FailImage         FailureClass = "image"              // the image is not available; ErrImagePull and its like
 	FailImageNever    FailureClass = "image-never"        // the image is not on the node, and is not to be pulled
 	FailImageName     FailureClass = "image-name"         // the image's name cannot be read as one
 	FailImageMissing  FailureClass = "image-missing"      // the registry does not have the image

@@ -43,7 +43,7 @@ type Source struct {
 }
 
 // SourceError tells that a manifest could not be used. A pod that runs from an
-// earlier good version of it goes on. One without a message tells that all that was said
+// earlier good version of it continues. One without a message tells that all that was said
 // of its path is over: the manifest is good again, or gone.
 type SourceError struct {
 	Source SourceName `json:"source"`
@@ -53,7 +53,7 @@ type SourceError struct {
 	// Field is the path of the field, as spec.containers[0].image.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message" scrub:"text"`
-	// Kept says whether an earlier good version stays in force.
+	// Kept says whether an earlier good version stays in use.
 	Kept bool `json:"kept,omitempty"`
 	// Gone says that the manifest was removed, where there is no message.
 	Gone bool `json:"gone,omitempty"`

@@ -24,6 +24,6 @@ type VolumeProgress struct {
 	// Files is how many files were done; PerSecond how many of them in each second since the last.
 	Files     int64 `json:"files"`
 	PerSecond int64 `json:"per_second,omitempty"`
-	// Done says that it is over.
+	// Done says that it is finished.
 	Done bool `json:"done,omitempty"`
 }

@@ -2,7 +2,7 @@ package trace
 
 import "time"
 
-// NodeDescribed tells what the node is and has: what its object in the API says of it, or would say on a node that stands alone. It is
+// NodeDescribed tells what the node is and has: what its object in the API says of it, or would say on a standalone node. It is
 // published when that is known first, and when it changes.
 type NodeDescribed struct {
 	// Node is the node's name.
@@ -80,7 +80,7 @@ type Certificate struct {
 	Use string `json:"use"`
 	// None says why there is none; nothing else is told then.
 	None string `json:"none,omitempty" scrub:"text"`
-	// Cause is start, bootstrap (asked for with a bootstrap token), signed (the first that was asked for), renewed, or changed where
+	// Cause is start, bootstrap (asked for with a bootstrap token), signed (the first that was requested), renewed, or changed where
 	// somebody else renews the files.
 	Cause string `json:"cause,omitempty"`
 	// Source is csr (signed through the API server), kubeconfig (the kubeconfig's own), self-signed, or file (configured files).
@@ -101,7 +101,7 @@ type Certificate struct {
 }
 
 // ClockStepped tells that the machine's wall clock was set, or stood still while the machine was suspended. Times of records follow
-// the monotonic clock from the wall clock as it was at the bus's birth; here they are anchored anew. Durations never count a step.
+// the monotonic clock from the wall clock as it was at the bus's birth; here they are anchored again. Durations never count a step.
 type ClockStepped struct {
 	// Step is by how much the wall clock went ahead of the monotonic one; negative where it was set back.
 	Step time.Duration `json:"step_ns"`
@@ -109,6 +109,6 @@ type ClockStepped struct {
 	// records on both sides is less by that.
 	Jump time.Duration `json:"jump_ns,omitempty"`
 	// Ahead is by how much times of records are ahead of the wall clock from here on. They never go back: where the wall clock was
-	// set back, they go on as they were.
+	// set back, they continue as they were.
 	Ahead time.Duration `json:"ahead_ns,omitempty"`
 }

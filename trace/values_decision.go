@@ -24,7 +24,7 @@ const (
 	BySlots        Decider = "slots"        // who gives up a place among those that work at a time
 	ByStatus       Decider = "status"       // whether a pod's status may become another one
 	ByUserNS       Decider = "userns"       // which ids of the host a pod gets
-	ByVolumes      Decider = "volumes"      // when a volume is set up anew
+	ByVolumes      Decider = "volumes"      // when a volume is set up again
 )
 
 // Verdict is the outcome of a decision.
@@ -44,15 +44,15 @@ const (
 	VerdictResize     Verdict = "resize"       // the pod gets the resources that it asks for
 	VerdictDeferred   Verdict = "Deferred"     // the pod gets its resources when there is room
 	VerdictInfeasible Verdict = "Infeasible"   // the pod can never get its resources here
-	VerdictRenew      Verdict = "renew"        // another certificate is asked for
-	VerdictBootstrap  Verdict = "bootstrap"    // a first certificate is asked for with the bootstrap token
+	VerdictRenew      Verdict = "renew"        // another certificate is requested
+	VerdictBootstrap  Verdict = "bootstrap"    // a first certificate is requested with the bootstrap token
 	VerdictRotate     Verdict = "rotate"       // the log is rotated
 	VerdictReopen     Verdict = "reopen"       // the runtime makes the log's file again
 	VerdictMap        Verdict = "map"          // the pod gets a range of ids
 	VerdictShort      Verdict = "short"        // there is too little of it
 	VerdictEnough     Verdict = "enough"       // there is enough of it again
 	VerdictOverstays  Verdict = "overstays"    // it takes clearly longer than usual, and gives up its place
-	VerdictSetUpAgain Verdict = "set up again" // the volume was lost, and is set up anew
+	VerdictSetUpAgain Verdict = "set up again" // the volume was lost, and is set up again
 	VerdictRegistered Verdict = "registered"   // the plugin is registered
 	VerdictRefused    Verdict = "refused"      // the plugin is not registered
 	VerdictRemoved    Verdict = "removed"      // the plugin's socket is gone, and so is its registration

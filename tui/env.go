@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// noColor reports whether colours are not wanted: NO_COLOR is set to anything
+// noColor reports whether colors are not wanted: NO_COLOR is set to anything
 // but the empty string (https://no-color.org).
 func noColor(env []string) bool {
 	for _, kv := range slices.Backward(env) {

@@ -218,7 +218,7 @@ func testEveryScreenSaysWhyItIsEmpty(t *testing.T) {
 
 func TestLink(t *testing.T) { synctest.Test(t, testLink) }
 
-// testLink: a connection that is lost is told of for as long as it is.
+// testLink: a connection that is lost is reported for as long as it is.
 func testLink(t *testing.T) {
 	link := ""
 	d := drive(t, Config{Label: "ATTACHED", Link: func() string { return link }}, 80, 24).play()
@@ -292,12 +292,12 @@ func testReplay(t *testing.T) {
 	golden(t, "replay-120x24", d.keys("esc 9").screen())
 }
 
-// again is an error that says that records begin anew.
+// again is an error that says that records begin again.
 type again struct{ error }
 
 func (again) Rewound() bool { return true }
 
-// twice is a source that begins anew once.
+// twice is a source that begins again once.
 type twice struct {
 	none
 	err  error

@@ -170,7 +170,7 @@ func (a *app) ask(p *prompt) {
 	a.resize(a.w, a.h)
 }
 
-// changeTimes goes on to the next way of writing times.
+// changeTimes continues to the next way of writing times.
 func (a *app) changeTimes() {
 	s := a.look.Scene
 	s.Times = s.Times.Next()
@@ -211,7 +211,7 @@ func (a *app) fields() query.Fields {
 	return query.Fields{}
 }
 
-// freeze stops the screen, or lets it go on with all that came meanwhile.
+// freeze stops the screen, or lets it continue with all that came meanwhile.
 func (a *app) freeze() {
 	if !a.backlog.frozen {
 		a.backlog.frozen = true

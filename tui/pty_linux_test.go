@@ -207,7 +207,7 @@ func TestLostTerminalEndsTheUI(t *testing.T) {
 	}
 }
 
-// rich is a sequence for more than 16 colours.
+// rich is a sequence for more than 16 colors.
 var rich = regexp.MustCompile(`\x1b\[[0-9;:]*[34]8[;:][0-9;:]*m`)
 
 func TestSixteenColoursAndPlainCharacters(t *testing.T) {
@@ -263,7 +263,7 @@ func TestResizeStormOnARealTerminal(t *testing.T) {
 	x.restored("ended: <nil>")
 }
 
-// colour is a select-graphic-rendition sequence that sets a colour.
+// color is a select-graphic-rendition sequence that sets a color.
 var colour = regexp.MustCompile(`\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m`)
 
 func TestNoColor(t *testing.T) {

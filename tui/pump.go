@@ -25,7 +25,7 @@ const (
 // recsMsg is what came since the last one.
 type recsMsg struct {
 	chunks  []chunk
-	rewound bool  // chunks are told anew, from the beginning
+	rewound bool  // chunks are told again, from the beginning
 	err     error // the source has no more
 }
 
@@ -95,7 +95,7 @@ func (p *pump) run(ctx context.Context) {
 	}
 }
 
-// restart throws away what waits: it is told anew.
+// restart throws away what waits: it is told again.
 func (p *pump) restart() {
 	p.mu.Lock()
 	p.pending, p.waiting = recsMsg{rewound: true}, 0

@@ -72,7 +72,7 @@ func (a *app) marked(m replay.Mark, ok bool, none string) {
 	a.tell(views.Say{Text: none})
 }
 
-// setSpeed goes on to the next speed, or back.
+// setSpeed continues to the next speed, or back.
 func (a *app) setSpeed(by int) {
 	now, i := a.cfg.Player.State().Speed, 0
 	for i < len(speeds)-1 && speeds[i] < now {
@@ -197,7 +197,7 @@ func replayed(s replay.State) string {
 	return "event " + style.Count(s.Records) + " of " + style.Count(s.Of)
 }
 
-// rewound reports whether an error says that records begin anew.
+// rewound reports whether an error says that records begin again.
 func rewound(err error) bool {
 	if errors.Is(err, replay.ErrRewound) {
 		return true

@@ -22,7 +22,7 @@ import (
 // connection to another one, a file. Next waits for at least one record and
 // appends up to cap(buf) of them to buf[:0]; lost is how many are missing before
 // them. It returns when ctx ends, and io.EOF after the last record. An error with
-// the method Rewound() bool that returns true says that records begin anew, as
+// the method Rewound() bool that returns true says that records begin again, as
 // after a replay went back or a connection was made again: more follow.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
@@ -53,7 +53,7 @@ type Config struct {
 	Link func() string
 	// Player controls the Source when that is a recording; nil: it is not.
 	Player Player
-	// NoMouse leaves the mouse to the terminal, for selecting text, until it is asked for.
+	// NoMouse leaves the mouse to the terminal, for selecting text, until it is requested.
 	NoMouse bool
 	// ExportDir is where exports go; "" is the working directory.
 	ExportDir string

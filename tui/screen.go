@@ -42,7 +42,7 @@ func (a *app) fit(p views.Page) {
 	p.SetSize(max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-a.bottom()))
 }
 
-// view is the whole screen, drawn anew unless it is held.
+// view is the whole screen, drawn again unless it is held.
 func (a *app) view() string {
 	if !a.held {
 		a.drawn = a.draw()

@@ -43,7 +43,7 @@ func TestPortsAsOneByOne(t *testing.T) {
 	}
 }
 
-// TestManyPorts: each port that a pod wants was compared with each of each other pod, of which the list was made anew.
+// TestManyPorts: each port that a pod wants was compared with each of each other pod, of which the list was made again.
 func TestManyPorts(t *testing.T) {
 	pod := func(name, ip string) *v1.Pod {
 		var ports []v1.ContainerPort

@@ -15,15 +15,15 @@ import (
 // Reviews go to the API server with the agent's own requests, of which there may be some dozens a second. Anybody can ask for
 // one by a token that is made up.
 const (
-	// reviews are asked for at once, reviewsEach of them by one source, which waits for reviewWait.
+	// reviews are requested at once, reviewsEach of them by one source, which waits for reviewWait.
 	reviews, reviewsEach = 8, 3
 	reviewWait           = 5 * time.Second
 	// sources are so many of which it is known how often they failed.
 	sources = 1024
 )
 
-// failures are how many reviews that let nobody in are asked for, a second and at first: of one source and of all. While
-// there are more, no others are asked for.
+// failures are how many reviews that let nobody in are requested, a second and at first: of one source and of all. While
+// there are more, no others are requested.
 type failures struct {
 	each, all           rate.Limit
 	eachBurst, allBurst int
@@ -62,7 +62,7 @@ func newLimit(f failures) *limit {
 	}
 }
 
-// take waits until the source may have one more review. give tells that it is over, and whether it let somebody in.
+// take waits until the source may have one more review. give tells that it is finished, and whether it let somebody in.
 func (l *limit) take(ctx context.Context, source string) (give func(good bool), err error) {
 	failed := l.failedBy(source)
 	if failed.Tokens() < 1 || l.failed.Tokens() < 1 {

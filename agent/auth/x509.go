@@ -87,7 +87,7 @@ type caFile struct {
 	pool *x509.CertPool
 }
 
-// get returns the certificates. When the file has become unusable, the last good ones stay in force.
+// get returns the certificates. When the file has become unusable, the last good ones stay in use.
 func (f *caFile) get() (*x509.CertPool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -95,7 +95,7 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 	return writeKubeconfig(restCfg, cfg.Kubeconfig, store.CurrentPath())
 }
 
-// final returns an error that trying again does not mend.
+// final returns an error that trying again does not fix.
 func final(err error, path string) error {
 	switch {
 	case apierrors.IsUnauthorized(err):

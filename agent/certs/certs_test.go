@@ -31,7 +31,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// authority is an API server that signs what it is asked for.
+// authority is an API server that signs what is requested.
 type authority struct {
 	*fake.Clientset
 	t    *testing.T
@@ -118,7 +118,7 @@ func setup(t *testing.T, a *authority) (ClientConfig, *tracetest.Recorder) {
 	return cfg, rec
 }
 
-// A token becomes a certificate in files as upstream's; it is used again, and renewed in time; an expired one is asked for anew.
+// A token becomes a certificate in files as upstream's; it is used again, and renewed in time; an expired one is requested again.
 func TestClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t, time.Hour)

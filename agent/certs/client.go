@@ -57,7 +57,7 @@ func (c *ClientConfig) disclose(path string, r *rest.Config) {
 }
 
 // Client returns the identity that the kubeconfig names. When there is none, or its certificate is expired, and a bootstrap kubeconfig is
-// given, a certificate is asked for with that; this waits until it is approved, or ctx ends. Errors say what to do.
+// given, a certificate is requested with that; this waits until it is approved, or ctx ends. Errors say what to do.
 //
 // Upstream: cmd/kubelet/app/server.go, buildKubeletClientConfig.
 func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {

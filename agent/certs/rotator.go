@@ -44,7 +44,7 @@ type rotator struct {
 	what     string // "client" or "serving", for people
 	signer   string
 	usages   []certificatesv1.KeyUsage
-	template func() *x509.CertificateRequest // nil while nothing can be asked for
+	template func() *x509.CertificateRequest // nil while nothing can be requested
 	store    certificate.FileStore
 	given    given
 	cause    string // of the certificate at hand, as Certificate.Cause

@@ -28,7 +28,7 @@ type ServingConfig struct {
 	Dir               string // --cert-dir
 	Hostname          string // Of the self-signed certificate.
 	NodeName          string
-	// Addresses are the node's, for Bootstrap: nothing is asked for before there is an IP. Call Changed when they change.
+	// Addresses are the node's, for Bootstrap: nothing is requested before there is an IP. Call Changed when they change.
 	Addresses func() []v1.NodeAddress
 	Client    kubernetes.Interface // For Bootstrap.
 	Bus       *trace.Bus

@@ -32,7 +32,7 @@ func TestPodsWeighTheTiers(t *testing.T) {
 	}
 }
 
-// Where no cgroups are made a pod's is ready once it was asked for, until it is gone.
+// Where no cgroups are made a pod's is ready once it was requested, until it is gone.
 func TestPodsWithoutCgroups(t *testing.T) {
 	pods, pod := cgroup.NewPods(nil, syncing{}), bestEffort("e-1")
 	if pods.Ready(pod) {

@@ -14,7 +14,7 @@ import (
 const (
 	// again is how long after a change the runtime is asked once more: it reads the configuration when it has noticed the change itself.
 	again = time.Second
-	// retry is how long after a failure the runtime is asked for the directory once more.
+	// retry is how long after a failure the runtime is asked for the directory again.
 	retry = 30 * time.Second
 )
 

@@ -93,7 +93,7 @@ func (w *watch) armOnce() error {
 	return nil
 }
 
-// matters reports whether one of the events does. If one is about the directory itself or those above it, they are watched anew; an
+// matters reports whether one of the events does. If one is about the directory itself or those above it, they are watched again; an
 // error is that there is no more room for watches.
 func (w *watch) matters(events []inotify.Event) (matters bool, err error) {
 	moved := false

@@ -28,7 +28,7 @@ func jsonFields(t reflect.Type) map[string][]int {
 	return fields
 }
 
-// isLeaf tells whether values of t are decoded whole: everything but plain structs.
+// isLeaf reports whether values of t are decoded whole: everything but plain structs.
 func isLeaf(t reflect.Type) bool {
 	return t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
@@ -73,7 +73,7 @@ func fieldAt(v reflect.Value, path string, allocate bool) reflect.Value {
 	return v
 }
 
-// isSet tells whether the field holds anything. As upstream, an explicit zero ("0s", "", 0) of a field without a pointer
+// isSet reports whether the field holds anything. As upstream, an explicit zero ("0s", "", 0) of a field without a pointer
 // counts as not set.
 func isSet(v reflect.Value) bool {
 	if !v.IsValid() {

@@ -14,7 +14,7 @@ var gatesText string
 // Gates is the effective state of every feature gate that a kubelet of this version knows.
 type Gates struct{ on map[string]bool }
 
-// Enabled tells whether a gate is on. Unknown gates are off.
+// Enabled reports whether a gate is on. Unknown gates are off.
 func (g Gates) Enabled(name string) bool { return g.on[name] }
 
 // gate is one line of gates.txt.

@@ -121,7 +121,7 @@ func (c *checker) reservedMemory() {
 	}
 }
 
-// isCPUSet tells whether s lists CPUs as the kernel does: numbers and ranges, comma-separated.
+// isCPUSet reports whether s lists CPUs as the kernel does: numbers and ranges, comma-separated.
 func isCPUSet(s string) bool {
 	for part := range strings.SplitSeq(s, ",") {
 		first, last, ranged := strings.Cut(part, "-")

@@ -64,5 +64,5 @@ func execSync() grpc.UnaryClientInterceptor {
 	}
 }
 
-// unaryAsStream tells a call of execSync, which is told of already, from a stream.
+// unaryAsStream tells a call of execSync, which is published already, from a stream.
 func unaryAsStream(desc *grpc.StreamDesc) bool { return !desc.ClientStreams && !desc.ServerStreams }

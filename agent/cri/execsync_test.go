@@ -50,7 +50,7 @@ func dialLoud(t *testing.T, size int, bus *trace.Bus) *Client {
 	})})
 }
 
-// TestLoudCommandsAreNotKept makes 150 calls whose answers have a megabyte each. What stays is what was asked for.
+// TestLoudCommandsAreNotKept makes 150 calls whose answers have a megabyte each. What stays is what was requested.
 func TestLoudCommandsAreNotKept(t *testing.T) {
 	const size = 1 << 20
 	rec := tracetest.New(t)

@@ -14,7 +14,7 @@ type Gate func(ctx context.Context, method string, req proto.Message) error
 
 type gateKey struct{}
 
-// WithGate returns a context whose calls are asked for.
+// WithGate returns a context whose calls ask the gate.
 func WithGate(ctx context.Context, g Gate) context.Context {
 	return context.WithValue(ctx, gateKey{}, g)
 }

@@ -88,7 +88,7 @@ func describeReply(call *trace.CRICall, reply any, err error, blank func(string)
 	}
 	if n, isList := itemsOf(reply); isList {
 		call.Items = n
-		return // a list may be large and is asked for again and again
+		return // a list may be large and is requested again and again
 	}
 	if m, ok := reply.(proto.Message); ok {
 		call.Response = bodyOf(shownReply(m, said), blank)

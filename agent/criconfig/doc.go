@@ -1,4 +1,4 @@
-// Package criconfig translates a pod into what the CRI is asked for: the sandbox's and the
+// Package criconfig translates a pod into requests to the CRI: the sandbox's and the
 // containers' configurations, their labels and annotations, hosts file, DNS and environment.
 //
 // It writes names, labels, hashes and paths exactly as the kubelet does and reads back what it

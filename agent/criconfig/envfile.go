@@ -9,7 +9,7 @@ import (
 // somebody asks, and once. Each line is blank, a # comment, or NAME='value', where the value is
 // literal and may span lines.
 //
-// Upstream: pkg/kubelet/util/env/env_util.go, ParseEnv, which reads it anew for each name.
+// Upstream: pkg/kubelet/util/env/env_util.go, ParseEnv, which reads it again for each name.
 type envFile struct {
 	rest   string
 	line   int // of rest, less one

@@ -58,7 +58,7 @@ func ParseSandbox(labels, annotations map[string]string) PodRef {
 }
 
 // ParseContainer reads back the labels and annotations of a container. What is missing or does
-// not parse reads as its zero value, as upstream has it: an old or foreign container must not
+// not parse reads as its zero value, as in upstream: an old or foreign container must not
 // stop the agent.
 //
 // Upstream: pkg/kubelet/kuberuntime/labels.go, getContainerInfoFromAnnotations.

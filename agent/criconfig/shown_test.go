@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// secretOf answers with one Secret and one ConfigMap, whatever is asked for.
+// secretOf answers with one Secret and one ConfigMap, whatever is requested.
 type secretOf map[string][]byte
 
 func (s secretOf) Secret(context.Context, string, string) (*v1.Secret, error) {

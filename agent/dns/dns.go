@@ -1,6 +1,6 @@
 // Package dns gives pods their resolver configuration from the node's.
 //
-// It owns that the node's file is read, each time anew: it changes while the agent runs. What a pod gets of it decides
+// It owns that the node's file is read, each time again: it changes while the agent runs. What a pod gets of it decides
 // criconfig.DNS. It runs no goroutine and publishes nothing: what it warns of is the caller's to tell.
 package dns
 

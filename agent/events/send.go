@@ -28,7 +28,7 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-// A write that takes longer than writePatience does not keep the events behind it waiting: it goes on beside them, and
+// A write that takes longer than writePatience does not keep the events behind it waiting: it continues beside them, and
 // so do maxHung at most. One that is not answered within writeLimit is tried again, and then given up.
 const (
 	writePatience = 3 * time.Second
@@ -41,7 +41,7 @@ const (
 func (r *Recorder) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
-	hung := make(chan struct{}, maxHung) // those that go on beside the rest
+	hung := make(chan struct{}, maxHung) // those that continue beside the rest
 	for {
 		select {
 		case <-ctx.Done():

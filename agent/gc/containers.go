@@ -54,7 +54,7 @@ func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause) 
 }
 
 // settleAll does what the verdicts say, one after the other. A removal that takes clearly longer than usual (a CNI
-// plugin or a shim that hangs) goes on beside the next ones; all have ended when it returns.
+// plugin or a shim that hangs) continues beside the next ones; all have ended when it returns.
 func (c *Collector) settleAll(ctx context.Context, sp trace.Span, plan []Verdict, sum *Summary) (errs []error) {
 	turns, err := semaphore.New(semaphore.Config{Name: "removals", Size: 1}) // without a bus: nobody's pod waits
 	if err != nil {

@@ -110,7 +110,7 @@ func (c *Collector) imageFS(ctx context.Context) (FS, error) {
 
 var errNoCapacity = errors.New("invalid capacity 0 on image filesystem")
 
-// removeImages carries out the plan one by one, and plans anew when an image would not
+// removeImages carries out the plan one by one, and plans again when an image would not
 // go, so that the next in line takes its place. It returns the verdicts as they came out.
 func (c *Collector) removeImages(ctx context.Context, in *ImageInputs) ([]Verdict, error) {
 	var errs []error

@@ -49,7 +49,7 @@ type ContainerInputs struct {
 //
 // Two things differ from upstream: a container that is created and not started is
 // spared while it is its name's newest, and does not count as dead; and what carries no
-// kubelet's labels is left alone.
+// kubelet's labels is left as it is.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_gc.go, evictContainers and evictSandboxes.
 func PlanContainers(in ContainerInputs) []Verdict {

@@ -41,7 +41,7 @@ func TestVolumeImages(t *testing.T) {
 		n.image("c", 1)
 		c, _ := newCollector(t, n, func(c *Config) { c.VolumeImages = func() []string { return []string{"a", "r.io/b:v1"} } })
 		removed := 0
-		for range 2 { // what was just seen is left alone
+		for range 2 { // what was just seen is left as it is
 			sum, err := c.DeleteUnused(t.Context())
 			if err != nil {
 				t.Error(err)

@@ -10,7 +10,7 @@ import (
 
 // Run makes a pass of each kind now and then every minute (containers) and every five
 // minutes (images) until ctx is done. The first container pass waits for the pod sources,
-// a minute at most: what pods left that went while no agent ran can go then. A pass that fails is told of and tried again at
+// a minute at most: what pods left that went while no agent ran can go then. A pass that fails is reported and tried again at
 // its next turn. The image passes are left out when no usage could ever trigger them.
 //
 // Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection.

@@ -54,7 +54,7 @@ func (f *Files) Hung() int {
 }
 
 // Do runs an operation that touches path, and gives it up after the deadline or when ctx ends. Operations on
-// one path come one after the other. Op must share nothing with the caller but what it returns: it may go on
+// one path come one after the other. Op must share nothing with the caller but what it returns: it may continue
 // after Do has returned. The error is a [*SlowError] if it was given up or not tried, else op's own.
 func (f *Files) Do(ctx context.Context, path string, op func() error) error {
 	_, err := do(ctx, f, path, func() (struct{}, error) { return struct{}{}, op() }, nil)

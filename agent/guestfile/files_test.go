@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What hangs is given up, its path is left alone until it has ended, and only so many may hang.
+// What hangs is given up, its path is left as it is until it has ended, and only so many may hang.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(Config{Deadline: time.Second, MaxHung: 2})

@@ -101,7 +101,7 @@ func TestRemoveAll(t *testing.T) {
 	}
 }
 
-// What is mounted in a tree is left alone, and the rest goes.
+// What is mounted in a tree is left as it is, and the rest goes.
 func TestRemoveMounted(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "top")
 	for _, d := range []string{"a/mount", "b/c"} {

@@ -9,7 +9,7 @@ import (
 )
 
 // Rewrite makes the regular file at path have exactly that content and mode, in place: it may be mounted into
-// containers, which go on seeing it, and a file that is right already is left alone. One that is missing is made.
+// containers, which continue seeing it, and a file that is right already is left as it is. One that is missing is made.
 // What is there is read no further than what it should be is long.
 func (f *Files) Rewrite(ctx context.Context, path string, want []byte, mode fs.FileMode) error {
 	want = bytes.Clone(want)

@@ -20,7 +20,7 @@ import (
 const maxConfig = 10 << 20
 
 // FileKeyring holds the node's registry credentials: the first docker config that is
-// there and can be read. It is read anew for each pull, so a changed file counts at once.
+// there and can be read. It is read again for each pull, so a changed file counts at once.
 type FileKeyring struct {
 	bus   *trace.Bus
 	files []string
@@ -28,7 +28,7 @@ type FileKeyring struct {
 
 // NewFileKeyring looks for a config.json in the agent's root directory, the working
 // directory, ~/.docker and /.docker, then for a .dockercfg in the root directory, the
-// working directory, ~ and /. A file that is there and broken is told of on bus.
+// working directory, ~ and /. A file that is there and broken is reported on bus.
 //
 // Upstream: pkg/credentialprovider/config.go, DefaultDockerConfigJSONPaths and
 // DefaultDockercfgPaths.

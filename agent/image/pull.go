@@ -41,7 +41,7 @@ func (p *Puller) pull(ctx context.Context, req *Request, spec *runtimeapi.ImageS
 
 	auths := authsOf(credentials)
 	began := time.Now()
-	// A pull may be for other pods too: it is asked for here, and then held by nobody.
+	// A pull may be for other pods too: it is requested here, and then held by nobody.
 	if err := cri.Ask(ctx, "PullImage", &runtimeapi.PullImageRequest{Image: spec, SandboxConfig: req.SandboxConfig}); err != nil {
 		p.record(req, credentials, landed{}, err)
 		if ctx.Err() != nil {

@@ -108,7 +108,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// Whoever does not read in time is told that events were lost.
+// Whoever does not read in time is notified that events were lost.
 func TestOverflow(t *testing.T) {
 	text, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
 	must(t, err)

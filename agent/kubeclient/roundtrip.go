@@ -131,7 +131,7 @@ func retryAfter(resp *http.Response) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// repeat is the request with its body at the start again; false when that cannot be had.
+// repeat is the request with its body at the start again; false when that is not available.
 func repeat(req *http.Request) (*http.Request, bool) {
 	again := req.Clone(req.Context())
 	if req.Body == nil || req.Body == http.NoBody {

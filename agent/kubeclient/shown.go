@@ -12,7 +12,7 @@ type shown struct {
 	last    atomic.Pointer[tls.Certificate]
 }
 
-// get implements tls.Config.GetClientCertificate. Without a certificate the handshake goes on: the server refuses then.
+// get implements tls.Config.GetClientCertificate. Without a certificate the handshake continues: the server refuses then.
 func (s *shown) get(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	cert := s.current()
 	if cert == nil {

@@ -12,9 +12,9 @@ import (
 type line struct {
 	at     time.Time
 	stderr bool
-	// text ends with a newline, unless the line goes on in the next entry.
+	// text ends with a newline, unless the line continues in the next entry.
 	text []byte
-	// partial says that the line goes on in the next entry; none that the entry is left out.
+	// partial says that the line continues in the next entry; none that the entry is left out.
 	partial, none bool
 }
 

@@ -260,7 +260,7 @@ func (h hungReopener) ReopenContainerLog(ctx context.Context, r *runtimeapi.Reop
 	return &runtimeapi.ReopenContainerLogResponse{}, nil
 }
 
-// A container whose log cannot be opened anew does not keep other logs waiting for longer than the patience.
+// A container whose log cannot be opened again does not keep other logs waiting for longer than the patience.
 func TestHungRotation(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ type Options struct {
 	Limit *int64
 	// Since leaves out what was logged before.
 	Since time.Time
-	// Follow goes on until the container has ended.
+	// Follow continues until the container has ended.
 	Follow bool
 	// Timestamps puts the time before each line.
 	Timestamps bool

@@ -48,7 +48,7 @@ func (r *Rotator) rotate(ctx context.Context, c Container) error {
 		return fmt.Errorf("rotate: %w", err)
 	}
 	if err := r.reopen(ctx, c.ID); err != nil {
-		// Back again, to be tried anew: the container still writes to it.
+		// Back again, to be tried again: the container still writes to it.
 		return errors.Join(err, os.Rename(away, c.Path))
 	}
 	return nil

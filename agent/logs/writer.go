@@ -17,7 +17,7 @@ type writer struct {
 	stdout, stderr io.Writer
 	opts           Options
 	left           int64
-	// begun is whether the last line goes on in the next entry.
+	// begun is whether the last line continues in the next entry.
 	begun bool
 	buf   []byte
 }

@@ -35,13 +35,13 @@ type Handler interface {
 	Lifecycle(ctx context.Context, e pleg.Event)
 	// Sync looks at a pod whose time has come.
 	Sync(ctx context.Context, uid types.UID)
-	// Probed takes what a probe says anew.
+	// Probed takes what a probe newly says.
 	Probed(ctx context.Context, u probe.Update)
 	// Housekeep looks for what nobody owns any more. It returns what it found, for people.
 	Housekeep(ctx context.Context) string
 }
 
-// Ready tells whether the runtime can be worked with.
+// Ready reports whether the runtime can be worked with.
 type Ready interface {
 	// Ready returns whether, and why not.
 	Ready() (ok bool, why string)
@@ -55,7 +55,7 @@ type Config struct {
 	Ready     Ready
 	Updates   <-chan podsource.Update
 	Lifecycle <-chan pleg.Event
-	// Probes tells what probes say anew; may be nil.
+	// Probes tells what probes newly say; may be nil.
 	Probes <-chan probe.Update
 	// Requests are for syncs and housekeeping; nil means none.
 	Requests *Requests

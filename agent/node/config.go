@@ -37,7 +37,7 @@ type Config struct {
 	IPs []net.IP
 	// Info is what does not change while the agent runs: see ReadInfo. The runtime's version is Runtime's to tell.
 	Info v1.NodeSystemInfo
-	// Cgroups is told of the node; it is no part of its object.
+	// Cgroups describes the node; it is no part of its object.
 	Cgroups Cgroups
 	// Port is that of the HTTPS server.
 	Port int32
@@ -59,7 +59,7 @@ type Config struct {
 	Pressure func() Pressure
 	// VolumesInUse returns the attachable volumes in use; false while that is not known yet.
 	VolumesInUse func() ([]v1.UniqueVolumeName, bool)
-	// Seen is told the object after each change, so that volumes that are reported in use may be mounted.
+	// Seen receives the object after each change, so that volumes that are reported in use may be mounted.
 	Seen func(*v1.Node)
 	// HeartbeatFailed is called when writing failed again; connections may be stale.
 	HeartbeatFailed func()

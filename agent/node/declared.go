@@ -7,7 +7,7 @@ import (
 	ndf "k8s.io/component-helpers/nodedeclaredfeatures"
 )
 
-// Gates tells whether a feature gate is on.
+// Gates reports whether a feature gate is on.
 type Gates interface{ Enabled(name string) bool }
 
 // DeclaredFeatures names what the scheduler and the API server may rely on here, from the gates; leave gates off of what the agent

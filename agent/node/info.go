@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
-// kubernetesVersion is the release whose behaviour this is.
+// kubernetesVersion is the release whose behavior this is.
 const kubernetesVersion = "v1.37.1"
 
 // KubeletVersion is the version in the node's status: that of the Kubernetes release that this follows, which controllers and tools

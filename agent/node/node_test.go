@@ -48,7 +48,7 @@ func (w *world) Node_(reason string) { //nolint:revive // not exported: a helper
 	w.events = append(w.events, reason)
 }
 
-// recorder is told of the node only.
+// recorder records Events of the node only.
 type recorder struct {
 	events.Publisher
 	w *world

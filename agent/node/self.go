@@ -8,7 +8,7 @@ import (
 )
 
 // Self is what the rest of the agent knows of its own node in the API. It is made before the Node, which fills it, so that what
-// the Node's status is made from can tell of changes and ask for the object. On a node that stands alone it stays empty. Safe for
+// the Node's status is made from can tell of changes and ask for the object. On a standalone node it stays empty. Safe for
 // concurrent use.
 type Self struct {
 	wake       chan struct{} // something changed

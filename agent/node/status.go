@@ -15,7 +15,7 @@ import (
 )
 
 // keepStatus registers the node, then writes its status: what changed at once, what did not every ReportFrequency. When the object
-// was deleted it is made again after StatusFrequency, so that who replaces a node by hand may be first. (Upstream's kubelet does not
+// was deleted it is made again after StatusFrequency, so that who replaces a node manually may be first. (Upstream's kubelet does not
 // make it again until it is restarted.)
 func (n *Node) keepStatus(ctx context.Context) error {
 	if err := n.register(ctx, "start"); err != nil {

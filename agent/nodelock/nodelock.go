@@ -21,7 +21,7 @@ import (
 // FileName is the lock that every agent takes in its root directory.
 const FileName = "kubeloupe.lock"
 
-// retry is the time between two attempts of Wait: flock(2) cannot be cancelled while it blocks.
+// retry is the time between two attempts of Wait: flock(2) cannot be canceled while it blocks.
 const retry = 250 * time.Millisecond
 
 // A HeldError tells that another process has the lock.

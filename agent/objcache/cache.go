@@ -46,7 +46,7 @@ type Config struct {
 	Bus    *trace.Bus
 	// Strategy: "" means Watch.
 	Strategy Strategy
-	// Changed is told of a pod's volumes that show what has changed. It may be nil, and must not
+	// Changed is notified of a pod's volumes that show what has changed. It may be nil, and must not
 	// block: volume.Manager's Refresh.
 	Changed func(uid types.UID, volumes ...string)
 	// Secrets learns what is in the Secrets of each pod; may be nil.
@@ -128,7 +128,7 @@ func (c *Objects) start(do func()) bool {
 }
 
 // ConfigMap returns a ConfigMap that a registered pod refers to, as new as the registration. If there
-// is none, apierrors.IsNotFound is true of the error. The object is shared: nobody changes it.
+// is none, apierrors.IsNotFound is true of the error. The object is shared: do not change it.
 func (c *Objects) ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error) {
 	obj, err := c.get(ctx, key{configMap, namespace, name})
 	if err != nil {

@@ -5,7 +5,7 @@
 // pod. An object is fetched the moment a pod that needs it is registered, by one GET, which a
 // quorum of etcd answers; whoever asks for it later finds it there or waits for that GET. What a
 // volume shows is then watched, one watch per object, so that the volume can follow at once; what
-// only an environment or a pull needs is asked for again when it is needed. An immutable object
+// only an environment or a pull needs is requested again when it is needed. An immutable object
 // is not watched. While the API server cannot be reached, what was known last is given out. It
 // never writes, and never lists a namespace's objects: nodes may not.
 //

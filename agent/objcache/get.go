@@ -49,7 +49,7 @@ func (c *Objects) get(ctx context.Context, k key) (metav1.Object, error) {
 	return it.answer()
 }
 
-// stale reports whether what is known is to be asked for again.
+// stale reports whether what is known is to be requested again.
 func (c *Objects) stale(it *item) bool {
 	if it.synced {
 		return false

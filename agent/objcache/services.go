@@ -40,7 +40,7 @@ func slim(obj any) (any, error) {
 }
 
 // Services returns the namespace's services and the API server's own, default/kubernetes. They
-// have their names, addresses and ports only, and are shared: nobody changes them. It waits at most
+// have their names, addresses and ports only, and are shared: do not change them. It waits at most
 // 10 s for the first list.
 func (c *Objects) Services(ctx context.Context, namespace string) ([]*v1.Service, error) {
 	if err := c.synced(ctx, "services", c.services); err != nil {

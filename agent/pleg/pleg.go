@@ -94,7 +94,7 @@ func (p *PLEG) Run(ctx context.Context) error {
 func (p *PLEG) Demand(cause string) {
 	select {
 	case p.relist <- cause:
-	default: // one is asked for already
+	default: // one is requested already
 	}
 }
 

@@ -279,7 +279,7 @@ func TestFirstRelistDoesNotBlock(t *testing.T) {
 	})
 }
 
-// A pod whose status cannot be had does not hide the others.
+// A pod whose status is not available does not hide the others.
 func TestRelistGoesOnAfterAnError(t *testing.T) {
 	inBubble(t, func(t *testing.T, n *node, _ func()) {
 		n.start("a")

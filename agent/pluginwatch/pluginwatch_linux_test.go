@@ -114,7 +114,7 @@ func TestPluginsComeAndGo(t *testing.T) {
 	odd := serve(t, filepath.Join(dir, "registry", "d.sock"), "DevicePlugin", "d")
 	want(odd.told, "no handler registered for plugin type: DevicePlugin: this build does not support it yet")
 
-	// A restart: the socket is removed and made anew.
+	// A restart: the socket is removed and made again.
 	early.srv.Stop()
 	again := serve(t, filepath.Join(dir, "registry", "a.sock"), "CSIPlugin", "a")
 	want(h.calls, "-a")

@@ -28,7 +28,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// firstTimeout bounds the wait for a first certificate; the request goes on.
+// firstTimeout bounds the wait for a first certificate; the request continues.
 const firstTimeout = 10 * time.Second
 
 // Config is what a Manager needs.
@@ -37,7 +37,7 @@ type Config struct {
 	NodeName string
 	// NodeUID returns the uid of the Node object, "" while it is not known.
 	NodeUID func() types.UID
-	// Changed is told of a volume for which there is something new. It must not block: volume.Manager's Refresh.
+	// Changed is notified of a volume for which there is something new. It must not block: volume.Manager's Refresh.
 	Changed func(uid types.UID, volumes ...string)
 	// Events may be nil.
 	Events events.Publisher

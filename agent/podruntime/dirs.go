@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// podDir is ROOT/pods/UID, as upstream has it.
+// podDir is ROOT/pods/UID, as in upstream.
 func (r *run) podDir() string { return filepath.Join(r.cfg.RootDir, "pods", string(r.pod.UID)) }
 
 func (r *run) logDir() string {
@@ -58,7 +58,7 @@ func (r *run) makeDirs() error {
 }
 
 // removeDirs removes the directories and logs of a pod that is gone. A directory
-// in which something is still mounted is left alone.
+// in which something is still mounted is left as it is.
 func (r *run) removeDirs(ctx context.Context) error {
 	if err := removeTree(ctx, r.podDir()); err != nil {
 		return fmt.Errorf("remove pod directory: %w", err)

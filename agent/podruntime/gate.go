@@ -21,7 +21,7 @@ import (
 type Gate interface {
 	// Holds reports whether the pod's steps go one by one.
 	Holds(pod trace.Pod) bool
-	// Ask returns when the pod may go on; an error means that it must not, nor do any later step.
+	// Ask returns when the pod may continue; an error means that it must not, nor do any later step.
 	Ask(ctx context.Context, q *gate.Question) (gate.Answer, error)
 }
 

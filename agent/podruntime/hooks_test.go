@@ -186,7 +186,7 @@ func TestDebuggerJoinsItsTarget(t *testing.T) {
 	})
 }
 
-// After all containers are removed, the pod begins anew as soon as that is seen.
+// After all containers are removed, the pod begins again as soon as that is seen.
 func TestAllContainersRestart(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := always("web", "log")

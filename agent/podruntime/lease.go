@@ -12,7 +12,7 @@ import (
 // lease is a pod's hold on one slot of runtime work. It spans the pod's
 // consecutive runtime steps, so that a pod that has begun is finished before the next
 // begins, and is dropped while the pod waits for something else, such as a pull. A step that
-// takes clearly longer than such steps do loses the slot and goes on; the next step queues again.
+// takes clearly longer than such steps do loses the slot and continues; the next step queues again.
 type lease struct {
 	slots *semaphore.Slots
 	bus   *trace.Bus

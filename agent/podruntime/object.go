@@ -162,7 +162,7 @@ func Said(secrets *redact.Vault, pod *v1.Pod, name, message string) string {
 }
 
 // Withheld reports whether a container that an earlier agent made may print secrets of that agent's time: a variable stays as
-// it was when its Secret changes, a program may keep what a file had, and keys of certificates are made anew by each agent.
+// it was when its Secret changes, a program may keep what a file had, and keys of certificates are made again by each agent.
 // Nothing that it prints is quoted, until it is made again.
 func Withheld(secrets *redact.Vault, pod *v1.Pod, name string) bool {
 	c := container(pod, name)

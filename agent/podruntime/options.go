@@ -63,7 +63,7 @@ type Options struct {
 	Resizes   Resizes
 	Updates   Updates
 	PodLimits PodLimits
-	// SandboxFailed is told why a sandbox could not be made: the reason may be the node's. It must not block.
+	// SandboxFailed receives the reason why a sandbox could not be made: the reason may be the node's. It must not block.
 	SandboxFailed func(err error)
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string

@@ -6,7 +6,7 @@ import (
 )
 
 // patience is how much longer a call that makes something may take when its work is to be cut short. containerd
-// 2.4 leaves a shim behind when RunPodSandbox is cancelled half-way.
+// 2.4 leaves a shim behind when RunPodSandbox is canceled half-way.
 const patience = 5 * time.Second
 
 // patient is ctx for such a call: it ends some time after ctx. Call done when the call has returned.

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// keep reports whether a running container may go on. One that may not is killed, and started again
+// keep reports whether a running container may continue. One that may not is killed, and started again
 // where its policy says so: its rules have no say, there is no exit code yet.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.

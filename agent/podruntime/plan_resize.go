@@ -95,7 +95,7 @@ func (p *planner) growFirst() {
 	}
 }
 
-// update plans new resources for a container that goes on running.
+// update plans new resources for a container that continues running.
 func (p *planner) update(c *v1.Container, cur *podstate.Container) {
 	p.resized = append(p.resized, p.add(Step{
 		ID: "resize " + c.Name, Verb: trace.VerbResize, Container: c.Name, Target: cur.ID, Needs: slices.Clone(p.grow), Reason: "its resources change",

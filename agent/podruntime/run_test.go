@@ -244,7 +244,7 @@ func TestGatedPodGoesOneByOne(t *testing.T) {
 			if text, err := request.MarshalJSON(); err != nil || title == "" || len(text) < 3 {
 				t.Errorf("before %q: preview %q %s, %v", step, title, text, err)
 			}
-			// A person thinks: other pods go on.
+			// A person thinks: other pods continue.
 			place, err := w.slots.Acquire(ctx, semaphore.Turn{Order: 9})
 			if err != nil {
 				t.Errorf("before %q: no slot for others: %v", step, err)

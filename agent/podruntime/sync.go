@@ -164,7 +164,7 @@ func (r *Runtime) setReasons(uid types.UID, sets ...map[string]Reason) {
 	r.reasons[uid] = all
 }
 
-// addReasons adds to what is known while a sync is under way; its end sets all anew.
+// addReasons adds to what is known while a sync is under way; its end sets all again.
 func (r *Runtime) addReasons(uid types.UID, more map[string]Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,7 +222,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// reasonOf is what users are told of a container that could not be made to run.
+// reasonOf is the reason that users see for a container that could not be made to run.
 func reasonOf(verb trace.Verb, err error) (Reason, time.Time) {
 	if img, ok := errors.AsType[*image.Error](err); ok {
 		return Reason{Reason: string(img.Reason), Message: img.Message}, img.RetryAt

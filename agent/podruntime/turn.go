@@ -15,7 +15,7 @@ const (
 	// classStart is a pod's way to its first start, in the order in which pods came: one that has begun is
 	// finished before the next begins.
 	classStart = "start"
-	// ClassAgain is what comes after that (a container that ended is started anew, a sandbox is replaced, a
+	// ClassAgain is what comes after that (a container that ended is started again, a sandbox is replaced, a
 	// resize), and any attempt after one that failed. In order of arrival: pods that fail again and again take turns.
 	// It is the modest class of the slots: however many containers crash, a new pod finds a place free.
 	ClassAgain = "again"

@@ -86,7 +86,7 @@ func over(pod *v1.Pod) bool {
 	return !podspec.IsStatic(pod) && (pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed)
 }
 
-// finish releases what a pod holds that is over: an agent before this one may not have come to it.
+// finish releases what a pod holds that is finished: an agent before this one may not have come to it.
 func (m *Manager) finish(span trace.Span, pod *v1.Pod) {
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, End: true, Reason: "it is over", Cause: worker.Cause{Text: "ADD", Span: span}})
 }

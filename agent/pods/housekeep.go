@@ -39,7 +39,7 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 	did = append(did, m.finishEnding(span)...)
 	select {
 	case m.clean <- span:
-	default: // it is asked for already
+	default: // it is requested already
 	}
 	return strings.Join(did, "; ")
 }
@@ -50,7 +50,7 @@ func (m *Manager) stranger(seen *podstate.Pod) bool {
 	return m.cfg.Workers.State(seen.UID) == worker.None && !m.cfg.Store.Known(seen.UID) && !m.cfg.Store.outlived(seen.UID, seen.At)
 }
 
-// finishEnding ends anew what was told to end and has no worker: it was added and
+// finishEnding ends again what was told to end and has no worker: it was added and
 // removed again in the moment in which its earlier life came to its end.
 func (m *Manager) finishEnding(span trace.Span) (did []string) {
 	for _, pod := range m.cfg.Store.ending() {

@@ -30,7 +30,7 @@ func (m *Manager) Sync(ctx context.Context, uid types.UID) {
 	m.cfg.Workers.Wake(uid, worker.Cause{Text: "due", Span: trace.FromContext(ctx), Retry: true})
 }
 
-// Probed takes what a probe says anew: a container that is up or not ready is told at once, and what failed is replaced.
+// Probed takes what a probe newly says: a container that is up or not ready is told at once, and what failed is replaced.
 //
 // Upstream: pkg/kubelet/kubelet.go, syncLoopIteration, handleProbeSync.
 func (m *Manager) Probed(ctx context.Context, u probe.Update) {

@@ -66,7 +66,7 @@ type Config struct {
 	Mirrors Mirrors
 	// Probes are told when containers of a pod change; may be nil.
 	Probes interface{ Changed(uid types.UID) }
-	// PublishStatus makes a pod's status anew (Syncer.PublishStatus); may be nil.
+	// PublishStatus makes a pod's status again (Syncer.PublishStatus); may be nil.
 	PublishStatus func(ctx context.Context, uid types.UID)
 	// Objects may be nil: nothing is fetched ahead.
 	Objects Objects
@@ -78,9 +78,9 @@ type Config struct {
 	Forget func(uid types.UID)
 	// Events may be nil: they are only published.
 	Events events.Publisher
-	// Starting is told of each pod that is about to start, and does not wait; may be nil.
+	// Starting receives each pod that is about to start, and does not wait; may be nil.
 	Starting func()
-	// Tidy is asked for when housekeeping should come soon; may be nil.
+	// Tidy is requested when housekeeping should come soon; may be nil.
 	Tidy func()
 	Bus  *trace.Bus
 }

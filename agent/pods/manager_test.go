@@ -342,7 +342,7 @@ func TestWhatWasSeenBeforeTheEndIsNoOrphan(t *testing.T) {
 }
 
 // Cleaning up after one pod hangs: the syncLoop's handler does not, other pods start, and so does a pod that
-// comes back under a UID that is being cleaned, once that is over.
+// comes back under a UID that is being cleaned, once that is finished.
 func TestHungCleaningStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

@@ -28,7 +28,7 @@ type StatusInput struct {
 // StatusFunc makes a pod's status from all that is known.
 type StatusFunc func(in StatusInput) (v1.PodStatus, trace.PodStatus)
 
-// PublishStatus makes the status of a pod anew, as when a probe has a result.
+// PublishStatus makes the status of a pod again, as when a probe has a result.
 func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) {
 	var pod *v1.Pod
 	s.cfg.Store.with(uid, func(e *entry) { pod = e.pod })
@@ -37,7 +37,7 @@ func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) {
 	}
 }
 
-// publishStatus makes the pod's status anew, publishes it if views would show a change and hands it on. It
+// publishStatus makes the pod's status again, publishes it if views would show a change and hands it on. It
 // returns the newest version of the pod.
 func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	reasons := s.cfg.Runtime.Reasons(pod.UID)

@@ -17,7 +17,7 @@ type Store struct {
 	mu   sync.Mutex
 	pods map[types.UID]*entry
 	gone map[types.UID]time.Time // when nothing was left of a pod, until the runtime shows so
-	// claimed are pods whose remains are being cleaned; closed when that is over.
+	// claimed are pods whose remains are being cleaned; closed when that is finished.
 	claimed map[types.UID]chan struct{}
 }
 
@@ -36,7 +36,7 @@ type entry struct {
 	network  string    // why the pod network is not ready, as last published
 	active   time.Time // since when it is active, on our clock; zero until somebody asked
 	ended    time.Time // when it was told to end
-	again    *v1.Pod   // it was added anew since, and starts when it is gone
+	again    *v1.Pod   // it was added again since, and starts when it is gone
 	// failed makes the pod Failed whatever its containers do: it gave way, or ran too long.
 	failed *podstatus.Reason
 	// shown is the version that the volumes show, once all runs.
@@ -50,7 +50,7 @@ func NewStore() *Store {
 	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}, claimed: map[types.UID]chan struct{}{}}
 }
 
-// put notes a desired pod, or what it is now. Of one that was added anew while it goes, the
+// put notes a desired pod, or what it is now. Of one that was added again while it goes, the
 // next life is meant.
 func (s *Store) put(pod *v1.Pod, now time.Time) {
 	s.mu.Lock()
@@ -66,7 +66,7 @@ func (s *Store) put(pod *v1.Pod, now time.Time) {
 	}
 }
 
-// again notes that a pod which is here was added anew; false when it is not here. One
+// again notes that a pod which is here was added again; false when it is not here. One
 // on its way out starts again when it is gone.
 func (s *Store) again(pod *v1.Pod) bool {
 	s.mu.Lock()
@@ -99,7 +99,7 @@ func (s *Store) drop(uid types.UID) {
 	delete(s.pods, uid)
 }
 
-// retire forgets a pod of which nothing is left. If it was added anew meanwhile, that
+// retire forgets a pod of which nothing is left. If it was added again meanwhile, that
 // takes its place. say publishes the end of what was known and the beginning of what
 // comes, under the lock so that nothing comes in between; either may be nil.
 func (s *Store) retire(uid types.UID, say func(old, next *entry)) {

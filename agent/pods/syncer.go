@@ -24,7 +24,7 @@ type Runtime interface {
 	Forget(uid types.UID)
 }
 
-// Network tells whether pod networks can be made.
+// Network reports whether pod networks can be made.
 type Network interface {
 	NetworkReady() (ok bool, why string)
 }
@@ -72,7 +72,7 @@ type SyncerConfig struct {
 	Status  StatusFunc
 	// Victim reports whether a pod that gives way still holds what it has.
 	Victim func(uid types.UID) bool
-	// Forget is told of pods of which nothing is left; may be nil.
+	// Forget is notified of pods of which nothing is left; may be nil.
 	Forget func(uid types.UID)
 	// LogsBy returns until when a container that failed may have a log that is not written to its end, which its
 	// status shows; zero for none. May be nil.

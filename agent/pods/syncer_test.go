@@ -345,7 +345,7 @@ func TestWaitForNamesWhatIsHeldBack(t *testing.T) {
 	}
 }
 
-// A manifest that is removed and put back makes the same UID: the pod goes, then lives anew.
+// A manifest that is removed and put back makes the same UID: the pod goes, then lives again.
 func TestAddedAnewWhileItGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -373,7 +373,7 @@ func TestAddedAnewWhileItGoes(t *testing.T) {
 	})
 }
 
-// Removed again before its earlier life has ended, it does not live anew.
+// Removed again before its earlier life has ended, it does not live again.
 func TestAddedAnewAndRemovedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -392,7 +392,7 @@ func TestAddedAnewAndRemovedAgain(t *testing.T) {
 	})
 }
 
-// Added anew after nothing is left of it and before its worker is: it lives anew. Removed once
+// Added again after nothing is left of it and before its worker is: it lives again. Removed once
 // more in that moment, it is gone for good by the next housekeeping at the latest.
 func TestAddedAnewInTheLastMoment(t *testing.T) {
 	for _, c := range []struct {

@@ -47,7 +47,7 @@ type APIConfig struct {
 
 // API is the source of the pods that the API server has bound to the node.
 //
-// It lists once and then follows a watch; it lists anew only when the API server cannot continue the
+// It lists once and then follows a watch; it lists again only when the API server cannot continue the
 // watch. Nothing that it holds goes because the API server does not answer. Mirror pods are no pods to
 // run: they go to Mirrors, before the set of which they were part, and are never part of a Set.
 //
@@ -59,7 +59,7 @@ type API struct {
 	// What follows belongs to Run's goroutine.
 	pods    []*v1.Pod // to run, in order of creation
 	mirrors []*v1.Pod
-	version string // resourceVersion from which the watch goes on; "" when it must list
+	version string // resourceVersion from which the watch continues; "" when it must list
 	listed  bool   // a whole list has been delivered
 	failed  string // the error that was last published; "" when all is well
 	tries   int    // failures in a row
@@ -114,7 +114,7 @@ func (a *API) tell(err error) {
 	trace.Point(a.cfg.Bus, trace.Span{}, trace.SourceError{Source: SourceAPI, Message: a.failed, Kept: a.listed})
 }
 
-// well notes that the API server answers, and tells that what was said of it is over.
+// well notes that the API server answers, and tells that what was said of it is finished.
 func (a *API) well() {
 	a.tries = 0
 	if a.failed != "" {
@@ -146,7 +146,7 @@ func (a *API) backoff(ctx context.Context, err error) bool {
 	}
 }
 
-// Wake has a try made now rather than when the back-off is over: the API server is said to answer again.
+// Wake has a try made now rather than when the back-off is finished: the API server is said to answer again.
 func (a *API) Wake() {
 	select {
 	case a.wake <- struct{}{}:

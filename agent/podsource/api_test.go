@@ -155,7 +155,7 @@ func TestAPI(t *testing.T) {
 		api.stream.Delete(aPod("m", "2", at("11"), mirrorOf("h")))
 		synctest.Wait()
 		expect(t, "changes", s.took(), "pods: a@3 b@6", "pods: a@7 b@6", "mirrors: m@8", "pods: a@7", "mirrors: ")
-		api.stream.Stop() // a watch that ends after a while is opened anew from where it was
+		api.stream.Stop() // a watch that ends after a while is opened again from where it was
 		synctest.Wait()
 		expect(t, "asked after the watch ended", api.took(), "watch spec.nodeName=n1 rv=11")
 		expect(t, "sets after the watch ended", s.took())
@@ -178,7 +178,7 @@ func TestAPIExpired(t *testing.T) {
 	})
 }
 
-// After an outage, an API server that has forgotten is asked for the list at once; one that goes on so is not.
+// After an outage, an API server that has forgotten is asked for the list at once; one that continues so is not.
 func TestAPIExpiredAfterOutage(t *testing.T) {
 	api := &fakeAPI{list: podList("5", aPod("a", "1"))}
 	follow(t, api, func(s *sets, rec *tracetest.Recorder) {

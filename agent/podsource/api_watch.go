@@ -20,7 +20,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// A watch is opened anew after between one and two of these, so that a connection that died silently is
+// A watch is opened again after between one and two of these, so that a connection that died silently is
 // noticed some time.
 // Upstream: client-go tools/cache, minWatchTimeout.
 const watchTimeout = 5 * time.Minute

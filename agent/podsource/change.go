@@ -14,7 +14,7 @@ const (
 	attributes
 	// gone: removed or renamed away.
 	gone
-	// backup: renamed to a name that is not read, as editors do before they write it anew.
+	// backup: renamed to a name that is not read, as editors do before they write it again.
 	backup
 	// everything: events were lost, or the directory itself changed.
 	everything

@@ -22,7 +22,7 @@ const SourceFile = podspec.SourceFile
 // Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, FileCheckFrequency.
 const DefaultFilePeriod = 20 * time.Second
 
-// DefaultMostManifests is how many manifests a File holds that is not told otherwise. A node runs far fewer pods.
+// DefaultMostManifests is how many manifests a File holds by default. A node runs far fewer pods.
 const DefaultMostManifests = 250
 
 // pollPeriod is the period where the kernel tells nothing.
@@ -48,11 +48,11 @@ type FileConfig struct {
 
 // File is the source of static pods.
 //
-// A manifest is used whole or not at all: one that turns bad leaves its last good version in force,
+// A manifest is used whole or not at all: one that turns bad leaves its last good version in use,
 // until it is good again or removed. When two manifests define a pod of the same name, the one that
 // was there first has it.
 //
-// What is held is bounded. More manifests than that are left alone, and told of, until there is room. At the start those are held whose
+// What is held is bounded. More manifests than that are left as they are, and told of, until there is room. At the start those are held whose
 // pods run, then the oldest. A new one takes the place of one whose pods the node has refused, or that has none; of several, the newest do.
 //
 // Upstream: pkg/kubelet/config/file.go, which lets a manifest that turns bad take its pod with it at

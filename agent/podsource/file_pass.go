@@ -198,7 +198,7 @@ func (f *File) apply(v *version, span trace.Span) {
 	m.apply(v, f.node, span)
 }
 
-// mended tells of the manifests whose problems were published and are over.
+// fixed tells of the manifests whose problems were published and are over.
 func (f *File) mended(span trace.Span) {
 	for _, m := range f.sorted() {
 		if m.told && len(m.problems) == 0 && len(m.duplicates) == 0 {
@@ -235,7 +235,7 @@ func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 			pods = append(pods, p)
 		}
 		if len(duplicates) < len(m.duplicates) {
-			m.reported = nil // what comes into force of it looks like a mended manifest: tell the rest again
+			m.reported = nil // what comes into force of it looks like a fixed manifest: tell the rest again
 		}
 		m.duplicates = duplicates
 		m.schedule(now.Add(f.settle))

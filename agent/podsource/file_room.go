@@ -81,7 +81,7 @@ func (f *File) inUse(path string, now time.Time) bool {
 	return slices.ContainsFunc(m.pods, func(p *v1.Pod) bool { return f.runs(p.UID) })
 }
 
-// tellCrowded tells, once, that some manifests are left alone.
+// tellCrowded tells, once, that some manifests are left as they are.
 func (f *File) tellCrowded() {
 	if !f.crowded {
 		f.crowded = true
@@ -89,7 +89,7 @@ func (f *File) tellCrowded() {
 	}
 }
 
-// noRoom is the problem of what is left alone.
+// noRoom is the problem of what is left as it is.
 func (f *File) noRoom(path string) Problem {
 	return Problem{Path: path, Message: fmt.Sprintf(
 		"there are more manifests or pods than %d, which is how many are used: the others wait until some are removed", f.most)}

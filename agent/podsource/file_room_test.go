@@ -92,7 +92,7 @@ func (b *passes) told(want ...bool) {
 	}
 }
 
-// Of too many manifests the oldest are used, the others are told of and wait. The first place that is free is for what came since.
+// Of too many manifests the oldest are used, the others are reported and wait. The first place that is free is for what came since.
 func TestFileHoldsSoMany(t *testing.T) {
 	b := newPasses(t, 3, nil)
 	for i, name := range []string{"e", "d", "c", "b", "a"} {
@@ -144,7 +144,7 @@ func TestFileRefusedMakeRoom(t *testing.T) {
 	b.told(true)
 }
 
-// Where the kernel could not say which manifests are new, the newest take the places of those that are refused, if need be when those are.
+// Where the kernel could not say which manifests are new, the newest take the places of those that are refused, if necessary when those are.
 func TestFileNewestAfterOverflow(t *testing.T) {
 	refused := map[types.UID]bool{}
 	b := newPasses(t, 2, func(uid types.UID) bool { return refused[uid] })

@@ -240,7 +240,7 @@ func TestFileEditors(t *testing.T) {
 	n.write("web.yaml", web)
 	n.expect("ADD web")
 
-	// vim: a backup by rename, then the file anew. Saving it unchanged leaves the pod alone.
+	// vim: a backup by rename, then the file again. Saving it unchanged leaves the pod alone.
 	must(t, os.Rename(n.path("web.yaml"), n.path("web.yaml~")))
 	n.write("web.yaml", web)
 	must(t, os.Remove(n.path("web.yaml~")))

@@ -50,7 +50,7 @@ type HTTPConfig struct {
 // HTTP is the source of static pods that a web server has: one Pod, PodList or List, or several
 // documents of these, in YAML or JSON.
 //
-// The last good version stays in force while the server does not answer or answers with what cannot be
+// The last good version stays in use while the server does not answer or answers with what cannot be
 // used. The source counts as seen once there was an answer with or without pods.
 //
 // Upstream: pkg/kubelet/config/http.go, which removes all pods when the answer is empty.

@@ -52,7 +52,7 @@ type manifest struct {
 	span trace.Span
 }
 
-// stamp tells whether a file may have changed since it was read.
+// stamp reports whether a file may have changed since it was read.
 type stamp struct {
 	info fs.FileInfo
 	// unsure says that it was written so shortly before that its time may not tell.

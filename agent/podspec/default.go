@@ -9,7 +9,7 @@ import (
 
 // SetDefaults fills in what the API server would, so that the rest of the agent sees the same pod
 // whatever its source. The pod is changed in place. Calling it twice changes nothing more.
-// Fields that no part of a node agent reads (RBD pools, Azure caching) are left alone.
+// Fields that no part of a node agent reads (RBD pools, Azure caching) are left as they are.
 // Upstream: pkg/apis/core/v1/defaults.go, SetObjectDefaults_Pod.
 func SetDefaults(p *v1.Pod) {
 	spec := &p.Spec

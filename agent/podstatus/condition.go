@@ -48,7 +48,7 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	if !g.in.Terminal {
 		list = append(list, g.in.Resize...)
 	}
-	// Set once when the pod is evicted, and never judged anew.
+	// Set once when the pod is evicted, and never judged again.
 	if c := findCondition(g.previous.Conditions, v1.DisruptionTarget); c != nil {
 		list = append(list, *c)
 	}

@@ -97,7 +97,7 @@ func (t *tally) sidecar(s *v1.ContainerStatus) {
 			t.sidecarPending++
 		}
 	case ended(s) != nil:
-		// One that ended does not count: it comes back, or the pod is over.
+		// One that ended does not count: it comes back, or the pod is finished.
 	default:
 		t.sidecarPending++
 		t.waiting++

@@ -79,7 +79,7 @@ func removed(old *v1.ContainerStatus) v1.ContainerStatus {
 	return s
 }
 
-// settleRestarts lets restarts go on counting where the runtime has lost the count with its containers.
+// settleRestarts lets restarts continue counting where the runtime has lost the count with its containers.
 func (g *generator) settleRestarts(s, old *v1.ContainerStatus) {
 	if old == nil {
 		return

@@ -29,7 +29,7 @@ type Config struct {
 	// Bus is where events go; nil drops them.
 	Bus     *trace.Bus
 	Signals []Signal
-	// Seen is told each figure; may be nil.
+	// Seen receives each figure; may be nil.
 	Seen func(signal trace.Signal, u Usage, now time.Time)
 }
 

@@ -47,7 +47,7 @@ func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
 }
 
 // StopLiveness ends the startup and liveness probes of a pod that is to end. Readiness
-// goes on. A container that had not started by then counts as started.
+// continues. A container that had not started by then counts as started.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, StopLivenessAndStartup.
 func (p *Prober) StopLiveness(uid types.UID) {
@@ -146,7 +146,7 @@ func (c *container) ahead(seen *podstate.Pod) bool {
 	return seen == nil || seen.At.Before(c.told)
 }
 
-// adopt begins anew with a container that runs.
+// adopt begins again with a container that runs.
 func (p *Prober) adopt(c *container, id string, began time.Time) {
 	var known *v1.ContainerStatus
 	if c.id == "" {

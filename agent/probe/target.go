@@ -16,7 +16,7 @@ type podProbes struct {
 	pod        *v1.Pod
 	previous   *v1.PodStatus // as it was when the pod was added: before the agent's start, perhaps
 	containers []*container
-	ending     bool // only readiness goes on
+	ending     bool // only readiness continues
 }
 
 func (pp *podProbes) span() trace.Span {

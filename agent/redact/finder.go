@@ -26,7 +26,7 @@ type finder struct {
 	crowd map[uint64]bool     // beginnings that too many share: the rest of the line goes with them
 	full  bool                // there are more than can be looked for
 	asked sync.Once
-	far   *finder // of those that are distinct, when it was asked for
+	far   *finder // of those that are distinct, when it was requested
 }
 
 func newFinder(values []string) *finder {

@@ -66,7 +66,7 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// recover reads a checkpoint. One that cannot be understood is told of and set aside: a node whose agent does not start is worse off,
+// recover reads a checkpoint. One that cannot be understood is reported and set aside: a node whose agent does not start is worse off,
 // and pods' statuses tell what they were allocated.
 func (m *Manager) recover(name string) (map[types.UID]info, error) {
 	all, err := load(filepath.Join(m.cfg.Dir, name))

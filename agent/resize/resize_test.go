@@ -145,7 +145,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// A checkpoint that a crash or a bad disk has spoilt is told of and set aside, and is not taken for one without pods: a resize that
+// A checkpoint that a crash or a bad disk has spoilt is reported and set aside, and is not taken for one without pods: a resize that
 // waits for room is not taken for what was allocated.
 func TestSpoiltCheckpoint(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "state")

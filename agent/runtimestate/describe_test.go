@@ -16,7 +16,7 @@ func handler(name string, readOnly, users bool) *runtimeapi.RuntimeHandler {
 	return &runtimeapi.RuntimeHandler{Name: name, Features: &runtimeapi.RuntimeHandlerFeatures{RecursiveReadOnlyMounts: readOnly, UserNamespaces: users}}
 }
 
-// What the runtime can do is told when it is known, and again only when it is something else; no answer says nothing of it.
+// What the runtime can do is published when it is known, and again only when it is something else; no answer says nothing of it.
 func TestDescribed(t *testing.T) {
 	rec := tracetest.New(t)
 	f := &fake{err: status.Error(codes.Unavailable, "not yet")}

@@ -147,7 +147,7 @@ func (s *State) note(r *runtimeapi.StatusResponse) {
 	s.tell(description(s.handlers, s.features))
 }
 
-// Handlers returns the runtime's handlers with what each can do, as last told. They are shared: nobody changes them.
+// Handlers returns the runtime's handlers with what each can do, as last told. They are shared: do not change them.
 func (s *State) Handlers() []*runtimeapi.RuntimeHandler {
 	s.mu.Lock()
 	defer s.mu.Unlock()

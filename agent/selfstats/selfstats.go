@@ -74,7 +74,7 @@ func (s *Sampler) Run(ctx context.Context) error {
 			return nil
 		case <-wake:
 			if !s.lately() {
-				continue // a nudge of the time awake, which is over
+				continue // a nudge of the time awake, which is finished
 			}
 		case <-timer.C:
 		}

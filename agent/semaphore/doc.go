@@ -9,7 +9,7 @@
 // A place is taken with Acquire and each piece of work in it is named by its kind ([Place.Begin]). From the
 // work that went well, a window is kept for each kind: so the slots know how long such work takes here, under
 // the load that there is. While others wait, a place whose work takes clearly longer than its kind usually does
-// (four times the upper quartile, see [Pace]) is given away: the work goes on outside, and the next in turn
+// (four times the upper quartile, see [Pace]) is given away: the work continues outside, and the next in turn
 // comes in. Until enough is learned the patience is a few seconds; it has a floor, so that a burst on a slow
 // machine is still paced, and a ceiling, so that a hang costs seconds whatever was learned. When nobody waits,
 // nobody has to leave.

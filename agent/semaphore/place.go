@@ -76,7 +76,7 @@ func (w *Work) GetsOn() {
 	w.since = time.Now()
 }
 
-// Release gives the place back. Work that is still under way goes on outside. To release what is gone is
+// Release gives the place back. Work that is still under way continues outside. To release what is gone is
 // nothing.
 func (p *Place) Release() {
 	p.slots.mu.Lock()

@@ -25,7 +25,7 @@ type Slots struct {
 	grants  uint64
 	waiting int
 	classes map[string]*class
-	// places count; outside are those that were given away while work goes on.
+	// places count; outside are those that were given away while work continues.
 	places, outside map[*Place]struct{}
 	left            []*Work // who overstayed last, at most maxTold
 	lately          lately
@@ -118,7 +118,7 @@ func (s *Slots) Waiting() bool {
 	return s.waiting > 0
 }
 
-// Hangs reports whether work of a class goes on outside, having overstayed.
+// Hangs reports whether work of a class continues outside, having overstayed.
 func (s *Slots) Hangs(class string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *Slots) overdue() (first *Place, at time.Time) {
 	return first, at
 }
 
-// putOut gives a place away whose work goes on. Called with the lock held.
+// putOut gives a place away whose work continues. Called with the lock held.
 func (s *Slots) putOut(p *Place, now time.Time) {
 	s.free(p)
 	p.gone, p.over = true, true

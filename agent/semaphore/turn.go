@@ -14,7 +14,7 @@ type Turn struct {
 	Large bool
 	// Order is the place within the class: smaller goes first, equal ones in order of arrival.
 	Order uint64
-	// Pod is what others are told of who holds a place.
+	// Pod is what others learn about who holds a place.
 	Pod trace.Pod
 }
 

@@ -55,7 +55,7 @@ type Config struct {
 	ResourceMetrics, ContainerMetrics, ProbeMetrics http.Handler
 	// Checks are asked besides ping.
 	Checks []Check
-	// Configz returns the KubeletConfiguration in force.
+	// Configz returns the effective KubeletConfiguration.
 	Configz func() any
 	// Flags returns the command line's flags with their values.
 	Flags func() map[string]string

@@ -103,7 +103,7 @@ func (s *Server) alive(ctx context.Context, pod *v1.Pod, id string) (bool, error
 		return st.GetStatus().GetState() == runtimeapi.ContainerState_CONTAINER_RUNNING, nil
 	case codes.NotFound:
 		return false, nil
-	case codes.Unavailable: // containers go on without the runtime
+	case codes.Unavailable: // containers continue without the runtime
 		return true, nil
 	}
 	return false, err

@@ -9,7 +9,7 @@ import (
 
 // TLS is how the authenticated port is secured.
 type TLS struct {
-	// GetCertificate returns the serving certificate in force.
+	// GetCertificate returns the serving certificate in use.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// MinVersion is tlsMinVersion, as VersionTLS12, which is what "" means.
 	MinVersion string
@@ -17,7 +17,7 @@ type TLS struct {
 	CipherSuites []string
 }
 
-// config builds the TLS configuration. Clients' certificates are asked for and verified per
+// config builds the TLS configuration. Clients' certificates are requested and verified per
 // request, so that a client may come without, or with a token.
 func (t TLS) config() (*tls.Config, error) {
 	if t.GetCertificate == nil {

@@ -9,7 +9,7 @@ import (
 const patience = 250 * time.Millisecond
 
 // probes asks file systems, which may hang, as one over the network does when its server is away. Each path has one goroutine at most,
-// however often it is asked for.
+// however often it is requested.
 type probes[T any] struct {
 	mu    sync.Mutex
 	under map[string]*probe[T]

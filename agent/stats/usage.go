@@ -37,7 +37,7 @@ type dirUsage struct {
 	asked time.Time
 	again time.Time     // before, what was found is good
 	done  chan struct{} // closed when the walk that is due or under way is done; nil is none
-	began time.Time     // when it was asked for
+	began time.Time     // when it was requested
 }
 
 func newUsage() *usage { return &usage{walk: walk, dirs: map[string]*dirUsage{}} }

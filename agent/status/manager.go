@@ -60,7 +60,7 @@ type Manager struct {
 
 // entry is one pod.
 //
-// Many fields: a status has what was asked for, what the API has, and the write under way, all under one lock.
+// Many fields: a status has what was requested, what the API has, and the write under way, all under one lock.
 type entry struct {
 	pod    *v1.Pod // as last given
 	static bool

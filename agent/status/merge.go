@@ -103,7 +103,7 @@ func merge(p *v1.Pod, api, want *v1.PodStatus, running bool, now time.Time) (mer
 	return &s, held
 }
 
-// neverReady makes sure that a pod that is over is not ready.
+// neverReady makes sure that a pod that is finished is not ready.
 func neverReady(p *v1.Pod, api, s *v1.PodStatus, now time.Time) {
 	reason := "PodCompleted"
 	if s.Phase == v1.PodFailed {

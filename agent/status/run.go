@@ -20,7 +20,7 @@ const (
 )
 
 // writePatience is how long a write counts among those that are under way at once. One that takes longer (a webhook that
-// hangs behind the API server) goes on, and another pod's write may begin; kubeclient ends it after a minute.
+// hangs behind the API server) continues, and another pod's write may begin; kubeclient ends it after a minute.
 const writePatience = 5 * time.Second
 
 func retryDelay(tries int, last time.Duration) time.Duration {

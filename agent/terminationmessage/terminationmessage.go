@@ -89,7 +89,7 @@ func (r Reader) logEnd(ctx context.Context, path string) string {
 		if len(f) < 4 {
 			continue
 		}
-		if string(f[2]) == "P" { // the text goes on in the next entry
+		if string(f[2]) == "P" { // the text continues in the next entry
 			line.Write(bytes.TrimSuffix(f[3], []byte("\n")))
 			continue
 		}

@@ -68,7 +68,7 @@ func New(cfg Config) (*Manager, error) {
 }
 
 // Token returns a valid token for what want asks, from an earlier request if it need not be
-// replaced yet. The result is shared: nobody changes it.
+// replaced yet. The result is shared: do not change it.
 func (m *Manager) Token(ctx context.Context, namespace, account string, want *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 	k := keyOf(namespace, account, want)
 	have := m.lookUp(k)

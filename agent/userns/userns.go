@@ -65,7 +65,7 @@ type mapping struct {
 	Length    uint32 `json:"length"`
 }
 
-// New reads which ranges are in use. A file that cannot be understood is told of: as long as its pod is there, no range is given
+// New reads which ranges are in use. A file that cannot be understood is reported: as long as its pod is there, no range is given
 // to another pod, for it might be that one.
 func New(cfg Config) (*Ranges, error) {
 	if cfg.PerPod == 0 {

@@ -4,7 +4,7 @@
 // succeeded and, after a restart, from the pods' directories), the plan between
 // the two, and the rule that a volume has one operation at a time. What an
 // operation does is a [Plugin]'s, one package each below this one. It owns too which of a pod's volumes
-// are claims, and what people are told of volumes that cannot be mounted; resolving claims is
+// are claims, and what people are told about volumes that cannot be mounted; resolving claims is
 // agent/volume/claim's.
 //
 // It never tears down a volume of a pod that it was not told about, never removes

@@ -57,7 +57,7 @@ func withLease(ctx context.Context, l *lease) context.Context {
 }
 
 // Released is closed when the volume that is being set up is not wanted any more. Calls that change
-// something go on to their end; what only waits gives up, with ErrReleased.
+// something continue to their end; what only waits gives up, with ErrReleased.
 func Released(ctx context.Context) <-chan struct{} {
 	l, ok := ctx.Value(leaseKey{}).(*lease)
 	if !ok {

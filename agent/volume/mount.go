@@ -17,8 +17,8 @@ import (
 // name. Called again it is cheap, and brings up to date what a change of the pod changes, or what was removed since.
 //
 // It fails as soon as all of them are either mounted or were tried and failed; the reconciler
-// goes on trying, and a further Mount waits for the next attempt. When ctx ends first, what was
-// begun goes on. The volumes are wanted until Unmount. The pod is kept: do not change it.
+// continues trying, and a further Mount waits for the next attempt. When ctx ends first, what was
+// begun continues. The volumes are wanted until Unmount. The pod is kept: do not change it.
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, WaitForAttachAndMount.
 func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.Volume, error) {
@@ -204,7 +204,7 @@ func (m *Manager) scanUnknown(uid types.UID) ([]key, error) {
 }
 
 // Refresh has volumes of a pod set up again soon, because what they show has changed: those named,
-// by their names in the pod, or all of them. A pod that wants none of them is left alone.
+// by their names in the pod, or all of them. A pod that wants none of them is left as it is.
 func (m *Manager) Refresh(uid types.UID, volumes ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

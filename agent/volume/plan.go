@@ -25,7 +25,7 @@ type op struct {
 // reported, if not nil, are the volumes that the node's status says are in use: one that a controller
 // attaches is not touched before that, or the controller might detach it again.
 //
-// A volume with an operation under way or in back-off is left alone, and so is one of a
+// A volume with an operation under way or in back-off is left as it is, and so is one of a
 // pod that nobody has spoken for yet: after a restart its pod may be on its way.
 //
 // Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconcile.

@@ -71,7 +71,7 @@ type Cleaner interface {
 	Clean(ctx context.Context) error
 }
 
-// Spec is a volume to be set up. What it points to is shared: nobody changes it.
+// Spec is a volume to be set up. What it points to is shared: do not change it.
 type Spec struct {
 	Pod *v1.Pod
 	// Volume is the volume in the pod. Of a persistent volume it has the PV's name, and the PV's

@@ -69,7 +69,7 @@ func TestMountedOrphanIsKept(t *testing.T) {
 	read(t, outside+"/precious")
 }
 
-// TestLost: what others removed of a pod's volumes is set up again, and what they mounted over one is left alone.
+// TestLost: what others removed of a pod's volumes is set up again, and what they mounted over one is left as it is.
 func TestLost(t *testing.T) {
 	needRoot(t)
 	root := t.TempDir()

@@ -114,7 +114,7 @@ func (s *state) fail(v verb, attempt uint64, err error, now time.Time) {
 	s.retryAt = now.Add(s.delay)
 }
 
-// know returns the pod, new with what was found of it on disk if need be. Called with the lock held.
+// know returns the pod, new with what was found of it on disk if necessary. Called with the lock held.
 func (m *Manager) know(ref trace.Pod, found []key) *pod {
 	uid := types.UID(ref.UID)
 	p := m.pods[uid]

@@ -10,7 +10,7 @@ import (
 )
 
 // Unmount returns when the pod has no volume on the node any more, also none from before this
-// agent started. It fails when an attempt failed; the reconciler goes on trying, and a further
+// agent started. It fails when an attempt failed; the reconciler continues trying, and a further
 // Unmount waits for the next attempt.
 func (m *Manager) Unmount(ctx context.Context, ref trace.Pod) error {
 	if !element(ref.UID) {

@@ -75,7 +75,7 @@ type machine struct {
 	remove bool
 	due    due
 	causes []Cause
-	// again is a pod that was asked for anew, under the same UID, while this one went.
+	// again is a pod that was requested again, under the same UID, while this one went.
 	again *Ask
 }
 
@@ -115,7 +115,7 @@ func (m *machine) ask(a Ask) (interrupt bool) {
 	return false
 }
 
-// anew keeps what is asked of a pod that is on its way out, for its next life.
+// again keeps what is asked of a pod that is on its way out, for its next life.
 // What has no spec says nothing of a next life.
 func (m *machine) anew(a Ask) {
 	if a.Pod == nil && m.again != nil {

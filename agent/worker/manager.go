@@ -19,11 +19,11 @@ type Config struct {
 	// Registry is where the workers are known; nil for one of its own.
 	Registry *Registry
 	Bus      *trace.Bus
-	// Due, if set, is told of pods whose retry is due instead of their being worked
+	// Due, if set, is notified of pods whose retry is due instead of their being worked
 	// on at once; it should answer with Wake, Cause.Retry set. The syncLoop listens here. It
 	// has its own goroutine, which the manager does not wait for: it must not outlast the agent.
 	Due func(uid types.UID)
-	// Moved, if set, is told of each change of state. It must not block or call back:
+	// Moved, if set, receives each change of state. It must not block or call back:
 	// locks are held.
 	Moved func(pod *v1.Pod, from, to State)
 }
@@ -138,7 +138,7 @@ func (m *Manager) due(w *worker) {
 }
 
 // forget drops a worker whose pod is gone, lets its successor start and sees to
-// what was asked anew under the same UID.
+// what was asked again under the same UID.
 func (m *Manager) forget(w *worker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

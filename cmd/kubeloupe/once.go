@@ -54,7 +54,7 @@ func once(ctx context.Context, a settler, w io.Writer) error {
 	}
 }
 
-// settled reports whether nothing more has to happen to a pod: it is over, or all of it runs.
+// settled reports whether nothing more has to happen to a pod: it is finished, or all of it runs.
 func settled(p *v1.Pod) bool {
 	switch p.Status.Phase {
 	case v1.PodSucceeded, v1.PodFailed:

@@ -176,7 +176,7 @@ func (o *nodeOptions) canRun(sim bool) error {
 	return nil
 }
 
-// nodeName is --hostname-override or the host's name, in lower case, as upstream has it.
+// nodeName is --hostname-override or the host's name, in lower case, as in upstream.
 func nodeName(k *config.Config) (string, error) {
 	name := k.Node.HostnameOverride
 	if name == "" {

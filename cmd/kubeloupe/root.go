@@ -25,7 +25,7 @@ const (
 	exitUser  = 2 // what the user said cannot be done
 )
 
-// userError is an error that the user can mend by saying something else.
+// userError is an error that the user can fix by saying something else.
 type userError struct{ err error }
 
 func (e userError) Error() string { return e.err.Error() }

@@ -150,7 +150,7 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 	ui.Source, ui.In, ui.Out, ui.ViewName = cur, s.in, s.out, o.view
 	err := tui.Run(ctx, ui)
 	if err != nil && ctx.Err() == nil {
-		// The UI broke, not the agent: go on in lines.
+		// The UI broke, not the agent: continue in lines.
 		fmt.Fprintf(s.err, "kubeloupe: the terminal UI failed (%v); the agent continues and prints one line per event\n", err) //nolint:errcheck // there is nowhere else to say it
 		return o.print(ctx, n.bus, s.out)
 	}

@@ -72,7 +72,7 @@ func program(ts *testscript.TestScript, ctx context.Context, args []string) *exe
 }
 
 // exits CODE COMMAND...: the command ends with that code and says why on standard error, which
-// goes to the file said. What the user can mend is said before there is any other output, unless it
+// goes to the file said. What the user can fix is said before there is any other output, unless it
 // takes the runtime's answer to know (late CODE).
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	late := len(args) > 0 && args[0] == "late"

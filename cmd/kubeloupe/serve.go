@@ -151,7 +151,7 @@ func (b *beside) run(ctx context.Context) {
 	_ = g.Wait()
 }
 
-// tell publishes that the recording stands still, or goes on.
+// tell publishes that the recording stands still, or continues.
 func (b *beside) tell(what recording.Trouble) {
 	level := trace.LevelWarn
 	if what.Err != nil {

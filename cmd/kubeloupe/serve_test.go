@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestRecordingInTrouble: whoever looks at the agent is told, once when it stands still and once when it goes on.
+// TestRecordingInTrouble: whoever looks at the agent is told, once when it stands still and once when it continues.
 func TestRecordingInTrouble(t *testing.T) {
 	n := &node{bus: trace.NewBus(64)}
 	o := besideOptions{file: filepath.Join(t.TempDir(), "node.klr"), socket: noSocket, record: recordOptions{max: "1Mi"}}

@@ -97,7 +97,7 @@ spec:
   containers: [{name: web, image: "lab/web:1"}]
 `
 
-// A pod of a running agent is caught at its creation, then at its deletion, and is left alone by a quit.
+// A pod of a running agent is caught at its creation, then at its deletion, and is left as it is by a quit.
 func TestStepOnARunningAgent(t *testing.T) {
 	dir, pods := t.TempDir(), t.TempDir()
 	socket, script := filepath.Join(dir, "s"), filepath.Join(dir, "script")

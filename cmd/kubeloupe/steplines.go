@@ -98,7 +98,7 @@ func (t *talk) ask() {
 	t.patience = nil
 	if !t.asking && t.lines != nil {
 		t.asking = true
-		t.want <- struct{}{} // has room: only one is asked for at a time
+		t.want <- struct{}{} // has room: only one is requested at a time
 	}
 }
 

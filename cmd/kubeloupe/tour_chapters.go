@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// chapter is a part of the tour. Each brings about what it needs of those before it.
+// chapter is a part of the tour. Each causes what it needs of those before it.
 type chapter struct {
 	title string
 	show  func(t *tour, ctx context.Context) error
@@ -98,7 +98,7 @@ func (t *tour) breaks(ctx context.Context) error {
 // troubled are words of a pod that gets no network: it failed and waits, or is not tried.
 var troubled = []string{"waits: backoff", "NetworkNotReady"} //nolint:gochecknoglobals // a constant table
 
-// broken brings about what the chapters after the break are about.
+// broken causes what the chapters after the break are about.
 func (t *tour) broken(ctx context.Context) error {
 	if t.began["api"] {
 		return nil

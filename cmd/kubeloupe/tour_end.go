@@ -11,7 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// end mends the network and ends the pods; it returns when nothing of them is left.
+// end fixes the network and ends the pods; it returns when nothing of them is left.
 func (t *tour) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tourPatience)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
 )
 
-// network is the pod network, which the tour breaks and mends. Mending what is whole does nothing.
+// network is the pod network, which the tour breaks and fixes. Mending what is whole does nothing.
 type network interface {
 	breakIt() error
 	mend() error
@@ -75,7 +75,7 @@ func (n *confFiles) breakIt() error {
 	return err
 }
 
-// mend never replaces a file: somebody may have written a new one in the meantime, which then counts.
+// fix never replaces a file: somebody may have written a new one in the meantime, which then counts.
 func (n *confFiles) mend() error {
 	entries, err := os.ReadDir(n.dir)
 	for _, e := range entries {

@@ -16,7 +16,7 @@ import (
 // tourNode is the node's name, in which the names of static pods end.
 const tourNode = "tour"
 
-// tourPatience is how long the tour waits for what it has brought about; an image may come from far.
+// tourPatience is how long the tour waits for what it has caused; an image may come from far.
 const tourPatience = 5 * time.Minute
 
 // tour is one tour and the node that it shows.
@@ -53,7 +53,7 @@ imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: "0%%", nodefs.available: "0%%", nodefs.inodesFree: "0%%", imagefs.available: "0%%", imagefs.inodesFree: "0%%"}
 `
 
-// build makes the node. It is started later; all that the user has to mend is known now.
+// build makes the node. It is started later; all that the user has to fix is known now.
 func (t *tour) build(ctx context.Context) error {
 	if err := os.Mkdir(t.manifests(), 0o755); err != nil {
 		return err

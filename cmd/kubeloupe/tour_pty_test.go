@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTourByHand goes through the tour at a terminal: Enter goes on, q leaves, in the step chapter too.
+// TestTourByHand goes through the tour at a terminal: Enter continues, q leaves, in the step chapter too.
 func TestTourByHand(t *testing.T) {
 	x := inTerminal(t, "tour", "--chapter", "3")
 	x.sees("Press Enter to continue, q to quit: ")

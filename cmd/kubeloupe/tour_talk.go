@@ -41,7 +41,7 @@ func (t *tour) run(ctx context.Context, s streams, args ...string) error {
 	root := newRoot(s)
 	root.SetArgs(append(slices.Clone(args), "--socket", t.socket))
 	if err := root.ExecuteContext(ctx); err != nil {
-		return errors.New("kubeloupe " + args[0] + ": " + err.Error()) // what it wants mended is not the user's
+		return errors.New("kubeloupe " + args[0] + ": " + err.Error()) // what it wants fixed is not the user's
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// keys is the person, who goes on or leaves.
+// keys is the person, who continues or leaves.
 type keys struct {
 	lines chan string // nil when nobody is asked; closed when there are no more
 }

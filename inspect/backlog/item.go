@@ -6,7 +6,7 @@ import (
 )
 
 // item is one thing that happened: a point, or a begin with its end as soon as that is known.
-// Whoever holds one has both, so nothing that is over is ever told as going on.
+// Whoever holds one has both, so nothing that is finished is ever told as going on.
 type item struct {
 	first, end *trace.Record
 

@@ -64,7 +64,7 @@ func heap() int {
 // TestTheLargestOfEachEvent over many pods takes no more memory than the budget, though each count alone would let it; that records had to go
 // is told.
 func TestTheLargestOfEachEvent(t *testing.T) {
-	const budget, slack = 8 << 20, 2 << 20 // slack: maps, and what the heap takes beyond what is asked for
+	const budget, slack = 8 << 20, 2 << 20 // slack: maps, and what the heap takes beyond what is requested
 	lines := largest(t)
 	before := heap()
 	k := backlog.New(backlog.Options{Bytes: budget})

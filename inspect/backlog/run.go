@@ -17,7 +17,7 @@ type run struct {
 	again evidence.Routine
 	// earlier are what explains the runs that the same pod had before, the newest of it.
 	earlier []*item
-	past    []evidence.Interval // when what went on around those explains them
+	past    []evidence.Interval // when what happened around those explains them
 	lost    uint64              // records for which there was no room
 }
 

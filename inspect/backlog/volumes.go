@@ -84,7 +84,7 @@ func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *item) {
 	v.trim()
 }
 
-// of returns the operation that an item is, a new one if need be.
+// of returns the operation that an item is, a new one if necessary.
 func (v *volume) of(it *item) *operation {
 	for _, o := range v.ops {
 		if o.it == it {

@@ -13,7 +13,7 @@ type need uint8
 const (
 	needNode     need = iota // what the node is
 	needPod                  // what a pod is
-	needOpen                 // what goes on
+	needOpen                 // what continues
 	needParts                // what a pod consists of, and the parts of the node of which there may be many
 	needHistory              // what happened last
 	needPast                 // what explains that, and starts that are over

@@ -76,7 +76,7 @@ type Finding struct {
 	Cost time.Duration `json:"cost_ns"`
 	// End is how long the pod's end took, or has taken, where the cost is part of that and not of the critical path to its start; else 0.
 	End time.Duration `json:"end_ns,omitempty"`
-	// Current says that it goes on.
+	// Current says that it continues.
 	Current bool `json:"current,omitempty"`
 	// Remedy is what to do about it; RuledOutBy is what would show that the finding is wrong.
 	Remedy     string `json:"remedy"`

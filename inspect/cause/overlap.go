@@ -120,7 +120,7 @@ type part struct {
 	end time.Duration
 }
 
-// parts are the stretches of the start that are given, and the pod's end. They are told of apart: a share of both together says nothing.
+// parts are the stretches of the start that are given, and the pod's end. They are reported apart: a share of both together says nothing.
 func (c *Case) parts(start []stretch) []part {
 	end := c.endStretch()
 	took := covered(end)

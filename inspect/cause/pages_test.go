@@ -123,7 +123,7 @@ runtime, but with the machine's real disk, processors and memory; or with one re
 
 var speaks = regexp.MustCompile(`\.(?:speaks|certain|finding)\(\w+, "(KL\d\d)"|\.(?:speaks|certain|finding)\("\w+", "(KL\d\d)"`)
 
-// conditions are where test/causes brings about what each rule speaks of, as the names of its files say.
+// conditions are where test/causes what each rule speaks of, as the names of its files say.
 func conditions(t *testing.T) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob("../../test/causes/*_test.go")

@@ -9,9 +9,9 @@ import (
 // waited are the pod's waits of one sort.
 type waited struct {
 	spans []Span[*trace.Wait]
-	// cost is how much of the critical path they took; of those after it in a pod that is not up, and those that go on, all their time so far.
+	// cost is how much of the critical path they took; of those after it in a pod that is not up, and those that continue, all their time so far.
 	cost time.Duration
-	// open is one that goes on in a pod that is not up; nil when there is none.
+	// open is one that continues in a pod that is not up; nil when there is none.
 	open *Span[*trace.Wait]
 }
 
@@ -34,7 +34,7 @@ func (c *Case) waited(wanted func(*trace.Wait) bool) waited {
 			covered = s.Stop
 		}
 	}
-	if w.open != nil && w.cost == 0 { // beside the critical path of a start that goes on
+	if w.open != nil && w.cost == 0 { // beside the critical path of a start that continues
 		w.cost = w.open.Dur()
 	}
 	return w
@@ -83,7 +83,7 @@ func (w *waited) evidence() (out []Evidence) {
 	return out
 }
 
-// speaks reports whether a cost is worth a word: on the critical path, or because it goes on in a pod that is not up.
+// speaks reports whether a cost is worth a word: on the critical path, or because it continues in a pod that is not up.
 func (c *Case) speaks(cost time.Duration, current bool) bool {
 	return c.material(cost) || current && cost >= leastCost
 }

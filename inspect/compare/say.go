@@ -87,7 +87,7 @@ func signed(d *time.Duration) string {
 }
 
 const (
-	// leastBase is the least that a change is told of as a share: of microseconds, everything is a multiple.
+	// leastBase is the least change that is reported as a share: of microseconds, everything is a multiple.
 	leastBase = time.Millisecond
 	// mostTimes is the largest multiple that is told; beyond, how much more it is says more than how many times.
 	mostTimes = 10

@@ -155,7 +155,7 @@ func TestInTheWay(t *testing.T) {
 	}
 }
 
-// TestPathThatCannotBe ends the server: no waiting mends it.
+// TestPathThatCannotBe ends the server: no waiting fixes it.
 func TestPathThatCannotBe(t *testing.T) {
 	s := control.New(control.Config{Path: filepath.Join(t.TempDir(), strings.Repeat("d", 100), "c.sock")})
 	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "use a shorter path") {
@@ -217,7 +217,7 @@ func stepAndWait(path string) {
 const busy = 4 * time.Second
 
 // TestStoppedClient: a client that is stopped, as by Ctrl-Z, does not hold its pod: the gate opens, a record says why, and so does the client
-// when it goes on. As long as it ran, it held.
+// when it continues. As long as it ran, it held.
 func TestStoppedClient(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(c *control.Config) { c.Silence = busy })

@@ -22,7 +22,7 @@ const (
 
 var errTooLong = errors.New("line is too long")
 
-// lineReader reads lines. What was read of a line before an error is kept, so reading may go on after a deadline.
+// lineReader reads lines. What was read of a line before an error is kept, so reading may continue after a deadline.
 type lineReader struct {
 	br      *bufio.Reader
 	max     int

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errTooLongPath is an error that no waiting mends.
+// errTooLongPath is an error that no waiting fixes.
 var errTooLongPath = errors.New("a socket's at most")
 
 // listener is a socket file that is being listened at.

@@ -34,7 +34,7 @@ type Hello struct {
 type EventsOptions struct {
 	// Backlog begins with what is needed to know the node, or a pod.
 	Backlog bool `json:"backlog,omitempty"`
-	// Follow goes on with what happens from now on.
+	// Follow continues with what happens from now on.
 	Follow bool `json:"follow,omitempty"`
 	// Kinds and Pod, as NAMESPACE/NAME, leave out all else; empty leaves out nothing.
 	Kinds []string `json:"kinds,omitempty"`

@@ -39,7 +39,7 @@ type Session interface {
 	Close()
 }
 
-// Config says what is served. Path and Bus are required; who asks for what is nil is told that it is not there.
+// Config says what is served. Path and Bus are required; who asks for what is nil is notified that it is not there.
 type Config struct {
 	Path      string
 	Bus       *trace.Bus
@@ -208,7 +208,7 @@ func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGro
 	}
 }
 
-// place gives a client a place, if need be that of one that has gone, or of the one that has been silent for longest, and for too long.
+// place gives a client a place, if necessary that of one that has gone, or of the one that has been silent for longest, and for too long.
 func (s *Server) place(c *client) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -85,7 +85,7 @@ func TestNothingTwiceNothingMissing(t *testing.T) {
 	}
 }
 
-// TestStuckClient stops reading, and is told exactly what it lost when it goes on. Nobody else notices.
+// TestStuckClient stops reading, and is told exactly what it lost when it continues. Nobody else notices.
 func TestStuckClient(t *testing.T) {
 	a := start(t, nil)
 	c := a.dial()

@@ -55,9 +55,9 @@ func (s *Stepper) Err() error {
 	return s.err
 }
 
-// Close ends the session: the pod goes on by itself.
+// Close ends the session: the pod continues by itself.
 func (s *Stepper) Close() {
-	s.line.conn.Close() //nolint:errcheck // it is over either way
+	s.line.conn.Close() //nolint:errcheck // it is finished either way
 	<-s.done
 }
 

@@ -65,14 +65,14 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 // waiting is how many commands of a client may wait for the one that is being done.
 const waiting = 16
 
-// talk is what goes on in a session.
+// talk is what continues in a session.
 type talk struct {
 	commands chan command
 	replies  chan reply
 	bad      chan error // how reading ended
 }
 
-// errSilent ends a session whose client hangs, or was stopped: nobody could let the pod go on.
+// errSilent ends a session whose client hangs, or was stopped: nobody could let the pod continue.
 var errSilent = errors.New("has not responded for too long")
 
 // read takes the client's lines, each of which has Silence to arrive, whole. It never waits for a command to be done but when too many do already, so that

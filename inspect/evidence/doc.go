@@ -1,8 +1,8 @@
 // Package evidence says which records explain what became of a pod, and for how long. Whoever keeps records for that has these rules:
 // inspect/session for analysis, inspect/backlog for those who attach late. So they find the same.
 //
-// A pod's run is explained by its own records (the first and the newest of them, see PerRun) and by what went on around it at the times of
-// its interest (Times): while it started, and from ten minutes before it was no longer ready, or was to go. What went on around is what
+// A pod's run is explained by its own records (the first and the newest of them, see PerRun) and by what happened around it at the times of
+// its interest (Times): while it started, and from ten minutes before it was no longer ready, or was to go. What continued around is what
 // the node and other pods did (OfNode, Private). Verdicts explain what comes up to ten minutes after them, and figures what was before.
 //
 // What a run that is well tells again and again explains nothing (Routine).

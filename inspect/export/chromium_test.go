@@ -74,7 +74,7 @@ func TestHTMLInChromium(t *testing.T) {
 	}
 }
 
-// TestSVGInChromium renders a picture and looks for its colours.
+// TestSVGInChromium renders a picture and looks for its colors.
 func TestSVGInChromium(t *testing.T) {
 	dir := t.TempDir()
 	file, shot := filepath.Join(dir, "start.svg"), filepath.Join(dir, "start.png")

@@ -78,7 +78,7 @@ func percent(a, b time.Duration) int {
 }
 
 // slowRow returns the row that set the pace: critical, not nested, and at least half of a
-// start that is over. It is -1 when there is none.
+// start that is finished. It is -1 when there is none.
 func slowRow(f *waterfall.Waterfall, rows []waterfall.Row) (row, share int) {
 	row = -1
 	var most time.Duration

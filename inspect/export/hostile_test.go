@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestManyAtOnce: each of so many spans that go on at once looked at the lanes of all before it.
+// TestManyAtOnce: each of so many spans that continue at once looked at the lanes of all before it.
 func TestManyAtOnce(t *testing.T) {
 	tp := tape.New()
 	for i := range 30_000 {

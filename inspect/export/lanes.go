@@ -27,7 +27,7 @@ type laneMap struct {
 }
 
 // assign puts each span on its parent's lane if it is part of it and fits, else on a free lane with the name of its
-// kind. There are as many lanes of a name as things went on at once.
+// kind. There are as many lanes of a name as things ran at once.
 func assign(s *session) *laneMap {
 	m := &laneMap{session: s, pods: map[trace.Pod][]*lane{}, sets: map[laneKey]*laneSet{}, of: map[*span]*lane{}}
 	for _, sp := range s.spans {
@@ -59,7 +59,7 @@ func (m *laneMap) below(sp *span) *lane {
 	return l
 }
 
-// free returns a lane of the right name on which nothing goes on.
+// free returns a lane of the right name on which nothing continues.
 func (m *laneMap) free(sp *span) *lane {
 	name := laneOf(sp.event)
 	key := laneKey{sp.pod, name}
@@ -85,7 +85,7 @@ func (m *laneMap) free(sp *span) *lane {
 	return l
 }
 
-// laneSet is the lanes of one name of one pod: those on which something goes on, the one that ends first at first, and the others, by
+// laneSet is the lanes of one name of one pod: those on which something continues, the one that ends first at first, and the others, by
 // their order. Spans come in the order of their starts.
 type (
 	laneKey struct {

@@ -74,7 +74,7 @@ func (p *picture) bottom() int { return p.top + axisHeight + rowHeight*len(p.row
 
 func (p *picture) x(at time.Duration) float64 { return p.left + float64(at)*p.scale }
 
-// heading writes pod, figures and the key to the colours.
+// heading writes pod, figures and the key to the colors.
 func (p *picture) heading(b *strings.Builder) {
 	words := lines(figures(p.f))
 	if p.f.Phase != "" {

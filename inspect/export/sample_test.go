@@ -60,7 +60,7 @@ func span(t *tape.Tape, at time.Duration, parent trace.SpanID, start, dur time.D
 	})
 }
 
-// pulling is a start that goes on.
+// pulling is a start that continues.
 func pulling() []trace.Record {
 	var out []trace.Record
 	for _, r := range slowPull() {

@@ -47,7 +47,7 @@ type session struct {
 	first  int64       // when the first of all began
 }
 
-// wants reports whether a record of that pod is asked for.
+// wants reports whether a record of that pod is requested.
 func (o Options) wants(p trace.Pod) bool {
 	if o.Pod.IsZero() {
 		return true
@@ -138,7 +138,7 @@ func (s *session) finish(points []point, last int64) {
 	})
 }
 
-// pods returns the pods that anything is told of, as they come; the node is the zero pod.
+// pods returns the pods that anything is known of, as they come; the node is the zero pod.
 func (s *session) pods() []trace.Pod {
 	first := map[trace.Pod]int64{}
 	see := func(p trace.Pod, at int64) {

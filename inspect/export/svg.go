@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 )
 
-// pictureStyle is the look of the waterfall, light and dark. It has one colour for what
+// pictureStyle is the look of the waterfall, light and dark. It has one color for what
 // is slow and one for what failed.
 //
 //go:embed picture.css

@@ -12,7 +12,7 @@ type jump struct{ at, by int64 }
 // maxJumps bounds those that are remembered of a start; more are nobody's work.
 const maxJumps = 16
 
-// clockStepped has what is kept of the starts and ends that go on be as if it had been by the clock as it is now: none is longer by a step.
+// clockStepped has what is kept of the starts and ends that continue be as if it had been by the clock as it is now: none is longer by a step.
 func (m *Model) clockStepped(r *trace.Record, e *trace.ClockStepped) {
 	if e.Jump <= 0 {
 		return

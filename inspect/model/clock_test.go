@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// A start in which the wall clock was set forth takes what it takes, also while it goes on, and what the runtime tells of it lies where it was.
+// A start in which the wall clock was set forth takes what it takes, also while it continues, and what the runtime tells of it lies where it was.
 func TestClockSetInAStart(t *testing.T) {
 	const ms, hour = time.Millisecond, time.Hour
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "u-web"}

@@ -88,7 +88,7 @@ func (m *Model) Methods(now time.Time) []Method {
 	return figures(&m.samples, open, now)
 }
 
-// figures sums up the samples of the minute before now, by method; open are those that go on.
+// figures sums up the samples of the minute before now, by method; open are those that continue.
 func figures(samples *ring.Ring[sample], open map[string]int, now time.Time) []Method {
 	durs, by := map[string][]time.Duration{}, map[string]*Method{}
 	get := func(name string) *Method {

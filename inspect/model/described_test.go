@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The last words count, each certificate for itself, and an agent that starts anew has to say all again.
+// The last words count, each certificate for itself, and an agent that starts again has to say all again.
 func TestDescribed(t *testing.T) {
 	none := trace.Pod{}
 	tp := tape.New()

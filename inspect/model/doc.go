@@ -8,7 +8,7 @@
 //
 // Unknown is unknown: a zero time.Time means that the stream did not say. A
 // reader that attaches late sees ends without begins, and one that fell behind
-// is told of lost records; what was open across such a hole is marked Uncertain
+// is notified of lost records; what was open across such a hole is marked Uncertain
 // until something settles it.
 //
 // Memory is bounded by Options. What accessors return is the caller's own,

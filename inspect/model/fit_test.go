@@ -51,7 +51,7 @@ func heap() int {
 
 // TestTheLargestOfEachEvent over many pods takes no more memory than the budget, though each count alone would let it. No pod is forgotten.
 func TestTheLargestOfEachEvent(t *testing.T) {
-	const budget, slack = 64 << 20, 32 << 20 // slack: maps, and what the heap takes beyond what is asked for
+	const budget, slack = 64 << 20, 32 << 20 // slack: maps, and what the heap takes beyond what is requested
 	m := model.New(model.Options{Bytes: budget})
 	before, most := heap(), 0
 	seq, given, pods, now := uint64(0), 0, 0, tape.Epoch.UnixNano()

@@ -29,7 +29,7 @@ type Source struct {
 	Op      string
 	Pod     trace.Pod
 	Changed time.Time
-	// Errors are those not known to be mended. Wait is until it tries again; its Since is zero while it does not wait.
+	// Errors are those not known to be fixed. Wait is until it tries again; its Since is zero while it does not wait.
 	Errors []SourceError
 	Wait   Wait
 }

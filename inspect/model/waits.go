@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// waits are the waits of something: those that go on, and sums of those that ended.
+// waits are the waits of something: those that continue, and sums of those that ended.
 type waits struct {
 	open  map[trace.SpanID]*Wait
 	total map[trace.WaitKind]*WaitTotal

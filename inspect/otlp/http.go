@@ -62,7 +62,7 @@ func (r *Receiver) post(w http.ResponseWriter, req *http.Request, kind string, b
 		reply(w, kind, code, status.New(codes.InvalidArgument, err.Error()).Proto())
 		return
 	}
-	busy <- struct{}{} // only what goes on by itself is waited for: a body that does not come keeps nobody else's out
+	busy <- struct{}{} // only what continues by itself is waited for: a body that does not come keeps nobody else's out
 	defer func() { <-busy }()
 	take := decode
 	if kind == typeJSON {

@@ -48,7 +48,7 @@ func unmarshalJSON(raw []byte, m proto.Message) error {
 	return nil
 }
 
-// unhex mends an id. OTLP's JSON has ids in hexadecimal where protobuf's has base64;
+// unhex fixes an id. OTLP's JSON has ids in hexadecimal where protobuf's has base64;
 // hexadecimal digits are base64 digits too, so encoding again gives back the text.
 func unhex(b []byte) []byte {
 	id, err := hex.DecodeString(base64.StdEncoding.EncodeToString(b))

@@ -11,7 +11,7 @@ import (
 // noticeEvery is how often the same is told at most.
 const noticeEvery = time.Minute
 
-// notice is a warning that is told when it happens first, and then with how often it has happened, once a minute at most.
+// notice is a warning that is published when it happens first, and then with how often it has happened, once a minute at most.
 type notice struct {
 	mu   sync.Mutex
 	last time.Time

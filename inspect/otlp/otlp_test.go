@@ -253,7 +253,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestBadRequests: each gets an answer that says what is wrong, and the receiver goes on.
+// TestBadRequests: each gets an answer that says what is wrong, and the receiver continues.
 func TestBadRequests(t *testing.T) {
 	b := start(t)
 	call := b.call(trace.Span{}, web)

@@ -19,7 +19,7 @@ const (
 )
 
 // How far a span may reach beyond its call. The clocks are one machine's; slack is for what the bus's clock, which follows
-// the monotonic one, and the wall clock differ by. A runtime goes on for some time with a call that was cut short.
+// the monotonic one, and the wall clock differ by. A runtime continues for some time with a call that was cut short.
 const (
 	slack      = time.Second
 	afterwards = 2 * time.Minute

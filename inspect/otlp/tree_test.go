@@ -131,7 +131,7 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// TestNoPlugins: where plugins cannot be watched the receiver says so and goes on.
+// TestNoPlugins: where plugins cannot be watched the receiver says so and continues.
 func TestNoPlugins(t *testing.T) {
 	bus := trace.NewBus(0)
 	cursor := bus.Subscribe(trace.FromOldest)
@@ -218,7 +218,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: times of records go on when the wall clock is set back, and the runtime tells its spans by the wall clock.
+// TestClockSetBack: times of records continue when the wall clock is set back, and the runtime tells its spans by the wall clock.
 func TestClockSetBack(t *testing.T) {
 	const hour, s = time.Hour, time.Second
 	id, began := trace.TraceID{Lo: 1}, time.Unix(10_000, 0)

@@ -3,7 +3,7 @@
 //   - What has no end is open. What has no begin began when its end says.
 //   - A span has one begin, the first, and one end, the last. Records may come twice, as after a reader attached again.
 //   - An end may be lost. Whoever lost records calls Lost: what was open is in doubt from then on, until its end comes or something
-//     shows that it is over. That is the end of what it was part of, or ten minutes without news of it.
+//     shows that it is finished. That is the end of what it was part of, or ten minutes without news of it.
 //   - When an agent starts, nothing that an earlier agent began is open any more (Clear).
 //   - Memory is bounded: where too much is open, the oldest is given up.
 //

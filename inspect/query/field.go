@@ -15,7 +15,7 @@ type Kind uint8
 // The kinds.
 const (
 	Text     Kind = 1 << iota // = != ~ !~
-	Flag                      // stands alone; also = and != with true or false
+	Flag                      // has no operator; also = and != with true or false
 	Duration                  // > >= < <= = !=, as 500ms
 	Percent                   // the same, from 0% to 100%
 	Number                    // the same, as 3, 1,234 or 10MiB

@@ -37,7 +37,7 @@ type Filter struct{ terms []term }
 type Term struct {
 	// Text is the condition as it was written, without spaces around its operator.
 	Text string
-	// Field is empty for words and expressions; Op is empty for a flag that stands alone.
+	// Field is empty for words and expressions; Op is empty for a flag without operator.
 	Field, Op string
 	Not       bool
 	// Percent says that the field is compared with a percentage.

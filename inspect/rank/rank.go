@@ -25,7 +25,7 @@ type Ranking struct {
 	// Total counts all starts, Started those that got there, of which the percentiles are.
 	Total   int `json:"total"`
 	Started int `json:"started"`
-	// Starts are the slowest, at most as many as were asked for.
+	// Starts are the slowest, at most as many as were requested.
 	Starts []Start `json:"starts"`
 	// All is about what the order is by. Phases are those of the critical path, the longest in sum first.
 	All    Spread   `json:"all"`

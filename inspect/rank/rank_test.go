@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const ms = time.Millisecond
 
-// session is ten quick starts, two slow ones and one that goes on.
+// session is ten quick starts, two slow ones and one that continues.
 func session(t testing.TB) []rank.Start {
 	t.Helper()
 	var out []rank.Start

@@ -12,7 +12,7 @@ import (
 )
 
 // Create begins to record to a file. To a recording that is there it adds a session; any
-// other file, unless it is empty, is left alone and an error says so.
+// other file, unless it is empty, is left as it is and an error says so.
 func Create(path string, opt Options) (*Writer, error) {
 	w, err := create(path, opt)
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *Writer) beginSession() error {
 	return w.file.put(frame)
 }
 
-// rotate makes the file the older part, in place of an earlier one, and goes on in
+// rotate makes the file the older part, in place of an earlier one, and continues in
 // a new file, with the same session or a new one. When it fails, the file is as it was;
 // where there was no room for the new one, the earlier one has made some.
 func (w *Writer) rotate(continues bool) error {
@@ -158,5 +158,5 @@ func (w *Writer) begin(path string, h *Header) (*file, error) {
 	return next, nil
 }
 
-// full tells errors that room on the disk mends.
+// full tells errors that room on the disk fixes.
 func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is how large a recording may become unless told otherwise.
+	// DefaultMaxBytes is the maximum size of a recording by default.
 	DefaultMaxBytes = 256 << 20
 	// MinMaxBytes is the least that it may be bounded to.
 	MinMaxBytes = 64 << 10
@@ -25,7 +25,7 @@ type Options struct {
 	// when a new part begins, so that a reader to whom only that part is left knows the
 	// node. It must not call the Writer.
 	Backlog func() []trace.Record
-	// Tell is told when nothing can be written, as on a full disk, and when that is over; nil is told nothing.
+	// Tell is notified when nothing can be written, as on a full disk, and when that is finished; nil is told nothing.
 	// It must not call the Writer, nor wait.
 	Tell func(Trouble)
 }

@@ -20,7 +20,7 @@ type fileSource struct {
 
 	own   *frameReader   // for frames that are not read ahead
 	depth int            // how many may be at work beside
-	more  bool           // the first was asked for: many come to see but that
+	more  bool           // the first was requested: many come to see but that
 	begun int            // the next frame that nobody reads yet
 	queue []*frameReader // those at work, from frame at on
 	using *frameReader   // has the chunk that was yielded last

@@ -17,11 +17,11 @@ const (
 // errSilent is for a disk, or a server of files, that does not answer.
 var errSilent = errors.New("the disk does not respond")
 
-// Trouble is told when nothing can be written, and when that is over.
+// Trouble is notified when nothing can be written, and when that is finished.
 type Trouble struct {
-	// Err is why nothing can be written; nil once it is over.
+	// Err is why nothing can be written; nil once it is finished.
 	Err error
-	// Lost is how many records are missing at that place, known once it is over.
+	// Lost is how many records are missing at that place, known once it is finished.
 	Lost uint64
 }
 
@@ -49,7 +49,7 @@ type teller struct {
 
 	mu   sync.Mutex
 	bad  bool      // told, and not over
-	hung bool      // a write was told while it went on; it may succeed, but others were lost meanwhile
+	hung bool      // a write was told while it continued; it may succeed, but others were lost meanwhile
 	last time.Time // a trouble was told
 }
 

@@ -92,7 +92,7 @@ func TestRotateOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestFullDisk: it is told once, the recording stays readable, and goes on when there is room.
+// TestFullDisk: it is told once, the recording stays readable, and continues when there is room.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
 		p, recs := path(t), busy(9000, later, 1)

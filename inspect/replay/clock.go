@@ -28,7 +28,7 @@ func (c *clock) now() int64 {
 // set makes it a time.
 func (c *clock) set(at int64) { c.at, c.since = at, time.Now() }
 
-// run lets it go on or stops it.
+// run lets it continue or stops it.
 func (c *clock) run(on bool) {
 	c.set(c.now())
 	c.running = on

@@ -69,7 +69,7 @@ type State struct {
 	Mark string `json:"mark,omitempty"`
 	// CanRewind is false for a stream, which is only played forward.
 	CanRewind bool `json:"can_rewind"`
-	// Err is why it cannot go on.
+	// Err is why it cannot continue.
 	Err string `json:"err,omitempty"`
 }
 

@@ -17,7 +17,7 @@ func (p *Player) change(do func()) {
 	}
 }
 
-// Pause stops the replay or lets it go on.
+// Pause stops the replay or lets it continue.
 func (p *Player) Pause(on bool) {
 	p.change(func() {
 		p.playing = !on

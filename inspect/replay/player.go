@@ -61,7 +61,7 @@ type place struct {
 
 // jump delivers without pause.
 type jump struct {
-	over func(*recording.Item) bool // whether it goes on over a record
+	over func(*recording.Item) bool // whether it continues over a record
 	to   int64                      // what the clock shows afterwards; 0 is the last record's time
 }
 

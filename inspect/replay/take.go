@@ -52,7 +52,7 @@ func (p *Player) take(recs []trace.Record) taken {
 	return t
 }
 
-// anew tells the reader to begin from an empty model, unless it has one.
+// again tells the reader to begin from an empty model, unless it has one.
 func (p *Player) anew() taken {
 	p.atEnd, p.err, p.gap = false, nil, 0
 	if !p.dirty {

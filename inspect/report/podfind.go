@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 )
 
-// findPod returns the pod that is asked for, one that is gone if no other has that name.
+// findPod returns the pod that is requested, one that is gone if no other has that name.
 func findPod(m *model.Model, args Args) (model.Pod, error) {
 	if args.Pod == "" {
 		return model.Pod{}, errors.New("which pod? Say NAMESPACE/NAME")

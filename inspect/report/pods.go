@@ -56,7 +56,7 @@ func readiness(p *model.Pod) string {
 	return fmt.Sprintf("%d/%d", p.Ready, p.Total)
 }
 
-// doing says in a few words what goes on in a pod that is worth a look.
+// doing says in a few words what continues in a pod that is worth a look.
 func doing(p *model.Pod, now time.Time) string {
 	switch {
 	case len(p.Pulls) > 0:

@@ -73,7 +73,7 @@ func Make(subject string, m *model.Model, args Args) (*Table, error) {
 	return t, nil
 }
 
-// wants reports whether a pod is asked for.
+// wants reports whether a pod is requested.
 func (a *Args) wants(name string) bool {
 	return a.Pod == "" || name == a.Pod || !strings.Contains(a.Pod, "/") && strings.HasSuffix(name, "/"+a.Pod)
 }

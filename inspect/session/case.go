@@ -26,7 +26,7 @@ func (s *Session) Case(l *PodRun, now time.Time) *cause.Case {
 	return c
 }
 
-// Cases yields the case of each run, in their order. Where all runs go on beside all others, each has a share of what is known
+// Cases yields the case of each run, in their order. Where all runs continue beside all others, each has a share of what is known
 // of the others, and is incomplete: else telling of n runs would take n times n.
 func (s *Session) Cases(now time.Time) iter.Seq2[*PodRun, *cause.Case] {
 	return func(yield func(*PodRun, *cause.Case) bool) {

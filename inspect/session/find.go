@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// ErrNotFound is returned when no run is of the pod that was asked for.
+// ErrNotFound is returned when no run is of the pod that was requested.
 var ErrNotFound = errors.New("no such pod")
 
 // maxNear bounds how many names are offered instead of one that is not there.

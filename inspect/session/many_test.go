@@ -25,7 +25,7 @@ func apply(s *session.Session, recs []trace.Record) {
 	}
 }
 
-// TestCasesOfAllAreBounded: each of n pods that go on beside all others had the records of all others, n times n.
+// TestCasesOfAllAreBounded: each of n pods that continue beside all others had the records of all others, n times n.
 func TestCasesOfAllAreBounded(t *testing.T) {
 	const others, least = 20_000, 500
 	for _, n := range []int{100, 1000, 4000} {

@@ -79,7 +79,7 @@ func (l *PodRun) Last() time.Time { return time.Unix(0, l.last) }
 // Incomplete says that records of it are known to be missing.
 func (l *PodRun) Incomplete() bool { return l.incomplete || l.win.dropped }
 
-// Fall explains the run's start. What goes on is drawn up to now (zero: the run's last record).
+// Fall explains the run's start. What continues is drawn up to now (zero: the run's last record).
 func (l *PodRun) Waterfall(now time.Time) (*waterfall.Waterfall, error) {
 	return l.fall(l.Records(), now)
 }
@@ -121,7 +121,7 @@ func (l *PodRun) jumped(at, by int64) {
 	l.jumps = append([]jump{{at: at - by/2, shift: l.shift}}, l.jumps[:min(len(l.jumps), maxJumps)]...)
 }
 
-// straight has a span's time go on like those of the run's records.
+// straight has a span's time continue like those of the run's records.
 func (l *PodRun) straight(e *trace.RuntimeSpan) *trace.RuntimeSpan {
 	for _, j := range l.jumps {
 		if e.Start >= j.at {
@@ -170,7 +170,7 @@ func (l *PodRun) lose() {
 	l.startIncomplete = l.startIncomplete || l.ready.IsZero()
 }
 
-// interest is when what went on around it explains the run.
+// interest is when what happened around it explains the run.
 func (l *PodRun) interest(now time.Time) []evidence.Interval {
 	return l.times.Interest(cmp.Or(l.until, now.UnixNano()))
 }

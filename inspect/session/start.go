@@ -3,7 +3,7 @@ package session
 import "fmt"
 
 // Started returns the run in which the pod was seen to start: l, unless an agent that came later found the pod running;
-// then the earlier one, of which that agent goes on. nil: none that is kept.
+// then the earlier one, of which that agent continues. nil: none that is kept.
 func (l *PodRun) Started() *PodRun {
 	if !l.found {
 		return l

@@ -45,7 +45,7 @@ func newWindow(head, tail int) window {
 	return window{headCap: head, tailCap: max(tail, 1), notes: func(trace.Event) bool { return false }, open: map[trace.SpanID]openSpan{}}
 }
 
-// add keeps a record, and drops another for it if need be.
+// add keeps a record, and drops another for it if necessary.
 func (w *window) add(r trace.Record) {
 	inHead := false
 	switch r.Edge {

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "write the scripts' outputs anew")
 
 // TestScripts plays testdata/*.txt. A line that begins with ">" is typed; one that begins with
-// "=" tells of the world: run, end (a plan that ends the pod), fail ACTION: ERROR, mend ACTION,
+// "=" tells of the world: run, end (a plan that ends the pod), fail ACTION: ERROR, fix ACTION,
 // took ACTION: DURATION, pass MILESTONE, node LINE; LINE, close. The others are what is said and where the pod
 // stands then.
 func TestScripts(t *testing.T) {

@@ -150,7 +150,7 @@ func (s *Session) offer(stop Stop) {
 	s.stops <- stop // has room: only this sends, with mu
 }
 
-// Close opens the gate for good: the client is gone and the pod goes on.
+// Close opens the gate for good: the client is gone and the pod continues.
 func (s *Session) Close() {
 	s.mu.Lock()
 	first := !s.open

@@ -87,7 +87,7 @@ func TestStops(t *testing.T) {
 	})
 }
 
-// A new plan begins anew, be it another or the same again.
+// A new plan begins again, be it another or the same again.
 func TestNextPlan(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -310,7 +310,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 			t.Error(err)
 		}
 		f.ctx = t.Context()
-		f.run(plan) // the session goes on with the next plan
+		f.run(plan) // the session continues with the next plan
 		f.at("cgroup")
 		f.do("n")
 		f.at("sandbox")

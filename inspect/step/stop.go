@@ -44,7 +44,7 @@ type Stop struct {
 	Took time.Duration `json:"took_ns,omitempty"`
 	// Changed is what changed on the node since the last stop, one line each.
 	Changed []string `json:"changed,omitempty"`
-	// Hit is the breakpoint at which it stopped, if it went on to one.
+	// Hit is the breakpoint at which it stopped, if it continued to one.
 	Hit string `json:"hit,omitempty"`
 	// Passed are the milestones that the pod has passed, in order.
 	Passed []Milestone `json:"passed,omitempty"`

@@ -50,7 +50,7 @@ func TestSwitchHoldsWhatSessionsName(t *testing.T) {
 		if stop := <-s.Stops(); stop.Place() != "before  cgroup" || stop.Pod != web {
 			t.Errorf("stopped %+v", stop)
 		}
-		if _, err := s.Do(t.Context(), "q"); err != nil { // leaves: the pod goes on
+		if _, err := s.Do(t.Context(), "q"); err != nil { // leaves: the pod continues
 			t.Error(err)
 		}
 		if err := <-done; err != nil || s.Quitting() || w.Holds(web) || w.Holds(other) {

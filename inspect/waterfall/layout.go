@@ -18,7 +18,7 @@ const (
 )
 
 // Layout places a waterfall's rows in columns. It holds no text but labels, so
-// every drawing looks the same whatever its glyphs and colours.
+// every drawing looks the same whatever its glyphs and colors.
 type Layout struct {
 	Width  int
 	Labels int // columns of the labels, at the left
@@ -123,7 +123,7 @@ func (r Row) Text() string {
 	return r.Label + " " + r.Detail
 }
 
-// longestRow returns the critical row that took most of a start that is over, -1
+// longestRow returns the critical row that took most of a start that is finished, -1
 // when none took half of it.
 func (w *Waterfall) longestRow(rows []Row) int {
 	best := -1

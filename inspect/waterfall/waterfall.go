@@ -38,7 +38,7 @@ type Waterfall struct {
 	// and StartContainer on the critical path. 0 when not known.
 	Floor time.Duration
 	// Path is the critical path from Origin to Started (to End while the pod has not
-	// started), in order and without holes. Tail goes on from Started to Ready.
+	// started), in order and without holes. Tail continues from Started to Ready.
 	Path, Tail []Segment
 	// Waits are the waits on Path by kind, longest first.
 	Waits []WaitTotal
@@ -110,7 +110,7 @@ func (w *Waterfall) Rows() []Row {
 	return rows
 }
 
-// lastLife returns the records of the pod since it was last seen anew: a part of recs where no others are among them.
+// lastLife returns the records of the pod since it was last seen again: a part of recs where no others are among them.
 func lastLife(recs []trace.Record, pod trace.Pod) []trace.Record {
 	isOwn := func(r *trace.Record) bool { return r.Pod == pod && r.Event != nil }
 	from, n := 0, 0

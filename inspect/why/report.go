@@ -88,7 +88,7 @@ type Segment struct {
 	Dur   time.Duration `json:"dur_ns"`
 }
 
-// Waiting is something that goes on in a pod that is not up.
+// Waiting is something that continues in a pod that is not up.
 type Waiting struct {
 	// For is a kind of wait; empty for work.
 	For trace.WaitKind `json:"for,omitempty"`

@@ -37,7 +37,7 @@ func rest(ctx context.Context, pids ...int) error {
 	return fmt.Errorf("processes %v do not come to rest", pids)
 }
 
-// quietFor is how long one reads nothing who has read all. A recorder looks every 20 ms while it is told of the past, and
+// quietFor is how long one reads nothing who has read all. A recorder looks every 20 ms while it receives the past, and
 // hardly works meanwhile.
 const quietFor = 300 * time.Millisecond
 

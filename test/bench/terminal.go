@@ -42,7 +42,7 @@ func openTerminal() (*terminal, error) {
 	return t, errors.Join(t.resize(), t.drain())
 }
 
-// resize makes whoever draws on the terminal draw anew. It goes by the tty: of the master it would end the deadlines.
+// resize makes whoever draws on the terminal draw again. It goes by the tty: of the master it would end the deadlines.
 func (t *terminal) resize() error {
 	t.rows = 79 - t.rows
 	return pty.Setsize(t.tty, &pty.Winsize{Rows: t.rows, Cols: 120})

@@ -45,7 +45,7 @@ func TestBusyVolumeOfNobody(t *testing.T) {
 	n.speaks("old", "KL18", "its directory is left on the node")
 }
 
-// afterLife folds the records as a recording has them that goes on from the earlier agent's: the pod's life first.
+// afterLife folds the records as a recording has them that continues from the earlier agent's: the pod's life first.
 func afterLife(n *node) *session.Session {
 	old := trace.Pod{Namespace: "default", Name: "old", UID: "uid-of-old"}
 	fold := session.New(session.Options{})

@@ -89,7 +89,7 @@ func unread(fd int) {
 }
 
 // grouping is a node of which only the cgroups are real: a tree of files as the kernel has it, in which the pod's weight takes as long to
-// write as is said. Then the rest of the pod's start is told by hand.
+// write as is said. Then the rest of the pod's start is told manually.
 func grouping(t *testing.T, late time.Duration) *node {
 	t.Helper()
 	n := newNode(t, t.TempDir())

@@ -72,7 +72,7 @@ func (c *canaries) screen(where string, rows uint16, views int, begun string, ar
 			_, err := master.WriteString(keys)
 			must(c.t, err)
 			time.Sleep(50 * time.Millisecond)
-			size(rows - uint16(i%2)) // it draws all anew
+			size(rows - uint16(i%2)) // it draws all again
 			time.Sleep(150 * time.Millisecond)
 		}
 	}

@@ -69,7 +69,7 @@ func (b *bench) faulty(t *testing.T) *faulty {
 	return f
 }
 
-// bad lets requests fail, and ends those that go on.
+// bad lets requests fail, and ends those that continue.
 func (f *faulty) bad(percent int64, codes ...int) {
 	f.codes.Store(&codes)
 	f.percent.Store(percent)

@@ -166,7 +166,7 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("%d signing requests after %d, %v", len(csrs.Items), requests, err)
 	}
 
-	// Deleted, the node comes back, while its pods go on.
+	// Deleted, the node comes back, while its pods continue.
 	s := b.space(t)
 	s.create(pod("p", forever))
 	s.ready("p")

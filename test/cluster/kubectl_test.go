@@ -107,7 +107,7 @@ func TestKubectl(t *testing.T) {
 		attached := make(chan struct{})
 		go func() {
 			defer close(attached)
-			_, _ = cmd.CombinedOutput() // it goes on until the container ends
+			_, _ = cmd.CombinedOutput() // it continues until the container ends
 		}()
 		defer func() { cancel(); <-attached }()
 		eventually(t, "what was sent", func() string {

@@ -52,7 +52,7 @@ func (b *bench) killProgram(t *testing.T, name string) {
 	t.Fatalf("no %s runs for %s", name, b.Dir)
 }
 
-// repair starts what does not run of the control plane, and its controllers anew: after an outage theirs would be caches of
+// repair starts what does not run of the control plane, and its controllers again: after an outage theirs would be caches of
 // another time for a minute or more, by which they make no namespace whole and call the node's pods not ready.
 func (b *bench) repair(t *testing.T) {
 	t.Helper()
@@ -94,7 +94,7 @@ func identity(p *v1.Pod) string {
 	return s
 }
 
-// TestOutage takes the API server away. Pods go on; what happened meanwhile is told after.
+// TestOutage takes the API server away. Pods continue; what happened meanwhile is told after.
 func TestOutage(t *testing.T) {
 	b := setup(t)
 	a := b.node(t)
@@ -169,7 +169,7 @@ func TestOutage(t *testing.T) {
 	s.ready("after")
 }
 
-// TestWatchExpired lets the watch's place in the history go: pods are listed anew, and none is touched.
+// TestWatchExpired lets the watch's place in the history go: pods are listed again, and none is touched.
 func TestWatchExpired(t *testing.T) {
 	b := setup(t)
 	b.node(t)

@@ -57,7 +57,7 @@ func TestSources(t *testing.T) {
 	s.ready("api")
 	own.ready(file, remote)
 
-	// A mirror that somebody deletes is made again, and its pod goes on.
+	// A mirror that somebody deletes is made again, and its pod continues.
 	was := own.wait(file, "ready", isReady)
 	own.delete(0, file)
 	now := own.wait(file, "made again", func(p *v1.Pod) bool { return p.UID != was.UID && isReady(p) })

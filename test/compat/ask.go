@@ -39,7 +39,7 @@ type target struct {
 	words *strings.Replacer
 }
 
-// answerTimeout is more than anything that is asked for takes.
+// answerTimeout is more than anything that is requested takes.
 const answerTimeout = 20 * time.Second
 
 // askAll sends all requests, some at once.

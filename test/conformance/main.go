@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
-// The tests that are run unless others are asked for.
+// The tests that are run unless others are requested.
 const (
 	defaultFocus = `\[NodeConformance\]|\[sig-node\].*\[Conformance\]`
 	defaultSkip  = `\[Serial\]|\[Slow\]|\[Disruptive\]`

@@ -36,7 +36,7 @@ type ginkgoReport []struct {
 	}
 }
 
-// readReport returns the tests that were asked for, by name.
+// readReport returns the tests that were requested, by name.
 func readReport(path string) ([]outcome, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

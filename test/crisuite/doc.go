@@ -1,4 +1,4 @@
-// Package crisuite is one set of tests for CRI servers: the behaviour that the agent depends on, stated once and run against
+// Package crisuite is one set of tests for CRI servers: the behavior that the agent depends on, stated once and run against
 // the simulated runtime (agent/cri/sim) and against containerd, as testing/slogtest does for log handlers. What
 // containerd does is right; where the simulation differs, the simulation is wrong.
 //

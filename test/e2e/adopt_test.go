@@ -15,7 +15,7 @@ import (
 // named gives the web pod another name.
 func named(name string) string { return strings.Replace(web, "name: web,", "name: "+name+",", 1) }
 
-// TestAdopted ends the agent by SIGTERM and by SIGKILL: the pods go on and the next
+// TestAdopted ends the agent by SIGTERM and by SIGKILL: the pods continue and the next
 // agent restarts none of their containers. Meanwhile one manifest goes, one changes and one comes.
 func TestAdopted(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

@@ -116,7 +116,7 @@ spec:
 	})
 }
 
-// TestRestartsAll has a container by whose rules the whole pod begins anew.
+// TestRestartsAll has a container by whose rules the whole pod begins again.
 func TestRestartsAll(t *testing.T) {
 	n := newNode(t)
 	a := n.start()

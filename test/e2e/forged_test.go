@@ -158,7 +158,7 @@ func TestForgedSpans(t *testing.T) {
 			t.Fatalf("missing: %s; %+v", strings.Join(missing, ", "), receiver.Stats())
 		}
 	}
-	for _, r := range seen.all { // the call is over: also root's spans come too late
+	for _, r := range seen.all { // the call is finished: also root's spans come too late
 		if e, ok := r.Event.(*trace.CRICall); ok && r.Edge == trace.EdgeEnd && e.Method == "RunPodSandbox" {
 			time.Sleep(time.Until(r.At().Add(1500 * time.Millisecond)))
 			if said := f.span(0, r, 1002, time.Now()); !strings.Contains(said, "200 OK") {

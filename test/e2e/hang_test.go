@@ -80,7 +80,7 @@ spec:
 `
 
 // TestHangingPodsStopNobody has more pods than the runtime has slots whose CNI ADD hangs: a new pod starts, an old one
-// ends, a crashed container is started anew, and the agent ends on SIGTERM, all while they hang.
+// ends, a crashed container is started again, and the agent ends on SIGTERM, all while they hang.
 func TestHangingPodsStopNobody(t *testing.T) {
 	n := newNode(t, "--runtime-slots", "3")
 	a := n.start()

@@ -49,7 +49,7 @@ func TestHostileCallers(t *testing.T) {
 	a.ready("talker")
 	n.await("what the pod says", func() bool { return strings.Contains(n.log("talker", "main", 0), "hello") })
 	target := victim{t: t, secure: fmt.Sprintf("127.0.0.1:%d", port), health: fmt.Sprintf("127.0.0.1:%d", health), cert: cert, pod: n.pod("talker")}
-	for range 20 { // what is asked for takes memory by itself
+	for range 20 { // what is requested takes memory by itself
 		target.serves()
 	}
 	for _, attack := range []struct {

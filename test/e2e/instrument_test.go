@@ -122,7 +122,7 @@ func (n *node) analyses(start string) []analysis {
 }
 
 // TestInstrument records an agent that takes containerd's spans and is killed while pods start: the socket and the recording say
-// the same, the recording opens up to the tear, and the next agent goes on with both.
+// the same, the recording opens up to the tear, and the next agent continues with both.
 func TestInstrument(t *testing.T) {
 	n := newNode(t)
 	file := filepath.Join(n.dir, "session.klr")

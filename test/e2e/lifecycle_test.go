@@ -70,7 +70,7 @@ func TestLifecycle(t *testing.T) {
 }
 
 // TestReadded removes a pod and adds the same manifest again at once: the same UID
-// ends and starts anew.
+// ends and starts again.
 func TestReadded(t *testing.T) {
 	n := newNode(t)
 	a := n.start()

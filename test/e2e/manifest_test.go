@@ -17,7 +17,7 @@ func (a *agent) sourceError(file string) trace.SourceError {
 }
 
 // TestBrokenManifest has a broken manifest beside a good one, then a good one that
-// turns bad and good again: pods that run go on, and the error says where it is wrong.
+// turns bad and good again: pods that run continue, and the error says where it is wrong.
 func TestBrokenManifest(t *testing.T) {
 	n := newNode(t)
 	a := n.start()

@@ -77,7 +77,7 @@ func (n *node) put(file, manifest string) {
 	}
 }
 
-// waiting is a command that goes on until it is told to end, and then ends at once.
+// waiting is a command that continues until it is told to end, and then ends at once.
 const waiting = `[sh, -c, 'trap "exit 0" TERM; sleep infinity & wait']`
 
 func (n *node) expand(manifest string) string {

@@ -38,7 +38,7 @@ func (n *node) restartContainerd(between func()) {
 	n.Lab, shared.Lab = l, l
 }
 
-// TestContainerdRestarts ends containerd under the agent: it says so, its pods go on, and
+// TestContainerdRestarts ends containerd under the agent: it says so, its pods continue, and
 // what was added and removed meanwhile comes and goes once containerd is back.
 func TestContainerdRestarts(t *testing.T) {
 	n := newNode(t)

@@ -149,7 +149,7 @@ spec:
 		t.Errorf("before %v, after %v", before, after)
 	}
 
-	// The sandbox of another pod is lost: everything starts anew in the next one.
+	// The sandbox of another pod is lost: everything starts again in the next one.
 	n.put("web.yaml", web)
 	a.ready("web")
 	a.mark()

@@ -86,7 +86,7 @@ func (x *terminal) text() string {
 	return x.out.String()
 }
 
-// sees waits until all words are in one screen. It has the screen drawn anew, by sizes that change:
+// sees waits until all words are in one screen. It has the screen drawn again, by sizes that change:
 // else only what is different is sent.
 func (x *terminal) sees(words ...string) {
 	x.t.Helper()

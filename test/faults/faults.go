@@ -143,7 +143,7 @@ func waiting(ctx context.Context, n *node, name string) error {
 	})
 }
 
-// mended sees that a pod that waited starts.
+// fixed sees that a pod that waited starts.
 func mended(ctx context.Context, n *node, name string, started <-chan struct{}) error {
 	if err := n.await(ctx, name+" to be started after all", started); err != nil {
 		return err
@@ -151,7 +151,7 @@ func mended(ctx context.Context, n *node, name string, started <-chan struct{}) 
 	return n.drop(ctx, name)
 }
 
-// stopping is a fault of the root directory: no pod can start meanwhile, what becomes of one is told, and it starts when it is mended.
+// stopping is a fault of the root directory: no pod can start meanwhile, what becomes of one is told, and it starts when it is fixed.
 func stopping(f *fault, breakIt, mendIt func(n *node) error) *fault {
 	var started <-chan struct{}
 	f.stops, f.samples = true, 2

@@ -65,7 +65,7 @@ func logs() *fault {
 		},
 		end: func(ctx context.Context, n *node) error {
 			// It writes that much for a minute at most, then some megabytes a second: what was rotated meanwhile goes with the next rotations, so
-			// what is kept is to come down to what was asked for.
+			// what is kept is to come down to what was requested.
 			var size int64
 			for range 60 {
 				if size = sizeOf(filepath.Join(n.dir, "log")); size < 64<<20 {

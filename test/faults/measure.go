@@ -27,11 +27,11 @@ type fault struct {
 	prepare func(dir string) (undo func() error, err error)
 	// usual puts there what is there without the fault and under it, once; may be nil.
 	usual func(ctx context.Context, n *node) error
-	// begin brings it about, and checks that it is told of; end takes it back, and checks that all is well again. Either may be nil.
+	// begin brings it about, and checks that it is reported; end takes it back, and checks that all is well again. Either may be nil.
 	begin, end func(ctx context.Context, n *node) error
 	// stops says that no other pod can start meanwhile: begin sees what becomes of one, and end that it starts after all.
 	stops bool
-	// samples are how many starts a round has without it and under it; rounds how often it is brought about.
+	// samples are how many starts a round has without it and under it; rounds how often it is caused.
 	samples, rounds int
 	// quick says that the tests bring it about too: it takes seconds.
 	quick bool

@@ -272,7 +272,7 @@ func (n *node) memory() (rss, peak float64) {
 	return rss, peak
 }
 
-// forgetPeak has the peak begin anew.
+// forgetPeak has the peak begin again.
 func (n *node) forgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", n.cmd.Process.Pid), []byte("5"), 0)
 }

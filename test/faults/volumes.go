@@ -59,7 +59,7 @@ func ask(ctx context.Context) *asker {
 	return a
 }
 
-// anew forgets what was until now.
+// again forgets what was until now.
 func (a *asker) anew() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

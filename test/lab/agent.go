@@ -172,7 +172,7 @@ func (c *Cluster) Agent() *Agent {
 	return nil
 }
 
-// Stop ends the agent, by force after ten seconds. The node's pods go on.
+// Stop ends the agent, by force after ten seconds. The node's pods continue.
 func (a *Agent) Stop(ctx context.Context) error {
 	return a.process.stop(ctx, 10*time.Second)
 }

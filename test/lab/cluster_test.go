@@ -64,7 +64,7 @@ func TestClusterUpDown(t *testing.T) {
 		t.Errorf("the API server, asked from the pod, does not know it: %s", out)
 	}
 
-	// The agent can be exchanged while the pod goes on, and ask for a serving
+	// The agent can be exchanged while the pod continues, and ask for a serving
 	// certificate of its own.
 	if err := a.Stop(ctx); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@
 // Two host-wide settings are changed and stay: fs.inotify.max_user_instances is
 // raised, and the bridge plugin turns IP forwarding on.
 //
-// Up starts a lab and returns; containerd and the registry go on as detached
+// Up starts a lab and returns; containerd and the registry continue as detached
 // processes, which Open finds again and Down ends. Down leaves no process,
 // mount, network namespace, bridge, cgroup or file behind.
 //

@@ -51,7 +51,7 @@ func Down(ctx context.Context, dir string) error {
 	return newLab(dir, s).tearDown(ctx)
 }
 
-// tearDown goes on after an error, so that as little as possible is left. The
+// tearDown continues after an error, so that as little as possible is left. The
 // directory stays if something else did, so that Down can be tried again.
 func (l *Lab) tearDown(ctx context.Context) error {
 	s := l.state

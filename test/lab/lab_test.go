@@ -341,7 +341,7 @@ func TestUpDownLeavesNothing(t *testing.T) {
 }
 
 // containerd and the registry die by force. Up repairs the lab around the pod,
-// which goes on; then both die again, and Down clears up without them.
+// which continues; then both die again, and Down clears up without them.
 func TestCrash(t *testing.T) {
 	ctx := needLab(t)
 	l := startLab(ctx, t)
@@ -500,7 +500,7 @@ func TestDownForeign(t *testing.T) {
 	}
 }
 
-// A process with a recorded number but another start is never signalled.
+// A process with a recorded number but another start is never signaled.
 func TestProcessRecycled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")

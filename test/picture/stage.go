@@ -113,7 +113,7 @@ func (s *stage) kubeloupe(ctx context.Context, args ...string) (string, error) {
 
 func (s *stage) socket() string { return s.in("root", "kubeloupe.sock") }
 
-// quit ends the agent as a person does; its pods go on.
+// quit ends the agent as a person does; its pods continue.
 func (s *stage) quit(ctx context.Context) error {
 	t := s.agent
 	s.agent = nil

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// ground and ink are the picture's colours where the screen says nothing.
+// ground and ink are the picture's colors where the screen says nothing.
 const (
 	ground = "#12151a"
 	ink    = "#d4d7dc"
 )
 
-// palette is the sixteen colours that terminals let people choose.
+// palette is the sixteen colors that terminals let people choose.
 var palette = [16]string{
 	"#2a2e35", "#e5686f", "#8cc570", "#e0b35c", "#6ea8e5", "#c487d9", "#5fbcc4", "#d4d7dc",
 	"#7b828d", "#ff8a90", "#a8dd8e", "#f2cb7d", "#92c1f2", "#d9a8ea", "#86d6dc", "#ffffff",
@@ -57,7 +57,7 @@ func (s style) background() string {
 	return ink
 }
 
-// parse reads a line as tmux captures it; the style goes on from line to line.
+// parse reads a line as tmux captures it; the style continues from line to line.
 func parse(line string, s style) ([]cell, style) {
 	var cells []cell
 	for line != "" {
@@ -143,7 +143,7 @@ func extended(p []string) (colour string, used int) {
 	return "", 1
 }
 
-// indexed is one of the 256 colours of xterm.
+// indexed is one of the 256 colors of xterm.
 func indexed(n int) string {
 	switch {
 	case n < 16:
@@ -162,7 +162,7 @@ func indexed(n int) string {
 	return fmt.Sprintf("#%02x%02x%02x", level(n/36), level(n/6%6), level(n%6))
 }
 
-// mix is a colour halfway to another, both as #rrggbb.
+// mix is a color halfway to another, both as #rrggbb.
 func mix(a, b string) string {
 	var x, y [3]int
 	if _, err := fmt.Sscanf(a, "#%02x%02x%02x", &x[0], &x[1], &x[2]); err != nil {

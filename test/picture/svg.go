@@ -14,7 +14,7 @@ const (
 	fontSize   = 14
 )
 
-// svg draws a captured screen as text, in its colours, on a dark ground.
+// svg draws a captured screen as text, in its colors, on a dark ground.
 func svg(screen, title string) string {
 	lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
 	width, height := columns*cellWidth+2*margin, float64(len(lines)*cellHeight+2*margin)

@@ -54,7 +54,7 @@ func (t *terminal) press(ctx context.Context, key string) error {
 	return err
 }
 
-// capture returns the screen with its colours.
+// capture returns the screen with its colors.
 func (t *terminal) capture(ctx context.Context) (string, error) {
 	return t.tmux(ctx, "capture-pane", "-p", "-e")
 }
@@ -70,7 +70,7 @@ func (t *terminal) resize(ctx context.Context, rows int) error {
 // patience is how long something may take to appear.
 const patience = 90 * time.Second
 
-// await waits until all of the texts are on screen, and none that is given as !text, and returns it, without colours.
+// await waits until all of the texts are on screen, and none that is given as !text, and returns it, without colors.
 func (t *terminal) await(ctx context.Context, texts ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -26,7 +26,7 @@ podLogsDir: %s
 failSwapOn: false
 `
 
-// agent is a kubeloupe that stands alone, and the directory of its static pods.
+// agent is a kubeloupe that is standalone, and the directory of its static pods.
 type agent struct {
 	cmd  *exec.Cmd
 	pods string
@@ -78,7 +78,7 @@ func (a *agent) remove(name string) func(context.Context) error {
 	return func(context.Context) error { return os.Remove(filepath.Join(a.pods, name+".yaml")) }
 }
 
-// stop ends the agent, by force after ten seconds. Its pods go on.
+// stop ends the agent, by force after ten seconds. Its pods continue.
 func (a *agent) stop(context.Context) error {
 	_ = a.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	force := time.AfterFunc(10*time.Second, func() { _ = a.cmd.Process.Kill() })

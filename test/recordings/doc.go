@@ -1,4 +1,4 @@
-// Command recordings makes the recordings that golden tests read, anew: sessions of
+// Command recordings makes the recordings that golden tests read, again: sessions of
 // kubeloupe with a real containerd, in a real cluster, and on the simulated runtime.
 //
 //	ip netns add recordings && nsenter --net=/run/netns/recordings ip link set lo up

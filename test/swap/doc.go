@@ -3,7 +3,7 @@
 // Pods of all kinds start under upstream's kubelet. It ends, kubeloupe starts on the same root
 // directory, and then upstream's again. After each exchange the pods, the runtime's containers, the
 // mounts and the cgroups are compared with those before it: no container may have been restarted, no
-// pod changed. Then it is tried whether all goes on: volumes are updated, probes fail and recover,
+// pod changed. Then it is tried whether all continues: volumes are updated, probes fail and recover,
 // tokens are valid, exec and logs work, restarts are counted on, pods end and nothing of them is left.
 //
 //	make swap

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// trial is something that goes on, if it does.
+// trial is something that continues, if it does.
 type trial struct {
 	name string
 	run  func(context.Context) error
@@ -192,7 +192,7 @@ func (s *swap) leftOf(ctx context.Context, uid, name string) error {
 	return nil
 }
 
-// ending lets the pod that waits go on, and then ends all.
+// ending lets the pod that waits continue, and then ends all.
 func (s *swap) ending(ctx context.Context) {
 	fmt.Printf("\n== the end\n")
 	s.try(ctx, trial{"the pod that initialized goes on", func(ctx context.Context) error {

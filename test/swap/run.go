@@ -87,7 +87,7 @@ func (s *swap) start(ctx context.Context, kind lab.AgentKind) error {
 	return nil
 }
 
-// exchange has another agent take over, compares, and tries what should go on.
+// exchange has another agent take over, compares, and tries what should continue.
 func (s *swap) exchange(ctx context.Context, kind lab.AgentKind) error {
 	s.round++
 	before, err := s.see(ctx)

@@ -175,7 +175,7 @@ func (s *swap) compare(before, after facts) {
 }
 
 // upstreams says whether upstream's kubelet makes the difference also when it follows itself: pods that
-// ended lose their address, a static pod starts anew in its own eyes.
+// ended lose their address, a static pod starts again in its own eyes.
 func upstreams(before facts, key string) bool {
 	name, field, _ := strings.Cut(strings.TrimPrefix(key, "pod "), " ")
 	switch phase := before["pod "+name+" .status.phase"]; field {

@@ -11,5 +11,5 @@
 // it was given. It ends with the program, and leaves nothing.
 //
 // The kernel's package and what is taken out of it are kept in the cache of test/lab. The package runs goroutines that copy
-// the machine's output while [Run] goes on, and publishes no events.
+// the machine's output while [Run] continues, and publishes no events.
 package vm

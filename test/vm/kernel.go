@@ -19,7 +19,7 @@ import (
 // kernel is Debian's kernel for clouds, as it is in the cache.
 type kernel struct {
 	image string
-	// modules lists the files of those that are asked for and what they rest on, in the order to load them.
+	// modules lists the files of those that are requested and what they rest on, in the order to load them.
 	modules []string
 }
 

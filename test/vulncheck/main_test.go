@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A database that cannot be had is told of, and no error.
+// A database that is not available is reported, and no error.
 func TestNoDatabase(t *testing.T) {
 	forbidden := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer forbidden.Close()

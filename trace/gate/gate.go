@@ -59,12 +59,12 @@ type Do uint8
 
 // What may be answered.
 const (
-	Go    Do = iota // go on
+	Go    Do = iota // continue
 	Fail            // it is not done and fails with Code; not for After
 	Retry           // do the action again; for After only
 )
 
-// Answer is what the person says. The zero value lets the pod go on.
+// Answer is what the person says. The zero value lets the pod continue.
 type Answer struct {
 	Do Do
 	// Code is a gRPC code, Message goes with it.

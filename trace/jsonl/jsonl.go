@@ -41,7 +41,7 @@ func (e *Error) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err
 func (e *Error) Unwrap() error { return e.Err }
 
 // Read yields the records of r in order. A line that is not a record yields an
-// *Error, and reading goes on if the caller does. A torn last line yields an error
+// *Error, and reading continues if the caller does. A torn last line yields an error
 // that wraps ErrTorn; an error of r itself ends the sequence.
 func Read(r io.Reader) iter.Seq2[trace.Record, error] {
 	return func(yield func(trace.Record, error) bool) {

@@ -10,7 +10,7 @@ import (
 // Tone is what a piece of text means; a theme gives it its look.
 type Tone uint8
 
-// The tones. Slow and Fail are the only ones with a colour.
+// The tones. Slow and Fail are the only ones with a color.
 const (
 	Plain    Tone = iota
 	Dim           // of less interest

@@ -26,7 +26,7 @@ func (t *Table[R]) Reverse() {
 }
 
 // SortedBy returns the title of the column sorted by, "" for the order given, and
-// whether that order is turned round.
+// whether that order is reversed.
 func (t *Table[R]) SortedBy() string {
 	if t.sort < 0 {
 		return ""
@@ -34,7 +34,7 @@ func (t *Table[R]) SortedBy() string {
 	return t.cfg.Columns[t.sort].Title
 }
 
-// Reversed reports whether the order is turned round.
+// Reversed reports whether the order is reversed.
 func (t *Table[R]) Reversed() bool { return t.upside }
 
 // order sorts what is shown.

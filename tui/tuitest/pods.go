@@ -13,7 +13,7 @@ type pod struct {
 	ns, name string
 	at       time.Duration
 	image    string
-	pull     time.Duration // 0: the image is there; negative: it goes on for ever
+	pull     time.Duration // 0: the image is there; negative: it continues for ever
 	bytes    int64
 	sandbox  time.Duration
 }

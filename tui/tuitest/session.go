@@ -76,7 +76,7 @@ func (n *nodeScript) call(from, to time.Duration, parent Span, e trace.CRICall) 
 	n.End(to, sp, &end)
 }
 
-// house adds what goes on whatever happens.
+// house adds what continues whatever happens.
 func (n *nodeScript) house() {
 	for at := 2 * time.Second; at < Length-300*ms; at += 2 * time.Second {
 		n.loop(at, trace.Loop{Case: trace.LoopHousekeeping})

@@ -29,7 +29,7 @@ func number[R any](title string, width, drop int, of func(R) int64, write func(i
 }
 
 // duration is a column of durations, the longest first; slow says from when on
-// one gets the colour for slow, 0 never.
+// one gets the color for slow, 0 never.
 func duration[R any](title string, drop int, slow time.Duration, of func(R) time.Duration) table.Column[R] {
 	c := number(title, style.DurWidth, drop, func(r R) int64 { return int64(of(r)) }, nil)
 	c.Took, c.Figure = true, func(r R) float64 { return of(r).Seconds() }

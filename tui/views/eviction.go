@@ -147,7 +147,7 @@ const (
 	shownVerdicts = 12
 )
 
-// images are the last passes of image garbage collection, which a full disk brings about.
+// images are the last passes of image garbage collection, which a full disk causes.
 func (p *Eviction) images(m *model.Model) section {
 	s := section{title: "image GC"}
 	for _, pass := range slices.Backward(m.Passes()) {

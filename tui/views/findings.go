@@ -25,12 +25,12 @@ const (
 type findings struct {
 	session *session.Session
 	answers map[*session.PodRun]answer
-	lives   map[lifeKey]*session.PodRun // that were asked for
+	lives   map[lifeKey]*session.PodRun // that were requested
 	frame   time.Time                   // of the last frame for which lists asked
 	asked   int                         // cases looked at for lists in that frame
 }
 
-// lifeKey is a life of a pod, by a time at which it went on; the zero time is not a key.
+// lifeKey is a life of a pod, by a time at which it continued; the zero time is not a key.
 type lifeKey struct {
 	pod trace.Pod
 	at  int64
@@ -81,7 +81,7 @@ func (f *findings) of(l *session.PodRun, now time.Time) []cause.Finding {
 	return a.found
 }
 
-// settled says that findings change only with new records of the pod: none goes on.
+// settled says that findings change only with new records of the pod: none continues.
 func settled(found []cause.Finding) bool {
 	return !slices.ContainsFunc(found, func(f cause.Finding) bool { return f.Current })
 }
@@ -95,7 +95,7 @@ func (h *History) Findings(pod trace.Pod, now time.Time) (found []cause.Finding,
 	return h.causes.of(l, now), true
 }
 
-// Top is the costliest cause of a start that is over, nil when there is none or it is not looked for yet: of many starts
+// Top is the costliest cause of a start that is finished, nil when there is none or it is not looked for yet: of many starts
 // only some are looked at in each frame. ready is when the pod was, zero when it was not.
 func (h *History) Top(pod trace.Pod, started, ready, now time.Time) *cause.Finding {
 	f := &h.causes
@@ -115,7 +115,7 @@ func (h *History) Top(pod trace.Pod, started, ready, now time.Time) *cause.Findi
 		}
 	}
 	i := slices.IndexFunc(a.found, func(c cause.Finding) bool {
-		return c.Cost > 0 && c.End == 0 && (ready.IsZero() || !c.Current) // what goes on now was not in a start that is over
+		return c.Cost > 0 && c.End == 0 && (ready.IsZero() || !c.Current) // what continues now was not in a start that is finished
 	})
 	if i < 0 {
 		return nil

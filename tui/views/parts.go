@@ -20,7 +20,7 @@ type part interface {
 	Update(tea.Msg) tea.Cmd
 }
 
-// parts is a page of several lists, of which one is shown; a key goes on to the next.
+// parts is a page of several lists, of which one is shown; a key continues to the next.
 type parts struct {
 	Look
 	of     []part

@@ -65,7 +65,7 @@ func (p *Pod) wrap(label, text string) {
 	}
 }
 
-// present tells what goes on now.
+// present tells what continues now.
 func (p *Pod) present() {
 	th := p.Theme
 	for _, a := range p.pod.Actions {

@@ -22,7 +22,7 @@ type Stepper interface {
 	Do(ctx context.Context, line string) (string, error)
 }
 
-// Stepped tells that the stepped pod waits anew, or that no more stops come.
+// Stepped tells that the stepped pod waits again, or that no more stops come.
 type Stepped struct {
 	Stop step.Stop
 	OK   bool

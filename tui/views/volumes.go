@@ -106,7 +106,7 @@ func waited(of []model.WaitTotal) (sum time.Duration) {
 	return sum
 }
 
-// doing says what goes on with a volume, or what went wrong.
+// doing says what continues with a volume, or what went wrong.
 func (p *Volumes) doing(v model.Volume) string {
 	switch {
 	case len(v.Waits) > 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim/internal/script"
 )
 
-// StartContainer starts a container that was created and never started. A container that fails to start is over: it is in
+// StartContainer starts a container that was created and never started. A container that fails to start is finished: it is in
 // the exited state with code 128 and reason StartError.
 func (s *Server) StartContainer(ctx context.Context, r *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
 	return call(ctx, s, "StartContainer", s.aboutContainer(r.GetContainerId()), func() (*runtimeapi.StartContainerResponse, error) {

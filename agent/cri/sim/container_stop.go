@@ -9,7 +9,7 @@ import (
 )
 
 // StopContainer sends the stop signal, waits for the grace period in the request (seconds), and then kills. With no
-// grace period it kills at once. Containers that do not run, or do not exist, are left alone.
+// grace period it kills at once. Containers that do not run, or do not exist, are left as they are.
 func (s *Server) StopContainer(ctx context.Context, r *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	return call(ctx, s, "StopContainer", s.aboutContainer(r.GetContainerId()), func() (*runtimeapi.StopContainerResponse, error) {
 		c, err := s.lookupContainer(r.GetContainerId())

@@ -25,7 +25,7 @@ type Fault struct {
 	Delay time.Duration
 	// Hang holds the call until its context ends or the fault is undone.
 	Hang bool
-	// Code is the gRPC code that the call fails with; codes.OK lets it go on.
+	// Code is the gRPC code that the call fails with; codes.OK lets it continue.
 	Code codes.Code
 	// Message is the error's text.
 	Message string

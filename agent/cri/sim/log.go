@@ -28,7 +28,7 @@ func openLog(path string) (*criLog, error) {
 	return l, l.Reopen()
 }
 
-// Reopen goes on in a new file of the same path, after the old one was moved away.
+// Reopen continues in a new file of the same path, after the old one was moved away.
 func (l *criLog) Reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

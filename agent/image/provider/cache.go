@@ -12,7 +12,7 @@ import (
 const everywhere = "<global>"
 
 // maxCached is how many answers of a provider are kept, and maxCachedBytes about how much they take. Some providers answer for each
-// image anew, and an answer may have a megabyte.
+// image again, and an answer may have a megabyte.
 const (
 	maxCached      = 256
 	maxCachedBytes = 8 << 20

@@ -100,7 +100,7 @@ func TestLeftBehind(t *testing.T) {
 	gone(t, child)
 }
 
-// A daemon that has left the provider's group with its stdout is left alone: once the provider was waited for, the group's number may be
+// A daemon that has left the provider's group with its stdout is left as it is: once the provider was waited for, the group's number may be
 // another's.
 func TestLeftTheGroup(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -116,7 +116,7 @@ func TestLeftTheGroup(t *testing.T) {
 	gone(t, child)
 }
 
-// What was waited for is not killed by its number: here that of a group which goes on.
+// What was waited for is not killed by its number: here that of a group which continues.
 func TestNumberOfAnother(t *testing.T) {
 	c := exec.Command("sleep", "1000")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

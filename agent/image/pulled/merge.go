@@ -39,7 +39,7 @@ func (s *Store) merge(name, ref string, with *credentials) error {
 		return err
 	}
 	old, err := s.get(ref)
-	s.complain(err) // what cannot be read is written anew
+	s.complain(err) // what cannot be read is written again
 	r := &record{ImageRef: ref}
 	if old != nil {
 		r = old.DeepCopy()

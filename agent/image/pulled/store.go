@@ -35,7 +35,7 @@ type Store struct {
 	records map[string]*record // read so far, by the image's id; nil for none. Never changed in place.
 }
 
-// Open makes the directories below rootDir if need be.
+// Open makes the directories below rootDir if necessary.
 func Open(rootDir string, policy Policy, bus *trace.Bus) (*Store, error) {
 	dir := filepath.Join(rootDir, "image_manager")
 	s := &Store{
@@ -52,7 +52,7 @@ func Open(rootDir string, policy Policy, bus *trace.Bus) (*Store, error) {
 
 // Settle makes records of the pulls that were under way when an earlier agent ended and
 // whose images are there. With what credentials is not known, so the next pod that wants one
-// shows its own. Call it once, before pulls begin. Images are asked for only if need be.
+// shows its own. Call it once, before pulls begin. Images are requested only if necessary.
 //
 // Upstream: pkg/kubelet/images/pullmanager/image_pull_manager.go, initialize.
 func (s *Store) Settle(ctx context.Context, service Images) error {

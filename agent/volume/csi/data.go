@@ -30,7 +30,7 @@ type volData struct {
 
 func (d volData) id() string { return d.Driver + "^" + d.Handle }
 
-// saveData replaces the note in dir, which is made if need be. It is on the disk before the driver is called.
+// saveData replaces the note in dir, which is made if necessary. It is on the disk before the driver is called.
 func saveData(dir string, data volData) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
@@ -151,7 +151,7 @@ func isMounted(path string) (bool, error) {
 	return mounted, nil
 }
 
-// labelled reports whether the file system at path can carry SELinux labels.
+// labeled reports whether the file system at path can carry SELinux labels.
 func labelled(path string) bool {
 	mounts, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(path))
 	return err == nil && len(mounts) > 0 && strings.Contains(","+mounts[0].VFSOptions+",", ",seclabel,")

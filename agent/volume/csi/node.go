@@ -178,7 +178,7 @@ func (p *Plugin) updateCSINode(ctx context.Context, change func([]storagev1.CSIN
 	return err
 }
 
-// csiNode returns the node's CSINode object, made if need be. One that belongs to an earlier node of
+// csiNode returns the node's CSINode object, made if necessary. One that belongs to an earlier node of
 // the name is replaced.
 //
 // Upstream: pkg/volume/csi/nodeinfomanager, tryInitializeCSINodeWithAnnotation, ensureNodeOwnsCSINode.

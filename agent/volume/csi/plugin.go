@@ -53,7 +53,7 @@ type Config struct {
 	Tokens Tokens
 	// Events may be nil.
 	Events events.Publisher
-	// Registered, if set, is called after a driver registered: volumes that waited for it can go on.
+	// Registered, if set, is called after a driver registered: volumes that waited for it can continue.
 	Registered func(driver string)
 	Bus        *trace.Bus
 	// Secrets learns what drivers are given of Secrets; may be nil.

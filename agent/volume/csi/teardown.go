@@ -57,7 +57,7 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 }
 
 // tearDownSpoilt ends a volume of which nobody can say what it is. Where nothing is mounted, it is gone, and what is staged for it is
-// looked at by Clean; where something is, the driver would have to be asked, so it stays until somebody mends the note.
+// looked at by Clean; where something is, the driver would have to be asked, so it stays until somebody fixes the note.
 func (p *Plugin) tearDownSpoilt(dir string, spoilt error) error {
 	if err := removeTarget(filepath.Join(dir, target)); err != nil {
 		return errors.Join(spoilt, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// When people are told of a change that takes long, and how often the stream is.
+// When people are told about a change that takes long, and how often the stream is.
 const (
 	firstTold    = 30 * time.Second
 	toldAgain    = 60 * time.Second

@@ -13,7 +13,7 @@ import (
 // TypeError says that a path is not of the type that the pod asks for.
 type TypeError struct {
 	Path string
-	// Want is what was asked for, in words.
+	// Want is what was requested, in words.
 	Want string
 	// Got is what it is, in words; "" if Err says more.
 	Got string

@@ -2,7 +2,7 @@
 // files on disk, those of a Secret as files in memory. They are one plugin with two kinds.
 //
 // It owns what the files hold. The object comes from a cache, which also says when to write
-// the files anew. It runs no goroutine and publishes no event; the manager does.
+// the files again. It runs no goroutine and publishes no event; the manager does.
 //
 // Upstream: pkg/volume/configmap, pkg/volume/secret.
 package keyfiles

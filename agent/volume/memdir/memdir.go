@@ -51,7 +51,7 @@ func New(mounter Mounter) (*Maker, error) {
 // simulated runtime no container would see the difference, and no mount is left behind.
 func Plain() *Maker { return &Maker{plain: true} }
 
-// Tmpfs has a tmpfs mounted on dir, which is made if need be. It is never swapped out where the
+// Tmpfs has a tmpfs mounted on dir, which is made if necessary. It is never swapped out where the
 // kernel can promise that (6.4). A size of 0 is the kernel's default, half of the memory, in bytes.
 // An existing one is left as it is. Where this process cannot mount, it is an [*UnsupportedError].
 //

@@ -2,7 +2,7 @@
 // one directory, among them the tokens by which pods know themselves.
 //
 // It owns which files the sources make, and whose they are. Objects, tokens and certificates come
-// from caches, which also say when to write the files anew. It runs no goroutine and publishes no
+// from caches, which also say when to write the files again. It runs no goroutine and publishes no
 // event; the manager does.
 //
 // Upstream: pkg/volume/projected.

@@ -13,7 +13,7 @@ type stripped struct {
 	text    string
 	at      time.Time // with year and zone; else zero
 	process string
-	part    bool // the line goes on in the next one
+	part    bool // the line continues in the next one
 	journal bool // a journal's or syslog's prefix was there
 }
 

@@ -71,7 +71,7 @@ type piece struct {
 	at time.Time
 	// process tells apart whose lines come by turns.
 	process string
-	// part says that the line goes on in the next piece.
+	// part says that the line continues in the next piece.
 	part bool
 	lost uint64 // lines that are missing here
 	cut  bool

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Open is the end of what goes on.
+// Open is the end of what continues.
 const Open = time.Duration(-1)
 
 // Web is the pod that a script is about, DB another one.

@@ -1,4 +1,4 @@
-// Package tape writes trace records by hand, at stated times, for tests of what
+// Package tape writes trace records manually, at stated times, for tests of what
 // folds them. It owns a growing slice, runs no goroutine and publishes nothing.
 package tape
 

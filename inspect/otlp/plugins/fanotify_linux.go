@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxRuns    = 512              // that go on at a time
+	maxRuns    = 512              // that continue at a time
 	maxAge     = 10 * time.Minute // of one; its end was missed
 	maxEnviron = 64 << 10
 	retryEvery = 300 * time.Microsecond // a program is looked at again until it has taken over

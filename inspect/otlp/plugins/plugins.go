@@ -56,7 +56,7 @@ type Config struct {
 	Runtime string
 	// Stranger is called for a program that does not count, with why. It may be nil.
 	Stranger func(why string)
-	// Done is called for each run that is over.
+	// Done is called for each run that is finished.
 	Done func(Exec)
 	// Missing is called when a directory is not there, at the start or since now. It is waited
 	// for. It may be nil.

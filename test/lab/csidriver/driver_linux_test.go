@@ -286,7 +286,7 @@ func TestAnotherAgentTakesOver(t *testing.T) {
 	if got := second.InUse(); len(got) != 1 {
 		t.Errorf("in use before any pod is known: %v", got)
 	}
-	// The driver registers later: that is waited for, and nobody is told of a failure.
+	// The driver registers later: that is waited for, and no failure is reported.
 	type result struct {
 		volumes map[string]criconfig.Volume
 		err     error

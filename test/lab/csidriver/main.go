@@ -5,7 +5,7 @@
 // that it answers is a line of JSON on standard output.
 //
 // A volume that nobody created is made when it is first staged or published, so that persistent
-// volumes can be written by hand. A block volume is a file: there is no loop device in a lab.
+// volumes can be written manually. A block volume is a file: there is no loop device in a lab.
 package main
 
 import (
@@ -99,7 +99,7 @@ type driver struct {
 	out sync.Mutex
 }
 
-// line is what is told of a call.
+// line is the text of a call.
 type line struct {
 	Method  string            `json:"method"`
 	Volume  string            `json:"volume,omitempty"`

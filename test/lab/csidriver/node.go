@@ -132,7 +132,7 @@ func (n node) NodeGetVolumeStats(_ context.Context, req *csipb.NodeGetVolumeStat
 	return &csipb.NodeGetVolumeStatsResponse{Usage: []*csipb.VolumeUsage{{Unit: csipb.VolumeUsage_BYTES, Total: 1 << 30, Used: 1 << 20, Available: 1<<30 - 1<<20}}}, nil
 }
 
-// bind shows a directory, which is made if need be, at a path. Again it changes nothing.
+// bind shows a directory, which is made if necessary, at a path. Again it changes nothing.
 func (d *driver) bind(source, at string, readOnly bool) error {
 	if err := errors.Join(os.MkdirAll(source, 0o777), os.MkdirAll(at, 0o750)); err != nil {
 		return status.Error(codes.Internal, err.Error())
