@@ -38,7 +38,7 @@ type Config struct {
 	Version string
 	// Sources are pod sources besides the configured ones.
 	Sources []podsource.Source
-	// Gate, if set, is asked before each action of the pods that it holds.
+	// Gate, if set, is asked before each action of a pod that it holds.
 	Gate podruntime.Gate
 	// RuntimeSlots is how many pods the runtime works for at once; 0 is what suits the CPUs.
 	RuntimeSlots int

@@ -18,8 +18,8 @@ import (
 // ErrNotReady is the answer to a question that comes before the agent is assembled.
 var ErrNotReady = errors.New("the agent is still starting")
 
-// Query answers what the stream of records does not tell: config, images, cgroup (of the pod in args, NAMESPACE/NAME, or of the
-// node) and node, as values to be encoded.
+// Query answers what is not in the stream of records: config, images, cgroup (of the pod in args, NAMESPACE/NAME, or of the node) and node.
+// The values can be encoded as JSON.
 func (a *Agent) Query(ctx context.Context, what string, args map[string]string) (any, error) {
 	p := a.parts.Load()
 	if p == nil {

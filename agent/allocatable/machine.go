@@ -18,7 +18,7 @@ type Machine struct {
 	Memory int64 // Bytes.
 	Swap   int64 // Bytes.
 	Disk   int64 // Bytes, of the file system of the agent's root directory.
-	// HugePages is the bytes reserved by page size in bytes, also those sizes of which there are none.
+	// HugePages is the number of reserved bytes by page size in bytes, including sizes without any.
 	HugePages map[int64]int64
 }
 

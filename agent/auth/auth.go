@@ -30,11 +30,11 @@ type Config struct {
 	ClientCAFile string
 	// Tokens reviews bearer tokens; nil refuses them.
 	Tokens TokenReviews
-	// TokenTTL is how long a verdict on a token holds.
+	// TokenTTL is how long a verdict on a token is valid.
 	TokenTTL time.Duration
 	// Anonymous lets requests without credentials be authorized as system:anonymous.
 	Anonymous bool
-	// AlwaysAllow lets whoever is authenticated do everything; otherwise Access decides.
+	// AlwaysAllow allows every request of an authenticated user; otherwise Access decides.
 	AlwaysAllow bool
 	Access      AccessReviews
 	// AllowedTTL and DeniedTTL are how long a verdict on access holds.

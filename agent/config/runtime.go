@@ -24,7 +24,7 @@ func WellKnownRuntimes() []string {
 	}
 }
 
-// NoRuntimeError tells that nothing listens on any of the sockets tried.
+// NoRuntimeError says that nothing listens on any of the sockets tried.
 type NoRuntimeError struct {
 	// Tried has one entry for each endpoint, in order.
 	Tried []TriedEndpoint

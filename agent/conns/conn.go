@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrTooMuch is that a connection that nobody vouches for sent more than it may.
+// ErrTooMuch says that a connection that is not yet known sent more than it may.
 var ErrTooMuch = errors.New("more was sent than may be before it is known who sends")
 
 // Conn is a connection of a [Listener].
@@ -33,7 +33,7 @@ func (c *Conn) Done() <-chan struct{} { return c.done }
 // Source returns whose connection it is, as [Source] does.
 func (c *Conn) Source() string { return c.source }
 
-// Known reports whether somebody vouches for the connection.
+// Known reports whether the connection's caller is known.
 func (c *Conn) Known() bool { return c.known.Load() }
 
 // Vouch says that the connection's peer may use what is served: it is not limited any more in what it sends. It returns

@@ -7,9 +7,9 @@ import (
 
 // Limits are what a listener's connections may take. Zero is no limit.
 type Limits struct {
-	// Unknown is how many connections there may be that nobody vouches for.
+	// Unknown is the maximum number of connections whose caller is not known.
 	Unknown int
-	// Known is how many there may be that somebody vouches for.
+	// Known is the maximum number of connections whose caller is known.
 	Known int
 	// Small is how many bytes an unknown connection may send for one request, TLS handshake and all. One that sends more
 	// is one of Large connections, which may send LargeBytes, or CertifiedBytes.
@@ -49,7 +49,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Count returns how many connections are open that nobody vouches for, and that somebody does.
+// Count returns the number of open connections whose caller is not known, and of those whose caller is.
 func (l *Listener) Count() (unknown, known int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

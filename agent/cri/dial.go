@@ -52,7 +52,7 @@ type Client struct {
 	// Conn is the runtime's connection, for services beside the CRI that the same
 	// socket offers.
 	Conn *grpc.ClientConn
-	// Info is what the runtime said of itself when dialled.
+	// Info is the runtime's answer to Version when the connection was made.
 	Info *runtimeapi.VersionResponse
 
 	imageConn *grpc.ClientConn

@@ -19,8 +19,8 @@ func WithGate(ctx context.Context, g Gate) context.Context {
 	return context.WithValue(ctx, gateKey{}, g)
 }
 
-// Ungated returns a context whose calls are not asked for: of work that others share, which a
-// person who steps one pod may not hold up. Ask before it begins.
+// Ungated returns a context whose calls do not ask the gate: for work that several pods share, which a person who steps one pod must not
+// delay. Ask before the work begins.
 func Ungated(ctx context.Context) context.Context { return WithGate(ctx, nil) }
 
 // Ask asks the gate that ctx carries, if any, for a call that is made elsewhere.

@@ -32,7 +32,7 @@ func secretVar(name, value string) Var {
 
 func (v Var) shown() string { return cmp.Or(v.Shown, v.Value) }
 
-// Secrets are the values of which all is secret.
+// Secrets returns the values that are completely secret.
 func Secrets(env []Var) []string {
 	var out []string
 	for _, v := range env {
@@ -60,9 +60,9 @@ type Objects interface {
 
 // EnvInput is what a container's environment is made from besides the pod.
 type EnvInput struct {
-	// Fields holds the addresses that fieldRef may ask for.
+	// Fields has the addresses for fieldRef.
 	Fields fieldpath.Inputs
-	// Allocatable stands in for limits that the container does not set.
+	// Allocatable replaces limits that the container does not set.
 	Allocatable v1.ResourceList
 	// Services are the variables of the services that the pod may see; see [ServiceEnv].
 	Services []Var

@@ -15,7 +15,7 @@ type Node struct {
 	ClusterDomain string
 	// MemoryCapacity is the node's memory in bytes, for oom_score_adj.
 	MemoryCapacity int64
-	// Allocatable stands in for limits that a container does not set, in resourceFieldRef.
+	// Allocatable replaces limits that a container does not set, in resourceFieldRef.
 	Allocatable v1.ResourceList
 	// CFSQuota says whether CPU limits are enforced; CFSPeriod is the period, 0 means 100 ms.
 	CFSQuota  bool

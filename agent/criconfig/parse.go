@@ -20,7 +20,7 @@ type PodRef struct {
 	Annotations map[string]string
 }
 
-// ContainerMeta is what a container's labels and annotations tell of it.
+// ContainerMeta is the content of a container's labels and annotations.
 type ContainerMeta struct {
 	// Name is the container's, PodNamespace, PodName and PodUID its pod's; "" when not ours.
 	Name, PodNamespace, PodName string

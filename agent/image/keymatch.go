@@ -54,9 +54,8 @@ func place(key string) string {
 	return host + "/" + p
 }
 
-// Fits reports whether an entry for pattern is good for a repository: the same port,
-// each part of the host alike (* stands for any), and the path a beginning of the
-// repository's.
+// Fits reports whether an entry for pattern applies to a repository: the same port, matching parts of the host (* matches any), and a path
+// that is a prefix of the repository's.
 func Fits(pattern, repository string) bool {
 	wantHost, wantPath, _ := strings.Cut(pattern, "/")
 	host, repo, _ := strings.Cut(repository, "/")

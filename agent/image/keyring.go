@@ -19,16 +19,15 @@ import (
 // maxConfig is the largest docker config that is read, in bytes.
 const maxConfig = 10 << 20
 
-// FileKeyring holds the node's registry credentials: the first docker config that is
-// there and can be read. It is read again for each pull, so a changed file counts at once.
+// FileKeyring has the node's registry credentials: those of the first docker config that exists and can be read. It is read again for each
+// pull, so a changed file applies at once.
 type FileKeyring struct {
 	bus   *trace.Bus
 	files []string
 }
 
-// NewFileKeyring looks for a config.json in the agent's root directory, the working
-// directory, ~/.docker and /.docker, then for a .dockercfg in the root directory, the
-// working directory, ~ and /. A file that is there and broken is reported on bus.
+// NewFileKeyring searches for a config.json in the agent's root directory, the working directory, ~/.docker and /.docker, then for a
+// .dockercfg in the root directory, the working directory, ~ and /. A broken file is reported on bus.
 //
 // Upstream: pkg/credentialprovider/config.go, DefaultDockerConfigJSONPaths and
 // DefaultDockercfgPaths.

@@ -14,7 +14,7 @@ type SecretGetter interface {
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
 }
 
-// PullSecrets finds the Secrets that pods name for their images. A nil *PullSecrets finds none: a standalone node has none.
+// PullSecrets returns the Secrets in the imagePullSecrets of pods. A nil *PullSecrets returns none: a standalone node has none.
 type PullSecrets struct {
 	secrets SecretGetter
 	events  events.Publisher

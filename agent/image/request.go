@@ -39,11 +39,11 @@ func (r *Request) field() string {
 	return "spec.containers{" + r.Container + "}"
 }
 
-// User is who an image wants to run as.
+// User is the user that an image runs as.
 type User struct {
 	// UID is nil when the image names its user instead, or neither.
 	UID *int64
-	// Name is the user's name; empty when UID is set or the image names nobody (root).
+	// Name is the user's name; empty if UID is set or the image has no user (root).
 	Name string
 }
 
@@ -51,7 +51,7 @@ type User struct {
 type Result struct {
 	// Ref is the image's id.
 	Ref string
-	// Spec is what CreateContainer wants to be given.
+	// Spec is the image reference for CreateContainer.
 	Spec *runtimeapi.ImageSpec
 	// User is whom it runs as, for runAsNonRoot.
 	User User

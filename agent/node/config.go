@@ -24,7 +24,7 @@ type Config struct {
 	Client, Heartbeat kubernetes.Interface
 	// Self is what others know of the node; nil for one of its own.
 	Self *Self
-	// NoRegister is registerNode: false: somebody else makes the object.
+	// NoRegister is registerNode: false: the Node object is created by others.
 	NoRegister bool
 	// Labels, Taints, ProviderID and AttachDetach (enableControllerAttachDetach) go into the object when it is made.
 	Labels       map[string]string
@@ -35,7 +35,7 @@ type Config struct {
 	ExternalCloud bool
 	// IPs is --node-ip: none, one, or one of each family.
 	IPs []net.IP
-	// Info is what does not change while the agent runs: see ReadInfo. The runtime's version is Runtime's to tell.
+	// Info does not change while the agent runs: see ReadInfo. The runtime's version is in Runtime.
 	Info v1.NodeSystemInfo
 	// Cgroups describes the node; it is no part of its object.
 	Cgroups Cgroups
@@ -51,7 +51,7 @@ type Config struct {
 	Resources func() (capacity, allocatable v1.ResourceList)
 	// Images lists the images; it is asked every half a minute at most.
 	Images func(context.Context) ([]Image, error)
-	// Runtime returns what the runtime says of itself.
+	// Runtime returns what the runtime reports about itself.
 	Runtime func() Runtime
 	// NotReady returns why the node is not ready: runtime, network, PLEG, storage, shutdown. No error is Ready.
 	NotReady func() []error
@@ -78,7 +78,7 @@ type Image struct {
 	Size          int64    // Bytes.
 }
 
-// Runtime is what the CRI's Version and Status calls tell.
+// Runtime is the result of the CRI's Version and Status calls.
 type Runtime struct {
 	Name, Version string // As containerd, 2.4.2.
 	Handlers      []v1.NodeRuntimeHandler

@@ -19,7 +19,7 @@ type Cgroups struct {
 	Driver  string // cgroupfs or systemd
 }
 
-// Description is what there is to tell of a node that has this status.
+// Description describes a node that has this status.
 func Description(name string, s *v1.NodeStatus, c Cgroups) trace.NodeDescribed {
 	d := trace.NodeDescribed{
 		Node: name, OSImage: s.NodeInfo.OSImage, Kernel: s.NodeInfo.KernelVersion, OS: s.NodeInfo.OperatingSystem,

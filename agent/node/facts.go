@@ -33,8 +33,7 @@ func HostIPs(configured []string) []string {
 	return []string{"127.0.0.1"}
 }
 
-// RuntimeOf puts together what the runtime says of itself: its version, its handlers and what it can do for all of them, nil for
-// nothing said.
+// RuntimeOf combines what the runtime reports about itself: its version, its handlers and its features; nil if it reports none.
 func RuntimeOf(info *runtimeapi.VersionResponse, handlers []*runtimeapi.RuntimeHandler, features *runtimeapi.RuntimeFeatures) Runtime {
 	r := Runtime{Name: info.GetRuntimeName(), Version: strings.TrimPrefix(info.GetRuntimeVersion(), "v")}
 	for _, h := range handlers {

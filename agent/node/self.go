@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Self is what the rest of the agent knows of its own node in the API. It is made before the Node, which fills it, so that what
-// the Node's status is made from can tell of changes and ask for the object. On a standalone node it stays empty. Safe for
-// concurrent use.
+// Self is what the rest of the agent knows of its own node in the API. It is built before the Node, which fills it, so that the sources of
+// the Node's status can report changes and get the object. On a standalone node it stays empty. Safe for concurrent use.
 type Self struct {
 	wake       chan struct{} // something changed
 	registered chan struct{} // closed, once, when the object was seen first
@@ -25,7 +24,7 @@ func NewSelf() *Self {
 	return &Self{wake: make(chan struct{}, 1), registered: make(chan struct{})}
 }
 
-// Changed says that something the status tells may have changed: it is looked at and written at once. It never blocks.
+// Changed says that the node's status may have changed: it is checked and written at once. It never blocks.
 func (s *Self) Changed() {
 	select {
 	case s.wake <- struct{}{}:

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Contended is only there on Linux, which tells when a file is opened.
+// Contended is supported only on Linux, which reports when a file is opened.
 func (l *Lock) Contended(context.Context) error {
 	return fmt.Errorf("watch %s: --exit-on-lock-contention does not work on %s", l.file.Name(), runtime.GOOS)
 }

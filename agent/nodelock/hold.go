@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Locks are what an agent holds while it runs.
+// Locks are the locks that an agent holds while it runs.
 type Locks struct {
 	own    *Lock // on the root directory
 	shared *Lock // --lock-file; nil without

@@ -24,12 +24,12 @@ const FileName = "kubeloupe.lock"
 // retry is the time between two attempts of Wait: flock(2) cannot be canceled while it blocks.
 const retry = 250 * time.Millisecond
 
-// A HeldError tells that another process has the lock.
+// A HeldError says that another process has the lock.
 type HeldError struct {
 	// Path is the lock file.
 	Path string
-	// Holder is what the file says about its holder, such as "pid 12 (kubeloupe run)"; empty when it says nothing, as
-	// when an upstream kubelet holds it.
+	// Holder is the holder that the file names, such as "pid 12 (kubeloupe run)"; empty if it names none, for example when an upstream
+	// kubelet has the lock.
 	Holder string
 }
 

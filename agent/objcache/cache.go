@@ -109,8 +109,7 @@ func (c *Objects) Run(ctx context.Context) error {
 	return nil
 }
 
-// RefreshAfter is how long after it was set up a volume with objects is to be set up again; 0 is
-// never, because changes are noticed.
+// RefreshAfter is the time after which a volume with objects must be set up again; 0 is never, because changes are noticed.
 func (c *Objects) RefreshAfter() time.Duration {
 	if c.cfg.Strategy == Watch {
 		return 0

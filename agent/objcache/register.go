@@ -7,8 +7,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Register begins to fetch what the pod refers to and keeps it until Unregister. It does not
-// wait. For a pod that is registered only new references of its spec are fetched.
+// Register starts to fetch the objects that the pod refers to and keeps them until Unregister. It does not wait. For a registered pod, only
+// new references of its spec are fetched.
 func (c *Objects) Register(pod *v1.Pod) {
 	now, trust := refsOf(pod), trustVolumes(pod)
 	ref := trace.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}

@@ -18,8 +18,8 @@ const period = 5 * time.Minute
 
 // Handler registers plugins of one type.
 type Handler interface {
-	// Register takes the plugin in; an error refuses it, and the plugin is told so. It is asked again
-	// later, also about one that it has.
+	// Register registers the plugin; an error refuses it, and the plugin is notified. It is called again later, also for a registered
+	// plugin.
 	Register(ctx context.Context, name, endpoint string, versions []string) error
 	// Deregister gives it up. The endpoint may have another plugin of the name by then.
 	Deregister(ctx context.Context, name, endpoint string)

@@ -45,10 +45,9 @@ type Images interface {
 
 // Volumes mounts and unmounts all volumes of a pod.
 type Volumes interface {
-	// Check returns why the pod's volumes can never be made, nil when they may be. It only
-	// looks at the pod.
+	// Check returns why the pod's volumes can never be set up, nil if they can. It reads only the pod.
 	Check(pod *v1.Pod) error
-	// Ready looks whether those that the pod asked for are mounted, and still there.
+	// Ready reports whether the volumes that the pod requested are mounted, and still exist.
 	Ready(pod *v1.Pod) bool
 	// Mount returns when all are mounted, by name.
 	Mount(ctx context.Context, pod *v1.Pod) (map[string]criconfig.Volume, error)
@@ -66,7 +65,7 @@ type Cgroups interface {
 	PodParent(pod *v1.Pod) string
 }
 
-// Observer tells what the runtime has of a pod.
+// Observer returns the runtime's state of a pod.
 type Observer interface {
 	// Get returns what is known without asking; nil for nothing.
 	Get(uid types.UID) *podstate.Pod
@@ -84,7 +83,7 @@ type Config struct {
 	Observer   Observer
 	// Files touches what containers can write; nil for one of its own.
 	Files *guestfile.Files
-	// Gate may be nil: nobody steps.
+	// Gate may be nil: then no pod is stepped.
 	Gate Gate
 	// Slots bounds concurrent runtime work.
 	Slots   *semaphore.Slots

@@ -153,7 +153,7 @@ func (r *run) status() seenStatus {
 	return out
 }
 
-// Said is what the runtime says of a pod's container as people may see it.
+// Said is the runtime's message about a container of a pod, without secrets.
 func Said(secrets *redact.Vault, pod *v1.Pod, name, message string) string {
 	if c := container(pod, name); c != nil && criconfig.UsesSecrets(c) {
 		return secrets.Said(string(pod.UID), name, message)

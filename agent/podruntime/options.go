@@ -11,9 +11,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
-// Probes tells what the probes found.
+// Probes returns the results of probes.
 type Probes interface {
-	// Failed names the probe (startup or liveness) because of which the container must be killed.
+	// Failed returns the probe (startup or liveness) whose failure requires that the container is killed.
 	Failed(containerID string) (probe, message string, failed bool)
 	// Started reports whether a running container has passed its startup probe, or has none.
 	Started(pod *v1.Pod, c *v1.Container, containerID string) bool

@@ -20,9 +20,10 @@ type Inputs struct {
 	Now  time.Time
 	// NotBefore gives the end of a container's crash-loop back-off.
 	NotBefore func(c *v1.Container, last *podstate.Container) time.Time
-	// There is what of the pod's own is there, as it was seen just now.
+	// There is what all containers of a pod share. It is checked before each plan: other programs can remove it, and an earlier attempt may
+	// have failed.
 	There There
-	// Failed names the probe because of which a running container must be killed; nil for no probes.
+	// Failed returns the probe whose failure requires that a running container is killed; nil means no probes.
 	Failed func(id string) (probe string, failed bool)
 	// Started reports whether a running container is through its startup probe; nil says yes.
 	Started func(c *v1.Container, id string) bool
@@ -39,7 +40,7 @@ type There struct {
 	Cgroup bool
 	// Dirs says that the pod's directories are there.
 	Dirs bool
-	// Volumes says that this agent has asked for the volumes, and that they are there.
+	// Volumes says that this agent has set up the volumes, and that they still exist.
 	Volumes bool
 }
 

@@ -24,9 +24,8 @@ func MakeKill(pod *v1.Pod, seen *podstate.Pod, grace *int64, why string) Plan {
 	return p
 }
 
-// MakeClean plans what is left to do once nothing of the pod runs. remove says
-// that the pod is gone for good, so its containers and logs go too; otherwise they stay
-// for whoever wants to read the logs, until garbage collection.
+// MakeClean plans the cleanup of a pod of which nothing runs. remove says that the pod is deleted, so its containers and logs are removed
+// too; otherwise they stay for readers of the logs, until garbage collection.
 func MakeClean(seen *podstate.Pod, remove bool) Plan {
 	p := Plan{Why: "nothing of the pod runs any more"}
 	unmount := p.add(Step{ID: "unmount", Verb: trace.VerbUnmount})

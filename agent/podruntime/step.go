@@ -26,7 +26,7 @@ type Step struct {
 	Grace int64
 	// Timeout is how long After is waited for, in seconds from the plan's begin; 0 is for ever.
 	Timeout int64
-	// Message is what users are told of a kill; "" for the usual words.
+	// Message is the text of the kill for users; "" for the usual text.
 	Message string
 	// Reason says why the step is in the plan.
 	Reason string
@@ -41,15 +41,15 @@ type Plan struct {
 	Why string
 	// RetryAt is when a back-off runs out that keeps a container from starting; zero for none.
 	RetryAt time.Time
-	// Waiting are the containers that do not start now, and why users are told so.
+	// Waiting are the containers that do not start now, with the reasons for users.
 	Waiting map[string]Reason
 	// Decisions are the verdicts on containers that ended.
 	Decisions []trace.Decision
 	// Init is the init container that runs, or is about to, while the others wait for its end.
 	Init string
-	// Finished says that no container runs and none will: the pod is over.
+	// Finished says that no container runs and none will be started: the pod is finished.
 	Finished bool
-	// Reset says that all containers are removed, to begin anew once they are.
+	// Reset says that all containers are removed, and the pod starts again afterwards.
 	Reset bool
 	// Ending says that the plan is part of the pod's end.
 	Ending bool

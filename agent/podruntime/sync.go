@@ -28,7 +28,7 @@ type Outcome struct {
 	Acted bool
 	// Running says that every app container runs, as far as is known now.
 	Running bool
-	// Early says that nothing was done: the runtime has yet to tell of the latest action.
+	// Early says that nothing was done: the runtime has not yet reported the latest action.
 	Early bool
 	// Init is the init container that the others wait for; empty for none.
 	Init string
@@ -129,8 +129,8 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	return err
 }
 
-// Clean releases what a pod without running containers holds: volumes and cgroup,
-// and with remove its containers, logs and directories too.
+// Clean releases the resources of a pod without running containers: volumes and cgroup, and with remove its containers, logs and directories
+// too.
 func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
 	seen, err := r.observe(ctx, pod.UID)
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Run cleans up after pods that nobody knows, whenever housekeeping asks for it, until ctx ends. It is no part of
-// the syncLoop: what hangs here (a network file system that is unmounted, a process that does not end) must not
-// stop the node's other pods.
+// Run removes the remains of unknown pods whenever housekeeping requests it, until ctx ends. It is separate from the syncLoop: an operation
+// that hangs here (unmounting a network file system, a process that does not end) must not stop the node's other pods.
 //
 // Upstream cleans in the syncLoop (pkg/kubelet/kubelet_pods.go, HandlePodCleanups).
 func (m *Manager) Run(ctx context.Context) error {

@@ -25,12 +25,13 @@ func (m *Manager) Lifecycle(ctx context.Context, e pleg.Event) {
 	}
 }
 
-// Sync looks at a pod whose time has come.
+// Sync requests work for a pod whose retry is due.
 func (m *Manager) Sync(ctx context.Context, uid types.UID) {
 	m.cfg.Workers.Wake(uid, worker.Cause{Text: "due", Span: trace.FromContext(ctx), Retry: true})
 }
 
-// Probed takes what a probe newly says: a container that is up or not ready is told at once, and what failed is replaced.
+// Probed handles a changed probe result: the status of a container that is started or not ready is published at once, and a container whose
+// probe failed is replaced.
 //
 // Upstream: pkg/kubelet/kubelet.go, syncLoopIteration, handleProbeSync.
 func (m *Manager) Probed(ctx context.Context, u probe.Update) {

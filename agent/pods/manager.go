@@ -28,7 +28,7 @@ type Seen interface {
 	All() map[types.UID]*podstate.Pod
 }
 
-// Orphans cleans up what belongs to pods that nobody knows.
+// Orphans removes what belongs to unknown pods.
 type Orphans interface {
 	// Clean removes what belongs to pods that known does not know, and says what it removed.
 	Clean(ctx context.Context, known func(types.UID) bool) (removed []string, err error)
@@ -64,7 +64,7 @@ type Config struct {
 	Node func(*admission.Inputs)
 	// Mirrors may be nil: static pods are not shown in an API.
 	Mirrors Mirrors
-	// Probes are told when containers of a pod change; may be nil.
+	// Probes is notified when containers of a pod change; may be nil.
 	Probes interface{ Changed(uid types.UID) }
 	// PublishStatus makes a pod's status again (Syncer.PublishStatus); may be nil.
 	PublishStatus func(ctx context.Context, uid types.UID)
@@ -72,7 +72,7 @@ type Config struct {
 	Objects Objects
 	// Resizes may be nil: pods have what their specs say.
 	Resizes Resizes
-	// Statuses may be nil: nobody but this agent sees them.
+	// Statuses may be nil: then statuses are not written to an API.
 	Statuses Statuses
 	// Forget is called when a pod that was rejected is gone, with what SyncerConfig.Forget does for others; may be nil.
 	Forget func(uid types.UID)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Store holds the desired pods and what became of them. Safe for concurrent use.
+// Store has the desired pods and their statuses. Safe for concurrent use.
 type Store struct {
 	mu   sync.Mutex
 	pods map[types.UID]*entry

@@ -29,7 +29,7 @@ type Network interface {
 	NetworkReady() (ok bool, why string)
 }
 
-// Probes watches over running containers.
+// Probes runs the probes of containers.
 type Probes interface {
 	// Add watches over the pod from now on; again for an update. Previous is its last status.
 	Add(pod *v1.Pod, previous *v1.PodStatus)
@@ -70,7 +70,7 @@ type SyncerConfig struct {
 	Network Network
 	Store   *Store
 	Status  StatusFunc
-	// Victim reports whether a pod that gives way still holds what it has.
+	// Victim reports whether a preempted pod still holds its resources.
 	Victim func(uid types.UID) bool
 	// Forget is notified of pods of which nothing is left; may be nil.
 	Forget func(uid types.UID)

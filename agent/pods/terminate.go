@@ -28,7 +28,7 @@ func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reaso
 	return err
 }
 
-// Clean releases what a terminated pod holds.
+// Clean releases the resources of a terminated pod.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncTerminatedPod.
 func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {

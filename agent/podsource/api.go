@@ -146,7 +146,7 @@ func (a *API) backoff(ctx context.Context, err error) bool {
 	}
 }
 
-// Wake has a try made now rather than when the back-off is finished: the API server is said to answer again.
+// Wake requests an attempt now, before the back-off is finished: the API server may answer again.
 func (a *API) Wake() {
 	select {
 	case a.wake <- struct{}{}:

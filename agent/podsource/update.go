@@ -20,8 +20,8 @@ const (
 	OpUpdate = trace.OpUpdate
 	// OpRemove is for pods that are no longer in their source.
 	OpRemove = trace.OpRemove
-	// OpReconcile is for pods of which the source shows another status, or only another version, than
-	// before. There is nothing to sync: it is for the store and for who writes statuses.
+	// OpReconcile is for pods of which the source has another status, or only another version. There is nothing to sync: it is for the store
+	// and the status manager.
 	OpReconcile = trace.OpReconcile
 	// OpDelete is for pods that are to end gracefully: their deletionTimestamp is set. One that has it
 	// when it is first seen comes as OpAdd all the same.
@@ -32,7 +32,7 @@ const (
 type Update struct {
 	Op     Op
 	Source string
-	// Pods may be empty: then Op is OpAdd and it tells that an empty source has reported.
+	// Pods may be empty: then Op is OpAdd, and an empty source has reported.
 	Pods []*v1.Pod
 	// Span is the SET that brought it: the cause of whatever the receiver does now.
 	Span trace.Span
@@ -50,12 +50,12 @@ type Source interface {
 	Run(ctx context.Context, set func(Set)) error
 }
 
-// Set is all that a source holds.
+// Set is the complete set of a source.
 type Set struct {
 	// Pods once handed over never change; an unchanged pod is handed over as the same pointer
 	// where that is cheap.
 	Pods []*v1.Pod
-	// Paths tells the manifests that pods are of, as far as they are of any.
+	// Paths has the manifests of pods, if they have any.
 	Paths map[types.UID]string
 	// Span is the SET that Source events and whatever follows have as their cause.
 	Span trace.Span

@@ -70,9 +70,8 @@ func RestartableInit(c *v1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
 
-// GracePeriod returns the seconds that the pod's containers get to end, at least 1. A deletion
-// request and the override (nil for none) can each only shorten one another; without either the
-// spec's value holds.
+// GracePeriod returns the grace period of the pod's containers in seconds, at least 1. A deletion request and the override (nil for none)
+// can each only shorten it; without either, the spec's value applies.
 // Upstream: pkg/kubelet/pod_workers.go, calculateEffectiveGracePeriod.
 func GracePeriod(p *v1.Pod, override *int64) int64 {
 	grace := override

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Meminfo is where Linux tells about memory.
+// Meminfo is the file with Linux' figures of memory.
 const Meminfo = "/proc/meminfo"
 
 // Memory watches the node's memory by a file as Meminfo. Used is what could not be

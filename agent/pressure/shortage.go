@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Shortage judges measurements by the thresholds of hard eviction. A shortage holds for the transition period
-// after it was last seen, so that the node's conditions do not flap.
+// Shortage compares measurements with the thresholds of hard eviction. A shortage lasts for the transition period after it was last
+// measured, so that the node's conditions do not flap.
 //
 // Upstream: pkg/kubelet/eviction/eviction_manager.go, synchronize; helpers.go, nodeConditionsObservedSince.
 type Shortage struct {
@@ -63,7 +63,7 @@ func (s *Shortage) Observe(signal trace.Signal, u Usage, now time.Time) {
 	}
 }
 
-// Rule says from when on a signal is short, for people: "pressure below 100Mi free"; "" when it is never judged.
+// Rule returns the threshold of a signal for people: "pressure below 100Mi free"; "" if it has none.
 func (s *Shortage) Rule(signal trace.Signal) string {
 	if least := s.hard[string(signal)+".available"]; least != "" {
 		return "pressure below " + least + " free"

@@ -24,7 +24,7 @@ type Exec interface {
 	ExecSync(context.Context, *runtimeapi.ExecSyncRequest, ...grpc.CallOption) (*runtimeapi.ExecSyncResponse, error)
 }
 
-// Observer tells what the runtime has of a pod; nil for nothing.
+// Observer returns the runtime's state of a pod; nil if it has none.
 type Observer interface {
 	Get(uid types.UID) *podstate.Pod
 }
@@ -39,8 +39,8 @@ type Config struct {
 	Events events.Publisher
 	// HostIP is the node's primary address: that of pods with the host's network.
 	HostIP string
-	// CPU tells how a container's CPU limit and its pod's have held it back; zero is not known. It is asked when an
-	// attempt fails, and when one takes half of its timeout. It may be nil.
+	// CPU returns how long the CPU limits of a container and its pod have throttled it; zero if unknown. It is called when an attempt fails,
+	// and when one takes half of its timeout. It may be nil.
 	CPU func(pod *v1.Pod, containerID string) (container, whole cgroup.Throttling)
 	// H2C and GRPCTLS are the feature gates H2CContainerProbe and GRPCContainerProbeTLS.
 	H2C, GRPCTLS bool
@@ -79,7 +79,7 @@ func New(cfg Config) (*Prober, error) {
 	return p, nil
 }
 
-// Updates tells each change of what a probe says. Whoever takes from it may call back.
+// Updates sends each change of a probe's result. The receiver may call the Prober.
 func (p *Prober) Updates() <-chan Update { return p.updates }
 
 // Run hands out updates until ctx ends; then it cuts attempts short, waits for them and

@@ -28,7 +28,7 @@ func (k Kind) String() string { return string(k.Trace()) }
 // title is the kind as events begin with it.
 func (k Kind) title() string { return [kinds]string{"Startup", "Readiness", "Liveness"}[k] }
 
-// Result is what a probe says of a container.
+// Result is the result of a probe.
 type Result uint8
 
 // The results.
@@ -49,7 +49,7 @@ func (r Result) String() string { return string(r.Trace()) }
 // initial is what a probe says before its first attempt: not started, not ready, alive.
 func (k Kind) initial() Result { return [kinds]Result{Unknown, Failure, Success}[k] }
 
-// Update tells that a probe now says something else of a container.
+// Update is a change of a probe's result.
 type Update struct {
 	UID types.UID
 	// Probe is the kind, Container the name, ContainerID the runtime's bare id.

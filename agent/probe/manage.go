@@ -93,7 +93,7 @@ func (p *Prober) remove(uid types.UID) {
 	}
 }
 
-// Changed looks at what the runtime has of a pod now.
+// Changed reads the runtime's state of a pod again.
 func (p *Prober) Changed(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *Prober) Changed(uid types.UID) {
 	}
 }
 
-// Began tells that a container was started, before the runtime's own news of it arrives.
+// Began says that a container was started, before the runtime's own event arrives.
 func (p *Prober) Began(uid types.UID, name, containerID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

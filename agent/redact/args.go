@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// Args is a command line as people may see it. What lets the agent in at the manifests' web server is blanked; no other
-// flag takes anything that is secret. The slice is not changed.
+// Args is a command line without secrets. The credentials for the manifests' web server are replaced; no other flag has a secret value. The
+// slice is not changed.
 func Args(args []string) []string {
 	out := make([]string, len(args))
 	flag := ""

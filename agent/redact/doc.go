@@ -14,5 +14,5 @@
 // of it. A value that the pod's own manifest says is not secret. See [Vault].
 package redact
 
-// Mark stands in the place of what is not shown.
+// Mark replaces what is not shown.
 const Mark = "[redacted]"

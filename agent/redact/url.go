@@ -21,8 +21,7 @@ func URL(raw string) string {
 	return shown.String()
 }
 
-// URLError returns an error of net/http or net/url without what it says of the URL, whose text it would quote whole.
-// The error that it wraps stays.
+// URLError returns an error of net/http or net/url without the credentials of the URL that its text would quote. It wraps the same error.
 func URLError(err error) error {
 	var u *url.Error
 	if !errors.As(err, &u) {
@@ -31,9 +30,9 @@ func URLError(err error) error {
 	return fmt.Errorf("%s %q: %w", u.Op, URL(u.URL), URLError(u.Err))
 }
 
-// URLSecrets are what a URL says of who asks: what [Vault.Learn] takes. A query is only never shown; what it holds may
-// be said elsewhere, as a node's name. A URL may lack its scheme, as net/http takes a proxy's; of what is no URL it is
-// what stands before the last "@": an error would quote it.
+// URLSecrets returns the credentials in a URL, for [Vault.Learn]. A query is never shown, but is not a credential: its values, such as a
+// node's name, can occur elsewhere. A URL may lack its scheme, as net/http accepts for a proxy. If the text is not a URL, the part before
+// the last "@" is returned, because an error would quote it.
 func URLSecrets(raw string) []string {
 	whole := raw
 	if !strings.Contains(raw, "://") {

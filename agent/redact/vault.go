@@ -63,8 +63,8 @@ func (o *owner) change(f func()) {
 	o.generation++
 }
 
-// Learn takes in the values that came from a source, as "secret ns/name" or "env of web". They take the place of what
-// the source had two times before: what was replaced may still be in use. An owner is a pod's UID, or [Node].
+// Learn adds the values that came from a source, such as "secret ns/name" or "env of web". They replace the values that the source had two
+// times before: the last replaced values may still be in use. An owner is a pod's UID, or [Node].
 func (v *Vault) Learn(uid, source string, values ...string) {
 	if v == nil {
 		return
@@ -83,8 +83,8 @@ func (v *Vault) Learn(uid, source string, values ...string) {
 // Environment is the source of what a container's variables have that is secret.
 func Environment(container string) string { return "environment of " + container }
 
-// Said is what the runtime says of a container as people may see it. It may quote arguments. Of a container that an
-// earlier agent made, nobody knows what went into them until it is made again: then only the length is said.
+// Said is the runtime's message about a container, without secrets. It may quote arguments. The secrets of a container that an earlier agent
+// created are unknown until it is created again: then Said returns only the length.
 func (v *Vault) Said(uid, container, message string) string {
 	if v == nil || message == "" {
 		return message
@@ -112,8 +112,8 @@ func (v *Vault) Knows(uid, container string) bool {
 	return known
 }
 
-// Public takes in what a pod's manifest says; manifest is called when that matters, by anyone, and its text is not kept. A value
-// that is written there is nothing to hide: a user that is called postgres, in a container of that name.
+// Public sets the pod's manifest; manifest is called when needed, from any goroutine, and its text is not kept. A value that also occurs in
+// the manifest is not secret: for example a user named postgres, in a container of that name.
 func (v *Vault) Public(uid string, manifest func() string) {
 	if v == nil {
 		return
@@ -122,7 +122,7 @@ func (v *Vault) Public(uid string, manifest func() string) {
 	o.change(func() { o.public = manifest })
 }
 
-// Forget says that a pod is gone. Its values are kept until some more are, for what is told of it late.
+// Forget says that a pod is deleted. Its values are kept until more pods are deleted, because messages about it can arrive late.
 func (v *Vault) Forget(uid string) {
 	if v == nil {
 		return

@@ -131,7 +131,7 @@ func (s *Server) Addresses() []string {
 	return out
 }
 
-// Run serves until ctx ends or a listener fails, then lets requests that are under way finish.
+// Run serves until ctx ends or a listener fails, then waits for open requests to finish.
 func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
 	for _, v := range s.serves {

@@ -20,9 +20,8 @@ func (m *Manager) Set(ctx context.Context, p *v1.Pod, s v1.PodStatus) {
 	m.set(ctx, m.entry(p), s.DeepCopy())
 }
 
-// Gone tells that nothing of a pod that ended is left on the node: no container, volume or cgroup. What
-// became of its containers, if nobody knows, counts as failure. If the API server's object is to be
-// deleted, now or later, it is.
+// Gone says that nothing of a terminated pod is left on the node: no container, volume or cgroup. Containers with an unknown result count as
+// failed. If the API server's object is to be deleted, now or later, Gone deletes it.
 // Upstream: pkg/kubelet/status/status_manager.go, TerminatePod.
 func (m *Manager) Gone(ctx context.Context, p *v1.Pod) {
 	m.mu.Lock()

@@ -107,8 +107,7 @@ func (m *Manager) fallBack(k string, have *kept, err error) (*authenticationv1.T
 	return have.token, nil
 }
 
-// RefreshAt returns when Token is to be asked again for the same: zero is never, or that nothing
-// was got yet.
+// RefreshAt returns when Token must be called again for the same request; zero is never, or that there is no token yet.
 func (m *Manager) RefreshAt(namespace, account string, want *authenticationv1.TokenRequest) time.Time {
 	if have := m.lookUp(keyOf(namespace, account, want)); have != nil {
 		return have.refreshAt

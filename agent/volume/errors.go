@@ -78,8 +78,8 @@ func (e *UnsupportedError) Error() string {
 		of, e.Type, hint, strings.Join(e.Have, ", "))
 }
 
-// Check returns an [*UnsupportedError] for a pod that uses a volume that no plugin does, and an
-// error for one with claims where there is no API server. It only looks at the pod.
+// Check returns an [*UnsupportedError] for a pod with a volume that no plugin supports, and an error for one with claims where there is no
+// API server. It reads only the pod.
 func (m *Manager) Check(obj *v1.Pod) error {
 	var use usage
 	for i := range obj.Spec.Volumes {

@@ -12,8 +12,8 @@ import (
 // volumeGID is the annotation of a persistent volume that names the group its files belong to.
 const volumeGID = "pv.beta.kubernetes.io/gid"
 
-// InUse are the attachable volumes that pods want or still have, sorted, for the node's status. What
-// an earlier agent left counts until its pod is known to be gone: it must not be detached.
+// InUse returns the attachable volumes that pods want or still have, sorted, for the node's status. Volumes of an earlier agent count until
+// their pod is known to be deleted: they must not be detached.
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, GetVolumesInUse.
 func (m *Manager) InUse() []v1.UniqueVolumeName {
@@ -49,8 +49,8 @@ func (m *Manager) Images() []string {
 	return out
 }
 
-// MarkInUse tells what the node's status in the API says of volumes in use. From the first call on,
-// a volume that a controller attaches is only mounted once it is in that list.
+// MarkInUse sets the volumes that the node's status in the API lists as in use. From the first call on, a volume that a controller attaches
+// is mounted only after it is in that list.
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, MarkVolumesAsReportedInUse.
 func (m *Manager) MarkInUse(reported []v1.UniqueVolumeName) {

@@ -56,8 +56,8 @@ func withLease(ctx context.Context, l *lease) context.Context {
 	return context.WithValue(ctx, leaseKey{}, l)
 }
 
-// Released is closed when the volume that is being set up is not wanted any more. Calls that change
-// something continue to their end; what only waits gives up, with ErrReleased.
+// Released is closed when the volume that is being set up is no longer wanted. Calls that change something run to their end; calls that only
+// wait return ErrReleased.
 func Released(ctx context.Context) <-chan struct{} {
 	l, ok := ctx.Value(leaseKey{}).(*lease)
 	if !ok {

@@ -28,7 +28,7 @@ type Sight struct {
 	holds bool
 }
 
-// See looks at a path of the agent's without touching what is mounted there, which may not answer.
+// See inspects a path of the agent without using the file system that is mounted there, which may not answer.
 func See(path string) Sight { return seeAt(path, "", 0) }
 
 // Lost says what of what was there is gone now; "" for nothing.
@@ -58,9 +58,9 @@ func (m *Manager) see(k key, path string, was Sight) Sight {
 	return seeAt(path, name, was.id)
 }
 
-// Ready looks whether all volumes that the pod wants are mounted by this agent, and still there: others may have
-// removed or unmounted them. What is lost is set up again, and Mount waits for it. It does not wait for a file system
-// that does not answer. A pod that wants none is ready.
+// Ready reports whether all volumes that the pod wants are mounted by this agent, and still exist: other programs can remove or unmount
+// them. A lost volume is set up again, and Mount waits for it. Ready does not wait for a file system that does not answer. A pod without
+// volumes is ready.
 func (m *Manager) Ready(obj *v1.Pod) bool { return m.look(obj.UID) }
 
 // look marks what is lost, and reports whether all is there.

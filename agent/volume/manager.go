@@ -36,11 +36,11 @@ type Config struct {
 	Notices *Notices
 	// Claims resolves persistentVolumeClaim and ephemeral volumes; nil where there is no API server.
 	Claims Claims
-	// Events tells people about volumes that cannot be mounted; nil tells nobody.
+	// Events records volumes that cannot be mounted; may be nil.
 	Events events.Publisher
 	// NodeLabels are the node's labels, for the node affinity of persistent volumes. Nil means not to look.
 	NodeLabels func() map[string]string
-	// Settled, if set, is called when all volumes of a pod are mounted of which a Mount has failed.
+	// Settled, if set, is called when all volumes of a pod are mounted after a Mount has failed.
 	Settled func(uid types.UID)
 	// InUseChanged, if set, is called when InUse may answer differently. It must not block.
 	InUseChanged func()
@@ -58,8 +58,7 @@ type Claims interface {
 	Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, do GrowFunc) (*v1.PersistentVolumeClaim, error)
 }
 
-// Manager reconciles the volumes that pods want with those that there are. Safe for
-// concurrent use.
+// Manager reconciles the volumes that pods want with those that exist. Safe for concurrent use.
 type Manager struct {
 	cfg     Config
 	plugins map[string]Plugin

@@ -203,8 +203,8 @@ func (m *Manager) scanUnknown(uid types.UID) ([]key, error) {
 	return m.scan(uid)
 }
 
-// Refresh has volumes of a pod set up again soon, because what they show has changed: those named,
-// by their names in the pod, or all of them. A pod that wants none of them is left as it is.
+// Refresh requests that volumes of a pod are set up again soon, because their content has changed: those with the given names in the pod, or
+// all of them. It does nothing for a pod that wants none of them.
 func (m *Manager) Refresh(uid types.UID, volumes ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -222,7 +222,7 @@ func (m *Manager) Refresh(uid types.UID, volumes ...string) {
 	m.kick()
 }
 
-// Retry has failed operations of a plugin tried again now, for when the cause may be gone.
+// Retry requests that failed operations of a plugin are retried now, because their cause may be gone.
 func (m *Manager) Retry(plugin string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -21,8 +21,7 @@ type Plugin interface {
 	// Version names what SetUp would make of the volume now. A mounted volume is
 	// set up again when it differs. An error says that the volume can never be made.
 	Version(s Spec) (string, error)
-	// SetUp makes the volume, or brings it up to date. It keeps what is in an existing
-	// one and leaves alone what is as it should be.
+	// SetUp creates the volume, or updates it. It keeps the data of an existing one and does not change what is correct.
 	SetUp(ctx context.Context, s Spec) (criconfig.Volume, error)
 	// TearDown removes the volume and what is in it. That nothing is there is no error.
 	TearDown(ctx context.Context, p Place) error
@@ -41,13 +40,13 @@ type BlockPlugin interface {
 	TearDownBlock(ctx context.Context, p Place) error
 }
 
-// Refresher is a Plugin some volumes of which are to be set up again after a while.
+// Refresher is a Plugin with volumes that must be set up again after some time.
 type Refresher interface {
 	// RefreshAt is asked after each SetUp that succeeded; zero is never.
 	RefreshAt(s Spec) time.Time
 }
 
-// Attachable is a Plugin some volumes of which a controller attaches to the node.
+// Attachable is a Plugin with volumes that a controller attaches to the node.
 type Attachable interface {
 	// AttachName names an attachable volume across nodes, "" if it is not attached.
 	AttachName(ctx context.Context, s Spec) (v1.UniqueVolumeName, error)
@@ -55,7 +54,7 @@ type Attachable interface {
 	FoundName(p Place) v1.UniqueVolumeName
 }
 
-// Holder is a Plugin whose volumes have a name in them for as long as they are as they were set up.
+// Holder is a Plugin whose volumes contain a name for as long as they are as they were set up.
 type Holder interface{ Holds() string }
 
 // Expander is a Plugin that can grow the file system of a mounted volume.
@@ -80,12 +79,12 @@ type Spec struct {
 	// PV and PVC are set for a persistent volume.
 	PV  *v1.PersistentVolume
 	PVC *v1.PersistentVolumeClaim
-	// ReadOnly is what the pod says of its claim.
+	// ReadOnly is the pod's readOnly for its claim.
 	ReadOnly bool
-	// Block is set where the pod wants a device.
+	// Block is set for a volumeMode of Block: the pod gets a device.
 	Block bool
-	// Adopt is set for a volume that was found on disk, Refresh for one that is mounted and is to be
-	// brought up to date: in both cases a running container may use it.
+	// Adopt is set for a volume that was found on disk, Refresh for a mounted volume that is updated. In both cases a running container may
+	// use it.
 	Adopt, Refresh bool
 	Place
 }

@@ -38,7 +38,7 @@ type Work struct {
 	Reason string
 	// Remove says that the pod is gone from its source, so nothing of it stays.
 	Remove bool
-	// Causes are what asked for the work since the last time, the first one first.
+	// Causes are the requests for work since the last time, the first one first.
 	Causes []Cause
 }
 

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Registry knows the workers of all pods. It is made before the Manager, which fills it, so that what a Syncer is made of can
-// ask for a pod's state, or for a look at it, without knowing the Manager. Safe for concurrent use.
+// Registry has the workers of all pods. It is built before the Manager, which fills it, so that the parts of a Syncer can read a pod's
+// state, or request work for a pod, without the Manager. Safe for concurrent use.
 type Registry struct {
 	mu      sync.Mutex // taken before a worker's mu
 	workers map[types.UID]*worker

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Cause is what asked for work.
+// Cause is what requested work.
 type Cause struct {
 	// Text is for people: ADD, ContainerDied web, retry.
 	Text string
@@ -31,7 +31,7 @@ type Result struct {
 	RetryAt time.Time
 	// Wait names what RetryAt waits for.
 	Wait trace.Wait
-	// Watch says that RetryAt holds nothing up: the pod is well, and only has to be looked at then.
+	// Watch says that nothing waits for RetryAt: the pod is well, and is only checked again then.
 	Watch bool
 }
 
@@ -42,7 +42,7 @@ type Syncer interface {
 	Sync(ctx context.Context, pod *v1.Pod, order uint64) (Result, error)
 	// Terminate returns when nothing of the pod runs.
 	Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error
-	// Clean releases what a pod that has terminated holds; remove says that it is gone for good.
+	// Clean releases the resources of a pod that has terminated; remove says that the pod is deleted.
 	Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error
 }
 

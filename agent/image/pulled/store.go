@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Images tells which images there are. runtimeapi.ImageServiceClient satisfies it.
+// Images lists the images on the node. runtimeapi.ImageServiceClient satisfies it.
 type Images interface {
 	ListImages(context.Context, *runtimeapi.ListImagesRequest, ...grpc.CallOption) (*runtimeapi.ListImagesResponse, error)
 }

@@ -23,7 +23,7 @@ const (
 	next    = "..data_tmp"
 )
 
-// File is what one file shall be.
+// File is the desired content of a file.
 type File struct {
 	Data []byte
 	Mode fs.FileMode

@@ -33,7 +33,7 @@ type API interface {
 // Config is what Claims need.
 type Config struct {
 	API API
-	// Events tells of volumes that grew; may be nil.
+	// Events records volumes that were expanded; may be nil.
 	Events events.Publisher
 }
 

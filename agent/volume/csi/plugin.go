@@ -136,7 +136,7 @@ func (p *Plugin) FoundName(at volume.Place) v1.UniqueVolumeName {
 	return vol{driver: data.Driver, handle: data.Handle}.unique()
 }
 
-// RefreshAt implements volume.Refresher: some drivers want to publish again and again.
+// RefreshAt implements volume.Refresher: some drivers require republishing.
 //
 // Upstream: pkg/volume/csi/csi_plugin.go, RequiresRemount.
 func (p *Plugin) RefreshAt(s volume.Spec) time.Time {

@@ -26,7 +26,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 )
 
-// Set is what a volume shall hold, by path.
+// Set is the desired content of a volume, by path.
 type Set map[string]atomicdir.File
 
 // Holds is a name that each volume has in it once it was set up, for volume.Holder.

@@ -28,8 +28,8 @@ const (
 
 const inProgress = "VolumePermissionChangeInProgress"
 
-// Change gives a whole volume to the pod's fsGroup, as its change policy says. While it works, a
-// goroutine publishes VolumeProgress each second; after 30 s it tells people too.
+// Change sets the pod's fsGroup on a whole volume, according to its change policy. While it runs, a goroutine publishes VolumeProgress each
+// second; after 30 s it records a Kubernetes Event too.
 type Change struct {
 	Dir      string
 	Pod      *v1.Pod

@@ -39,7 +39,7 @@ func Apply(root *os.Root, path string, group *int64, readOnly bool) error {
 	})
 }
 
-// One is Apply for path alone, without what is below it.
+// One is Apply for only the path itself, without its children.
 func One(root *os.Root, path string, group *int64, readOnly bool) error {
 	if group == nil {
 		return nil

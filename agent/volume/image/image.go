@@ -22,7 +22,7 @@ import (
 // Name is the plugin's name.
 const Name = "kubernetes.io/image"
 
-// Ensure has an image on the node and returns what the runtime is to be given for it.
+// Ensure makes sure that an image is on the node and returns the reference for the runtime.
 type Ensure func(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, error)
 
 // Plugin is the plugin.

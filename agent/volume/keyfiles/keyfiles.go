@@ -34,7 +34,7 @@ const (
 type Objects interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error)
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
-	// RefreshAfter is how long after it was set up a volume is to be set up again; 0 is never.
+	// RefreshAfter is the time after which a volume must be set up again; 0 is never.
 	RefreshAfter() time.Duration
 }
 

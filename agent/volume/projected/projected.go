@@ -31,7 +31,7 @@ type Objects interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error)
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
 	TrustAnchors(ctx context.Context, src *v1.ClusterTrustBundleProjection) ([]byte, error)
-	// RefreshAfter is how long after it was set up a volume is to be set up again; 0 is never.
+	// RefreshAfter is the time after which a volume must be set up again; 0 is never.
 	RefreshAfter() time.Duration
 }
 
@@ -134,7 +134,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	return p.store.SetUp(s, set)
 }
 
-// RefreshAt implements volume.Refresher: when the first token is to be replaced.
+// RefreshAt implements volume.Refresher: the time at which the first token must be replaced.
 func (p *Plugin) RefreshAt(s volume.Spec) time.Time {
 	var at time.Time
 	sooner := func(t time.Time) {

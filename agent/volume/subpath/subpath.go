@@ -56,7 +56,7 @@ type Error struct {
 	Err       error
 }
 
-// Error implements error. It keeps the cause to itself: that would tell what is on the node.
+// Error implements error. It does not include the cause, which would reveal paths of the node.
 func (e *Error) Error() string {
 	if e.Create {
 		return fmt.Sprintf("failed to create subPath directory for volumeMount %q of container %q", e.Mount, e.Container)
