@@ -32,19 +32,8 @@ func (it *item) last() *trace.Record {
 // slim returns a copy to keep, without bodies.
 func slim(r *trace.Record) *trace.Record {
 	kept := *r
-	kept.Event = bare(r.Event)
+	kept.Event = trace.WithoutBodies(r.Event)
 	return &kept
-}
-
-// bare returns an event without bodies.
-func bare(event trace.Event) trace.Event {
-	e, ok := event.(*trace.CRICall)
-	if !ok || e.Request.IsZero() && e.Response.IsZero() {
-		return event
-	}
-	c := *e
-	c.Request, c.Response = trace.Body{}, trace.Body{}
-	return &c
 }
 
 // group is something with what it caused directly.

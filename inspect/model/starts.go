@@ -257,14 +257,8 @@ func (m *Model) keep(p *pod, r *trace.Record) {
 		return
 	}
 	kept := *r
-	switch e := r.Event.(type) {
-	case *trace.CRICall:
-		if !e.Request.IsZero() || !e.Response.IsZero() {
-			c := *e
-			c.Request, c.Response = trace.Body{}, trace.Body{}
-			kept.Event = &c
-		}
-	case *trace.ImageProgress:
+	kept.Event = trace.WithoutBodies(r.Event)
+	if _, ok := r.Event.(*trace.ImageProgress); ok {
 		p.recs = slices.DeleteFunc(p.recs, func(o keptRecord) bool {
 			_, same := o.Event.(*trace.ImageProgress)
 			return same && o.Parent == r.Parent

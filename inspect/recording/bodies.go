@@ -5,13 +5,11 @@ import "github.com/kubeloupe/kubeloupe/trace"
 // withoutBodies returns the record without what its call carried. The record that
 // it is given stays as it is: others may hold it.
 func withoutBodies(r *trace.Record) *trace.Record {
-	call, ok := r.Event.(*trace.CRICall)
-	if !ok || call.Request.IsZero() && call.Response.IsZero() {
+	e := trace.WithoutBodies(r.Event)
+	if e == r.Event {
 		return r
 	}
-	c := *call
-	c.Request, c.Response = trace.Body{}, trace.Body{}
 	out := *r
-	out.Event = &c
+	out.Event = e
 	return &out
 }

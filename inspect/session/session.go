@@ -242,19 +242,11 @@ func (s *Session) unlink(l *PodRun) {
 
 // lean is a record without what is large and looked at only by views.
 func lean(r trace.Record) trace.Record {
-	switch e := r.Event.(type) {
-	case *trace.CRICall:
-		if !e.Request.IsZero() || !e.Response.IsZero() {
-			c := *e
-			c.Request, c.Response = trace.Body{}, trace.Body{}
-			r.Event = &c
-		}
-	case *trace.StatusPatch:
-		if e.Patch != "" {
-			c := *e
-			c.Patch = ""
-			r.Event = &c
-		}
+	r.Event = trace.WithoutBodies(r.Event)
+	if e, ok := r.Event.(*trace.StatusPatch); ok && e.Patch != "" {
+		c := *e
+		c.Patch = ""
+		r.Event = &c
 	}
 	return r
 }
