@@ -5,12 +5,16 @@ import (
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // verbs are the actions of an agent's plans. An action's id is its verb, or begins with it and a space.
 var verbs = []string{
-	"cgroup", "dirs", "volumes", "sandbox", "image", "create", "start", "post-start", "resize", "resize-pod",
-	"pre-stop", "kill", "stop-sandbox", "remove", "unmount", "remove-sandbox", "remove-cgroup", "remove-dirs",
+	string(trace.VerbCgroup), string(trace.VerbDirs), string(trace.VerbVolumes), string(trace.VerbSandbox), string(trace.VerbImage),
+	string(trace.VerbCreate), string(trace.VerbStart), string(trace.VerbPostStart), string(trace.VerbResize), string(trace.VerbResizePod),
+	string(trace.VerbPreStop), string(trace.VerbKill), string(trace.VerbStopSandbox), string(trace.VerbRemove), string(trace.VerbUnmount),
+	string(trace.VerbRemoveSandbox), string(trace.VerbRemoveCgroup), string(trace.VerbRemoveDirs),
 }
 
 // stepNames are the verbs and the methods of the CRI.
