@@ -68,7 +68,7 @@ func TestFoundRunning(t *testing.T) {
 		{"why shop/web", 0, "started in 250ms", "kubeloupe: shop/web#2 was adopted by a later agent and runs; this is its start, shop/web#1\n"},
 		{"why shop/web#2", 0, "was found running", "kubeloupe: shop/web#2 was adopted by a later agent; for its start, use kubeloupe why shop/web#1\n"},
 		{"why shop/web#1", 0, "started in 250ms", ""},
-		{"why shop/crash", 0, "was ready and is not", "kubeloupe: shop/crash#2 was adopted by a later agent; for its start, use kubeloupe why shop/crash#1\n"},
+		{"why shop/crash", 0, "was ready and no longer is", "kubeloupe: shop/crash#2 was adopted by a later agent; for its start, use kubeloupe why shop/crash#1\n"},
 		{"why shop/late", 0, "was found running", ""},
 	} {
 		var out, errs bytes.Buffer

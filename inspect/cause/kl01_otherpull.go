@@ -11,7 +11,7 @@ import (
 func otherPull() Rule {
 	return Rule{
 		ID: "KL01", Name: "waited for another pod's pull",
-		About: "Another pod was pulling the same image already, or the pulls at once are limited (maxParallelImagePulls, " +
+		About: "Another pod was pulling the same image already, or the number of parallel pulls is limited (maxParallelImagePulls, " +
 			"serializeImagePulls) and others were first. It is reported for waits of kind other-pull on the critical path, unless the pull " +
 			"that was waited for is the pod's own.",
 		Find: findOtherPull,
@@ -39,15 +39,15 @@ func findOtherPull(c *Case) []Finding {
 		if len(pods) > 0 {
 			f.Sentence += ", which " + someOf(pods) + " had"
 		}
-		f.Remedy = "Allow more pulls at once: serializeImagePulls: false and a larger maxParallelImagePulls in the kubelet configuration; or smaller images."
-		f.RuledOutBy = "The pods that had the places pulled little, and the registry or the disk was the limit: then more pulls at once do not help."
+		f.Remedy = "Allow more parallel pulls: serializeImagePulls: false and a larger maxParallelImagePulls in the kubelet configuration; or smaller images."
+		f.RuledOutBy = "The pods that had the slots pulled little, and the registry or the disk was the limit: then more parallel pulls do not help."
 	} else {
 		f.Sentence = fmt.Sprintf("it waited %s for %s to pull the image %s", took(w.cost, f.Current), by, human.Image(long.Event.Target.Name))
 		if q := c.queuedPull(pods, long); q != nil {
 			f.Sentence += fmt.Sprintf(", which itself waited %s for %s", took(q.Dur(), q.Open), say.Target(pulls))
 			others = append(others, evidence(q.Rec(), "%s waited for %s: %s", q.Pod(), say.Target(pulls), took(q.Dur(), q.Open)))
 		}
-		f.Remedy = "Have the image on the node before pods need it (a pre-pull, a node image), or make it smaller: one pull serves all pods that ask for it meanwhile."
+		f.Remedy = "Have the image on the node before pods need it (a pre-pull, a node image), or make it smaller: one pull serves all pods that request it meanwhile."
 		f.RuledOutBy = "The pull of the other pod had ended before this wait did."
 	}
 	f.Evidence = few(append(f.Evidence, others...))
@@ -64,7 +64,7 @@ func ownFlight(own []Span[*trace.ImagePull], t trace.Target) bool {
 	return false
 }
 
-// queuedPull is the longest wait of the pulling pods for a place among the pulls, of those that made up most of a wait.
+// queuedPull is the longest wait of the pulling pods for a pull slot, of those that made up most of a wait.
 func (c *Case) queuedPull(pods []string, w *Span[*trace.Wait]) (best *Span[*trace.Wait]) {
 	pulling := map[string]bool{}
 	for _, p := range pods {

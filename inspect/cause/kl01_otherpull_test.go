@@ -35,7 +35,7 @@ func TestOtherPull(t *testing.T) {
 		},
 		{
 			name: "the same image, of which the pull waited too", cost: 3 * sec,
-			want: "it waited 3.00s for pod shop/db to pull the image web:1, which itself waited 2.90s for a place among the pulls",
+			want: "it waited 3.00s for pod shop/db to pull the image web:1, which itself waited 2.90s for a pull slot",
 			write: func(s *casetest.Script) {
 				act := s.Action(0, 3*sec, trace.Action{ID: "image " + image, Verb: trace.VerbImage, Target: image})
 				s.Wait(0, 3*sec, act, trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetImage, Name: image}})
@@ -45,7 +45,7 @@ func TestOtherPull(t *testing.T) {
 			},
 		},
 		{
-			name: "a place among the pulls, still", want: "it waited 5.00s so far for a place among the pulls (1 at a time), which shop/db had",
+			name: "a pull slot, still", want: "it waited 5.00s so far for a pull slot (1 at a time), which shop/db had",
 			cost: 5 * sec, current: true, now: 5 * sec,
 			write: func(s *casetest.Script) {
 				act := s.Action(0, casetest.Open, trace.Action{ID: "image " + image, Verb: trace.VerbImage, Target: image})

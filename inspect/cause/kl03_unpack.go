@@ -12,8 +12,8 @@ const slowUnpack = 64 << 20
 func slowUnpacking() Rule {
 	return Rule{
 		ID: "KL03", Name: "slow unpack in a pull",
-		About: "All layers of an image had arrived and the pull went on: the runtime unpacked them to disk. It is reported from 500ms of the " +
-			"critical path on, where that is less than 64 MiB/s of what was downloaded; without a record of the last layer's arrival it is silent.",
+		About: "All layers of an image had arrived and the pull continued: the runtime unpacked them to disk. It is reported from 500ms of the " +
+			"critical path on, where that is less than 64 MiB/s of what was downloaded; without a record of the last layer's arrival it reports nothing.",
 		Find: findSlowUnpack,
 	}
 }

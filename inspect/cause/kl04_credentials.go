@@ -24,6 +24,6 @@ func findSlowCredentials(c *Case) []Finding {
 		Confidence: Certain, Cost: w.cost, Current: w.open != nil, Evidence: few(w.evidence()),
 		Sentence:   fmt.Sprintf("the pull waited %s for the credential provider %s to answer for %s", took(w.cost, w.open != nil), long.Event.Target.Name, long.Event.Target.Namespace),
 		Remedy:     "Let the provider's answer be cached (defaultCacheDuration, cacheDuration), and see what it asks: mostly a cloud's metadata or token service.",
-		RuledOutBy: "Run by hand with the same request, the provider answers at once: then look for what slowed its start (CPU, disk) at that time.",
+		RuledOutBy: "Run manually with the same request, the provider answers at once: then look for what slowed its start (CPU, disk) at that time.",
 	}}
 }

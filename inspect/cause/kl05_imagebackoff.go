@@ -13,7 +13,7 @@ import (
 func imageBackoff() Rule {
 	return Rule{
 		ID: "KL05", Name: "image back-off",
-		About: "An image could not be had, and the next attempt had to wait: a pull's back-off (10s, doubling to 5m), or the worker's own where " +
+		About: "An image could not be pulled, and the next attempt had to wait: a pull's back-off (10s, doubling to 5m), or the worker's own where " +
 			"nothing was pulled (ErrImageNeverPull, InvalidImageName). It rests on the waits that name the image's reason, on the back-off's " +
 			"decisions and on the actions that failed.",
 		Find: findImageBackoff,
@@ -51,14 +51,14 @@ func findImageBackoff(c *Case) []Finding {
 		f.Evidence = verdicts // they tell of each failure, and of the wait that follows
 	}
 	f.Evidence = few(append(f.Evidence, waitEvidence(&w.spans[len(w.spans)-1])))
-	can, has := "could not be had", "had"
+	can, has := "could not be pulled", "had"
 	if f.Current {
-		can, has = "cannot be had", "has"
+		can, has = "cannot be pulled", "has"
 	}
 	f.Sentence = fmt.Sprintf("the image %s %s (%s), and the next attempt %s to wait, %s in back-off: %s",
 		human.Image(image), can, often, has, took(w.cost, f.Current), quoted(why))
 	f.Remedy = imageRemedy(imageClass(failed))
-	f.RuledOutBy = "A pull of the same reference by hand on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
+	f.RuledOutBy = "A pull of the same reference on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
 	return []Finding{f}
 }
 
@@ -71,7 +71,7 @@ func failures(d *trace.Decision) string {
 	return "it failed " + times(n)
 }
 
-// imageClass says why an image could not be had: as the last attempt tells that says so.
+// imageClass says why an image could not be pulled: as the last attempt tells that says so.
 func imageClass(failed []Span[*trace.Action]) trace.FailureClass {
 	for i := len(failed) - 1; i >= 0; i-- {
 		if class := failed[i].Event.Class; class != trace.FailImage && class.Of(trace.FailImage) {
@@ -89,15 +89,15 @@ func imageRemedy(class trace.FailureClass) string {
 	case trace.FailImageName:
 		return "Correct the image's name: it cannot be read as one."
 	case trace.FailImageMissing:
-		return "Correct the image's name or tag, or push it: the registry does not have it. A new spec is tried at once."
+		return "Correct the image's name or tag, or push it: the registry does not have it. The agent tries a new spec at once."
 	case trace.FailImageDenied:
 		return "Give the pod an imagePullSecret (or the node a credential provider) that may read this repository."
 	case trace.FailImageLimited:
-		return "The registry limits how much it is asked: log in, mirror the image, or have it on the node before."
+		return "The registry limits requests: log in, mirror the image, or have it on the node before."
 	case trace.FailImageReach:
 		return "Let the node reach the registry: its name, route, port, proxy and certificate."
 	}
-	return "Mend what the error names. Deleting the pod forgets the back-off; so does a change of the image."
+	return "Fix what the error names. Deleting the pod forgets the back-off; so does a change of the image."
 }
 
 // Input is a decision's input of that name; "" when it has none.

@@ -26,12 +26,12 @@ func backedOff(s *casetest.Script, at, until time.Duration, failures, err string
 func TestImageBackoff(t *testing.T) {
 	run(t, "KL05", []script{
 		{
-			name: "goes on", want: "the image web:1 cannot be had (it failed once), and the next attempt has to wait, 5.50s so far in back-off: not found",
+			name: "goes on", want: "the image web:1 cannot be pulled (it failed once), and the next attempt has to wait, 5.50s so far in back-off: not found",
 			cost: 5500 * ms, current: true, now: 6 * sec,
 			write: func(s *casetest.Script) { backedOff(s, 0, casetest.Open, "1", "not found") },
 		},
 		{
-			name: "was", want: "the image web:1 could not be had (it failed twice), and the next attempt had to wait, 20.0s in back-off: dial tcp",
+			name: "was", want: "the image web:1 could not be pulled (it failed twice), and the next attempt had to wait, 20.0s in back-off: dial tcp",
 			cost: 20 * sec,
 			write: func(s *casetest.Script) {
 				backedOff(s, 0, 10500*ms, "1", "dial tcp: connection refused")
@@ -41,7 +41,7 @@ func TestImageBackoff(t *testing.T) {
 			},
 		},
 		{
-			name: "never to be pulled", want: "the image web:1 cannot be had (it failed once), and the next attempt has to wait, 900ms so far in back-off: ErrImageNeverPull",
+			name: "never to be pulled", want: "the image web:1 cannot be pulled (it failed once), and the next attempt has to wait, 900ms so far in back-off: ErrImageNeverPull",
 			cost: 900 * ms, current: true, now: sec,
 			write: func(s *casetest.Script) {
 				s.Action(0, 100*ms, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Err: "ErrImageNeverPull: Container image"})

@@ -13,8 +13,8 @@ const leastCNI = 250 * time.Millisecond
 func slowCNI() Rule {
 	return Rule{
 		ID: "KL06", Name: "CNI slow",
-		About: "Setting up the pod's network took at least 250ms of RunPodSandbox. The runtime's own spans tell that, or the runs of CNI plugins " +
-			"that kubeloupe sees; without either the rule is silent. Which plugin of a chain it was, only the runs tell.",
+		About: "Setting up the pod's network took at least 250ms of RunPodSandbox. The runtime's own spans show that, or the runs of CNI plugins " +
+			"that kubeloupe sees; without either, the rule reports nothing. Only the runs show which plugin of a chain it was.",
 		Find: findSlowCNI,
 	}
 }
@@ -50,7 +50,7 @@ func (c *Case) networkTime() (cost time.Duration, ev []Evidence) {
 			continue
 		}
 		cost += c.cost(p.Rec.Span, spanStart(p.Event), spanEnd(p.Event))
-		text := fmt.Sprintf("%s told: %s took %s", p.Event.Service, p.Event.Name, took(p.Event.Dur, false))
+		text := fmt.Sprintf("%s reported: %s took %s", p.Event.Service, p.Event.Name, took(p.Event.Dur, false))
 		if p.Event.Err != "" {
 			text += " and failed: " + quoted(p.Event.Err)
 		}

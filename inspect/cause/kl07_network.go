@@ -11,7 +11,7 @@ func networkNotReady() Rule {
 	return Rule{
 		ID: "KL07", Name: "network not ready",
 		About: "The pod waited for the runtime to have a pod network (no CNI configuration yet), or the sandbox failed because a CNI plugin " +
-			"was missing or failed; the runtime's error says which, else the runs of plugins that kubeloupe sees say which ran last. The tries " +
+			"was missing or failed; the runtime's error says which, else the runs of plugins that kubeloupe sees say which ran last. The attempts " +
 			"and the waits between them count.",
 		Find: findNetwork,
 	}

@@ -10,8 +10,8 @@ import (
 func nameReserved() Rule {
 	return Rule{
 		ID: "KL08", Name: "name reserved after a timeout",
-		About: "A RunPodSandbox or CreateContainer took longer than the agent waits (runtimeRequestTimeout), the runtime went on with it, " +
-			"and the next tries failed because the name is reserved. It is reported only when the call that timed out was seen.",
+		About: "A RunPodSandbox or CreateContainer took longer than the agent waits (runtimeRequestTimeout), the runtime continued it, " +
+			"and the next attempts failed because the name is reserved. It is reported only when the call that timed out was seen.",
 		Find: findReserved,
 	}
 }
@@ -42,9 +42,9 @@ func (c *Case) reserved(method string, late, refused []Span[*trace.CRICall]) Fin
 	}
 	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(append(f.Evidence, w.evidence()...))
-	f.Sentence = fmt.Sprintf("%s got no answer for %s, and while the runtime went on with it, its name was refused %s (%s)",
+	f.Sentence = fmt.Sprintf("%s got no answer for %s, and while the runtime continued it, the runtime refused its name %s (%s)",
 		method, took(late[0].Dur(), false), times(len(refused)), quoted(refused[len(refused)-1].Err()))
-	f.Remedy = "Find what made the first call slow (disk, CNI, a stuck shim, too many at once): the refusals end when it does. A restart of the runtime frees the name; a larger runtimeRequestTimeout avoids them."
+	f.Remedy = "Find what made the first call slow (disk, CNI, a stuck shim, too many at once): the refusals end with it. A restart of the runtime frees the name; a larger runtimeRequestTimeout avoids them."
 	f.RuledOutBy = "The id that the error names belongs to another pod or an older attempt: then it is a leak in the runtime and will not end by itself."
 	return f
 }

@@ -17,7 +17,7 @@ func TestNameReserved(t *testing.T) {
 	}
 	run(t, "KL08", []script{
 		{
-			name: "goes on", want: "RunPodSandbox got no answer for 10.0s, and while the runtime went on with it, its name was refused once (failed to reserve",
+			name: "goes on", want: "RunPodSandbox got no answer for 10.0s, and while the runtime continued it, the runtime refused its name once (failed to reserve",
 			cost: 14 * sec, current: true, now: 14 * sec,
 			write: func(s *casetest.Script) {
 				late(s)

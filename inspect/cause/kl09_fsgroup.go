@@ -11,7 +11,7 @@ import (
 func ownership() Rule {
 	return Rule{
 		ID: "KL09", Name: "fsGroup change of ownership",
-		About: "All files of a volume were given to the pod's fsGroup before the pod could use it. It rests on the progress that is told each " +
+		About: "The group of all files of a volume was changed to the pod's fsGroup before the pod could use it. It rests on the progress that is published each " +
 			"second (volume.progress), so a change of less than a second goes unmentioned; of longer ones, those that took " +
 			"10 ms and 5 % of the critical path or more.",
 		Find: findOwnership,
@@ -72,12 +72,12 @@ func findOwnership(c *Case) (out []Finding) {
 		}
 		last := ch.last.Event
 		f := Finding{Confidence: Certain, Cost: cost, Current: open}
-		f.Sentence = fmt.Sprintf("giving the files of volume %s to the pod's fsGroup took %s: %d files", ch.volume.Event.Name, took(cost, open), last.Files)
+		f.Sentence = fmt.Sprintf("changing the group of the files of volume %s to the pod's fsGroup took %s: %d files", ch.volume.Event.Name, took(cost, open), last.Files)
 		f.Evidence = []Evidence{
 			evidence(ch.first.Rec, "after the first second %d files of %s had been done", ch.first.Event.Files, path.Base(ch.path)),
 			evidence(ch.last.Rec, "%d files; done: %t", last.Files, last.Done),
 		}
-		f.Remedy = "Set securityContext.fsGroupChangePolicy: OnRootMismatch in the pod, so that a volume that is right already is not walked again; " +
+		f.Remedy = "Set securityContext.fsGroupChangePolicy: OnRootMismatch in the pod, so that a volume that is already correct is not walked again; " +
 			"or use a CSI driver that mounts with the group (VOLUME_MOUNT_GROUP); or have fewer files."
 		f.RuledOutBy = "With fsGroupChangePolicy: OnRootMismatch, a second start with the same volume takes as long."
 		out = append(out, f)

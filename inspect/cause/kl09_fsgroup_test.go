@@ -33,14 +33,14 @@ func TestOwnership(t *testing.T) {
 	}
 	run(t, "KL09", []script{
 		{
-			name: "many files", want: "giving the files of volume data to the pod's fsGroup took 5.50s: 5500 files", cost: 5500 * ms,
+			name: "many files", want: "changing the group of the files of volume data to the pod's fsGroup took 5.50s: 5500 files", cost: 5500 * ms,
 			write: func(s *casetest.Script) {
 				progress(s, volumes(s, 0, 6*sec, data), 500*ms, 6*sec, true)
 				start(s, 6*sec, "volumes")
 			},
 		},
 		{
-			name: "it goes on", want: "giving the files of volume data to the pod's fsGroup took 29.5s so far", cost: 29500 * ms, current: true, now: 30 * sec,
+			name: "it goes on", want: "changing the group of the files of volume data to the pod's fsGroup took 29.5s so far", cost: 29500 * ms, current: true, now: 30 * sec,
 			write: func(s *casetest.Script) {
 				progress(s, volumes(s, 0, casetest.Open, data), 500*ms, 29*sec, false)
 			},

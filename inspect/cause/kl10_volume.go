@@ -13,8 +13,8 @@ import (
 func volumeWait() Rule {
 	return Rule{
 		ID: "KL10", Name: "volume wait",
-		About: "A volume was not there yet: it had to be attached to the node, the CSI driver or a mount took its time, somebody else worked on the " +
-			"same volume, or a try failed and the next one had to wait. It is reported when that took 10 ms and 5 % of the critical path or more. " +
+		About: "A volume was not there yet: it had to be attached to the node, the CSI driver or a mount took its time, another operation worked on the " +
+			"same volume, or an attempt failed and the next one had to wait. It is reported when that took 10 ms and 5 % of the critical path or more. " +
 			"Changes of ownership are KL09's, objects of the API server KL11's, client throttling KL12's.",
 		Find: findVolumeWait,
 	}
@@ -57,14 +57,14 @@ func (c *Case) volumeWait(w *Span[*trace.Wait], plugins map[string]string) strin
 		return say.On(e) + ": " + quoted(detail(w))
 	case e.For != trace.WaitBackoff:
 	case about && storage(plugins[name]):
-		return "another try with " + say.On(e) + ": " + quoted(detail(w))
+		return "the retry with " + say.On(e) + ": " + quoted(detail(w))
 	case !about:
 		a := c.failedAction(w)
 		if a == nil || a.Event.Verb != trace.VerbVolumes {
 			return ""
 		}
 		if v := c.failedVolume(w, func(*trace.Volume) bool { return true }); v != nil && storage(v.Event.Plugin) {
-			return "another try: " + quoted(v.Err())
+			return "the retry: " + quoted(v.Err())
 		}
 	}
 	return ""
@@ -123,9 +123,9 @@ func findVolumeWait(c *Case) []Finding {
 		}
 	}
 	f.Evidence = few(f.Evidence)
-	f.Remedy = "Look at who is waited for: the attach-detach controller (kubectl get volumeattachment; kubectl describe pv), the CSI driver's own log " +
+	f.Remedy = "Look at what the pod waits for: the attach-detach controller (kubectl get volumeattachment; kubectl describe pv), the CSI driver's own log " +
 		"(kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER), or the server of the mount."
-	f.RuledOutBy = "The same volume is attached and mounted at once by hand or for another pod on this node at that time."
+	f.RuledOutBy = "The same volume can be attached and mounted at once, manually or for another pod, on this node at that time."
 	return []Finding{f}
 }
 

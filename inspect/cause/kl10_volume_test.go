@@ -40,7 +40,7 @@ func TestVolumeWait(t *testing.T) {
 			},
 		},
 		{
-			name: "tries that fail", want: `it waited 10.0s so far for another try: setup of volume "pvc-1" (kubernetes.io/csi) failed: no such driver`, cost: 10 * sec, current: true, now: 10 * sec,
+			name: "tries that fail", want: `it waited 10.0s so far for the retry: setup of volume "pvc-1" (kubernetes.io/csi) failed: no such driver`, cost: 10 * sec, current: true, now: 10 * sec,
 			write: func(s *casetest.Script) {
 				err := `setup of volume "pvc-1" (kubernetes.io/csi) failed: no such driver`
 				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err})

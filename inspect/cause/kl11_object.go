@@ -12,7 +12,7 @@ func objectWait() Rule {
 	return Rule{
 		ID: "KL11", Name: "API object wait",
 		About: "The pod waited for an object of the API server: a ConfigMap, a Secret, a token, a claim, a RuntimeClass, a certificate. It is reported " +
-			"for waits of kind object, for back-off about such an object, and for tries that failed because of one, which together took " +
+			"for waits of kind object, for back-off about such an object, and for attempts that failed because of one, which together took " +
 			"10 ms and 5 % of the critical path or more. Time in which the client's own throttling was the reason is KL12's.",
 		Find: findObjectWait,
 	}
@@ -51,7 +51,7 @@ func (c *Case) objectHoldups() (out []holdup) {
 			what = "for " + say.On(e)
 		case e.For == trace.WaitBackoff:
 			if err := c.objectError(w); err != "" {
-				what = "to try again after " + quoted(err)
+				what = "to retry after " + quoted(err)
 			}
 		}
 		if what != "" {
@@ -130,7 +130,7 @@ func findObjectWait(c *Case) []Finding {
 		f.Evidence = append(f.Evidence, all[i].evidence)
 	}
 	f.Evidence = few(append(f.Evidence, c.slowRequests()...))
-	f.Remedy = "If the object is missing, make it, or mark the reference optional: true. If the API server refuses it, look at the node authorizer and RBAC; " +
+	f.Remedy = "If the object is missing, create it, or mark the reference optional: true. If the API server refuses it, look at the node authorizer and RBAC; " +
 		"if it answers slowly, at the API server: kubectl get --raw /readyz?verbose."
 	f.RuledOutBy = "The object is read at once with the node's own credentials (kubectl get --kubeconfig KUBECONFIG-OF-THE-NODE -n NAMESPACE KIND NAME), and a new pod that needs it does not wait."
 	return []Finding{f}

@@ -27,7 +27,7 @@ func TestObjectWait(t *testing.T) {
 			},
 		},
 		{
-			name: "a volume's object is missing", want: `it waited 20.0s so far to try again after setup of volume "config"`, cost: 19990 * ms, current: true, now: 20 * sec,
+			name: "a volume's object is missing", want: `it waited 20.0s so far to retry after setup of volume "config"`, cost: 19990 * ms, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
 				err := `setup of volume "config" (kubernetes.io/configmap) failed: configmap "app" not found`
 				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err})
@@ -36,7 +36,7 @@ func TestObjectWait(t *testing.T) {
 			},
 		},
 		{
-			name: "an environment's object is missing", want: `it waited 20.0s so far to try again after container web: env[X]: configmaps "none" not found`, cost: 19990 * ms, current: true, now: 20 * sec,
+			name: "an environment's object is missing", want: `it waited 20.0s so far to retry after container web: env[X]: configmaps "none" not found`, cost: 19990 * ms, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
 				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
 				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CreateContainerConfigError"})

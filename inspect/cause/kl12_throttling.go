@@ -12,7 +12,7 @@ func throttling() Rule {
 	return Rule{
 		ID: "KL12", Name: "client throttling",
 		About: "A request of the pod to the API server waited for the agent's own token bucket (kubeAPIQPS, kubeAPIBurst), or because the server " +
-			"asked to come again later (Retry-After). It is reported when such waits took 10 ms and 5 % of the critical path or more; writes of " +
+			"asked the client to retry later (Retry-After). It is reported when such waits took 10 ms and 5 % of the critical path or more; writes of " +
 			"the status are not on it.",
 		Find: findThrottling,
 	}
@@ -52,8 +52,8 @@ func findThrottling(c *Case) []Finding {
 		f.RuledOutBy = "With twice the kubeAPIQPS and kubeAPIBurst, the same burst of pods waits as long."
 		return []Finding{f}
 	}
-	f.Sentence = fmt.Sprintf("the API server asked to come again later, and that took %s", took(cost, open))
-	f.Remedy = "The server sheds load: look at its priority levels (kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels) and at what it is asked for."
+	f.Sentence = fmt.Sprintf("the API server asked the client to retry later, and that took %s", took(cost, open))
+	f.Remedy = "The server sheds load: look at its priority levels (kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels) and at its requests."
 	f.RuledOutBy = "The server's metrics show no rejected requests of this node (apiserver_flowcontrol_rejected_requests_total)."
 	return []Finding{f}
 }

@@ -21,7 +21,7 @@ func TestThrottling(t *testing.T) {
 			},
 		},
 		{
-			name: "Retry-After", want: "the API server asked to come again later, and that took 1.00s", cost: sec,
+			name: "Retry-After", want: "the API server asked the client to retry later, and that took 1.00s", cost: sec,
 			write: func(s *casetest.Script) {
 				v := volumes(s, 0, sec, config)
 				s.Wait(0, sec, v, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetryAfter}, Cause: "get configmaps: status 429, again in 1s"})

@@ -46,6 +46,6 @@ func findSlowCgroup(c *Case) []Finding {
 	f.Evidence = few(f.Evidence)
 	f.Remedy = "With the systemd driver, look at systemd (systemctl status; busctl call times); on both, at how many cgroups there are " +
 		"(cat /sys/fs/cgroup/cgroup.stat: nr_dying_descendants) and at the node's load (KL23, KL24)."
-	f.RuledOutBy = "mkdir and rmdir of a cgroup below kubepods take under a millisecond by hand, and systemd-run --scope true returns at once, under the same load."
+	f.RuledOutBy = "mkdir and rmdir of a cgroup below kubepods take under a millisecond manually, and systemd-run --scope true returns at once, under the same load."
 	return []Finding{f}
 }

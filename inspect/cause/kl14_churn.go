@@ -28,7 +28,7 @@ func findChurn(c *Case) []Finding {
 			continue
 		case err != "":
 			failed++
-			why = "the runtime failed to make it: " + quoted(err)
+			why = "the runtime failed to create it: " + quoted(err)
 		case s.Event.Replaces != "":
 			replaced++
 			why = s.Event.Reason
@@ -53,9 +53,9 @@ func findChurn(c *Case) []Finding {
 		return nil
 	}
 	f.Confidence, f.Evidence = Certain, few(f.Evidence)
-	f.Sentence = fmt.Sprintf("the sandbox was %s; lately because %s", churned(replaced, failed), why)
-	f.Remedy = "Look at why the old sandbox went: the runtime's log around that time, an OOM kill of the pause process, a restart of the runtime or of the network's daemon."
-	f.RuledOutBy = "The reason that the plan gives was already gone when it was planned: then the agent looked at something stale."
+	f.Sentence = fmt.Sprintf("the sandbox was %s; most recently because %s", churned(replaced, failed), why)
+	f.Remedy = "Look at why the old sandbox disappeared: the runtime's log around that time, an OOM kill of the pause process, a restart of the runtime or of the network's daemon."
+	f.RuledOutBy = "The reason that the plan gives was no longer true when it was planned: then the agent used stale data."
 	return []Finding{f}
 }
 
@@ -64,7 +64,7 @@ func churned(replaced, failed int) string {
 	case failed == 0:
 		return "replaced " + times(replaced)
 	case replaced == 0:
-		return "tried in vain " + times(failed)
+		return fmt.Sprintf("not created in %d attempts", failed)
 	}
-	return fmt.Sprintf("replaced %s and tried in vain %s", times(replaced), times(failed))
+	return fmt.Sprintf("replaced %s and not created in %d attempts", times(replaced), failed)
 }

@@ -19,14 +19,14 @@ func TestSandboxChurn(t *testing.T) {
 	}
 	run(t, "KL14", []script{
 		{
-			name: "it fails and fails", want: "the sandbox was tried in vain twice; lately because the runtime failed to make it: no shim", cost: 2 * sec, current: true, now: 10 * sec,
+			name: "it fails and fails", want: "the sandbox was not created in 2 attempts; most recently because the runtime failed to create it: no shim", cost: 2 * sec, current: true, now: 10 * sec,
 			write: func(s *casetest.Script) {
 				sandboxFails(s, 0, 3*sec, "no shim")
 				sandboxFails(s, 3*sec, casetest.Open, "no shim")
 			},
 		},
 		{
-			name: "replaced while the pod is down", want: "the sandbox was replaced once; lately because sandbox 5f is not ready", cost: 3 * sec, current: true, now: 63 * sec,
+			name: "replaced while the pod is down", want: "the sandbox was replaced once; most recently because sandbox 5f is not ready", cost: 3 * sec, current: true, now: 63 * sec,
 			write: func(s *casetest.Script) {
 				first(s)
 				s.Point(60*sec, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 0, Total: 1})
@@ -34,7 +34,7 @@ func TestSandboxChurn(t *testing.T) {
 			},
 		},
 		{
-			name: "again and again, and up now", want: "the sandbox was replaced twice; lately because sandbox 5f is not ready",
+			name: "again and again, and up now", want: "the sandbox was replaced twice; most recently because sandbox 5f is not ready",
 			write: func(s *casetest.Script) {
 				first(s)
 				replace(s, 60*sec, 61*sec)

@@ -22,9 +22,9 @@ const lateNews = 100 * time.Millisecond
 func stalledRuntime() Rule {
 	return Rule{
 		ID: "KL15", Name: "PLEG or runtime stalled",
-		About: "The container runtime did not answer in time, or did not tell what had happened. It rests on calls that only ask (List..., ...Status, " +
+		About: "The container runtime did not answer in time, or did not report what had happened. It rests on calls that only read (List..., ...Status, " +
 			"Version) and relists that took 2 s or more or failed, on calls that ran into their deadline or found nobody (not pulls and commands), on " +
-			"the syncLoop waiting for the runtime, and on the pod waiting 100 ms or more to be told of what was done. It is reported when that took 10 ms and 5 % of " +
+			"the syncLoop waiting for the runtime, and on the pod waiting 100 ms or more for the event about what was done. It is reported when that took 10 ms and 5 % of " +
 			"the critical path, or of the pod's end, or more. A long RunPodSandbox alone is no stall.",
 		Find: findStalledRuntime,
 	}
@@ -79,7 +79,7 @@ func (c *Case) stalledIn(in *part, all []stall) []Finding {
 	}
 	slices.SortFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
-	f.Sentence = fmt.Sprintf("the container runtime did not answer or tell in time, which held the pod up for %s: %s", took(f.Cost, f.Current), what)
+	f.Sentence = fmt.Sprintf("the container runtime did not answer or report in time, which delayed the pod for %s: %s", took(f.Cost, f.Current), what)
 	f.Remedy = "Look at the runtime: systemctl status containerd, journalctl -u containerd, crictl info; take its goroutines (kill -USR1 writes them to its log); " +
 		"and at the node's disk and memory (KL24, KL25)."
 	f.RuledOutBy = "crictl ps and crictl pods answer at once all that time."

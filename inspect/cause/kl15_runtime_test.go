@@ -18,7 +18,7 @@ func TestStalledRuntime(t *testing.T) {
 	}
 	run(t, "KL15", []script{
 		{
-			name: "a call that ran into its deadline", want: "the container runtime did not answer or tell in time, which held the pod up for 2m00s: RunPodSandbox ended with DeadlineExceeded", cost: 2 * time.Minute,
+			name: "a call that ran into its deadline", want: "the container runtime did not answer or report in time, which delayed the pod for 2m00s: RunPodSandbox ended with DeadlineExceeded", cost: 2 * time.Minute,
 			write: func(s *casetest.Script) {
 				act := sandbox(s, 0, 2*time.Minute)
 				s.Span(0, 2*time.Minute, act, &trace.CRICall{Method: "RunPodSandbox", Code: "DeadlineExceeded", Err: "context deadline exceeded"})
@@ -28,7 +28,7 @@ func TestStalledRuntime(t *testing.T) {
 			},
 		},
 		{
-			name: "it answers nobody", want: "the container runtime did not answer or tell in time, which held the pod up for 9.00s so far: ListContainers took 9.00s so far", cost: 9 * sec, current: true,
+			name: "it answers nobody", want: "the container runtime did not answer or report in time, which delayed the pod for 9.00s so far: ListContainers took 9.00s so far", cost: 9 * sec, current: true,
 			now: 12 * sec, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				s.Call(0, casetest.Open, sandbox(s, 0, casetest.Open), "RunPodSandbox", "")
@@ -36,7 +36,7 @@ func TestStalledRuntime(t *testing.T) {
 			},
 		},
 		{
-			name: "a relist that fails while the pod is not told", want: "the container runtime did not answer or tell in time, which held the pod up for 1.00s: a relist (stream-error) took 1.00s and failed: list sandboxes: refused", cost: sec,
+			name: "a relist that fails while the pod is not told", want: "the container runtime did not answer or report in time, which delayed the pod for 1.00s: a relist (stream-error) took 1.00s and failed: list sandboxes: refused", cost: sec,
 			write: func(s *casetest.Script) {
 				sandbox(s, 0, sec)
 				s.Wait(sec, 2*sec, 0, trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}})
@@ -45,7 +45,7 @@ func TestStalledRuntime(t *testing.T) {
 			},
 		},
 		{
-			name: "it cannot be stopped", want: "the container runtime did not answer or tell in time, which held the pod up for 5.00s", cost: 5 * sec, found: true, confidence: cause.Likely,
+			name: "it cannot be stopped", want: "the container runtime did not answer or report in time, which delayed the pod for 5.00s", cost: 5 * sec, found: true, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				s.Milestone(10*sec, trace.MilestoneTerminating)
 				s.Of(node(), 12*sec, 17*sec, 0, &trace.PLEGRelist{Cause: "period"})
@@ -53,7 +53,7 @@ func TestStalledRuntime(t *testing.T) {
 			},
 		},
 		{
-			name: "it tells late", want: "the container runtime did not answer or tell in time, which held the pod up for 200ms: it waited for the runtime to tell of the latest action", cost: 200 * ms,
+			name: "it tells late", want: "the container runtime did not answer or report in time, which delayed the pod for 200ms: it waited for the runtime's event about the latest action", cost: 200 * ms,
 			write: func(s *casetest.Script) {
 				sandbox(s, 0, sec)
 				s.Wait(sec, sec+200*ms, 0, trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}})

@@ -59,7 +59,7 @@ func findBlockedLoop(c *Case) []Finding {
 		}
 		name := strings.TrimSpace(string(l.Event.Case) + " " + string(l.Event.Op))
 		what, doing := c.busyWith(l)
-		what = fmt.Sprintf("iteration %d (%s), %s", l.Event.N, name, cmp.Or(what, "no record says on what"))
+		what = fmt.Sprintf("iteration %d (%s), %s", l.Event.N, name, cmp.Or(what, "no record shows by what"))
 		all = append(all, holdup{at, what, evidence(l.Rec(), "syncLoop iteration %d (%s): %s", l.Event.N, name, took(l.Dur(), l.Open)), l.Open, ""})
 		f.Evidence = append(f.Evidence, all[len(all)-1].evidence)
 		if doing != nil {
@@ -76,8 +76,8 @@ func findBlockedLoop(c *Case) []Finding {
 		return nil
 	}
 	f.Evidence = few(f.Evidence)
-	f.Sentence = fmt.Sprintf("the syncLoop was blocked, which held the pod up for %s: %s", took(f.Cost, f.Current), longestOf(all).what)
-	f.Remedy = "Mend what the iteration was busy with. If no record says it, take the agent's goroutines while it lasts (/debug/pprof/goroutine?debug=2) and report it: an iteration should only hand on."
+	f.Sentence = fmt.Sprintf("the syncLoop was blocked, which delayed the pod for %s: %s", took(f.Cost, f.Current), longestOf(all).what)
+	f.Remedy = "Fix what kept the iteration busy. If no record shows it, take the agent's goroutines while it lasts (/debug/pprof/goroutine?debug=2) and report it: an iteration should only hand on."
 	f.RuledOutBy = "The pod's worker was busy itself all that time, or the events that it waited for came after the iteration."
 	return []Finding{f}
 }

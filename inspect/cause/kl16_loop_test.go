@@ -16,7 +16,7 @@ func TestBlockedLoop(t *testing.T) {
 	run(t, "KL16", []script{
 		{
 			name: "an event waits for housekeeping",
-			want: "the syncLoop was blocked, which held the pod up for 2.00s: iteration 7 (housekeeping asked), destroy of cgroup /kubepods/podx 2.40s",
+			want: "the syncLoop was blocked, which delayed the pod for 2.00s: iteration 7 (housekeeping asked), destroy of cgroup /kubepods/podx 2.40s",
 			cost: 2 * sec,
 			write: func(s *casetest.Script) {
 				initDone(s)
@@ -27,7 +27,7 @@ func TestBlockedLoop(t *testing.T) {
 			},
 		},
 		{
-			name: "nothing else explains the time", want: "the syncLoop was blocked, which held the pod up for 2.00s: iteration 9 (pleg), no record says on what",
+			name: "nothing else explains the time", want: "the syncLoop was blocked, which delayed the pod for 2.00s: iteration 9 (pleg), no record shows by what",
 			cost: 2 * sec, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				s.Action(0, sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})

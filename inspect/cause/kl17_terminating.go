@@ -15,10 +15,10 @@ const stuckFor = 5 * time.Second
 func stuckTerminating() Rule {
 	return Rule{
 		ID: "KL17", Name: "stuck terminating",
-		About: "The pod's end is held up by one step: a preStop hook or a container that uses up its whole grace period, or any other step (the sandbox, " +
-			"volumes, the cgroup, directories, the API server, a finalizer) that takes 5 s or more, tries that failed included, or, likely, one that " +
+		About: "One step delays the pod's termination: a preStop hook or a container that uses up its whole grace period, or any other step (the sandbox, " +
+			"volumes, the cgroup, directories, the API server, a finalizer) that takes 5 s or more, including failed attempts, or, likely, one that " +
 			"fails where a kubelet's log ends. A container that " +
-			"ends within its grace period is not stuck; nor is a pod that is over and that nobody deletes.",
+			"ends within its grace period is not stuck; nor is a pod that has finished and that nobody deletes.",
 		Find: findStuckTerminating,
 	}
 }
@@ -51,17 +51,17 @@ func findStuckTerminating(c *Case) []Finding {
 	}
 	f := Finding{
 		Confidence: Certain, Cost: worst.dur(), End: ends[0].to.Sub(ends[0].from), Current: worst.open && c.milestone(trace.MilestoneGone) == nil,
-		Evidence: few(append([]Evidence{evidence(c.milestone(trace.MilestoneTerminating), "the pod began to end")}, worst.evidence...)), Remedy: worst.remedy,
-		RuledOutBy: "The step's end comes at once when it is done by hand, or another step turns out to have held it.",
+		Evidence: few(append([]Evidence{evidence(c.milestone(trace.MilestoneTerminating), "the pod began to terminate")}, worst.evidence...)), Remedy: worst.remedy,
+		RuledOutBy: "The step is quick when it is done manually, or another step caused the delay.",
 	}
 	if worst.unsure {
 		f.Confidence = Likely
 	}
-	verb := "was held up by"
+	verb := "was delayed by"
 	if f.Current {
 		verb = "is stuck in"
 	}
-	f.Sentence = fmt.Sprintf("its end %s %s: %s", verb, worst.what, took(worst.dur(), f.Current))
+	f.Sentence = fmt.Sprintf("its termination %s %s: %s", verb, worst.what, took(worst.dur(), f.Current))
 	return []Finding{f}
 }
 
@@ -143,19 +143,19 @@ func (c *Case) endWords(a *Span[*trace.Action]) (what, remedy string) {
 			"Shorten the hook, or raise terminationGracePeriodSeconds: what the hook takes is taken from the container."
 	case trace.VerbKill:
 		if grace, _ := c.graceOf(a); a.Dur() > grace+stuckFor {
-			return fmt.Sprintf("the end of container %s, which goes on after the kill that follows its grace period of %s", e.Container, human.Duration(grace)),
-				"A process that SIGKILL does not end waits in the kernel (ps -eo pid,stat,wchan:32,cmd | grep ' D'), mostly for a disk or a mount; or the runtime is stuck (KL15)."
+			return fmt.Sprintf("the exit of container %s, which continues after the kill that follows its grace period of %s", e.Container, human.Duration(grace)),
+				"A process that SIGKILL does not terminate waits in the kernel (ps -eo pid,stat,wchan:32,cmd | grep ' D'), mostly for a disk or a mount; or the runtime is stuck (KL15)."
 		}
-		return "container " + e.Container + ", which did not end by itself in its grace period",
-			"Have the program end on SIGTERM (as PID 1 it must handle it; a shell does not pass it on: use exec), or lower terminationGracePeriodSeconds."
+		return "container " + e.Container + ", which did not exit in its grace period",
+			"Let the program exit on SIGTERM (as PID 1 it must handle it; a shell does not pass it on: use exec), or lower terminationGracePeriodSeconds."
 	case trace.VerbUnmount:
-		return "the unmounting of its volumes", "See who holds the mount (findmnt; fuser -vm PATH) or why the CSI driver fails (its log); it is tried again by itself."
+		return "the unmounting of its volumes", "See what holds the mount (findmnt; fuser -vm PATH) or why the CSI driver fails (its log); the agent retries."
 	case trace.VerbStopSandbox, trace.VerbRemoveSandbox, trace.VerbRemove:
-		return "the step " + e.ID, "The runtime does not get it done: crictl pods, journalctl -u containerd, and the CNI plugin's DEL."
+		return "the step " + e.ID, "The runtime does not complete it: crictl pods, journalctl -u containerd, and the CNI plugin's DEL."
 	case trace.VerbRemoveCgroup:
 		return "the removal of its cgroup", "Look for processes left in it (cat cgroup.procs below kubepods); those in state D wait in the kernel, mostly for a disk or a mount."
 	}
-	return "the step " + e.ID, "Mend what its error names; it is tried again by itself."
+	return "the step " + e.ID, "Fix what its error names; the agent retries."
 }
 
 // below is what the records tell of a step from within: volumes and cgroups that would not go.
@@ -163,12 +163,12 @@ func (c *Case) below(a *Span[*trace.Action]) (out []Evidence) {
 	ups := c.parents()
 	for _, v := range ownSpans[*trace.Volume](c) {
 		if within(ups, v.ID(), a.ID()) && (v.Err() != "" || v.Open) {
-			out = append(out, evidence(v.Rec(), "%s of volume %s: %s", v.Event.Op, v.Event.Name, cmp.Or(quoted(v.Err()), "goes on")))
+			out = append(out, evidence(v.Rec(), "%s of volume %s: %s", v.Event.Op, v.Event.Name, cmp.Or(quoted(v.Err()), "ongoing")))
 		}
 	}
 	for _, o := range ownSpans[*trace.CgroupOp](c) {
 		if within(ups, o.ID(), a.ID()) && (o.Err() != "" || o.Open) {
-			out = append(out, evidence(o.Rec(), "%s of cgroup %s: %s", o.Event.Op, o.Event.Path, cmp.Or(quoted(o.Err()), "goes on")))
+			out = append(out, evidence(o.Rec(), "%s of cgroup %s: %s", o.Event.Op, o.Event.Path, cmp.Or(quoted(o.Err()), "ongoing")))
 		}
 	}
 	return out
@@ -195,7 +195,7 @@ func (c *Case) endInAPI(end stretch) (out []endStep) {
 	}
 	gone := c.milestone(trace.MilestoneGone) != nil
 	s.to, s.open = end.to, !gone
-	s.what, s.remedy = "the writing of its end to the API server", "Let the agent reach the API server; it tries again by itself, with back-off."
+	s.what, s.remedy = "the write of its termination to the API server", "Let the agent reach the API server; it retries, with back-off."
 	if last.Event.Op == trace.PatchDelete && !last.Open && last.Err() == "" {
 		s.from, s.unsure = last.Stop, true
 		s.what = "the API server, which still has the object after nothing is left of the pod here"

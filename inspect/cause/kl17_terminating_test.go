@@ -20,7 +20,7 @@ func TestStuckTerminating(t *testing.T) {
 	end := func(s *casetest.Script) { s.Milestone(10*sec, trace.MilestoneTerminating) }
 	run(t, "KL17", []script{
 		{
-			name: "a container that ignores TERM", want: "its end was held up by container web, which did not end by itself in its grace period: 30.2s", cost: 30200 * ms, found: true,
+			name: "a container that ignores TERM", want: "its termination was delayed by container web, which did not exit in its grace period: 30.2s", cost: 30200 * ms, found: true,
 			write: func(s *casetest.Script) {
 				end(s)
 				kill(s, 10*sec, 40200*ms)
@@ -29,14 +29,14 @@ func TestStuckTerminating(t *testing.T) {
 			},
 		},
 		{
-			name: "a container that the kernel does not let go", want: "its end is stuck in the end of container web, which goes on after the kill", cost: 90 * sec, current: true, found: true, now: 100 * sec,
+			name: "a container that the kernel does not let go", want: "its termination is stuck in the exit of container web, which continues after the kill", cost: 90 * sec, current: true, found: true, now: 100 * sec,
 			write: func(s *casetest.Script) {
 				end(s)
 				kill(s, 10*sec, casetest.Open)
 			},
 		},
 		{
-			name: "a hook that takes all", want: "its end was held up by the preStop hook of container web", cost: 20 * sec, found: true,
+			name: "a hook that takes all", want: "its termination was delayed by the preStop hook of container web", cost: 20 * sec, found: true,
 			write: func(s *casetest.Script) {
 				end(s)
 				act := s.Action(10*sec, 30*sec, trace.Action{ID: "pre-stop web", Verb: trace.VerbPreStop, Container: "web"})
@@ -45,7 +45,7 @@ func TestStuckTerminating(t *testing.T) {
 			},
 		},
 		{
-			name: "a volume that stays busy", want: "its end is stuck in the unmounting of its volumes: 50.0s so far", cost: 50 * sec, current: true, found: true, now: 60 * sec,
+			name: "a volume that stays busy", want: "its termination is stuck in the unmounting of its volumes: 50.0s so far", cost: 50 * sec, current: true, found: true, now: 60 * sec,
 			write: func(s *casetest.Script) {
 				end(s)
 				for at := 10 * sec; at < 60*sec; at += 10 * sec {
@@ -55,7 +55,7 @@ func TestStuckTerminating(t *testing.T) {
 			},
 		},
 		{
-			name: "processes that do not die", want: "its end is stuck in the removal of its cgroup", cost: 10 * sec, current: true, found: true, now: 20 * sec,
+			name: "processes that do not die", want: "its termination is stuck in the removal of its cgroup", cost: 10 * sec, current: true, found: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
 				end(s)
 				act := s.Action(10*sec, 13*sec, trace.Action{ID: "remove-cgroup", Verb: trace.VerbRemoveCgroup, Err: "processes [7] do not die"})
@@ -63,14 +63,14 @@ func TestStuckTerminating(t *testing.T) {
 			},
 		},
 		{
-			name: "a finalizer", want: "its end is stuck in the API server, which still has the object", cost: 39 * sec, current: true, found: true, now: 50 * sec, confidence: cause.Likely,
+			name: "a finalizer", want: "its termination is stuck in the API server, which still has the object", cost: 39 * sec, current: true, found: true, now: 50 * sec, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				end(s)
 				s.Span(10900*ms, 11*sec, 0, &trace.StatusPatch{Op: trace.PatchDelete})
 			},
 		},
 		{
-			name: "a finalizer that was removed", want: "its end was held up by the API server, which still had the object", cost: 29 * sec, found: true, now: 50 * sec,
+			name: "a finalizer that was removed", want: "its termination was delayed by the API server, which still had the object", cost: 29 * sec, found: true, now: 50 * sec,
 			confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				end(s)
@@ -89,7 +89,7 @@ func TestStuckTerminating(t *testing.T) {
 			},
 		},
 		{
-			name: "the API server is away", want: "its end is stuck in the writing of its end to the API server", cost: 39 * sec, current: true, found: true, now: 50 * sec,
+			name: "the API server is away", want: "its termination is stuck in the write of its termination to the API server", cost: 39 * sec, current: true, found: true, now: 50 * sec,
 			write: func(s *casetest.Script) {
 				end(s)
 				s.Span(11*sec, 12*sec, 0, &trace.StatusPatch{Op: trace.PatchStatus, Err: "connection refused"})

@@ -12,7 +12,7 @@ import (
 func orphanedVolume() Rule {
 	return Rule{
 		ID: "KL18", Name: "orphaned volume",
-		About: "The volumes of a pod that nobody knows any more are still on the node and cannot be removed. It is reported for the pod whose " +
+		About: "The volumes of an unknown pod are still on the node and cannot be removed. It is reported for the pod whose " +
 			"directory was kept (the verdict keep of orphan), and of a pod that waits for a persistent volume which such a directory still has mounted.",
 		Find: findOrphanedVolume,
 	}
@@ -57,7 +57,7 @@ func findOrphanedVolume(c *Case) []Finding {
 		}
 		cost := covered(stretches(all))
 		if open := openOf(all) && !c.up(); len(all) > 0 && c.speaks(cost, open) {
-			f := orphanFinding(d, fmt.Sprintf("it waited %s for volume %s, which is still mounted for pod %s that nobody knows any more",
+			f := orphanFinding(d, fmt.Sprintf("it waited %s for volume %s, which is still mounted for pod %s that no longer exists",
 				took(cost, open), volume, strings.TrimPrefix(d.Event.Subject, "pod ")))
 			f.Cost, f.Current, f.Confidence = cost, open, Likely
 			for i := range all {
@@ -91,8 +91,8 @@ func orphanFinding(d Point[*trace.Decision], sentence string) Finding {
 	return Finding{
 		Confidence: Certain, Sentence: sentence, Current: true,
 		Evidence: []Evidence{evidence(d.Rec, "%s is kept: %s", d.Event.Subject, quoted(d.Event.Reason))},
-		Remedy: "Find who holds the mount (findmnt -R " + Input(d.Event, "path") + "; fuser -vm PATH), end it, and unmount. " +
-			"Housekeeping tries again each minute and removes the directory then. Never remove files below a mount.",
+		Remedy: "Find what holds the mount (findmnt -R " + Input(d.Event, "path") + "; fuser -vm PATH), stop it, and unmount. " +
+			"Housekeeping retries each minute and then removes the directory. Never remove files below a mount.",
 		RuledOutBy: "findmnt shows no mount below the directory, or the next verdict on it is remove.",
 	}
 }

@@ -15,8 +15,8 @@ const slowProbing = 500 * time.Millisecond
 func probeTiming() Rule {
 	return Rule{
 		ID: "KL19", Name: "probe period or delay decides readiness",
-		About: "The pod was told ready late because of a probe's figures: the initial delay before the first attempt, the period between the last " +
-			"attempt that failed and the one that succeeded, or the attempts in a row that are asked for. It is reported for waits of a startup or readiness " +
+		About: "The pod became ready late because of a probe's figures: the initial delay before the first attempt, the period between the last " +
+			"attempt that failed and the one that succeeded, or the required attempts in a row. It is reported for waits of a startup or readiness " +
 			"probe on the way from started to ready that end in a success and together took 500 ms and 5 % of the start or more. Waits that " +
 			"end in another failure are the program's time, not the probe's.",
 		Find: findProbeTiming,

@@ -14,9 +14,9 @@ func starvedProbe() Rule {
 	return Rule{
 		ID: "KL20", Name: "probe starved of CPU",
 		About: "Attempts of a probe ran into their timeout while the node's processors were busy for 90 % of the time or more, or tasks waited for " +
-			"one for 50 % of it (PSI). Or attempts failed while the container's own CPU limit, or its pod's, was used up in half of the periods and " +
+			"one for 50 % of it (PSI). Or attempts failed while the container's own CPU limit, or its pod's, was exhausted in half of the periods and " +
 			"its threads were stopped for 25 % of the time or more. It is reported when such attempts, with the wait that follows each, took 10 ms and " +
-			"5 % of the start or more, or where a liveness or startup probe gave up for it.",
+			"5 % of the start or more, or where a liveness or startup probe failed because of it.",
 		Find: findStarvedProbe,
 	}
 }
@@ -69,7 +69,7 @@ func findStarvedProbe(c *Case) []Finding {
 			"Raise the container's CPU limit (or the pod's), or leave it out: the node may have processors to spare. A limit that is enough for the program at work may be little for its start.",
 			"With a higher limit the same attempts fail as well, or the program's log shows that it was stuck for a reason of its own."),
 		node.finding(c, "the node's processors were saturated",
-			"Give the container a CPU request that it gets under load, raise the probe's timeoutSeconds, and see who uses the processors (KL23; kubectl top, systemd-cgtop).",
+			"Give the container a CPU request that it gets under load, raise the probe's timeoutSeconds, and see what uses the processors (KL23; kubectl top, systemd-cgtop).",
 			"The same attempts time out on an idle node, or the program's log shows that it was stuck for a reason of its own."),
 	)
 }

@@ -17,7 +17,7 @@ const (
 func initDominates() Rule {
 	return Rule{
 		ID: "KL21", Name: "init container dominates",
-		About: "Half of the critical path or more is the running of init containers, or of sidecars until they are through their startup " +
+		About: "Half of the critical path or more is the running of init containers, or of sidecars until they have passed their startup " +
 			"probe. It rests on the waits of kind init; pulling and creating their containers does not count.",
 		Find: findInit,
 	}
@@ -31,7 +31,7 @@ func findInit(c *Case) []Finding {
 	name, took1 := c.longestInit(&w)
 	what := "ran"
 	if c.probed(name) {
-		what = "was not through its startup probe"
+		what = "had not passed its startup probe"
 	}
 	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil, Evidence: few(w.evidence())}
 	f.Sentence = fmt.Sprintf("init container %s %s for %s before the app containers could start", name, what, took(took1, f.Current))
@@ -39,7 +39,7 @@ func findInit(c *Case) []Finding {
 		f.Sentence += fmt.Sprintf("; all init containers together took %s", took(w.cost, f.Current))
 	}
 	f.Remedy = fmt.Sprintf("See what %s does (kubectl logs -c %s): what it waits for or copies may be done in the image, in the app, or in a sidecar beside it.", name, name)
-	f.RuledOutBy = "The container's own log shows it done long before the runtime told that it had ended."
+	f.RuledOutBy = "The container's own log shows it done long before the runtime reported its exit."
 	return []Finding{f}
 }
 

@@ -27,7 +27,7 @@ func TestInitDominates(t *testing.T) {
 			write: func(s *casetest.Script) { initFor(s, "migrate", 0, casetest.Open) },
 		},
 		{
-			name: "a sidecar that is probed", want: "init container proxy was not through its startup probe for 4.90s", cost: 4900 * ms,
+			name: "a sidecar that is probed", want: "init container proxy had not passed its startup probe for 4.90s", cost: 4900 * ms,
 			write: func(s *casetest.Script) {
 				initFor(s, "proxy", 0, 5*sec)
 				s.Span(4*sec, 4100*ms, 0, &trace.ProbeAttempt{Container: "proxy", Probe: trace.ProbeStartup, Result: trace.ProbeSuccess})

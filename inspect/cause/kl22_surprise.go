@@ -12,7 +12,7 @@ func surprise() Rule {
 	return Rule{
 		ID: "KL22", Name: "GC or eviction surprise",
 		About: "The node itself took away what the pod needed: image garbage collection removed the image that the pod then had to pull, or the pod " +
-			"was ended to make room (preemption, eviction). It is reported when the verdict that removed the image is on record, nobody pulled it in " +
+			"was terminated to make room (preemption, eviction). It is reported when the verdict that removed the image is on record, nobody pulled it in " +
 			"between, and the pull took 10 ms and 5 % of the critical path or more.",
 		Find: findSurprise,
 	}
@@ -35,7 +35,7 @@ func findSurprise(c *Case) (out []Finding) {
 				evidence(d.Rec, "%s is removed: %s", human.Image(d.Event.Subject), quoted(d.Event.Reason)),
 				evidence(p.Rec(), "pull of %s: %s", human.Image(p.Event.Image), took(p.Dur(), p.Open)),
 			},
-			Remedy: "Give images more room, or raise imageGCHighThresholdPercent or imageMinimumGCAge (imageMaximumGCAge, if it went for its age); " +
+			Remedy: "Give images more room, or raise imageGCHighThresholdPercent or imageMinimumGCAge (imageMaximumGCAge, if it was removed for its age); " +
 				"pin the image in the runtime if it must stay.",
 			RuledOutBy: "The pod pulls the image on a node that has it, too: its pull policy is Always.",
 		})
@@ -91,7 +91,7 @@ func (c *Case) madeRoom() *Finding {
 				continue
 			}
 			return &Finding{
-				Confidence: Certain, Sentence: "the node ended the pod (" + string(d.Event.By) + "): " + quoted(d.Event.Reason), Cost: covered(c.endStretch()), End: covered(c.endStretch()), Current: c.Stage() == Ending,
+				Confidence: Certain, Sentence: "the node terminated the pod (" + string(d.Event.By) + "): " + quoted(d.Event.Reason), Cost: covered(c.endStretch()), End: covered(c.endStretch()), Current: c.Stage() == Ending,
 				Evidence:   []Evidence{evidence(d.Rec, "%s by %s: %s", d.Event.Verdict, d.Event.By, quoted(d.Event.Reason))},
 				Remedy:     "Give the pod a priority and requests that fit what it is worth, and keep room for critical pods on the node.",
 				RuledOutBy: "The pod was deleted in the API at that time: its deletionTimestamp is earlier than the verdict.",

@@ -23,7 +23,7 @@ func TestSurprise(t *testing.T) {
 			write: func(s *casetest.Script) { s.PointOf(node(), sec, 0, gc("remove")); pull(s) },
 		},
 		{
-			name: "preemption", want: "the node ended the pod (preemption): it gives way to kube-system/dns", cost: 3 * sec, found: true,
+			name: "preemption", want: "the node terminated the pod (preemption): it gives way to kube-system/dns", cost: 3 * sec, found: true,
 			write: func(s *casetest.Script) {
 				s.Point(9*sec, 0, &trace.Decision{By: trace.ByPreemption, Subject: "shop/web", Verdict: trace.VerdictEnd, Reason: "it gives way to kube-system/dns, which is critical"})
 				s.Milestone(9*sec, trace.MilestoneTerminating)

@@ -14,7 +14,7 @@ func cpuPressure() Rule {
 			"that share of the pod's work to its start, or to its end, an estimate; it is reported from 10 ms and 5 % of the critical path on.",
 		Find: pressure{
 			resource: "a processor", stall: cpuStall, notPulls: true,
-			remedy:   "See who uses the processors (systemd-cgtop, kubectl top pods); limit how many pods start at once, reserve CPU for the system (kubeReserved, systemReserved), or spread the pods.",
+			remedy:   "See what uses the processors (systemd-cgtop, kubectl top pods); limit how many pods start at once, reserve CPU for the system (kubeReserved, systemReserved), or spread the pods.",
 			disproof: "The same start takes as long on the node when it is idle (cat /proc/pressure/cpu shows avg10 near 0).",
 		}.find,
 	}

@@ -10,10 +10,10 @@ func memoryPressure() Rule {
 	return Rule{
 		ID: "KL24", Name: "memory pressure",
 		About: "While the pod worked, tasks of the node stalled for memory (reclaim, refaults, swap) for 10 % of the time or more (PSI memory some). The cost " +
-			"is that share of the pod's work to its start, or to its end, an estimate; it is reported from 10 ms and 5 % of the critical path on. A kernel without PSI is silent.",
+			"is that share of the pod's work to its start, or to its end, an estimate; it is reported from 10 ms and 5 % of the critical path on. A kernel without PSI reports nothing.",
 		Find: pressure{
 			resource: "memory", stall: stallFrom(trace.ResourceMemory, 10),
-			remedy:   "See who uses the memory (systemd-cgtop -m, kubectl top pods); set requests and limits, reserve memory for the system (systemReserved), or give the node more.",
+			remedy:   "See what uses the memory (systemd-cgtop -m, kubectl top pods); set requests and limits, reserve memory for the system (systemReserved), or give the node more.",
 			disproof: "The same start takes as long while cat /proc/pressure/memory shows avg10 near 0.",
 		}.find,
 	}

@@ -13,7 +13,7 @@ func slotQueue() Rule {
 		ID: "KL26", Name: "queue for the runtime's slots",
 		About: "Many pods at once: the agent lets the runtime work on a few of them at a time (--runtime-slots, one and a half times the processors). " +
 			"Starts go in order of arrival, and starts, restarts and ends have equal shares. It is reported for waits of kind queue for the container runtime on " +
-			"the critical path, save behind pods that hang (KL29).",
+			"the critical path, except behind pods that hang (KL29).",
 		Find: findSlotQueue,
 	}
 }
@@ -32,7 +32,7 @@ func findSlotQueue(c *Case) []Finding {
 	if len(queue) > 0 {
 		f.Sentence += ": " + detail(&queue[0])
 		if n := c.podsAtWork(queue[0].Start, queue[0].Stop); n > 0 {
-			f.Sentence += fmt.Sprintf("; other pods worked on meanwhile: %d", n)
+			f.Sentence += fmt.Sprintf("; other pods in progress meanwhile: %d", n)
 		}
 	}
 	f.Evidence = few(w.evidence())

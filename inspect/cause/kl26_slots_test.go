@@ -16,7 +16,7 @@ func TestSlotQueue(t *testing.T) {
 	}
 	run(t, "KL26", []script{
 		{
-			name: "many pods", want: "it waited 800ms for its turn at the container runtime: 4 of 4 slots busy, 37 in the queue; other pods worked on meanwhile: 1", cost: 800 * ms,
+			name: "many pods", want: "it waited 800ms for its turn at the container runtime: 4 of 4 slots busy, 37 in the queue; other pods in progress meanwhile: 1", cost: 800 * ms,
 			write: func(s *casetest.Script) {
 				s.Of(casetest.DB, 0, 900*ms, 0, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 				queue(s, trace.TargetRuntimeSlots, 800*ms)

@@ -3,7 +3,6 @@ package cause
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -11,7 +10,7 @@ import (
 func crashBackoff() Rule {
 	return Rule{
 		ID: "KL27", Name: "container crash back-off",
-		About: "A container keeps ending, and the next restart has to wait (10s, doubling to maxContainerRestartPeriod, 5m). It rests on the " +
+		About: "A container keeps exiting, and the next restart has to wait (10s, doubling to maxContainerRestartPeriod, 5m). It rests on the " +
 			"restart decisions and on the waits of kind backoff that name CrashLoopBackOff.",
 		Find: findCrashBackoff,
 	}
@@ -32,25 +31,26 @@ func findCrashBackoff(c *Case) []Finding {
 	for _, d := range decisions {
 		f.Evidence = append(f.Evidence, evidence(d.Rec, "%s: %s", d.Event.Subject, d.Event.Reason))
 	}
-	why := "keeps ending (" + exits(last) + ")"
+	why := "keeps exiting (" + exits(last) + ")"
 	probe := c.endedBy(last.Subject)
 	if probe != nil {
 		f.Evidence = append(f.Evidence, evidence(probe.End, "%s probe of %s failed, %d of %d", probe.Event.Probe, last.Subject, probe.Event.Count, probe.Event.Threshold))
-		why = fmt.Sprintf("is ended again and again because its %s probe fails (%s)", probe.Event.Probe, quoted(probe.Event.Output))
+		why = fmt.Sprintf("is killed again and again because its %s probe fails (%s)", probe.Event.Probe, quoted(probe.Event.Output))
 	}
 	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
-	f.Sentence = fmt.Sprintf("container %s %s, and its restart had to wait: %s in back-off", last.Subject, why, took(w.cost, f.Current))
+	had := "had"
 	if f.Current {
-		f.Sentence = strings.Replace(f.Sentence, "had to wait", "has to wait", 1)
+		had = "has"
 	}
+	f.Sentence = fmt.Sprintf("container %s %s, and its restart %s to wait: %s in back-off", last.Subject, why, had, took(w.cost, f.Current))
 	if probe != nil {
-		f.Remedy = "Let the container answer the probe, or let the probe ask for what it answers; one that is only slow wants a larger timeoutSeconds or failureThreshold, or a startup probe."
-		f.RuledOutBy = "Without the probe the container ends as often."
+		f.Remedy = "Let the container answer the probe, or correct the probe's request; a slow container needs a larger timeoutSeconds or failureThreshold, or a startup probe."
+		f.RuledOutBy = "Without the probe the container exits as often."
 		return []Finding{f}
 	}
-	f.Remedy = fmt.Sprintf("Read what it said last: kubectl logs %s -c %s -p. The back-off ends by itself once it runs for 10 minutes.", c.Pod.Name, last.Subject)
-	f.RuledOutBy = "The container was ended from outside (an OOM kill, a person): then that is the cause, and its log is silent about it."
+	f.Remedy = fmt.Sprintf("Read its last log: kubectl logs %s -c %s -p. The back-off ends by itself once it runs for 10 minutes.", c.Pod.Name, last.Subject)
+	f.RuledOutBy = "Something else killed the container (the OOM killer, a person): then that is the cause, and its log does not show it."
 	return []Finding{f}
 }
 
@@ -84,7 +84,7 @@ func exits(d *trace.Decision) string {
 func (c *Case) deaths(container string) (out []Evidence) {
 	for _, p := range ownPoints[*trace.PLEGEvent](c) {
 		if p.Event.Type == "ContainerDied" && p.Event.Name == container {
-			out = append(out, evidence(p.Rec, "container %s ended", container))
+			out = append(out, evidence(p.Rec, "container %s exited", container))
 		}
 	}
 	return out

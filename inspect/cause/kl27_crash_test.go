@@ -24,11 +24,11 @@ func TestCrashBackoff(t *testing.T) {
 	}
 	run(t, "KL27", []script{
 		{
-			name: "goes on", want: "container web keeps ending (exit code 3, attempt 1), and its restart has to wait: 4.00s so far in back-off", cost: 4 * sec, current: true, now: 9 * sec,
+			name: "goes on", want: "container web keeps exiting (exit code 3, attempt 1), and its restart has to wait: 4.00s so far in back-off", cost: 4 * sec, current: true, now: 9 * sec,
 			write: func(s *casetest.Script) { up(s); crash(s, 5*sec, casetest.Open) },
 		},
 		{
-			name: "again and again, never ready", want: "container web keeps ending (exit code 3, attempt 1), and its restart has to wait: 14.0s so far in back-off", cost: 14 * sec, current: true, now: 20 * sec,
+			name: "again and again, never ready", want: "container web keeps exiting (exit code 3, attempt 1), and its restart has to wait: 14.0s so far in back-off", cost: 14 * sec, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
 				s.Milestone(300*ms, trace.MilestoneStarted)
 				crash(s, 5*sec, 15*sec)
@@ -37,7 +37,7 @@ func TestCrashBackoff(t *testing.T) {
 		},
 		{
 			name: "ended by its probe", now: 9 * sec, cost: 4 * sec, current: true,
-			want: "container web is ended again and again because its liveness probe fails (connection refused), and its restart has to wait: 4.00s so far in back-off",
+			want: "container web is killed again and again because its liveness probe fails (connection refused), and its restart has to wait: 4.00s so far in back-off",
 			write: func(s *casetest.Script) {
 				up(s)
 				s.Span(4900*ms, 4901*ms, 0, &trace.ProbeAttempt{
@@ -53,7 +53,7 @@ func TestCrashBackoff(t *testing.T) {
 			},
 		},
 		{
-			name: "not its readiness probe", now: 9 * sec, cost: 4 * sec, current: true, want: "container web keeps ending (exit code 3, attempt 1)",
+			name: "not its readiness probe", now: 9 * sec, cost: 4 * sec, current: true, want: "container web keeps exiting (exit code 3, attempt 1)",
 			write: func(s *casetest.Script) {
 				up(s)
 				s.Span(4900*ms, 4901*ms, 0, &trace.ProbeAttempt{Container: "web", ContainerID: "c1", Probe: trace.ProbeReadiness, Result: trace.ProbeFailure, State: trace.ProbeDenies})
@@ -77,7 +77,7 @@ func TestCrashBackoff(t *testing.T) {
 			},
 		},
 		{
-			name: "found in the loop", found: true, want: "container web keeps ending", cost: 4 * sec, current: true, now: 9 * sec,
+			name: "found in the loop", found: true, want: "container web keeps exiting", cost: 4 * sec, current: true, now: 9 * sec,
 			write: func(s *casetest.Script) { crash(s, 5*sec, casetest.Open) },
 		},
 	})

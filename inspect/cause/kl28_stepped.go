@@ -9,7 +9,7 @@ import (
 func stepped() Rule {
 	return Rule{
 		ID: "KL28", Name: "stepped by a person",
-		About: "Somebody steps the pod: its actions go one by one, each when that person says so. It is reported for waits of kind gate.",
+		About: "Somebody steps the pod: its actions run one by one, each when that person continues. It is reported for waits of kind gate.",
 		Find:  findStepped,
 	}
 }
@@ -22,7 +22,7 @@ func findStepped(c *Case) []Finding {
 	return []Finding{{
 		Confidence: Certain, Cost: w.cost, Current: w.open != nil, Evidence: few(w.evidence()),
 		Sentence:   fmt.Sprintf("it waited %s for the person who steps it, at %d actions", took(w.cost, w.open != nil), len(w.spans)),
-		Remedy:     "Let it go on (continue), or end the stepping client: then the gate opens.",
+		Remedy:     "Continue it, or stop the stepping client: then the gate opens.",
 		RuledOutBy: "No one steps: then a client is still connected to the agent's control socket.",
 	}}
 }

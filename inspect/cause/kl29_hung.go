@@ -12,8 +12,8 @@ import (
 func behindHung() Rule {
 	return Rule{
 		ID: "KL29", Name: "behind pods that hang",
-		About: "Other pods' calls held the places that the pod needed (of the runtime's slots, of volume operations, of pulls) for clearly longer " +
-			"than such calls take on this node, until they had to continue outside. It is reported for waits that name who they were behind.",
+		About: "Other pods' calls held the slots that the pod needed (of the runtime's slots, of volume operations, of pulls) for clearly longer " +
+			"than such calls take on this node, until they had to release them. It is reported for waits that name who they were behind.",
 		Find: findBehindHung,
 	}
 }
@@ -45,7 +45,7 @@ func findBehindHung(c *Case) []Finding {
 	f.Sentence = fmt.Sprintf("it waited %s %s", took(f.Cost, f.Current), say.Behind(distinct(hung), 0))
 	f.Evidence = few(f.Evidence)
 	f.Remedy = "Look at the pods that are named (kubeloupe why POD), and at what their calls hang in: a CNI plugin, a runtime handler, a volume's server, a registry."
-	f.RuledOutBy = "Their calls end at the same time as those of all other pods: then the runtime is slow for all (KL15, KL23, KL25)."
+	f.RuledOutBy = "Their calls take as long as those of all other pods: then the runtime is slow for all (KL15, KL23, KL25)."
 	return []Finding{f}
 }
 

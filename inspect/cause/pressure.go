@@ -73,7 +73,7 @@ func (p pressure) findIn(c *Case, in *part, waits []stretch) []Finding {
 	f.Evidence = few(f.Evidence)
 	doing, of := "in which the pod worked", "it"
 	if in.end > 0 {
-		doing, of = "in which the pod ended", fmt.Sprintf("its %s (%d %%)", human.Duration(in.end), percentOf(f.Cost, in.end))
+		doing, of = "in which the pod terminated", fmt.Sprintf("its %s (%d %%)", human.Duration(in.end), percentOf(f.Cost, in.end))
 	}
 	f.Sentence = fmt.Sprintf("tasks of the node stalled for %s %d %% of the time %s (%d %% at worst), about %s of %s",
 		p.resource, percentOf(stalls, windows), doing, worst, human.Duration(f.Cost), of)

@@ -71,7 +71,7 @@ func TestMemoryPressure(t *testing.T) {
 			write: working(of(50, stall("memory", 15))),
 		},
 		{
-			name: "while the pod ends", want: "tasks of the node stalled for memory 40 % of the time in which the pod ended (40 % at worst), about 400ms of its 1.00s (40 %)", cost: 400 * ms, confidence: cause.Likely, found: true,
+			name: "while the pod ends", want: "tasks of the node stalled for memory 40 % of the time in which the pod terminated (40 % at worst), about 400ms of its 1.00s (40 %)", cost: 400 * ms, confidence: cause.Likely, found: true,
 			write: func(s *casetest.Script) {
 				s.Milestone(9*sec, trace.MilestoneTerminating)
 				usage(s, 10*sec, 50, stall("memory", 40))
@@ -79,7 +79,7 @@ func TestMemoryPressure(t *testing.T) {
 			},
 		},
 		{
-			name: "while it ended, after a quick start", want: "tasks of the node stalled for memory 40 % of the time in which the pod ended (40 % at worst), about 800ms of its 4.00s (20 %)",
+			name: "while it ended, after a quick start", want: "tasks of the node stalled for memory 40 % of the time in which the pod terminated (40 % at worst), about 800ms of its 4.00s (20 %)",
 			cost: 800 * ms, confidence: cause.Likely,
 			write: func(s *casetest.Script) {
 				start(s, 300*ms)
@@ -146,7 +146,7 @@ func TestPressureOfStartAndEnd(t *testing.T) {
 		got = append(got, f.Sentence)
 	}
 	want := []string{
-		"tasks of the node stalled for a processor 70 % of the time in which the pod ended (70 % at worst), about 3.50s of its 5.00s (70 %)",
+		"tasks of the node stalled for a processor 70 % of the time in which the pod terminated (70 % at worst), about 3.50s of its 5.00s (70 %)",
 		"tasks of the node stalled for a processor 70 % of the time in which the pod worked (70 % at worst), about 1.40s of it",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

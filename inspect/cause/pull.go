@@ -51,7 +51,7 @@ func (p *pullParts) bySpans(c *Case) bool {
 		return false
 	}
 	p.loaded, p.complete, p.confidence = spanEnd(last.Event), spanEnd(last.Event), Certain
-	p.evidence = append(p.evidence, evidence(last.Rec, "%s told that the last layer had arrived %s after the pull began",
+	p.evidence = append(p.evidence, evidence(last.Rec, "%s reported that the last layer had arrived %s after the pull began",
 		last.Event.Service, took(p.loaded.Sub(p.pull.Start), false)))
 	return true
 }

@@ -36,6 +36,6 @@ func (c *Case) heldBackFor(a *Span[*trace.ProbeAttempt]) []stretch {
 
 // throttleText says what a limit did.
 func throttleText(t *trace.Throttle) string {
-	return fmt.Sprintf("in %s before its end the CPU limit was used up in %d of %d periods, and threads were stopped for %s",
+	return fmt.Sprintf("in %s before its end the CPU limit was exhausted in %d of %d periods, and threads were stopped for %s",
 		human.Duration(t.Interval.Round(time.Millisecond)), t.Throttled, t.Periods, human.Duration(t.Stopped))
 }

@@ -258,10 +258,10 @@ var numbers = []int64{0, 1, -1, 5, 1000, 1 << 20, int64(time.Second), int64(24 *
 var words = []string{
 	"", "seen", "started", "ready", "terminating", "gone", "create", "start", "image", "sandbox", "volumes", "dirs", "cgroup", "kill", "post-start", "web",
 	"RunPodSandbox", "PullImage", "CreateContainer", "StartContainer", "liveness", "readiness", "startup", "success", "failure", "queue", "other-pull", "backoff",
-	"probe", "gate", "runtime", "object", "lock", "grace", "init", "orphan", "keep", "pod 1", "remove", "gc.image", "a place among the pulls", "shop/web:1", "\x1b[31mred",
+	"probe", "gate", "runtime", "object", "lock", "grace", "init", "orphan", "keep", "pod 1", "remove", "gc.image", "a pull slot", "shop/web:1", "\x1b[31mred",
 	"\u202egnp.exe", "Running", "Failed", "Succeeded", "patch", "Ready = True", "Ready condition True", "stopping", "DELETE", "terminated", "cni.plugin.bridge", "ADD",
 	"cni.command", "cni.ifname", "cni.asynchAttach", "pkg.unpack.unpacker.unpack", "pkg.unpack.unpacker.fetchLayer", "layer.media.size", "9223372036854775807", "error",
-	"readiness probe of web", "api", "the runtime to tell of the latest action", "content-store", "CrashLoopBackOff", "ContainerDied", "restart", "wait", "exitCode", "\xff\x00\n",
+	"readiness probe of web", "api", "the runtime's event about the latest action", "content-store", "CrashLoopBackOff", "ContainerDied", "restart", "wait", "exitCode", "\xff\x00\n",
 	"shop/web-1", "create web", "start web", "in 9999999h", "at most 99999999999 s", "preemption", "end", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 }
 

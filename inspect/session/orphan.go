@@ -9,7 +9,7 @@ import (
 // maxLeft bounds how many pods' directories are remembered that could not be removed.
 const maxLeft = 1000
 
-// leave notes the last verdict on the directory of a pod that nobody knows any more: it comes after the pod's run.
+// leave notes the last verdict on the directory of a pod that no longer exists: it comes after the pod's run.
 func (s *Session) leave(r *trace.Record) {
 	d, ok := r.Event.(*trace.Decision)
 	if !ok || d.By != trace.ByOrphans {

@@ -142,7 +142,7 @@ func (s *Session) runOf(r *trace.Record) *PodRun {
 	if span, ok := r.Event.(*trace.RuntimeSpan); ok {
 		return s.runOfSpan(r, span)
 	}
-	if r.Pod.Name == "" { // of a pod that nobody knows any more there is a UID: what is done to its leftovers is the node's
+	if r.Pod.Name == "" { // of a pod that no longer exists there is a UID: what is done to its leftovers is the node's
 		return nil
 	}
 	l := s.byPod[r.Pod]

@@ -247,7 +247,7 @@ func (w *Waterfall) whyNot() string {
 			continue
 		}
 		if e, ok := iv.wait(); ok && e.For != trace.WaitProbe && !AboutStatus(e) {
-			head += fmt.Sprintf("; waiting (%s) for %s", e.For, cmp.Or(say.On(e), "something unnamed"))
+			head += fmt.Sprintf("; waiting (%s) for %s", e.For, cmp.Or(say.On(e), "an unknown target"))
 		} else if isAction {
 			head += "; now " + a.ID + " for " + human.Duration(iv.dur())
 		}

@@ -200,13 +200,13 @@ func (r *Report) sentence(c *cause.Case) string {
 	}
 	switch {
 	case r.Stage == cause.Ending:
-		return "it is ending, and no record tells of anything that it waits for."
+		return "it is terminating, and no record shows what it waits for."
 	case r.Found:
-		return "its start was not seen, and nothing holds it up."
+		return "its start was not seen, and nothing delays it."
 	case r.Stage == cause.Down:
-		return "it was ready and is not, and no record tells of anything that it waits for."
+		return "it was ready and no longer is, and no record shows what it waits for."
 	case c.Waterfall == nil:
-		return "no record tells of its start."
+		return "no record shows its start."
 	}
 	return strings.TrimSuffix(c.Waterfall.Why(), ".") + "."
 }

@@ -51,9 +51,9 @@ func Brief(r *Report) string { return human.Line(r.Pod.String() + " " + r.state(
 func (r *Report) state() string {
 	switch r.Stage {
 	case cause.Ending:
-		return "has been ending for " + human.Duration(r.End)
+		return "has been terminating for " + human.Duration(r.End)
 	case cause.Down:
-		return "was ready and is not"
+		return "was ready and no longer is"
 	case cause.Over:
 		if r.Gone.IsZero() {
 			return "has " + cmp.Or(strings.ToLower(r.Phase), "ended") + "; it " + r.came()
@@ -61,7 +61,7 @@ func (r *Report) state() string {
 		if r.Ending.IsZero() {
 			return "is gone; it " + r.came()
 		}
-		return "is gone, after " + human.Duration(r.End) + " of ending; it " + r.came()
+		return "is gone, after " + human.Duration(r.End) + " of termination; it " + r.came()
 	case cause.Starting, cause.Up:
 	}
 	return r.came()
@@ -124,7 +124,7 @@ func (p *page) title(r *Report) {
 		p.line("Ending   since %s", p.day(r.Ending))
 	}
 	if r.Told > 0 {
-		p.line("Told     the API server has it since %s after seen", human.Duration(r.Told))
+		p.line("Told     the API server has it %s after seen", human.Duration(r.Told))
 	}
 	if r.Stage == cause.Starting || r.Stage == cause.Down || r.Stage == cause.Ending {
 		p.line("As of    %s", p.day(r.Now))
@@ -147,7 +147,7 @@ func (p *page) waiting(r *Report) {
 		p.wrapped("  ", w.text())
 		p.line("    since %s, %s", p.clock(w.Since), human.Duration(w.Dur))
 		if w.Next != "" {
-			when := "; nobody can know when"
+			when := "; the time is not known"
 			if !w.At.IsZero() {
 				when = fmt.Sprintf(", at %s, %s", p.clock(w.At), in(w.At.Sub(r.Now)))
 			}
@@ -182,7 +182,7 @@ func (p *page) phases(title string, phases []Phase, all time.Duration) {
 		}
 		p.line("%-*s %8s %8s %6s %9s", name, fit.Cut(label, name, fit.Ellipsis), human.Duration(ph.Start), took, shareOf(ph, all), onPath(ph.OnPath, none))
 		if said[ph.Err] {
-			p.line("  failed likewise")
+			p.line("  failed the same way")
 		} else if ph.Err != "" {
 			said[ph.Err] = true
 			p.wrapped("  failed: ", fit.Cut(human.Line(ph.Err), 3*p.width, fit.Ellipsis))

@@ -127,10 +127,10 @@ func arriving(pull, p *trace.Record) (detail, next string, at time.Time) {
 		return detail, "", time.Time{}
 	}
 	if e.Done >= e.Total {
-		return detail + " have arrived", "the runtime unpacks it", time.Time{}
+		return detail + " downloaded", "the runtime unpacks it", time.Time{}
 	}
 	left := time.Duration(float64(took) / float64(e.Done) * float64(e.Total-e.Done))
-	return detail + ", " + human.Rate(e.Done, took), "all has arrived, at this rate", p.At().Add(left)
+	return detail + ", " + human.Rate(e.Done, took), "the download is complete, at this rate", p.At().Add(left)
 }
 
 // next says what happens when a wait is over, and when that is.
@@ -139,38 +139,38 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 	at = until(c, s)
 	switch e.For {
 	case trace.WaitBackoff:
-		return "it is tried again", at
+		return "the agent retries", at
 	case trace.WaitQueue:
-		return "its turn, when a slot is free or given away because its work takes too long", at
+		return "its turn, when another pod releases a slot", at
 	case trace.WaitOtherPull:
-		return "it goes on when that pull is done", at
+		return "it continues when that pull is done", at
 	case trace.WaitTokens:
 		return "its turn, when the rate allows it", at
 	case trace.WaitProbe:
-		return "the " + say.On(e) + " is tried again", at
+		return "the next attempt of the " + say.On(e), at
 	case trace.WaitInit:
-		return "the next container is started when that one has ended", at
+		return "the next container starts when that one exits", at
 	case trace.WaitGrace:
-		return "it is killed (SIGKILL) unless it ends before", at
+		return "the agent kills it (SIGKILL) if it has not exited", at
 	case trace.WaitGate:
-		return "the action, when the person who steps lets it go", at
+		return "the action, when the person who steps continues", at
 	case trace.WaitPod:
 		return "it starts when that pod is gone", at
 	case trace.WaitAttach:
-		return "it is mounted when the attach-detach controller has attached it", at
+		return "the agent mounts it when the attach-detach controller has attached it", at
 	case trace.WaitObject:
-		return "it goes on when the API server has answered; the object may be missing", at
+		return "it continues when the API server answers; the object may be missing", at
 	case trace.WaitCredentials:
-		return "the pull, when the provider has answered", at
+		return "the pull, when the provider answers", at
 	case trace.WaitRuntime:
 		if !at.IsZero() {
-			return "the agent looks again", at
+			return "the agent checks again", at
 		}
-		return "it goes on when the runtime has", at
+		return "it continues when the runtime is ready", at
 	case trace.WaitHook:
-		return "it goes on when the hook has ended", at
+		return "it continues when the hook ends", at
 	case trace.WaitPoll:
-		return "it goes on at the next look", at
+		return "it continues at the next check", at
 	case trace.WaitLock, trace.WaitApproval:
 	}
 	return "", at

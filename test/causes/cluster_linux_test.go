@@ -48,7 +48,7 @@ func finalizer(t *testing.T, n *joined) {
 		return ok && e.Op == trace.PatchDelete && r.Edge == trace.EdgeEnd && r.Pod.Name == "held"
 	})
 	n.until("what is too long to pass", func(r *trace.Record) bool { return r.Time > deleted+int64(5500*time.Millisecond) })
-	f := n.speaks("held", "KL17", "its end is stuck in the API server, which still has the object")
+	f := n.speaks("held", "KL17", "its termination is stuck in the API server, which still has the object")
 	if !f.Current || f.Confidence != cause.Likely {
 		t.Errorf("%+v", f)
 	}
@@ -57,7 +57,7 @@ func finalizer(t *testing.T, n *joined) {
 		t.Fatal(err)
 	}
 	n.reached("held", "gone")
-	if f := n.speaks("held", "KL17", "its end was held up by the API server, which still had the object"); f.Current || f.Cost < 5*time.Second {
+	if f := n.speaks("held", "KL17", "its termination was delayed by the API server, which still had the object"); f.Current || f.Cost < 5*time.Second {
 		t.Errorf("%+v", f)
 	}
 }

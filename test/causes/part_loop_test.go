@@ -73,7 +73,7 @@ func TestLoopIsBlocked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := looping(t, 300*time.Millisecond)
-		n.speaks("web", "KL16", "the syncLoop was blocked, which held the pod up for 300ms")
+		n.speaks("web", "KL16", "the syncLoop was blocked, which delayed the pod for 300ms")
 		n.silent("web", "KL10", "KL11", "KL13")
 	})
 }

@@ -174,7 +174,7 @@ func TestServerShedsLoad(t *testing.T) {
 		answer(w, r)
 	}, "")
 	m.start(shows("web", "settings"))
-	if f := m.speaks("web", "KL12", "the API server asked to come again later, and that took "); f.Cost < 900*time.Millisecond {
+	if f := m.speaks("web", "KL12", "the API server asked the client to retry later, and that took "); f.Cost < 900*time.Millisecond {
 		t.Errorf("%+v", f)
 	}
 	m.silent("web", "KL10")
@@ -216,5 +216,5 @@ func TestManyFilesChangeHands(t *testing.T) {
 			t.Skipf("150,000 files took %v here: too little to be told of", r.Dur)
 		}
 	}
-	m.speaks("web", "KL09", "giving the files of volume data to the pod's fsGroup")
+	m.speaks("web", "KL09", "changing the group of the files of volume data to the pod's fsGroup")
 }

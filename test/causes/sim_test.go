@@ -68,7 +68,7 @@ func TestContainerIgnoresTerm(t *testing.T) {
 	n.reached("polite", "gone")
 	n.silent("polite", "KL17")
 	n.reached("deaf", "gone")
-	if f := n.speaks("deaf", "KL17", "its end was held up by container app, which did not end by itself in its grace period"); f.Current || f.Cost < 4*time.Second {
+	if f := n.speaks("deaf", "KL17", "its termination was delayed by container app, which did not exit in its grace period"); f.Current || f.Cost < 4*time.Second {
 		t.Errorf("%+v", f)
 	}
 }

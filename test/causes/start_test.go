@@ -119,7 +119,7 @@ func TestImagesThatCannotBeHad(t *testing.T) {
 	n.waits("missing", trace.WaitBackoff)
 	n.waits("never", trace.WaitBackoff)
 	n.lasts(100 * time.Millisecond)
-	if f := n.speaks("missing", "KL05", "the image none:1 cannot be had (it failed once)"); !f.Current {
+	if f := n.speaks("missing", "KL05", "the image none:1 cannot be pulled (it failed once)"); !f.Current {
 		t.Errorf("%+v", f)
 	}
 	n.speaks("never", "KL05", "ErrImageNeverPull")
@@ -161,7 +161,7 @@ func TestNameReserved(t *testing.T) {
 	n.inject(sim.Fault{Method: "RunPodSandbox", Times: 1, Code: codes.Unknown, Message: `failed to reserve sandbox name "web": name "web" is reserved for "8c"`})
 	n.set(podOf("web"))
 	n.reached("web", "ready")
-	n.speaks("web", "KL08", "its name was refused once")
+	n.speaks("web", "KL08", "the runtime refused its name once")
 	n.silent("web", "KL07", "KL14")
 }
 
@@ -255,7 +255,7 @@ func TestContainerKeepsEnding(t *testing.T) {
 	n.set(podOf("web", "sh", "-c", "exit 3"))
 	n.waits("web", trace.WaitBackoff)
 	n.lasts(100 * time.Millisecond)
-	if f := n.speaks("web", "KL27", "container app keeps ending (exit code 3, attempt 1)"); !f.Current {
+	if f := n.speaks("web", "KL27", "container app keeps exiting (exit code 3, attempt 1)"); !f.Current {
 		t.Errorf("%+v", f)
 	}
 }

@@ -19,25 +19,25 @@ func on(w *trace.Wait) string {
 		for _, h := range w.More {
 			names = append(names, h.Name)
 		}
-		return "containers " + strings.Join(names, ", ") + " to be tried again"
+		return "the retry of containers " + strings.Join(names, ", ")
 	}
 	if w.Target.Kind == trace.TargetContainer {
 		switch {
 		case w.For == trace.WaitGrace:
-			return target(w.Target) + " to end"
+			return target(w.Target) + " to exit"
 		case w.Reason == "CrashLoopBackOff":
-			return target(w.Target) + " to be restarted"
+			return "the restart of " + target(w.Target)
 		}
-		return target(w.Target) + " to be tried again"
+		return "the retry of " + target(w.Target)
 	}
 	if w.Target.Kind == trace.TargetRetry && w.Cause != "" {
-		return "the next try after an error"
+		return "the retry after an error"
 	}
 	if w.Target.Kind == trace.TargetDelay && w.Limit > 0 {
 		return "a delay of " + w.Limit.String()
 	}
 	if w.Target.Kind == trace.TargetPods {
-		return fmt.Sprintf("%d pods that give way to this one", w.Ahead)
+		return fmt.Sprintf("%d preempted pods to terminate", w.Ahead)
 	}
 	if w.Target.Kind == trace.TargetStatuses && w.For == trace.WaitQueue {
 		return "writes of other pods' statuses"
@@ -50,7 +50,7 @@ func on(w *trace.Wait) string {
 
 // Waits says what sort of thing is waited for and what it is: "queue for container runtime", "readiness probe of web".
 func Waits(w *trace.Wait) string {
-	kind, on := string(w.For), cmp.Or(on(w), "something unnamed")
+	kind, on := string(w.For), cmp.Or(on(w), "an unknown target")
 	if strings.Contains(" "+on+" ", " "+kind+" ") {
 		return noise.Of(on)
 	}
@@ -76,11 +76,11 @@ func target(t trace.Target) string {
 	}
 	switch t.Kind {
 	case trace.TargetPods:
-		return "pods that give way to this one"
+		return "preempted pods to terminate"
 	case trace.TargetEarlierPod:
-		return "the earlier pod of this name to be gone"
+		return "removal of the earlier pod of this name"
 	case trace.TargetLeftovers:
-		return "what an earlier life of the pod left to be cleaned"
+		return "cleanup of an earlier instance of the pod"
 	case trace.TargetContainer:
 		return "container " + t.Name
 	case trace.TargetInitContainer:
@@ -95,7 +95,7 @@ func target(t trace.Target) string {
 	case trace.TargetLog:
 		return "the end of a log that the status shows"
 	case trace.TargetRetry:
-		return "the next try"
+		return "the retry"
 	case trace.TargetPerson:
 		return "the person who steps"
 	case trace.TargetDelay:
@@ -103,7 +103,7 @@ func target(t trace.Target) string {
 	case trace.TargetImage, trace.TargetProvider, trace.TargetAddress, trace.TargetOther:
 		return t.Name
 	case trace.TargetPulls:
-		return "a place among the pulls"
+		return "a pull slot"
 	case trace.TargetRegistry:
 		return "registryPullQPS"
 	case trace.TargetVolume:
@@ -121,9 +121,9 @@ func target(t trace.Target) string {
 	case trace.TargetRuntimeSlots:
 		return "container runtime"
 	case trace.TargetStepSlot:
-		return "the slot that another step of the pod waits for"
+		return "the slot that another action of the pod waits for"
 	case trace.TargetLatestAction:
-		return "the runtime to tell of the latest action"
+		return "the runtime's event about the latest action"
 	case trace.TargetNetwork:
 		return "the pod network"
 	case trace.TargetConfigMap, trace.TargetSecret:
@@ -145,13 +145,13 @@ func target(t trace.Target) string {
 	case trace.TargetRetryAfter:
 		return "the API server's Retry-After"
 	case trace.TargetEvents:
-		return "the API server, to take events"
+		return "the API server, to accept events"
 	case trace.TargetStatuses:
-		return "the API server, to take statuses"
+		return "the API server, to accept statuses"
 	case trace.TargetStatus:
-		return "the API server, to take the pod's status"
+		return "the API server, to accept the pod's status"
 	case trace.TargetMirrorPods:
-		return "the API server, to take mirror pods"
+		return "the API server, to accept mirror pods"
 	case trace.TargetWatch:
 		return "the API server, to watch pods"
 	case trace.TargetLease:
@@ -185,19 +185,19 @@ func detail(w *trace.Wait, began int64) string {
 	case w.Size > 0:
 		return fmt.Sprintf("%d of %d slots busy, %d in the queue", w.Busy, w.Size, w.Ahead)
 	case w.Every > 0 && w.Target.Kind == trace.TargetClient:
-		return fmt.Sprintf("the %s client may ask %.3g times a second, %d at once", w.Target.Name, float64(time.Second)/float64(w.Every), w.Burst)
+		return fmt.Sprintf("the %s client may send %.3g requests per second, %d at once", w.Target.Name, float64(time.Second)/float64(w.Every), w.Burst)
 	case w.Target.Kind == trace.TargetRetryAfter && again != "":
-		return w.Target.Name + ": " + w.Cause + ", again in " + again
+		return w.Target.Name + ": " + w.Cause + ", retry in " + again
 	case w.For == trace.WaitPoll && w.Every > 0:
-		return "it looks every " + w.Every.String()
+		return "the agent checks every " + w.Every.String()
 	case w.Every > 0:
-		return fmt.Sprintf("%.3g a second, %d at once", float64(time.Second)/float64(w.Every), w.Burst)
+		return fmt.Sprintf("%.3g per second, %d at once", float64(time.Second)/float64(w.Every), w.Burst)
 	case w.Target.Kind == trace.TargetDelay:
 		return ""
 	case w.For == trace.WaitGrace:
 		return fmt.Sprintf("at most %d s", int64(w.Limit/time.Second))
 	case w.Doing != "":
-		return w.Doing + " of the same volume is under way"
+		return w.Doing + " of the same volume is in progress"
 	case w.For == trace.WaitProbe && again != "":
 		return "the next attempt is in " + again
 	case w.For == trace.WaitOtherPull && w.Target.Kind == trace.TargetImage:
@@ -205,7 +205,7 @@ func detail(w *trace.Wait, began int64) string {
 	case w.For == trace.WaitCredentials:
 		return w.Target.Namespace
 	case w.For == trace.WaitPod && w.Target.Kind == trace.TargetEarlierPod:
-		return "of one name only one may run"
+		return "only one pod of a name may run"
 	case w.For == trace.WaitApproval:
 		return "kubectl certificate approve " + w.Target.Name
 	}
@@ -226,11 +226,11 @@ func detail(w *trace.Wait, began int64) string {
 	next := ""
 	switch {
 	case w.Tries > 0 && again != "":
-		next = fmt.Sprintf("%d tries failed, next in %s", w.Tries, again)
+		next = fmt.Sprintf("%d attempts failed, next in %s", w.Tries, again)
 	case w.Tries > 0:
-		next = fmt.Sprintf("%d tries failed", w.Tries)
+		next = fmt.Sprintf("%d attempts failed", w.Tries)
 	case again != "":
-		next = "again in " + again
+		next = "next attempt in " + again
 	}
 	return strings.Trim(next+": "+said, ": ")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestFirstSchema: what the first schema said of a wait in words is said of the facts that are read from them.
+// TestFirstSchema: the facts that are read from what the first schema said of a wait in words.
 func TestFirstSchema(t *testing.T) {
 	for _, c := range []struct {
 		kind       trace.WaitKind
@@ -73,9 +73,6 @@ func TestFirstSchema(t *testing.T) {
 		if got, want := fmt.Sprintf("%+v", *w), fmt.Sprintf("%+v", c.want); got != want {
 			t.Errorf("%s\n got %s\nwant %s", c.on, got, want)
 		}
-		if On(w) != c.on || Detail(w, r.Start()) != c.detail {
-			t.Errorf("%q, %q: want %q, %q", On(w), Detail(w, r.Start()), c.on, c.detail)
-		}
 	}
 }
 
@@ -87,15 +84,15 @@ func TestWords(t *testing.T) {
 		wait       trace.Wait
 		on, detail string
 	}{
-		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetWatch}, Tries: 3, Until: until, Cause: "refused"}, "the API server, to watch pods", "3 tries failed, next in 1.5s: refused"},
-		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatus}, Tries: 3}, "the API server, to take the pod's status", "3 tries failed"},
-		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetLease}, Until: until, Cause: "refused"}, "lease of the node", "again in 1.5s: refused"},
-		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Until: until, Cause: "no disk"}, "the next try after an error", "no disk"},
-		{trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient, Name: "main"}, Every: 20 * time.Millisecond, Burst: 100}, "client throttling", "the main client may ask 50 times a second, 100 at once"},
-		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetryAfter, Name: "get configmaps"}, Tries: 1, Cause: "status 429", Until: until}, "the API server's Retry-After", "get configmaps: status 429, again in 1.5s"},
-		{trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetEvents}, Every: time.Second / 3, Burst: 1}, "events to the API server", "3 a second, 1 at once"},
+		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetWatch}, Tries: 3, Until: until, Cause: "refused"}, "the API server, to watch pods", "3 attempts failed, next in 1.5s: refused"},
+		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetStatus}, Tries: 3}, "the API server, to accept the pod's status", "3 attempts failed"},
+		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetLease}, Until: until, Cause: "refused"}, "lease of the node", "next attempt in 1.5s: refused"},
+		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Until: until, Cause: "no disk"}, "the retry after an error", "no disk"},
+		{trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient, Name: "main"}, Every: 20 * time.Millisecond, Burst: 100}, "client throttling", "the main client may send 50 requests per second, 100 at once"},
+		{trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetryAfter, Name: "get configmaps"}, Tries: 1, Cause: "status 429", Until: until}, "the API server's Retry-After", "get configmaps: status 429, retry in 1.5s"},
+		{trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetEvents}, Every: time.Second / 3, Burst: 1}, "events to the API server", "3 per second, 1 at once"},
 		{trace.Wait{For: trace.WaitGate, Target: trace.Target{Kind: trace.TargetDelay}, Limit: 3 * time.Second}, "a delay of 3s", ""},
-		{trace.Wait{For: trace.WaitLock, Target: trace.Target{Kind: trace.TargetVolume, Name: "data"}, Doing: "teardown"}, "volume data", "teardown of the same volume is under way"},
+		{trace.Wait{For: trace.WaitLock, Target: trace.Target{Kind: trace.TargetVolume, Name: "data"}, Doing: "teardown"}, "volume data", "teardown of the same volume is in progress"},
 		{trace.Wait{For: trace.WaitApproval, Target: trace.Target{Kind: trace.TargetRequest, Name: "csr-1"}}, "signing request csr-1", "kubectl certificate approve csr-1"},
 	} {
 		if on, detail := On(&c.wait), Detail(&c.wait, begun.UnixNano()); on != c.on || detail != c.detail {
