@@ -129,6 +129,17 @@ func TestRecords(t *testing.T) {
 				"00:02.700 web pod.milestone: started", "00:02.700 web pod.milestone: ready",
 			},
 		},
+		"the Event of the last start is late": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.001 I "SyncPod enter" pod="shop/web" podUID="u1"`,
+				`00:02.7 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" type="Normal" reason="Started" message="Container started"`,
+				`00:02.8 I "SyncPod exit" pod="shop/web" podUID="u1" isTerminal=false`,
+				`00:02.8001 I "Event occurred" object="shop/web" fieldPath="spec.containers{side}" kind="Pod" type="Normal" reason="Started" message="Container started"`,
+				`00:09.0 I "other"`,
+			),
+			[]string{"00:01.000 web pod.milestone: seen", "00:02.800 web pod.milestone: started", "00:02.800 web pod.milestone: ready"},
+		},
 		"a start and an end at V2": {
 			lines(
 				`00:01.0 I "SyncLoop ADD" source="file" pods=["shop/web"]`,

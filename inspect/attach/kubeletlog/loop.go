@@ -241,7 +241,10 @@ func (f *Fold) isUp(p *pod) {
 		}
 	}
 	switch {
-	case p.started || p.ending || len(p.waits) > 0 || running < len(p.lives):
+	case p.started || p.ending || len(p.waits) > 0:
+	case p.passed != 0:
+		f.nowStarted(p, p.lastStart, micros)
+	case running < len(p.lives):
 	case p.told: // an Event told of a container's start
 		f.nowStarted(p, p.lastStart, micros)
 	case running >= 2: // a sandbox and a container at least

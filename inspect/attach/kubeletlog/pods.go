@@ -52,6 +52,7 @@ type moments struct {
 	startedBy            time.Duration // how precisely that is known
 	since                time.Duration // how long it took to start, where it was not seen and the log tells
 	needed               int64         // a sandbox was needed
+	passed               int64         // a sync ended that had started containers
 	firstVolume, mounted int64         // the first volume was looked at, the last one mounted
 	failedAt, volumesAt  int64         // a sandbox, and all volumes, were last said to have failed
 }
@@ -252,7 +253,7 @@ func (ps *pods) settled(f *Fold, now int64, all bool) {
 	}
 	ps.checked = now
 	for _, p := range inOrder(ps.starting) {
-		if all && now-p.lastStart < int64(2*time.Second) || !all && now-p.lastStart < int64(quiet) {
+		if p.passed == 0 && (all && now-p.lastStart < int64(2*time.Second) || !all && now-p.lastStart < int64(quiet)) || !all && now-p.passed < int64(time.Second/2) {
 			continue
 		}
 		f.isUp(p)

@@ -33,7 +33,8 @@ func (f *Fold) syncEnds(e *klog.Entry, at int64) bool {
 		return false
 	}
 	if p.sync != nil && p.told && p.lastStart >= p.sync.from && len(p.waits) == 0 && !p.ending {
-		f.nowStarted(p, p.lastStart, micros) // a pass starts all containers that are to be
+		p.passed = at // a pass starts all containers that are to be; the Event of the last start may come a little later
+		f.pods.starting[p] = true
 	}
 	f.end(p.sync, at, micros, nil)
 	p.sync = nil
@@ -101,7 +102,7 @@ func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 		f.was(p, nil, at, at, micros, &trace.Sync{Why: trace.SyncRetry, Err: err})
 	}
 	delete(f.pods.starting, p)
-	p.fresh = true
+	p.fresh, p.passed = true, 0
 	steps := failedStep.FindAllStringSubmatch(err, 32)
 	f.endWaits(p, at, func(key string) bool { return key == "retry" || len(steps) > 0 && key == "network" })
 	if strings.HasPrefix(err, "network is not ready") {
