@@ -16,6 +16,9 @@ type group struct {
 	Processes int               `json:"processes"`
 }
 
+// weightColumn is the one whose title depends on the version of cgroups.
+const weightColumn = 5
+
 func makeCgroup(_ *model.Model, args Args) (*Table, error) {
 	var groups []group
 	if err := live(args, &groups); err != nil {
@@ -35,6 +38,9 @@ func makeCgroup(_ *model.Model, args Args) (*Table, error) {
 		{Name: "CPU PRESSURE", Wide: true},
 		{Key: "files"},
 	}}
+	if len(groups) > 0 && groups[0].Files["cpu.shares"] != "" { // cgroup v1: all of them
+		t.Columns[weightColumn].Name = "SHARES"
+	}
 	for _, g := range groups {
 		f := g.Files
 		t.add(str(g.Path), count(g.Processes), limit(cmp.Or(f["memory.current"], f["memory.usage_in_bytes"])),
