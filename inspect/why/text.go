@@ -145,7 +145,11 @@ func (p *page) waiting(r *Report) {
 	p.head("NOW")
 	for _, w := range r.Waiting {
 		p.wrapped("  ", w.text())
-		p.line("    since %s, %s", p.clock(w.Since), human.Duration(w.Dur))
+		since := "waiting since"
+		if w.For == "" {
+			since = "since"
+		}
+		p.line("    %s %s, %s", since, p.clock(w.Since), human.Duration(w.Dur))
 		if w.Next != "" {
 			when := "; the time is not known"
 			if !w.At.IsZero() {
