@@ -22,7 +22,7 @@ func TestNodeIsDescribed(t *testing.T) {
 		case *trace.RuntimeDescribed:
 			runtime = e
 		case *trace.Certificate:
-			certificates[e.Use] = e.None
+			certificates[string(e.Use)] = e.None
 		}
 		a, ok := r.Event.(*trace.Agent)
 		return ok && a.State == trace.AgentReady

@@ -84,7 +84,7 @@ func (p *parts) secure(c *server.Config) error {
 		trace.Point(p.cfg.Bus, trace.Span{}, trace.Log{
 			Level: trace.LevelDebug, Message: "the authenticated port is off: without an API server it needs authorization.mode AlwaysAllow, and a client CA or anonymous requests",
 		})
-		certs.Without(p.cfg.Bus, "serving", "the authenticated port is off: without an API server no client can be authorized")
+		certs.Without(p.cfg.Bus, trace.UseServing, "the authenticated port is off: without an API server no client can be authorized")
 		return nil
 	}
 	var err error

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/certs"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // identity is who the agent is to the API server; its fields are nil on a standalone node.
@@ -19,7 +20,7 @@ type identity struct {
 func identify(ctx context.Context, cfg Config) (*identity, error) {
 	k := cfg.Kubelet
 	if k.API.Kubeconfig == "" {
-		certs.Without(cfg.Bus, "client", "this agent is standalone: it has no API server that needs one")
+		certs.Without(cfg.Bus, trace.UseClient, "this agent is standalone: it has no API server that needs one")
 		return &identity{}, nil
 	}
 	agentName := "kubelet/" + cfg.Version

@@ -5,10 +5,10 @@ import "time"
 // APICall is one request to the API server. Each attempt is one: a retry is a call of its own. A watch's
 // span is its opening; its end is told by a call without duration that has Ended set.
 type APICall struct {
-	// Client is the client that asked: main, events, heartbeat or certs.
-	Client string `json:"client"`
-	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
-	Verb string `json:"verb"`
+	// Client is the client that asked.
+	Client APIClient `json:"client"`
+	// Verb is what was asked for.
+	Verb APIVerb `json:"verb"`
 	// Resource is as pods, pods/status or leases; a path where the request is for none.
 	Resource  string `json:"resource"`
 	Namespace string `json:"namespace,omitempty"`
@@ -28,10 +28,10 @@ type APICall struct {
 
 // NodeStatus is one write of the node's object.
 type NodeStatus struct {
-	// Op is register when the object was made, reconcile when it was there already, patch for its status.
-	Op string `json:"op"`
-	// Cause is start, change, period or deleted.
-	Cause string `json:"cause,omitempty"`
+	// Op is how the object is written.
+	Op NodeOp `json:"op"`
+	// Cause is why.
+	Cause NodeCause `json:"cause,omitempty"`
 	// Ready is the Ready condition as written.
 	Ready bool `json:"ready,omitempty"`
 	// Changed is how the object differs from the one that the API server has.

@@ -76,15 +76,14 @@ type RuntimeFeatures struct {
 
 // Certificate tells which certificate the agent shows from now on, or that it has none. Keys are never told.
 type Certificate struct {
-	// Use is client for the one that the API server knows the node by, serving for that of the HTTPS server.
-	Use string `json:"use"`
+	// Use is what it is for.
+	Use CertificateUse `json:"use"`
 	// None says why there is none; nothing else is told then.
 	None string `json:"none,omitempty" scrub:"text"`
-	// Cause is start, bootstrap (asked for with a bootstrap token), signed (the first that was requested), renewed, or changed where
-	// somebody else renews the files.
-	Cause string `json:"cause,omitempty"`
-	// Source is csr (signed through the API server), kubeconfig (the kubeconfig's own), self-signed, or file (configured files).
-	Source string `json:"source,omitempty"`
+	// Cause is why it is shown from now on.
+	Cause CertificateCause `json:"cause,omitempty"`
+	// Source is where it is from.
+	Source CertificateSource `json:"source,omitempty"`
 	// Path is the file that it is in, where it is in one.
 	Path string `json:"path,omitempty"`
 	// Name is the subject's common name, Names the host names and addresses that it is for.

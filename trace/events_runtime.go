@@ -26,10 +26,10 @@ type CRICall struct {
 
 // PLEGRelist is one pass over all sandboxes and containers.
 type PLEGRelist struct {
-	// Cause is start, period, demand, stream-error or no-events.
-	Cause      string `json:"cause"`
-	Sandboxes  int    `json:"sandboxes,omitempty"`
-	Containers int    `json:"containers,omitempty"`
+	// Cause is what made the PLEG look.
+	Cause      RelistCause `json:"cause"`
+	Sandboxes  int         `json:"sandboxes,omitempty"`
+	Containers int         `json:"containers,omitempty"`
 	// Events is how many lifecycle events it found that the stream had not told.
 	Events int    `json:"events,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
@@ -37,22 +37,22 @@ type PLEGRelist struct {
 
 // PLEGEvent is one pod lifecycle event.
 type PLEGEvent struct {
-	// Type is ContainerCreated, ContainerStarted, ContainerDied, ContainerRemoved, SandboxChanged.
-	Type      string `json:"type"`
-	Container string `json:"container,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Sandbox   string `json:"sandbox,omitempty"`
-	// From is evented or relist.
-	From string `json:"from"`
+	// Type is what happened.
+	Type      PLEGType `json:"type"`
+	Container string   `json:"container,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	Sandbox   string   `json:"sandbox,omitempty"`
+	// From is how the agent learned of it.
+	From PLEGFrom `json:"from"`
 	// Lag is how long after the runtime made the event it arrived, in nanoseconds.
 	Lag int64 `json:"lag_ns,omitempty"`
 }
 
 // PLEGMode tells how the agent learns of changes.
 type PLEGMode struct {
-	// Mode is evented or relist.
-	Mode   string `json:"mode"`
-	Reason string `json:"reason,omitempty" scrub:"text"`
+	// Mode is how the agent learns of changes.
+	Mode   PLEGFrom `json:"mode"`
+	Reason string   `json:"reason,omitempty" scrub:"text"`
 }
 
 // ImagePull is one pull of an image from its registry.
@@ -75,14 +75,14 @@ type ImageProgress struct {
 	// Done and Total are in bytes; Total is 0 while unknown.
 	Done  int64 `json:"done"`
 	Total int64 `json:"total,omitempty"`
-	// Source says how it is known: content-store, imagefs.
+	// Source says how it is known: content-store, of containerd. A pull whose progress cannot be followed has none.
 	Source string `json:"source,omitempty"`
 }
 
 // Volume is one operation on a volume.
 type Volume struct {
-	// Op is setup, teardown or adopt.
-	Op string `json:"op"`
+	// Op is what is done.
+	Op VolumeOp `json:"op"`
 	// Name is the volume's name in the pod.
 	Name string `json:"name"`
 	// Plugin is as kubernetes.io/empty-dir.
@@ -95,8 +95,8 @@ type Volume struct {
 
 // CgroupOp is one operation on a pod's or tier's cgroup.
 type CgroupOp struct {
-	// Op is ensure, update or destroy.
-	Op string `json:"op"`
+	// Op is what is done.
+	Op CgroupAction `json:"op"`
 	// Path is relative to the cgroup mount, as /kubepods/burstable/pod<uid>.
 	Path string `json:"path"`
 	// Killed is how many leftover processes had to be killed.

@@ -28,6 +28,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 const (
@@ -73,7 +74,7 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
 	defer done()
-	again := &rotator{what: "client", bus: cfg.Bus}
+	again := &rotator{what: trace.UseClient, bus: cfg.Bus}
 	var certPEM []byte
 	for pauses := backoff.Doubling(firstBackoff/4, maxBackoff); ; {
 		if certPEM, err = request(ctx, cfg, client, keyPEM); err == nil {

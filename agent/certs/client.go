@@ -41,7 +41,7 @@ func (c *ClientConfig) client(restCfg *rest.Config, current func() *tls.Certific
 	if c.dial != nil {
 		return c.dial(cfg)
 	}
-	return kubeclient.One(cfg, "certs")
+	return kubeclient.One(cfg, trace.ClientCerts)
 }
 
 // ClientCerts is who the node is to the API server.
@@ -64,7 +64,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 	if cfg.Kubeconfig == "" {
 		return nil, errors.New("no kubeconfig: give --kubeconfig")
 	}
-	cause := "start"
+	cause := trace.CertificateStart
 	if cfg.BootstrapKubeconfig != "" {
 		if why := unusable(cfg.Kubeconfig); why != nil {
 			trace.Point(cfg.Bus, trace.FromContext(ctx), trace.Decision{
@@ -74,7 +74,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 			if err := bootstrap(ctx, cfg); err != nil {
 				return nil, err
 			}
-			cause = "bootstrap"
+			cause = trace.CertificateBootstrap
 		}
 	}
 	restCfg, err := kubeclient.Load(cfg.Kubeconfig)
@@ -106,7 +106,7 @@ func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 	}
 	c := &ClientCerts{REST: rest.AnonymousClientConfig(restCfg)}
 	c.rot = &rotator{
-		what: "client", signer: certificatesv1.KubeAPIServerClientKubeletSignerName, store: store, bus: cfg.Bus,
+		what: trace.UseClient, signer: certificatesv1.KubeAPIServerClientKubeletSignerName, store: store, bus: cfg.Bus,
 		given:    given{"kubeconfig", cmp.Or(restCfg.CertFile, cfg.Kubeconfig)},
 		usages:   []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
 		template: func() *x509.CertificateRequest { return &x509.CertificateRequest{Subject: subject(cfg.NodeName)} },

@@ -13,7 +13,7 @@ import (
 // good, as between the writing of the two, the old one stays.
 type files struct {
 	certFile, keyFile string
-	source            string // as Certificate.Source
+	source            trace.CertificateSource
 	bus               *trace.Bus
 
 	mu      sync.Mutex
@@ -66,9 +66,9 @@ func (f *files) look() (string, error) {
 
 // tell publishes a pair that takes the place of the one at hand, if any.
 func (f *files) tell(pair *tls.Certificate) {
-	e := trace.Certificate{Use: "serving", Cause: "start", Source: f.source, Path: f.certFile}
+	e := trace.Certificate{Use: trace.UseServing, Cause: trace.CertificateStart, Source: f.source, Path: f.certFile}
 	if f.pair != nil {
-		e.Cause = "changed"
+		e.Cause = trace.CertificateChanged
 	}
 	trace.Point(f.bus, trace.Span{}, described(e, pair.Leaf))
 }

@@ -41,13 +41,13 @@ const (
 //
 // Upstream: client-go/util/certificate/certificate_manager.go. Its manager looks every second; this one sleeps.
 type rotator struct {
-	what     string // "client" or "serving", for people
+	what     trace.CertificateUse
 	signer   string
 	usages   []certificatesv1.KeyUsage
 	template func() *x509.CertificateRequest // nil while nothing can be requested
 	store    certificate.FileStore
 	given    given
-	cause    string // of the certificate at hand, as Certificate.Cause
+	cause    trace.CertificateCause // of the certificate at hand, as Certificate.Cause
 	client   func() (c kubernetes.Interface, done func(), err error)
 	revive   func(context.Context) error // gets another when this one is expired and cannot renew itself; nil where nothing can
 	rotated  func()
@@ -95,8 +95,8 @@ func (r *rotator) run(ctx context.Context) error {
 			continue
 		}
 		r.decide(ctx, reason)
-		if r.cause = "renewed"; current == nil {
-			r.cause = "signed"
+		if r.cause = trace.CertificateRenewed; current == nil {
+			r.cause = trace.CertificateSigned
 		}
 		err := r.obtain(ctx, template)
 		if err != nil && current != nil && now.After(current.Leaf.NotAfter) && ctx.Err() == nil {
@@ -126,7 +126,7 @@ func (r *rotator) recover(ctx context.Context, expired *tls.Certificate, err err
 	if again := r.revive(ctx); again != nil {
 		return errors.Join(err, again)
 	}
-	r.cause = "bootstrap"
+	r.cause = trace.CertificateBootstrap
 	return r.load()
 }
 
@@ -148,14 +148,14 @@ func (r *rotator) due(template *x509.CertificateRequest, current *tls.Certificat
 }
 
 func (r *rotator) decide(ctx context.Context, reason string) {
-	d := trace.Decision{By: trace.ByCerts, Subject: r.what + " certificate", Verdict: trace.VerdictRenew, Reason: reason}
+	d := trace.Decision{By: trace.ByCerts, Subject: string(r.what) + " certificate", Verdict: trace.VerdictRenew, Reason: reason}
 	trace.Point(r.bus, trace.FromContext(ctx), d)
 }
 
 // waitAgain pauses after err; false when ctx ended.
 func (r *rotator) waitAgain(ctx context.Context, d time.Duration, err error) bool {
 	d += mathrand.N(d/10 + 1)
-	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetCertificate, Name: r.what}, Until: time.Now().Add(d).UnixNano()}.WithCause(err.Error())
+	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetCertificate, Name: string(r.what)}, Until: time.Now().Add(d).UnixNano()}.WithCause(err.Error())
 	span := trace.Begin(r.bus, trace.FromContext(ctx), w)
 	defer trace.End(r.bus, span, w)
 	timer := time.NewTimer(d)

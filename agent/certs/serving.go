@@ -50,9 +50,9 @@ func NewServing(cfg ServingConfig) (*Serving, error) {
 	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
 		return nil, errors.New("tlsCertFile and tlsPrivateKeyFile: give both or none")
 	}
-	source := "file"
+	source := trace.CertificateFile
 	if cfg.CertFile == "" {
-		source = "self-signed"
+		source = trace.CertificateSelfSigned
 		cfg.CertFile, cfg.KeyFile = filepath.Join(cfg.Dir, "kubelet.crt"), filepath.Join(cfg.Dir, "kubelet.key")
 		if err := selfSigned(cfg); err != nil {
 			return nil, err
@@ -74,8 +74,8 @@ func newSigned(cfg ServingConfig) (*Serving, error) {
 		return nil, fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)
 	}
 	r := &rotator{
-		what: "serving", signer: certificatesv1.KubeletServingSignerName, store: store, bus: cfg.Bus,
-		given: given{"file", cfg.CertFile}, cause: "start",
+		what: trace.UseServing, signer: certificatesv1.KubeletServingSignerName, store: store, bus: cfg.Bus,
+		given: given{trace.CertificateFile, cfg.CertFile}, cause: trace.CertificateStart,
 		usages:   []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
 		template: func() *x509.CertificateRequest { return servingTemplate(cfg.NodeName, cfg.Addresses()) },
 		client:   func() (kubernetes.Interface, func(), error) { return cfg.Client, func() {}, nil },

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Without says that there is no certificate for a use (client or serving), and why, in words.
-func Without(bus *trace.Bus, use, why string) {
+// Without says that there is no certificate for a use, and why, in words.
+func Without(bus *trace.Bus, use trace.CertificateUse, why string) {
 	trace.Point(bus, trace.Span{}, trace.Certificate{Use: use, None: why})
 }
 
@@ -36,7 +36,7 @@ func (r *rotator) tell(when time.Time) {
 		Without(r.bus, r.what, "none yet: it is requested from the API server when the node has an address, and the request must be approved")
 		return
 	}
-	e := trace.Certificate{Use: r.what, Cause: r.cause, Source: "csr", Path: r.store.CurrentPath(), Renew: when.UTC().Truncate(time.Second)}
+	e := trace.Certificate{Use: r.what, Cause: r.cause, Source: trace.CertificateCSR, Path: r.store.CurrentPath(), Renew: when.UTC().Truncate(time.Second)}
 	if _, err := os.Stat(e.Path); err != nil || r.borrowed.Load() { // the store has none of its own yet
 		e.Source, e.Path = r.given.source, r.given.path
 	}
@@ -47,7 +47,10 @@ func (r *rotator) tell(when time.Time) {
 }
 
 // given is where a certificate is from that was there before the first that was signed for this agent.
-type given struct{ source, path string }
+type given struct {
+	source trace.CertificateSource
+	path   string
+}
 
 // tellFixed publishes the client certificate of a kubeconfig that is used as it is.
 func tellFixed(cfg *ClientConfig, restCfg *rest.Config) {
@@ -62,8 +65,8 @@ func tellFixed(cfg *ClientConfig, restCfg *rest.Config) {
 		if len(text) > 0 || restCfg.CertFile != "" {
 			why = "that of the kubeconfig cannot be read"
 		}
-		Without(cfg.Bus, "client", why)
+		Without(cfg.Bus, trace.UseClient, why)
 		return
 	}
-	trace.Point(cfg.Bus, trace.Span{}, described(trace.Certificate{Use: "client", Cause: "start", Source: "kubeconfig", Path: path}, list[0]))
+	trace.Point(cfg.Bus, trace.Span{}, described(trace.Certificate{Use: trace.UseClient, Cause: trace.CertificateStart, Source: trace.CertificateKubeconfig, Path: path}, list[0]))
 }

@@ -28,7 +28,7 @@ func saw(t *testing.T, rec *tracetest.Recorder) []string {
 			t.Errorf("%s %v", text, err)
 		}
 		if e.None != "" {
-			out = append(out, e.Use+": "+e.None)
+			out = append(out, string(e.Use)+": "+e.None)
 			continue
 		}
 		if e.Serial == "" || e.NotAfter.IsZero() || !e.NotBefore.Before(e.NotAfter) {
@@ -37,7 +37,7 @@ func saw(t *testing.T, rec *tracetest.Recorder) []string {
 		if life := e.NotAfter.Sub(e.NotBefore); !e.Renew.IsZero() && (e.Renew.Before(e.NotBefore.Add(life*7/10-time.Second)) || e.Renew.After(e.NotBefore.Add(life*9/10))) {
 			t.Errorf("renewed at an odd time: %s", text)
 		}
-		out = append(out, strings.Join(append([]string{e.Use, e.Cause, e.Source, filepath.Base(e.Path), e.Name}, e.Names...), " "))
+		out = append(out, strings.Join(append([]string{string(e.Use), string(e.Cause), string(e.Source), filepath.Base(e.Path), e.Name}, e.Names...), " "))
 	}
 	return out
 }

@@ -43,7 +43,7 @@ func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
 	if !found {
 		return nil
 	}
-	return m.traced(ctx, "destroy", name, func(e *trace.CgroupOp) error {
+	return m.traced(ctx, trace.CgroupDestroy, name, func(e *trace.CgroupOp) error {
 		killed, err := m.killAll(ctx, uid)
 		e.Killed = killed
 		if err != nil {

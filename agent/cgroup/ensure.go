@@ -18,7 +18,7 @@ func (m *Manager) EnsureTiers(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	return m.traced(ctx, "ensure", m.name(tiers()[0]...), func(*trace.CgroupOp) error {
+	return m.traced(ctx, trace.CgroupEnsure, m.name(tiers()[0]...), func(*trace.CgroupOp) error {
 		if m.v2 && m.cfg.Driver != Systemd {
 			if err := m.delegate(m.tree[0].dir); err != nil {
 				return err
@@ -62,7 +62,7 @@ func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
 			return err
 		}
 	}
-	return m.traced(ctx, "ensure", m.PodParent(pod), func(*trace.CgroupOp) error {
+	return m.traced(ctx, trace.CgroupEnsure, m.PodParent(pod), func(*trace.CgroupOp) error {
 		return m.ensure(m.PodParent(pod), limits{
 			Resources: qos.PodResources(pod, m.cfg.CFSQuota, m.cfg.CFSPeriod),
 			pids:      m.cfg.PodPidsLimit,
@@ -81,7 +81,7 @@ func (m *Manager) ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) e
 	if err := checkUID(pod.UID); err != nil {
 		return err
 	}
-	return m.traced(ctx, "update", m.PodParent(pod), func(*trace.CgroupOp) error {
+	return m.traced(ctx, trace.CgroupUpdate, m.PodParent(pod), func(*trace.CgroupOp) error {
 		return m.ensure(m.PodParent(pod), limits{Resources: r, pids: m.cfg.PodPidsLimit, pageSizes: m.cfg.HugePageSizes})
 	})
 }
@@ -101,7 +101,7 @@ func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
 		return nil
 	}
 	name := m.name(tiers()[1]...)
-	return m.traced(ctx, "update", name, func(*trace.CgroupOp) error {
+	return m.traced(ctx, trace.CgroupUpdate, name, func(*trace.CgroupOp) error {
 		if err := m.ensure(name, limits{Resources: qos.Resources{CPUShares: shares}}); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
 }
 
 // traced publishes begin and end of an operation, which may add to what the end says.
-func (m *Manager) traced(ctx context.Context, op, name string, do func(*trace.CgroupOp) error) error {
+func (m *Manager) traced(ctx context.Context, op trace.CgroupAction, name string, do func(*trace.CgroupOp) error) error {
 	e := trace.CgroupOp{Op: op, Path: name}
 	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), e)
 	err := do(&e)

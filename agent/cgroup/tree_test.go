@@ -175,7 +175,7 @@ mine/kubepods/besteffort/pode-1/pids.max: 100`, "\n")
 	var ops []string
 	for _, r := range rec.Records() {
 		if e, ok := r.Event.(*trace.CgroupOp); ok && r.Edge == trace.EdgeEnd {
-			ops = append(ops, e.Op+" "+e.Path+e.Err)
+			ops = append(ops, string(e.Op)+" "+e.Path+e.Err)
 		}
 	}
 	if diff := cmp.Diff([]string{

@@ -64,7 +64,7 @@ func New(cfg Config) (*Clients, error) {
 		return nil, err
 	}
 	c := &Clients{conns: conns}
-	c.REST = client(base, &cfg, "main", &c.reach, cfg.QPS, cfg.Burst)
+	c.REST = client(base, &cfg, trace.ClientMain, &c.reach, cfg.QPS, cfg.Burst)
 	if c.Main, err = kubernetes.NewForConfig(c.REST); err != nil {
 		return nil, fmt.Errorf("make the main client: %w", err)
 	}
@@ -72,10 +72,10 @@ func New(cfg Config) (*Clients, error) {
 	if eventQPS == 0 {
 		eventQPS = -1
 	}
-	if c.Events, err = kubernetes.NewForConfig(client(base, &cfg, "events", &c.reach, eventQPS, cfg.EventBurst)); err != nil {
+	if c.Events, err = kubernetes.NewForConfig(client(base, &cfg, trace.ClientEvents, &c.reach, eventQPS, cfg.EventBurst)); err != nil {
 		return nil, fmt.Errorf("make the client of events: %w", err)
 	}
-	heartbeat := client(base, &cfg, "heartbeat", &c.reach, -1, 0)
+	heartbeat := client(base, &cfg, trace.ClientHeartbeat, &c.reach, -1, 0)
 	if d := cfg.LeaseDuration; d > 0 && (heartbeat.Timeout == 0 || heartbeat.Timeout > d) {
 		heartbeat.Timeout = d
 	}
@@ -93,11 +93,11 @@ func (c *Clients) CloseConnections() { c.conns.closeAll() }
 func (c *Clients) CloseIdle() { c.conns.closeIdle() }
 
 // client is one client's share of the common configuration.
-func client(base *rest.Config, of *Config, name string, r *reach, qps, burst int32) *rest.Config {
+func client(base *rest.Config, of *Config, name trace.APIClient, r *reach, qps, burst int32) *rest.Config {
 	cfg := rest.CopyConfig(base)
 	cfg.RateLimiter, cfg.QPS, cfg.Burst = nil, -1, 0
 	if qps >= 0 {
-		cfg.RateLimiter = newLimiter(of.Bus, name, qps, burst)
+		cfg.RateLimiter = newLimiter(of.Bus, string(name), qps, burst)
 	}
 	cfg.Wrap(disclose(of.Secrets))
 	cfg.Wrap(wrap(of.Bus, name, r))

@@ -9,8 +9,8 @@ import (
 
 // describe says what a request asks for, from its method and path: /api/v1/namespaces/shop/pods/cart/status,
 // /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/lab-1.
-func describe(client string, req *http.Request) trace.APICall {
-	call := trace.APICall{Client: client, Verb: strings.ToLower(req.Method), Resource: req.URL.Path}
+func describe(client trace.APIClient, req *http.Request) trace.APICall {
+	call := trace.APICall{Client: client, Verb: trace.APIVerb(strings.ToLower(req.Method)), Resource: req.URL.Path}
 	// A server may be below a path of its own: the API begins at "api" or "apis".
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	for len(parts) > 0 && parts[0] != "api" && parts[0] != "apis" {
@@ -41,25 +41,25 @@ func describe(client string, req *http.Request) trace.APICall {
 	return call
 }
 
-func verb(req *http.Request, name string) string {
+func verb(req *http.Request, name string) trace.APIVerb {
 	switch req.Method {
 	case http.MethodPost:
-		return "create"
+		return trace.APICreate
 	case http.MethodPut:
-		return "update"
+		return trace.APIUpdate
 	case http.MethodPatch:
-		return "patch"
+		return trace.APIPatch
 	case http.MethodDelete:
 		if name == "" {
-			return "deletecollection"
+			return trace.APIDeleteCollection
 		}
-		return "delete"
+		return trace.APIDelete
 	}
 	if w := req.URL.Query().Get("watch"); w == "true" || w == "1" {
-		return "watch"
+		return trace.APIWatch
 	}
 	if name == "" {
-		return "list"
+		return trace.APIList
 	}
-	return "get"
+	return trace.APIGet
 }

@@ -217,7 +217,7 @@ func TestClients(t *testing.T) {
 	var names []string
 	for _, r := range rec.OfKind("api.call") {
 		if r.Edge == trace.EdgeBegin {
-			names = append(names, r.Event.(*trace.APICall).Client)
+			names = append(names, string(r.Event.(*trace.APICall).Client))
 		}
 	}
 	if !cmp.Equal(names[:3], []string{"events", "heartbeat", "main"}) {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // requestLimit is how long a request may take, its answer read, that is not a watch: what the API server gives itself
@@ -16,8 +18,8 @@ const requestLimit = time.Minute
 var errNoAnswer = errors.New("the API server has not answered within " + requestLimit.String())
 
 // limited gives a request its limit. done is called when the answer was read, or there is none.
-func limited(req *http.Request, verb string) (_ *http.Request, done func()) {
-	if verb == "watch" {
+func limited(req *http.Request, verb trace.APIVerb) (_ *http.Request, done func()) {
+	if verb == trace.APIWatch {
 		return req, func() {}
 	}
 	ctx, cancel := context.WithTimeoutCause(req.Context(), requestLimit, errNoAnswer)

@@ -20,18 +20,18 @@ const maxAttempts = 11
 // roundTripper publishes each attempt, and tries again when and as the server asks. client-go would do that too, unseen.
 type roundTripper struct {
 	bus    *trace.Bus
-	client string
+	client trace.APIClient
 	next   http.RoundTripper
 	reach  *reach // nil is nobody to tell
 }
 
 // Wrap returns a decorator of transports that publishes the calls of the named client and retries those that the server asks to
 // repeat.
-func Wrap(bus *trace.Bus, client string) func(http.RoundTripper) http.RoundTripper {
+func Wrap(bus *trace.Bus, client trace.APIClient) func(http.RoundTripper) http.RoundTripper {
 	return wrap(bus, client, nil)
 }
 
-func wrap(bus *trace.Bus, client string, r *reach) func(http.RoundTripper) http.RoundTripper {
+func wrap(bus *trace.Bus, client trace.APIClient, r *reach) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return &roundTripper{bus: bus, client: client, next: next, reach: r}
 	}
@@ -90,7 +90,7 @@ func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Respo
 	call.Code = resp.StatusCode
 	call.RetryAfter = retryAfter(resp)
 	trace.End(t.bus, span, *call)
-	if call.Verb == "watch" && resp.StatusCode == http.StatusOK && t.bus != nil {
+	if call.Verb == trace.APIWatch && resp.StatusCode == http.StatusOK && t.bus != nil {
 		resp.Body = &watchBody{ReadCloser: resp.Body, over: func() {
 			over := *call
 			over.Ended = true
@@ -104,7 +104,7 @@ func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Respo
 func (t *roundTripper) pause(ctx context.Context, call trace.APICall) error {
 	d := call.RetryAfter + rand.N(call.RetryAfter/10+1)
 	wait := trace.Wait{
-		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetryAfter, Name: call.Verb + " " + call.Resource},
+		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetryAfter, Name: string(call.Verb) + " " + call.Resource},
 		Cause: fmt.Sprintf("status %d", call.Code), Tries: max(call.Attempt, 1), Until: time.Now().Add(d).UnixNano(),
 	}
 	span := trace.Begin(t.bus, trace.FromContext(ctx), wait)

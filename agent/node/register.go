@@ -16,7 +16,7 @@ import (
 // register makes the object, with the status of now, or takes over the one that is there. It tries until it succeeds or ctx ends.
 //
 // Upstream: pkg/kubelet/kubelet_node_status.go, registerWithAPIServer.
-func (n *Node) register(ctx context.Context, cause string) error {
+func (n *Node) register(ctx context.Context, cause trace.NodeCause) error {
 	var again retry
 	for {
 		err := n.tryRegister(ctx, cause)
@@ -29,13 +29,13 @@ func (n *Node) register(ctx context.Context, cause string) error {
 	}
 }
 
-func (n *Node) tryRegister(ctx context.Context, cause string) error {
+func (n *Node) tryRegister(ctx context.Context, cause trace.NodeCause) error {
 	if n.cfg.NoRegister {
 		return n.adopt(ctx, cause)
 	}
 	node := n.initial()
 	told := n.apply(ctx, node)
-	ev := trace.NodeStatus{Op: "register", Cause: cause, Ready: isReady(node), Changed: describe(&v1.Node{}, node)}
+	ev := trace.NodeStatus{Op: trace.NodeRegister, Cause: cause, Ready: isReady(node), Changed: describe(&v1.Node{}, node)}
 	span := trace.Begin(n.cfg.Bus, trace.FromContext(ctx), ev)
 	ctx = trace.ContextWith(ctx, span)
 	made, err := n.cfg.Client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
@@ -60,7 +60,7 @@ func (n *Node) tryRegister(ctx context.Context, cause string) error {
 }
 
 // adopt takes over an object that is there already.
-func (n *Node) adopt(ctx context.Context, cause string) error {
+func (n *Node) adopt(ctx context.Context, cause trace.NodeCause) error {
 	existing, err := n.cfg.Heartbeat.CoreV1().Nodes().Get(ctx, n.cfg.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (n *Node) adopt(ctx context.Context, cause string) error {
 	}
 	node = node.DeepCopy()
 	told := n.apply(ctx, node)
-	return n.write(ctx, "reconcile", cause, existing, node, told, true)
+	return n.write(ctx, trace.NodeReconcile, cause, existing, node, told, true)
 }
 
 // taken returns an error when another machine of this name is at work: the object tells of another machine, and its lease is

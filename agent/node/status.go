@@ -80,7 +80,7 @@ func (n *Node) registerAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return n.register(ctx, "deleted")
+	return n.register(ctx, trace.NodeDeleted)
 }
 
 // sync writes the status if it changed or is due.
@@ -114,15 +114,15 @@ func (n *Node) try(ctx context.Context, base *v1.Node) error {
 	if !changed && time.Since(n.lastReport) < n.cfg.ReportFrequency+n.delay {
 		return nil
 	}
-	cause := "change"
+	cause := trace.NodeChanged
 	if !changed {
-		cause = "period"
+		cause = trace.NodePeriod
 	}
-	return n.write(ctx, "patch", cause, base, node, told, changed)
+	return n.write(ctx, trace.NodePatch, cause, base, node, told, changed)
 }
 
 // write patches the status subresource, which takes labels and annotations too, from base to node.
-func (n *Node) write(ctx context.Context, op, cause string, base, node *v1.Node, events []told, changed bool) error {
+func (n *Node) write(ctx context.Context, op trace.NodeOp, cause trace.NodeCause, base, node *v1.Node, events []told, changed bool) error {
 	ev := trace.NodeStatus{Op: op, Cause: cause, Ready: isReady(node), Changed: describe(base, node)}
 	span := trace.Begin(n.cfg.Bus, trace.FromContext(ctx), ev)
 	ctx = trace.ContextWith(ctx, span)

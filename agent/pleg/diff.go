@@ -5,18 +5,19 @@ import (
 	"slices"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Type says what happened to a container or sandbox.
-type Type string
+type Type = trace.PLEGType
 
 // The lifecycle events, named as upstream's.
 const (
-	ContainerCreated Type = "ContainerCreated"
-	ContainerStarted Type = "ContainerStarted"
-	ContainerDied    Type = "ContainerDied"
-	ContainerRemoved Type = "ContainerRemoved"
-	SandboxChanged   Type = "SandboxChanged"
+	ContainerCreated = trace.ContainerCreated
+	ContainerStarted = trace.ContainerStarted
+	ContainerDied    = trace.ContainerDied
+	ContainerRemoved = trace.ContainerRemoved
+	SandboxChanged   = trace.SandboxChanged
 )
 
 // change is one difference between two observations of a pod.

@@ -48,7 +48,7 @@ type PLEG struct {
 	cfg    Config
 	cache  *Cache
 	events chan Event
-	relist chan string // demands, with their cause
+	relist chan trace.RelistCause // demands, with their cause
 
 	live atomic.Bool // Run runs: somebody reads events
 
@@ -70,7 +70,7 @@ func New(cfg Config) (*PLEG, error) {
 	if cfg.PollPeriod == 0 {
 		cfg.PollPeriod = time.Second
 	}
-	return &PLEG{cfg: cfg, cache: newCache(), events: make(chan Event, 1000), relist: make(chan string, 1)}, nil
+	return &PLEG{cfg: cfg, cache: newCache(), events: make(chan Event, 1000), relist: make(chan trace.RelistCause, 1)}, nil
 }
 
 // Cache returns the pod cache.
@@ -91,7 +91,7 @@ func (p *PLEG) Run(ctx context.Context) error {
 }
 
 // Demand asks for a relist soon; it does not wait.
-func (p *PLEG) Demand(cause string) {
+func (p *PLEG) Demand(cause trace.RelistCause) {
 	select {
 	case p.relist <- cause:
 	default: // one is requested already
@@ -118,19 +118,19 @@ func (p *PLEG) setMode(ctx context.Context, evented bool, why string) {
 	if same {
 		return
 	}
-	mode := "relist"
+	mode := trace.PLEGRelists
 	if evented {
-		mode = "evented"
+		mode = trace.PLEGEvented
 	}
 	trace.Point(p.cfg.Bus, trace.Span{}, trace.PLEGMode{Mode: mode, Reason: why})
 }
 
 // emit hands changes to the loop, waiting if it is behind: events are few and a
 // lost one would cost a safety-net period.
-func (p *PLEG) emit(ctx context.Context, uid types.UID, pod trace.Pod, from string, lag int64, parent trace.Span, changes []change) {
+func (p *PLEG) emit(ctx context.Context, uid types.UID, pod trace.Pod, from trace.PLEGFrom, lag int64, parent trace.Span, changes []change) {
 	for _, c := range changes {
 		span := trace.Point(p.cfg.Bus, trace.ForPod(parent, pod), trace.PLEGEvent{
-			Type: string(c.typ), Container: c.container, Name: c.name, Sandbox: c.sandbox, From: from, Lag: lag,
+			Type: c.typ, Container: c.container, Name: c.name, Sandbox: c.sandbox, From: from, Lag: lag,
 		})
 		if !p.live.Load() {
 			continue // the first list: there is no loop yet, and it may be longer than the channel

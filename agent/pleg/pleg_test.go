@@ -126,7 +126,7 @@ func (n *node) got() []string {
 func (n *node) modes() []string {
 	var out []string
 	for _, m := range tracetest.Events[trace.PLEGMode](n.rec) {
-		out = append(out, m.Mode+": "+m.Reason)
+		out = append(out, string(m.Mode)+": "+m.Reason)
 	}
 	return out
 }
@@ -136,7 +136,7 @@ func (n *node) relists() []string {
 	var out []string
 	for _, r := range n.rec.OfKind("pleg.relist") {
 		if ev, ok := r.Event.(*trace.PLEGRelist); ok && r.Edge == trace.EdgeEnd {
-			out = append(out, ev.Cause)
+			out = append(out, string(ev.Cause))
 		}
 	}
 	return out

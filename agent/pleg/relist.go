@@ -22,7 +22,7 @@ import (
 // relistLoop relists on demand and by period: often without events, rarely with.
 func (p *PLEG) relistLoop(ctx context.Context) {
 	for {
-		cause := "period"
+		cause := trace.RelistPeriod
 		p.mu.Lock()
 		period := p.cfg.PollPeriod
 		if p.evented {
@@ -51,7 +51,7 @@ func (e *UnseenError) Unwrap() error { return e.Err }
 // Relist lists everything the runtime has, refreshes the pods that changed and
 // emits their events. The error is an [*UnseenError] if some pods could not be seen while the others were; what is
 // cached of one that was never seen is its [podstate.Pod.Unseen] outline.
-func (p *PLEG) Relist(ctx context.Context, cause string) error {
+func (p *PLEG) Relist(ctx context.Context, cause trace.RelistCause) error {
 	rl := trace.PLEGRelist{Cause: cause}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), rl)
 	err := p.relistAll(trace.ContextWith(ctx, span), span, &rl)
@@ -126,14 +126,14 @@ func (p *PLEG) refreshListed(ctx context.Context, uid types.UID, l *listing, ask
 	}
 	old, taken := p.cache.put(next)
 	if !taken {
-		p.Demand("overtaken by an event") // which told of one sandbox only
+		p.Demand(trace.RelistOvertaken) // which told of one sandbox only
 		return 0, nil
 	}
 	if old != nil && old.Unseen {
 		old = nil // nobody was told of what it has
 	}
 	changes := diff(old, next)
-	p.emit(ctx, uid, podOf(next), "relist", 0, span, changes)
+	p.emit(ctx, uid, podOf(next), trace.PLEGRelists, 0, span, changes)
 	return len(changes), nil
 }
 

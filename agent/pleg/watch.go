@@ -29,11 +29,11 @@ func (p *PLEG) watch(ctx context.Context) {
 		}
 		if status.Code(err) == codes.Unimplemented {
 			p.setMode(ctx, false, "the runtime has no event stream")
-			p.Demand("no-events")
+			p.Demand(trace.RelistNoEvents)
 			return
 		}
 		p.setMode(ctx, false, "event stream ended: "+errText(err))
-		p.Demand("stream-error")
+		p.Demand(trace.RelistBroken)
 		if got {
 			pauses = first
 		}
@@ -57,7 +57,7 @@ func (p *PLEG) readStream(ctx context.Context) (got bool, err error) {
 	// way a relist closes the gap between the first list and the stream.
 	settled := time.AfterFunc(200*time.Millisecond, func() {
 		p.setMode(ctx, true, "")
-		p.Demand("stream-open")
+		p.Demand(trace.RelistOpened)
 	})
 	defer settled.Stop()
 	for {
@@ -81,7 +81,7 @@ func (p *PLEG) take(ctx context.Context, ev *runtimeapi.ContainerEventResponse) 
 	made := at(ev.GetCreatedAt())
 	next := p.apply(ev, made)
 	if next == nil {
-		p.Demand("event without status")
+		p.Demand(trace.RelistNoStatus)
 		return
 	}
 	old, taken := p.cache.put(next)
@@ -89,7 +89,7 @@ func (p *PLEG) take(ctx context.Context, ev *runtimeapi.ContainerEventResponse) 
 		return
 	}
 	lag := max(0, time.Since(made))
-	p.emit(ctx, next.UID, podOf(next), "evented", int64(lag), trace.Span{}, diff(old, next))
+	p.emit(ctx, next.UID, podOf(next), trace.PLEGEvented, int64(lag), trace.Span{}, diff(old, next))
 }
 
 // apply merges an event into what is known of its pod: it tells all of one

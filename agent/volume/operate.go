@@ -41,14 +41,14 @@ func (m *Manager) operate(ctx context.Context, j job) {
 		return
 	}
 	place := m.place(j.key)
-	ev := trace.Volume{Op: j.verb.String(), Name: j.key.name, Plugin: j.key.plugin, Path: place.Dir}
+	ev := trace.Volume{Op: j.verb.op(), Name: j.key.name, Plugin: j.key.plugin, Path: place.Dir}
 	switch {
 	case j.adopt:
-		ev.Op = "adopt"
+		ev.Op = trace.VolumeAdopt
 	case j.skip:
-		ev.Op = "grow"
+		ev.Op = trace.VolumeGrow
 	case j.quiet:
-		ev.Op = "refresh"
+		ev.Op = trace.VolumeRefresh
 	}
 	span := trace.Begin(m.cfg.Bus, j.span, ev)
 	ctx = trace.ContextWith(ctx, span)

@@ -82,7 +82,7 @@ func (n *node) ops() []string {
 	var out []string
 	for _, r := range n.rec.OfKind("volume") {
 		if e, ok := r.Event.(*trace.Volume); ok && r.Edge == trace.EdgeEnd {
-			out = append(out, e.Op+" "+e.Name)
+			out = append(out, string(e.Op)+" "+e.Name)
 		}
 	}
 	slices.Sort(out)

@@ -28,7 +28,11 @@ const (
 	verbs
 )
 
-func (v verb) String() string { return [verbs]string{"setup", "teardown"}[v] }
+func (v verb) String() string { return string(v.op()) }
+
+func (v verb) op() trace.VolumeOp {
+	return [verbs]trace.VolumeOp{trace.VolumeSetup, trace.VolumeTeardown}[v]
+}
 
 // pod is what is wanted for one pod: volumes, or (released) that there be none.
 type pod struct {

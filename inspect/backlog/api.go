@@ -47,7 +47,7 @@ func (a *api) fold(r *trace.Record, e *trace.APICall, it *item) {
 		return
 	}
 	a.calls.Push(it)
-	if e.Verb == "watch" && !evidence.Refused(e) && len(a.watches) < maxWatches {
+	if e.Verb == trace.APIWatch && !evidence.Refused(e) && len(a.watches) < maxWatches {
 		a.watches[r.Span] = it
 	}
 	a.health(e, it)

@@ -44,7 +44,7 @@ type node struct {
 
 	// What the node and its runtime are, and the agent's certificates by use: the last words.
 	described, handlers *item
-	certificates        map[string]*item
+	certificates        map[trace.CertificateUse]*item
 }
 
 // origin is a sort of word of a source of pods: that it delivered its set, where from, or what became of a pod.
@@ -54,7 +54,7 @@ func newNode() node {
 	return node{
 		first: map[string]*item{}, latest: map[string]*item{}, steps: ring.New[*item](maxSteps),
 		pressure: map[string]*ring.Ring[*item]{}, short: map[string]*item{}, sources: map[evidence.Manifest][]*item{},
-		origins: map[origin]*item{}, conditions: map[string]*item{}, certificates: map[string]*item{},
+		origins: map[origin]*item{}, conditions: map[string]*item{}, certificates: map[trace.CertificateUse]*item{},
 	}
 }
 
@@ -175,7 +175,7 @@ func (n *node) write(e *trace.NodeStatus, it *item) {
 	if n.conditions["Ready"] == nil || n.ready != e.Ready {
 		n.conditions["Ready"], n.unlike, n.ready = it, before, e.Ready
 	}
-	if e.Op != "patch" {
+	if e.Op != trace.NodePatch {
 		n.registered = it
 	}
 }

@@ -145,11 +145,11 @@ func (n *node) ofNode() {
 	case 0:
 		n.begin(none, 0, &trace.Loop{N: uint64(n.n), Case: trace.LoopPLEG})
 	case 1:
-		n.begin(none, 0, &trace.APICall{Verb: pick(n, "update", "get"), Resource: "leases"})
+		n.begin(none, 0, &trace.APICall{Verb: pick(n, trace.APIUpdate, trace.APIGet), Resource: "leases"})
 	case 2:
-		n.begin(none, 0, &trace.APICall{Verb: pick(n, "watch", "list", "patch"), Resource: pick(n, "pods", "nodes")})
+		n.begin(none, 0, &trace.APICall{Verb: pick(n, trace.APIWatch, trace.APIList, trace.APIPatch), Resource: pick(n, "pods", "nodes")})
 	case 3:
-		n.begin(none, 0, &trace.NodeStatus{Op: pick(n, "register", "patch", "reconcile")})
+		n.begin(none, 0, &trace.NodeStatus{Op: pick(n, trace.NodeRegister, trace.NodePatch, trace.NodeReconcile)})
 	case 4:
 		n.begin(none, 0, &trace.GC{What: trace.GCKind(pick(n, "image", "container"))})
 	case 5:
@@ -166,7 +166,7 @@ func (n *node) ofNode() {
 		n.Point(n.at, none, 0, &trace.Source{Source: trace.SourceFile, Op: trace.OpAdd, Path: pick(n, "/a", "/b")})
 		n.begin(none, 0, &trace.Source{Source: trace.SourceName(pick(n, "file", "api")), Op: trace.OpSet, Pods: n.n, Path: pick(n, "", "/dir")})
 	case 10:
-		n.Point(n.at, none, 0, &trace.PLEGMode{Mode: pick(n, "evented", "relist"), Reason: fmt.Sprint(n.n)})
+		n.Point(n.at, none, 0, &trace.PLEGMode{Mode: pick(n, trace.PLEGEvented, trace.PLEGRelists), Reason: fmt.Sprint(n.n)})
 	case 11:
 		n.begin(none, 0, &trace.PLEGRelist{Cause: "period"})
 	case 12:
@@ -176,7 +176,7 @@ func (n *node) ofNode() {
 	case 14:
 		n.Point(n.at, none, 0, &trace.NodeDescribed{Node: "lab-1", Resources: []trace.NodeResource{{Name: "cpu", Capacity: fmt.Sprint(n.n)}}})
 		n.Point(n.at, none, 0, &trace.RuntimeDescribed{Changed: []string{fmt.Sprint("handler ", n.n)}})
-		n.Point(n.at, none, 0, &trace.Certificate{Use: pick(n, "client", "serving"), Serial: fmt.Sprint(n.n)})
+		n.Point(n.at, none, 0, &trace.Certificate{Use: pick(n, trace.UseClient, trace.UseServing), Serial: fmt.Sprint(n.n)})
 	}
 }
 
@@ -219,7 +219,7 @@ func (n *node) ofPod(l *life) {
 			}
 		}
 		n.begin(p, n.parent(p, &trace.Action{}), &trace.Volume{
-			Op: pick(n, "setup", "teardown", "refresh", "grow"), Name: vol, Plugin: "kubernetes.io/csi", Path: "/p/" + vol,
+			Op: pick(n, trace.VolumeSetup, trace.VolumeTeardown, trace.VolumeRefresh, trace.VolumeGrow), Name: vol, Plugin: "kubernetes.io/csi", Path: "/p/" + vol,
 		})
 	case 14:
 		n.Point(n.at, p, 0, &trace.Volume{Op: "adopt", Name: vol, Plugin: "kubernetes.io/csi", Path: "/p/" + vol})

@@ -75,8 +75,8 @@ func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *item) {
 	delete(p.within, r.Span)
 	v.ended = op
 	switch {
-	case e.Err != "" || e.Op == "refresh" || e.Op == "grow":
-	case e.Op == "teardown":
+	case e.Err != "" || e.Op == trace.VolumeRefresh || e.Op == trace.VolumeGrow:
+	case e.Op == trace.VolumeTeardown:
 		v.unmounted = op
 	default:
 		v.mounted = op

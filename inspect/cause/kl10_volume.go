@@ -32,7 +32,7 @@ func (c *Case) volumeHoldups() (out []holdup) {
 	for i := range volumes {
 		v := &volumes[i]
 		plugins[v.Event.Name] = v.Event.Plugin
-		if v.Event.Op != "setup" || !storage(v.Event.Plugin) {
+		if v.Event.Op != trace.VolumeSetup || !storage(v.Event.Plugin) {
 			continue
 		}
 		what, ev := c.setUp(v)

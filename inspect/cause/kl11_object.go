@@ -141,7 +141,7 @@ func (c *Case) slowRequests() (out []Evidence) {
 	calls := ownSpans[*trace.APICall](c)
 	for i := range calls {
 		a := &calls[i]
-		if a.Event.Verb == "patch" || a.Event.Verb == "watch" || a.Err() == "" && a.Dur() < leastCost {
+		if a.Event.Verb == trace.APIPatch || a.Event.Verb == trace.APIWatch || a.Err() == "" && a.Dur() < leastCost {
 			continue
 		}
 		text := fmt.Sprintf("%s %s %s/%s: %s", a.Event.Verb, a.Event.Resource, a.Event.Namespace, a.Event.Name, took(a.Dur(), a.Open))

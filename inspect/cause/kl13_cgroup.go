@@ -24,14 +24,14 @@ func findSlowCgroup(c *Case) []Finding {
 	var all []holdup
 	for i := range ops {
 		o := &ops[i]
-		if o.Dur() < slowCgroupOp || o.Event.Op == "destroy" {
+		if o.Dur() < slowCgroupOp || o.Event.Op == trace.CgroupDestroy {
 			continue
 		}
 		text := fmt.Sprintf("%s of cgroup %s: %s", o.Event.Op, o.Event.Path, took(o.Dur(), o.Open))
 		if err := o.Err(); err != "" {
 			text += "; " + quoted(err)
 		}
-		all = append(all, holdup{c.on(o.ID(), o.Start, o.Stop), o.Event.Op + " of " + o.Event.Path, evidence(o.Rec(), "%s", text), o.Open, ""})
+		all = append(all, holdup{c.on(o.ID(), o.Start, o.Stop), string(o.Event.Op) + " of " + o.Event.Path, evidence(o.Rec(), "%s", text), o.Open, ""})
 	}
 	cost := covered(stretches(all))
 	open := openOf(all) && !c.up()

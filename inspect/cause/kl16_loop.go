@@ -94,16 +94,16 @@ func (c *Case) busyWith(l *Span[*trace.Loop]) (what string, ev *Evidence) {
 		ev = new(evidence(rec, "%s", what))
 	}
 	for _, s := range nodeSpans[*trace.CgroupOp](c) {
-		note(s.Rec(), s.Start, s.Stop, s.Event.Op+" of cgroup "+s.Event.Path)
+		note(s.Rec(), s.Start, s.Stop, string(s.Event.Op)+" of cgroup "+s.Event.Path)
 	}
 	for _, s := range nodeSpans[*trace.Volume](c) {
-		note(s.Rec(), s.Start, s.Stop, s.Event.Op+" of volume "+s.Event.Name)
+		note(s.Rec(), s.Start, s.Stop, string(s.Event.Op)+" of volume "+s.Event.Name)
 	}
 	for _, s := range nodeSpans[*trace.CRICall](c) {
 		note(s.Rec(), s.Start, s.Stop, "the runtime's "+s.Event.Method)
 	}
 	for _, s := range nodeSpans[*trace.APICall](c) {
-		note(s.Rec(), s.Start, s.Stop, "the API server's "+s.Event.Verb+" "+s.Event.Resource)
+		note(s.Rec(), s.Start, s.Stop, "the API server's "+string(s.Event.Verb)+" "+s.Event.Resource)
 	}
 	for _, s := range nodeSpans[*trace.Wait](c) {
 		note(s.Rec(), s.Start, s.Stop, "a wait ("+string(s.Event.For)+") for "+say.On(s.Event))

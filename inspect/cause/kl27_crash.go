@@ -59,7 +59,7 @@ func findCrashBackoff(c *Case) []Finding {
 func (c *Case) endedBy(container string) *Span[*trace.ProbeAttempt] {
 	id := ""
 	for _, p := range ownPoints[*trace.PLEGEvent](c) {
-		if p.Event.Type == "ContainerDied" && p.Event.Name == container {
+		if p.Event.Type == trace.ContainerDied && p.Event.Name == container {
 			id = p.Event.Container
 		}
 	}
@@ -83,7 +83,7 @@ func exits(d *trace.Decision) string {
 // deaths are the ends of a container as the runtime told them.
 func (c *Case) deaths(container string) (out []Evidence) {
 	for _, p := range ownPoints[*trace.PLEGEvent](c) {
-		if p.Event.Type == "ContainerDied" && p.Event.Name == container {
+		if p.Event.Type == trace.ContainerDied && p.Event.Name == container {
 			out = append(out, evidence(p.Rec, "container %s exited", container))
 		}
 	}

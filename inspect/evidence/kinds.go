@@ -6,7 +6,7 @@ import "github.com/kubeloupe/kubeloupe/trace"
 func OfNode(e trace.Event) bool {
 	switch e := e.(type) {
 	case *trace.APICall:
-		return e.Verb != "watch"
+		return e.Verb != trace.APIWatch
 	case *trace.Loop, *trace.CRICall, *trace.PLEGRelist, *trace.Wait, *trace.GC, *trace.Decision, *trace.Usage, *trace.CgroupOp,
 		*trace.Volume, *trace.ImagePull, *trace.Action:
 		return true

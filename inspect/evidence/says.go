@@ -71,10 +71,10 @@ func Refused(e *trace.APICall) bool { return e.Err != "" || e.Code >= 400 }
 
 // Lease reports whether a request that ended says something of the node's lease; renewed where it made it anew.
 func Lease(e *trace.APICall) (says, renewed bool) {
-	if e.Resource != "leases" || e.Verb == "watch" || e.Verb == "list" {
+	if e.Resource != "leases" || e.Verb == trace.APIWatch || e.Verb == trace.APIList {
 		return false, false
 	}
-	return Refused(e) || e.Verb != "get", !Refused(e) && e.Verb != "get"
+	return Refused(e) || e.Verb != trace.APIGet, !Refused(e) && e.Verb != trace.APIGet
 }
 
 // Manifest names what a source of pods read: a file, or a pod where no file is known.

@@ -20,15 +20,15 @@ func nameOf(e trace.Event) string {
 	case *trace.CSICall:
 		parts = []string{e.Method}
 	case *trace.APICall:
-		parts = []string{e.Verb, e.Resource}
+		parts = []string{string(e.Verb), e.Resource}
 	case *trace.Wait:
 		parts = []string{"wait", string(e.For)}
 	case *trace.ImagePull:
 		parts = []string{"pull", human.Image(e.Image)}
 	case *trace.Volume:
-		parts = []string{e.Op, e.Name}
+		parts = []string{string(e.Op), e.Name}
 	case *trace.CgroupOp:
-		parts = []string{"cgroup", e.Op}
+		parts = []string{"cgroup", string(e.Op)}
 	case *trace.Sync:
 		parts = []string{"sync", string(e.Why)}
 	case *trace.Loop:
@@ -36,13 +36,13 @@ func nameOf(e trace.Event) string {
 	case *trace.GC:
 		parts = []string{string(e.What), "gc"}
 	case *trace.PLEGRelist:
-		parts = []string{"relist", e.Cause}
+		parts = []string{"relist", string(e.Cause)}
 	case *trace.ProbeAttempt:
 		parts = []string{string(e.Probe), "probe", e.Container}
 	case *trace.StatusPatch:
 		parts = []string{"status", string(e.Op)}
 	case *trace.NodeStatus:
-		parts = []string{"node status", e.Op}
+		parts = []string{"node status", string(e.Op)}
 	case *trace.ServerRequest:
 		parts = []string{e.Method, e.Server}
 	case *trace.Source:
@@ -70,7 +70,7 @@ func pointName(e trace.Event) string {
 	case *trace.NodeEvent:
 		name = e.Reason
 	case *trace.PLEGEvent:
-		name = e.Type
+		name = string(e.Type)
 	case *trace.Agent:
 		name = "agent " + string(e.State)
 	}

@@ -92,7 +92,7 @@ func (m *Model) Requests(now time.Time) []Method {
 }
 
 func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
-	a, name := &m.api, e.Verb+" "+e.Resource
+	a, name := &m.api, string(e.Verb)+" "+e.Resource
 	switch {
 	case e.Ended: // a point below the watch's span
 		delete(a.watches, r.Parent)
@@ -110,7 +110,7 @@ func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
 	if failed {
 		a.Errors++
 	}
-	if e.Verb == "watch" && !failed && len(a.watches) < maxWatches {
+	if e.Verb == trace.APIWatch && !failed && len(a.watches) < maxWatches {
 		a.watches[r.Span] = true
 	}
 	a.health(r, e)
@@ -130,7 +130,7 @@ func (a *api) health(r *trace.Record, e *trace.APICall) {
 		a.Since = r.At()
 	}
 	a.Err = cmp.Or(e.Err, "status "+strconv.Itoa(e.Code))
-	a.Call, a.Failed = strings.TrimSpace(e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/")), r.At()
+	a.Call, a.Failed = strings.TrimSpace(string(e.Verb)+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/")), r.At()
 }
 
 func (m *Model) lease(r *trace.Record, e *trace.APICall) {
@@ -156,7 +156,7 @@ func (m *Model) applyNodeStatus(r *trace.Record, e *trace.NodeStatus) {
 		return
 	}
 	n.Good = n.Last
-	if e.Op != "patch" {
+	if e.Op != trace.NodePatch {
 		n.Registered = n.Last
 	}
 }

@@ -95,10 +95,11 @@ func HandlerName(name string) string { return cmp.Or(name, "(default)") }
 
 // From says in words where a certificate is from.
 func (c *Certificate) From() string {
-	sources := map[string]string{
-		"csr": "signed through the API server", "kubeconfig": "the kubeconfig's own", "self-signed": "self-signed", "file": "configured files",
+	sources := map[trace.CertificateSource]string{
+		trace.CertificateCSR: "signed through the API server", trace.CertificateKubeconfig: "the kubeconfig's own",
+		trace.CertificateSelfSigned: "self-signed", trace.CertificateFile: "configured files",
 	}
-	from := cmp.Or(sources[c.Source], c.Source)
+	from := cmp.Or(sources[c.Source], string(c.Source))
 	if c.Path != "" {
 		from += ", in " + c.Path
 	}

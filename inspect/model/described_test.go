@@ -58,7 +58,7 @@ func TestDescribed(t *testing.T) {
 func TestCertificatesAreBounded(t *testing.T) {
 	m, tp := New(Options{}), tape.New()
 	for i := range 3 * maxSignals {
-		tp.Point(time.Duration(i), trace.Pod{}, 0, &trace.Certificate{Use: string(rune('a' + i))})
+		tp.Point(time.Duration(i), trace.Pod{}, 0, &trace.Certificate{Use: trace.CertificateUse(rune('a' + i))})
 	}
 	apply(m, tp.Records())
 	if n := len(m.Certificates()); n != maxSignals {

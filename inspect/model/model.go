@@ -42,7 +42,7 @@ type Model struct {
 	short      map[string]Decision             // by signal
 	conditions map[string]Condition            // of the node, by type
 	// certificates are the agent's own, by use.
-	certificates map[string]Certificate
+	certificates map[trace.CertificateUse]Certificate
 
 	api    api
 	nodes  nodeWrites
@@ -67,7 +67,7 @@ func New(opt Options) *Model {
 		pressure:  map[string]Pressure{}, lines: ring.New[Line](opt.Lines),
 		sources: sourceErrors{}, starts: ring.New[*Start](opt.Starts),
 		api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring.Ring[Pressure]{},
-		short: map[string]Decision{}, conditions: map[string]Condition{}, certificates: map[string]Certificate{},
+		short: map[string]Decision{}, conditions: map[string]Condition{}, certificates: map[trace.CertificateUse]Certificate{},
 	}
 }
 
@@ -119,7 +119,7 @@ func (m *Model) Apply(r *trace.Record) {
 			m.applyNodeWait(r, e)
 		}
 	case *trace.PLEGMode:
-		m.node.PLEGMode, m.node.PLEGReason = e.Mode, e.Reason
+		m.node.PLEGMode, m.node.PLEGReason = string(e.Mode), e.Reason
 	case *trace.PLEGRelist:
 		if r.Edge != trace.EdgeBegin {
 			m.node.LastRelist = r.At()

@@ -26,7 +26,7 @@ type Volume struct {
 	// Torn says that it was torn down.
 	Torn bool
 	// Op is the operation under way or the last one: setup, teardown, adopt, refresh, grow; "" none was seen.
-	Op        string
+	Op        trace.VolumeOp
 	Since     time.Time // when Op began; zero unknown
 	Dur       time.Duration
 	Running   bool
@@ -59,10 +59,10 @@ func (v *Volume) State() string {
 	switch {
 	case v.Running && len(v.Waits) > 0:
 		return "waiting"
-	case v.Running && v.Op == "teardown":
+	case v.Running && v.Op == trace.VolumeTeardown:
 		return "unmounting"
 	case v.Running && v.Mounted:
-		return v.Op
+		return string(v.Op)
 	case v.Running:
 		return "mounting"
 	case v.Err != "":
@@ -159,11 +159,11 @@ func (m *Model) applyVolume(p *pod, r *trace.Record, e *trace.Volume) {
 	switch {
 	case e.Err != "":
 		v.Errors++
-	case e.Op == "teardown":
+	case e.Op == trace.VolumeTeardown:
 		v.Mounted, v.Torn = false, true
-	case e.Op == "refresh":
+	case e.Op == trace.VolumeRefresh:
 		v.Refreshes++
-	case e.Op != "grow":
+	case e.Op != trace.VolumeGrow:
 		v.Mounted, v.Torn, v.Setup = true, false, r.Dur
 	}
 }

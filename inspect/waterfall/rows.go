@@ -194,7 +194,7 @@ func (w *Waterfall) nested(a *interval) []Row {
 			rows = append(rows, w.waitRow(iv, e, 1))
 		case *trace.Volume:
 			rows = append(rows, Row{
-				Kind: RowOp, Label: e.Op, Detail: e.Name, Start: iv.start, End: iv.end, Depth: 1, Open: iv.open,
+				Kind: RowOp, Label: string(e.Op), Detail: e.Name, Start: iv.start, End: iv.end, Depth: 1, Open: iv.open,
 				Note: chownNote(iv), Err: iv.err(), Span: iv.id, Critical: w.onPath[a],
 			})
 		case *trace.CSICall:
@@ -226,7 +226,7 @@ func operationOf(e trace.Event) operation {
 	case *trace.CRICall:
 		return operation{e.Kind(), e.Method, ""}
 	case *trace.Volume:
-		return operation{e.Kind(), e.Op, e.Name}
+		return operation{e.Kind(), string(e.Op), e.Name}
 	case *trace.CSICall:
 		return operation{e.Kind(), e.Method, e.Volume}
 	}

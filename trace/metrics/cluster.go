@@ -53,7 +53,7 @@ func (s *Sink) cluster(r *trace.Record) {
 		if e.Err != "" {
 			result = "error"
 		}
-		s.nodeWrites.WithLabelValues(e.Op, e.Cause, result).Inc()
+		s.nodeWrites.WithLabelValues(string(e.Op), string(e.Cause), result).Inc()
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *Sink) probe(e *trace.ProbeAttempt, sec float64) {
 
 // storageOps are upstream's names for operations on volumes.
 // Upstream: pkg/volume/util/operationexecutor/operation_generator.go.
-var storageOps = map[string]string{"setup": "volume_mount", "teardown": "volume_unmount", "grow": "volume_fs_resize"}
+var storageOps = map[trace.VolumeOp]string{trace.VolumeSetup: "volume_mount", trace.VolumeTeardown: "volume_unmount", trace.VolumeGrow: "volume_fs_resize"}
 
 // csiMethod is the RPC's full name: only its last part is in the event.
 func csiMethod(method string) string {
@@ -91,17 +91,17 @@ func csiMethod(method string) string {
 	return "/csi.v1.Controller/" + method
 }
 
-func httpMethod(verb string) string {
+func httpMethod(verb trace.APIVerb) string {
 	switch verb {
-	case "get", "list", "watch":
+	case trace.APIGet, trace.APIList, trace.APIWatch:
 		return "GET"
-	case "create":
+	case trace.APICreate:
 		return "POST"
-	case "update":
+	case trace.APIUpdate:
 		return "PUT"
-	case "patch":
+	case trace.APIPatch:
 		return "PATCH"
-	case "delete", "deletecollection":
+	case trace.APIDelete, trace.APIDeleteCollection:
 		return "DELETE"
 	}
 	return "OTHER"

@@ -102,8 +102,8 @@ func (s *Sink) ended(r *trace.Record) {
 			s.imagePull.WithLabelValues(sizeBucket(e.Bytes)).Observe(sec)
 		}
 	case *trace.CgroupOp:
-		op := e.Op
-		if op == "ensure" {
+		op := string(e.Op)
+		if e.Op == trace.CgroupEnsure {
 			op = "create"
 		}
 		s.cgroupDuration.WithLabelValues(op).Observe(sec)

@@ -52,23 +52,23 @@ func brief(e trace.Event) string {
 	case *trace.CRICall:
 		return words(e.Method, cmp.Or(e.Image, e.Container, e.Sandbox))
 	case *trace.APICall:
-		return words(e.Verb, e.Resource, strings.Trim(e.Namespace+"/"+e.Name, "/"))
+		return words(string(e.Verb), e.Resource, strings.Trim(e.Namespace+"/"+e.Name, "/"))
 	case *trace.NodeStatus:
-		return words(e.Op, e.Refused, Changes(e.Changed, e.Clipped))
+		return words(string(e.Op), e.Refused, Changes(e.Changed, e.Clipped))
 	case *trace.PLEGRelist:
-		return e.Cause
+		return string(e.Cause)
 	case *trace.PLEGEvent:
-		return cmp.Or(exited(e), words(e.Type, cmp.Or(e.Name, e.Container, e.Sandbox)))
+		return cmp.Or(exited(e), words(string(e.Type), cmp.Or(e.Name, e.Container, e.Sandbox)))
 	case *trace.PLEGMode:
-		return words(e.Mode, e.Reason)
+		return words(string(e.Mode), e.Reason)
 	case *trace.ImagePull:
 		return e.Image
 	case *trace.ImageProgress:
 		return e.Image
 	case *trace.Volume:
-		return words(e.Op, e.Name)
+		return words(string(e.Op), e.Name)
 	case *trace.CgroupOp:
-		return words(e.Op, e.Path)
+		return words(string(e.Op), e.Path)
 	case *trace.StatusPatch:
 		return words(string(e.Op), Changes(e.Changed, e.Clipped))
 	case *trace.CSICall:
@@ -95,7 +95,7 @@ func briefNode(e trace.Event) string {
 	case *trace.RuntimeDescribed:
 		return cmp.Or(strings.Join(e.Changed, ", "), fmt.Sprintf("%d handlers", len(e.Handlers)))
 	case *trace.Certificate:
-		return words(e.Use, e.Cause, e.Name, e.None)
+		return words(string(e.Use), string(e.Cause), e.Name, e.None)
 	}
 	return ""
 }

@@ -57,7 +57,7 @@ func line(r *trace.Record) string {
 	case *trace.PLEGEvent:
 		return exited(e)
 	case *trace.NodeStatus:
-		if over && (e.Err != "" || e.Op != "patch" || e.Cause != "period") {
+		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)
 		}
 	case *trace.NodeDescribed:
@@ -109,7 +109,7 @@ func failure(r *trace.Record) string {
 		if e.Code == 404 || e.Code == 409 { // read and handled by who asked
 			return ""
 		}
-		return ifFailed("api "+e.Verb+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
+		return ifFailed("api "+string(e.Verb)+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
 	case *trace.StatusPatch:
 		if e.Class == trace.FailGone { // somebody deleted it meanwhile
 			return ""
@@ -125,9 +125,9 @@ func failure(r *trace.Record) string {
 	case *trace.PLEGRelist:
 		return ifFailed("PLEG relist", e.Err)
 	case *trace.Volume:
-		return ifFailed("volume "+e.Op+" "+e.Name, e.Err)
+		return ifFailed("volume "+string(e.Op)+" "+e.Name, e.Err)
 	case *trace.CgroupOp:
-		return ifFailed("cgroup "+e.Op+" "+e.Path, e.Err)
+		return ifFailed("cgroup "+string(e.Op)+" "+e.Path, e.Err)
 	}
 	return ""
 }
@@ -139,7 +139,7 @@ func withoutPod(message string, pod trace.Pod) string {
 }
 
 func nodeStatus(e *trace.NodeStatus) string {
-	return failed(join("node "+e.Op, e.Refused, Changes(e.Changed, e.Clipped)), e.Err)
+	return failed(join("node "+string(e.Op), e.Refused, Changes(e.Changed, e.Clipped)), e.Err)
 }
 
 // changes is a line for what was told before and is different now; that it is told first is not news.
@@ -152,15 +152,15 @@ func changes(what string, changed []string) string {
 
 // certificate is a line for one that takes another's place; those at the start are as they were left.
 func certificate(e *trace.Certificate) string {
-	if e.None != "" || e.Cause == "start" {
+	if e.None != "" || e.Cause == trace.CertificateStart {
 		return ""
 	}
-	s := e.Use + " certificate"
+	s := string(e.Use) + " certificate"
 	if e.Name != "" {
 		s += " of " + e.Name
 	}
 	if e.Cause != "" {
-		s += " (" + e.Cause + ")"
+		s += " (" + string(e.Cause) + ")"
 	}
 	if !e.NotAfter.IsZero() {
 		s += ", valid until " + e.NotAfter.UTC().Format(time.RFC3339)
@@ -221,7 +221,7 @@ func SourceError(e *trace.SourceError) string {
 }
 
 // PLEG says how the agent learns of changes.
-func PLEG(e *trace.PLEGMode) string { return noise.Of(join("PLEG "+e.Mode, e.Reason)) }
+func PLEG(e *trace.PLEGMode) string { return noise.Of(join("PLEG "+string(e.Mode), e.Reason)) }
 
 // exited says that a container exited; "" for other events.
 func exited(e *trace.PLEGEvent) string {

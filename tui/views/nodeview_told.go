@@ -94,10 +94,10 @@ func yesNo(b bool) string {
 func (p *Node) certificate(s *section, c *model.Certificate) {
 	th := p.Theme
 	if c.None != "" {
-		s.add(th.Clean(c.Use), th.Clean(c.None), style.Dim)
+		s.add(th.Clean(string(c.Use)), th.Clean(c.None), style.Dim)
 		return
 	}
-	s.add(th.Clean(c.Use), th.Clean(cmp.Or(c.Name, "no name")+", serial "+cmp.Or(c.Serial, "unknown")), style.Plain)
+	s.add(th.Clean(string(c.Use)), th.Clean(cmp.Or(c.Name, "no name")+", serial "+cmp.Or(c.Serial, "unknown")), style.Plain)
 	valid, tone := "until "+day(c.NotAfter)+", in "+style.Age(c.NotAfter.Sub(p.now)), style.Plain
 	switch {
 	case c.NotAfter.IsZero():
@@ -110,7 +110,7 @@ func (p *Node) certificate(s *section, c *model.Certificate) {
 	s.add("  valid", valid, tone)
 	renewal, tone := "in "+style.Age(c.Renew.Sub(p.now))+", "+day(c.Renew), style.Plain
 	switch {
-	case c.Renew.IsZero() && c.Use == "serving":
+	case c.Renew.IsZero() && c.Use == trace.UseServing:
 		renewal, tone = "not by the agent: the files are read again when they change", style.Dim
 	case c.Renew.IsZero():
 		renewal, tone = "not by the agent", style.Dim

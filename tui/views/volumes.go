@@ -117,7 +117,7 @@ func (p *Volumes) doing(v model.Volume) string {
 		if n := len(v.Calls); n > 0 && v.Calls[n-1].Running {
 			return p.Theme.Clean(v.Calls[n-1].Method + " of " + v.Calls[n-1].Driver)
 		}
-		return p.Theme.Clean(v.Op)
+		return p.Theme.Clean(string(v.Op))
 	case v.Err != "":
 		return p.Theme.Clean(v.Err)
 	case v.Refreshes > 0:
@@ -146,7 +146,7 @@ func (p *Volumes) details(v model.Volume) tea.Cmd {
 	f.add("plugin", v.Plugin, style.Plain)
 	f.add("path", v.Path, style.Plain)
 	f.add("state", v.State(), volumeTone(v))
-	f.add("last", strings.TrimSpace(v.Op+" "+style.Clock(v.Since)), style.Plain)
+	f.add("last", strings.TrimSpace(string(v.Op)+" "+style.Clock(v.Since)), style.Plain)
 	f.add("took", style.Known(p.took(v)), toneIf(p.took(v) >= slowVolume, style.Slow))
 	f.add("errors", style.Count(v.Errors), toneIf(v.Errors > 0, style.Fail))
 	for _, l := range fit.Wrap(th.Clean(v.Err), 100) {
