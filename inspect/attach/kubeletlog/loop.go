@@ -161,7 +161,7 @@ func (f *Fold) pleg(e *klog.Entry, at int64) bool {
 		return false
 	}
 	f.loop(at, &trace.Loop{Case: trace.LoopPLEG, Pods: 1}, []string{e.Get("pod")})
-	f.point(p, at, relist, &trace.PLEGEvent{Type: ev.Type, Container: ev.Data, Name: p.nameOf(ev.Data), From: "relist"})
+	f.point(p, at, relist, &trace.PLEGEvent{Type: trace.PLEGType(ev.Type), Container: ev.Data, Name: p.nameOf(ev.Data), From: "relist"})
 	switch ev.Type {
 	case "ContainerStarted":
 		f.ran(p, ev.Data, at)
