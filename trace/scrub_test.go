@@ -1,12 +1,11 @@
 package trace
 
 import (
+	"github.com/google/go-cmp/cmp"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestScrub(t *testing.T) {
@@ -82,12 +81,12 @@ func TestScrubbedLines(t *testing.T) {
 // may hold what somebody else wrote.
 var names = []string{
 	"Agent.Endpoint", "Agent.Node", "Agent.Runtime", "Agent.RuntimeVersion", "Agent.Version",
-	"APICall.Client", "APICall.Name", "APICall.Namespace", "APICall.Resource", "APICall.Verb",
+	"APICall.Name", "APICall.Namespace", "APICall.Resource",
 	"Action.Code", "Action.Container", "Action.ID", "Action.Target",
 	"CRICall.Code", "CRICall.Container", "CRICall.Image", "CRICall.Method", "CRICall.Plugin", "CRICall.Sandbox",
 	"CSICall.Code", "CSICall.Driver", "CSICall.Method", "CSICall.Volume",
-	"Certificate.Cause", "Certificate.Issuer", "Certificate.Name", "Certificate.Names", "Certificate.Path", "Certificate.Serial", "Certificate.Source", "Certificate.Use",
-	"CgroupOp.Op", "CgroupOp.Path",
+	"Certificate.Issuer", "Certificate.Name", "Certificate.Names", "Certificate.Path", "Certificate.Serial",
+	"CgroupOp.Path",
 	"Change.Field", "Change.From", "Change.FromReason", "Change.Name", "Change.Reason", "Change.To",
 	"ContainerSpec.Image", "ContainerSpec.Name",
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason",
@@ -101,9 +100,8 @@ var names = []string{
 	"NodeDescribed.Node", "NodeDescribed.OS", "NodeDescribed.OSImage",
 	"NodeEvent.Field", "NodeEvent.Reason",
 	"NodeResource.Allocatable", "NodeResource.Capacity", "NodeResource.Name",
-	"NodeStatus.Cause", "NodeStatus.Op", "NodeStatus.Refused",
-	"PLEGEvent.Container", "PLEGEvent.From", "PLEGEvent.Name", "PLEGEvent.Sandbox", "PLEGEvent.Type",
-	"PLEGMode.Mode", "PLEGRelist.Cause",
+	"NodeStatus.Refused",
+	"PLEGEvent.Container", "PLEGEvent.Name", "PLEGEvent.Sandbox",
 	"PlanStep.ID", "PlanStep.Needs",
 	"Pod.Name", "Pod.Namespace", "Pod.UID", "PodSpec.QoS", "PodSpec.RestartPolicy", "PodSpec.Volumes",
 	"PodStatus.IP", "PodStatus.Reason", "PodStatus.SandboxID",
@@ -114,7 +112,7 @@ var names = []string{
 	"Source.Path",
 	"SourceError.Field", "SourceError.Path",
 	"Target.Container", "Target.Namespace", "Wait.Doing", "Wait.Plugin", "Wait.Reason",
-	"Volume.Name", "Volume.Op", "Volume.Path", "Volume.Plugin",
+	"Volume.Name", "Volume.Path", "Volume.Plugin",
 	"VolumeProgress.Op", "VolumeProgress.Path",
 }
 
