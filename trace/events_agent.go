@@ -103,7 +103,23 @@ type Decision struct {
 	Verdict Verdict `json:"verdict"`
 	// Reason is one sentence that says why.
 	Reason string `json:"reason" scrub:"text"`
-	// Inputs are the figures the verdict rests on.
+	// Until is when it is decided anew, in Unix nanoseconds: the end of a back-off.
+	Until int64 `json:"until_ns,omitempty"`
+	// Tries is how many attempts failed before, Cause the error of the last.
+	Tries int    `json:"tries,omitempty"`
+	Cause string `json:"cause,omitempty" scrub:"text"`
+	// ExitCode and Attempt are those of the container that ended, for restart; no code where it is not known.
+	ExitCode *int32 `json:"exit_code,omitempty"`
+	Attempt  int    `json:"attempt,omitempty"`
+	// Limit is the mark below which a signal is short, in bytes.
+	Limit int64 `json:"limit,omitempty"`
+	// Ground is why an image is removed.
+	Ground RemovalGround `json:"ground,omitempty"`
+	// Orphan is the UID of the pod that nobody knows, Path its directory, and Volume the name on disk of one that could not be torn down.
+	Orphan string `json:"orphan,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Volume string `json:"volume,omitempty"`
+	// Inputs are further figures that the verdict rests on, for people.
 	Inputs []KV `json:"inputs,omitempty" scrub:"text"`
 	// Bytes is what the verdict freed or would have freed.
 	Bytes int64 `json:"bytes,omitempty"`

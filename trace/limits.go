@@ -29,7 +29,8 @@ func (e *Pressure) limit(l limiter) int { return word(l, &e.Signal) + line(l, &e
 
 // limit implements limited.
 func (e *Decision) limit(l limiter) int {
-	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + list(l, &e.Inputs, &e.Clipped)
+	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + text(l, &e.Cause) +
+		word(l, &e.Ground) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)
 }
 
 // limit implements limited.

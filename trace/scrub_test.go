@@ -91,7 +91,7 @@ var names = []string{
 	"ContainerSpec.Image", "ContainerSpec.Name",
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason",
 	"Held.Name", "Held.Reason", "Holder.Call", "Pod.Name", "Pod.Namespace", "Pod.UID",
-	"Gate.Action", "Gate.Call", "Gate.Code",
+	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
 	"ImageProgress.Image", "ImageProgress.Source", "ImagePull.Image", "ImagePull.Ref",
 	"Holder.Call", "KV.K", "KV.V",
 	"Loop.Detail",

@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -302,6 +304,8 @@ func classifyV1(e Event) {
 		if e.Verb == VerbSandbox {
 			e.Replaces = faultV1(e.Reason)
 		}
+	case *Decision:
+		e.inputsV1()
 	case *ProbeAttempt:
 		e.TimedOut = (e.Result == ProbeFailure || e.Result == ProbeError) && timeoutV1.MatchString(e.Output)
 	case *ImagePull:
@@ -310,10 +314,6 @@ func classifyV1(e Event) {
 		e.Class = Classify(e.Err)
 	case *CSICall:
 		e.Class = Classify(e.Err)
-	case *Decision:
-		if m := podVolumeV1.FindStringSubmatch(e.Reason); m != nil && e.By == "orphan" {
-			e.Inputs = append(e.Inputs, KV{K: "volume", V: m[1]})
-		}
 	case *APICall:
 		if e.Class = Classify(e.Err); strings.Contains(e.Err, "context canceled") {
 			e.Class = FailCanceled
@@ -339,8 +339,46 @@ func faultV1(reason string) SandboxFault {
 	return ""
 }
 
-// podVolumeV1 finds a volume's name in a path as .../pods/UID/volumes/PLUGIN/NAME.
-var podVolumeV1 = regexp.MustCompile(`/pods/[^/]+/volumes/[^/]+/([^/\s]+)`)
+// inputsV1 makes fields of the inputs that have some.
+func (e *Decision) inputsV1() {
+	uid, orphan := strings.CutPrefix(e.Subject, "pod ")
+	if orphan = orphan && e.By == ByOrphans; orphan {
+		e.Orphan = uid
+		if m := volumeV1.FindStringSubmatch(e.Reason); m != nil {
+			e.Volume = m[1]
+		}
+	}
+	e.Inputs = slices.DeleteFunc(e.Inputs, func(in KV) bool {
+		number, err := strconv.ParseInt(in.V, 10, 64)
+		switch {
+		case in.K == "retry_at":
+			at, err := time.Parse(time.RFC3339Nano, in.V)
+			if err == nil && at.After(time.Unix(0, 0)) && at.Before(time.Unix(0, latest)) {
+				e.Until = at.UnixNano()
+			}
+		case in.K == "failures" && err == nil:
+			e.Tries = int(number)
+		case in.K == "error" && e.By == ByBackoff:
+			e.Cause = in.V
+		case in.K == "exitCode" && err == nil:
+			e.ExitCode = new(int32(number))
+		case in.K == "attempt" && e.By == ByRestart && err == nil:
+			e.Attempt = int(number)
+		case in.K == "threshold" && err == nil:
+			e.Limit = number
+		case in.K == "reason" && e.By == ByImageGC:
+			e.Ground = RemovalGround(in.V)
+		case in.K == "path" && orphan:
+			e.Path = in.V
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// volumeV1 finds a volume's name in a path as .../pods/UID/volumes/PLUGIN/NAME.
+var volumeV1 = regexp.MustCompile(`/pods/[^/]+/volumes/[^/]+/([^/\s]+)`)
 
 // codesV1 are Kubernetes' words for what went wrong with a container, as errors that the agent makes begin with.
 var codesV1 = regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|` +

@@ -59,3 +59,13 @@ const (
 	VerdictUnwatched  Verdict = "unwatched"    // the directory cannot be watched
 	VerdictAdopt      Verdict = "adopt"        // the node object of another machine is taken over
 )
+
+// RemovalGround is why garbage collection removes an image.
+type RemovalGround string
+
+// The grounds of a removal.
+const (
+	RemovedForAge    RemovalGround = "age"    // it was unused for longer than imageMaximumGCAge
+	RemovedForSpace  RemovalGround = "space"  // the file system is too full
+	RemovedForDisuse RemovalGround = "unused" // all that is unused was asked to go
+)

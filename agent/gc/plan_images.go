@@ -108,50 +108,37 @@ func PlanImages(in ImageInputs) []Verdict {
 	for i := range images {
 		img := &images[i]
 		v := describeImage(img, in.Now)
-		var why removal
-		why, v.Reason = judge(&in, img, need, freed)
-		if v.Remove = why != stays; v.Remove {
+		v.Ground, v.Reason = judge(&in, img, need, freed)
+		if v.Remove = v.Ground != ""; v.Remove {
 			freed += img.Size
-			v.Inputs = append(v.Inputs, trace.KV{K: "reason", V: string(why)})
 		}
 		verdicts = append(verdicts, v)
 	}
 	return verdicts
 }
 
-// removal is why an image goes, in one word for metrics: the input named reason.
-type removal string
-
-// The removals.
-const (
-	stays     removal = ""
-	forAge    removal = "age"    // unused for longer than imageMaximumGCAge
-	forSpace  removal = "space"  // the file system is too full
-	forDisuse removal = "unused" // all that is unused was asked to go
-)
-
-func judge(in *ImageInputs, img *Image, need, freed int64) (why removal, reason string) {
+func judge(in *ImageInputs, img *Image, need, freed int64) (why trace.RemovalGround, reason string) {
 	unused := in.Now.Sub(img.unusedSince())
 	seen := in.Now.Sub(img.FirstSeen)
 	switch {
 	case img.Used:
-		return stays, "a container is made from it"
+		return "", "a container is made from it"
 	case img.Pinned:
-		return stays, "the runtime pins it"
+		return "", "the runtime pins it"
 	case img.Failed != "":
-		return stays, "it could not be removed: " + img.Failed
+		return "", "it could not be removed: " + img.Failed
 	case in.Policy.MaxAge > 0 && in.Watched > in.Policy.MaxAge && unused > in.Policy.MaxAge:
-		return forAge, fmt.Sprintf("it has been unused for %v, longer than %v", unused.Round(time.Second), in.Policy.MaxAge)
+		return trace.RemovedForAge, fmt.Sprintf("it has been unused for %v, longer than %v", unused.Round(time.Second), in.Policy.MaxAge)
 	case !in.All && in.FS.Used() < in.Policy.High:
-		return stays, fmt.Sprintf("the file system is %d%% full, below %d%%", in.FS.Used(), in.Policy.High)
+		return "", fmt.Sprintf("the file system is %d%% full, below %d%%", in.FS.Used(), in.Policy.High)
 	case seen < in.Policy.MinAge:
-		return stays, fmt.Sprintf("it was first seen %v ago, less than %v", seen.Truncate(time.Second), in.Policy.MinAge)
+		return "", fmt.Sprintf("it was first seen %v ago, less than %v", seen.Truncate(time.Second), in.Policy.MinAge)
 	case in.All:
-		return forDisuse, "unused images were asked to go"
+		return trace.RemovedForDisuse, "unused images were asked to go"
 	case freed >= need:
-		return stays, fmt.Sprintf("images unused for longer free enough to reach %d%%", in.Policy.Low)
+		return "", fmt.Sprintf("images unused for longer free enough to reach %d%%", in.Policy.Low)
 	default:
-		return forSpace, fmt.Sprintf("the file system is %d%% full and has to come down to %d%%; it has been unused for %v", in.FS.Used(), in.Policy.Low, unused.Round(time.Second))
+		return trace.RemovedForSpace, fmt.Sprintf("the file system is %d%% full and has to come down to %d%%; it has been unused for %v", in.FS.Used(), in.Policy.Low, unused.Round(time.Second))
 	}
 }
 

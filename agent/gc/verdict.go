@@ -24,6 +24,8 @@ type Verdict struct {
 	Remove  bool
 	// Reason is one sentence.
 	Reason string
+	// Ground is why an image goes; none where it stays.
+	Ground trace.RemovalGround
 	// Inputs are the figures the verdict rests on.
 	Inputs []trace.KV
 	// Bytes is what removing it frees, as far as known: the size of an image, of a
@@ -39,7 +41,7 @@ type Verdict struct {
 
 // kept turns a verdict around after its removal failed.
 func (v Verdict) kept(err error) Verdict {
-	v.Remove = false
+	v.Remove, v.Ground = false, ""
 	v.Reason = "it could not be removed: " + err.Error()
 	return v
 }
@@ -50,7 +52,7 @@ func (v *Verdict) decision(by trace.Decider) trace.Decision {
 	if v.Remove {
 		verdict = trace.VerdictRemove
 	}
-	return trace.Decision{By: by, Subject: v.Subject, Verdict: verdict, Reason: v.Reason, Inputs: v.Inputs, Bytes: v.Bytes}
+	return trace.Decision{By: by, Subject: v.Subject, Verdict: verdict, Reason: v.Reason, Ground: v.Ground, Inputs: v.Inputs, Bytes: v.Bytes}
 }
 
 // Summary is what a pass came to.

@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -35,13 +34,11 @@ func (p *Puller) backingOff(ctx context.Context, req *Request) error {
 func (p *Puller) decide(ctx context.Context, req *Request, a attempt, reason string) {
 	trace.Point(p.bus, trace.FromContext(ctx), trace.Decision{
 		By: trace.ByBackoff, Subject: req.Image, Verdict: trace.VerdictWait, Reason: reason,
+		Until: a.until().UnixNano(), Tries: a.failures, Cause: a.err,
 		Inputs: []trace.KV{
 			{K: "container", V: req.Container},
-			{K: "failures", V: strconv.Itoa(a.failures)},
 			{K: "delay", V: a.delay.String()},
 			{K: "failed_at", V: a.at.Format(time.RFC3339Nano)},
-			{K: "retry_at", V: a.until().Format(time.RFC3339Nano)},
-			{K: "error", V: a.err},
 		},
 	})
 }

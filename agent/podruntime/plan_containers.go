@@ -187,8 +187,7 @@ func (p *planner) backOff(c *v1.Container, last *podstate.Container, why string,
 	p.wait(c.Name, Reason{Reason: crashLoop, Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
 		delay.Round(time.Second), c.Name, formatPod(p.Pod))})
 	p.RetryAt = earlier(p.RetryAt, until)
-	p.decide(c, last, trace.VerdictWait, fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly)),
-		trace.KV{K: "retry_at", V: until.Format(time.RFC3339Nano)})
+	p.decide(c, last, trace.VerdictWait, fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly))).Until = until.UnixNano()
 }
 
 // start plans image, create and start of a new attempt. What must be gone before
@@ -255,16 +254,15 @@ func (p *planner) killStrays(name string) []string {
 	return ids
 }
 
-func (p *planner) decide(c *v1.Container, last *podstate.Container, verdict trace.Verdict, reason string, more ...trace.KV) {
+func (p *planner) decide(c *v1.Container, last *podstate.Container, verdict trace.Verdict, reason string) *trace.Decision {
 	p.Decisions = append(p.Decisions, trace.Decision{
-		By: trace.ByRestart, Subject: c.Name, Verdict: verdict, Reason: reason,
-		Inputs: append(more, []trace.KV{
+		By: trace.ByRestart, Subject: c.Name, Verdict: verdict, Reason: reason, ExitCode: new(last.ExitCode), Attempt: int(last.Attempt),
+		Inputs: []trace.KV{
 			{K: "restartPolicy", V: policyOf(p.Pod, c)},
-			{K: "exitCode", V: strconv.Itoa(int(last.ExitCode))},
-			{K: "attempt", V: strconv.Itoa(int(last.Attempt))},
 			{K: "container", V: shortID(last.ID)},
-		}...),
+		},
 	})
+	return &p.Decisions[len(p.Decisions)-1]
 }
 
 // crashLoop is the reason of a container that waits for its back-off.

@@ -52,7 +52,8 @@ func (s *Shortage) Observe(signal trace.Signal, u Usage, now time.Time) {
 	}
 	d := trace.Decision{
 		By: trace.ByPressure, Subject: string(signal), Verdict: trace.VerdictEnough, Reason: fmt.Sprintf("more than %s has been available for %s", s.hard[string(signal)+".available"], s.transition),
-		Inputs: []trace.KV{{K: "available", V: fmt.Sprint(free)}, {K: "threshold", V: fmt.Sprint(least)}},
+		Limit:  least,
+		Inputs: []trace.KV{{K: "available", V: fmt.Sprint(free)}},
 	}
 	if short {
 		d.Verdict, d.Reason = trace.VerdictShort, "less than "+s.hard[string(signal)+".available"]+" is available"

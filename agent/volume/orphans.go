@@ -40,13 +40,9 @@ func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bo
 			errs = append(errs, context.Cause(ctx))
 			break
 		}
-		decision := trace.Decision{By: trace.ByOrphans, Subject: "pod " + name, Verdict: trace.VerdictRemove, Reason: "no pod of this UID is known or runs"}
-		decision.Inputs = []trace.KV{{K: "path", V: m.podDir(uid)}}
+		decision := trace.Decision{By: trace.ByOrphans, Subject: "pod " + name, Verdict: trace.VerdictRemove, Reason: "no pod of this UID is known or runs", Orphan: name, Path: m.podDir(uid)}
 		if err := m.cleanOrphan(ctx, uid, known); err != nil {
-			decision.Verdict, decision.Reason = trace.VerdictKeep, err.Error()
-			if name := atFault(err); name != "" {
-				decision.Inputs = append(decision.Inputs, trace.KV{K: "volume", V: name})
-			}
+			decision.Verdict, decision.Reason, decision.Volume = trace.VerdictKeep, err.Error(), atFault(err)
 			errs = append(errs, fmt.Errorf("orphaned pod directory %s: %w", name, err))
 		} else {
 			removed = append(removed, name)

@@ -213,10 +213,8 @@ func TestOrphans(t *testing.T) {
 	var verdicts []string
 	for _, d := range tracetest.Events[trace.Decision](n.rec) {
 		verdict := string(d.By) + " " + string(d.Verdict) + " " + d.Subject
-		for _, in := range d.Inputs {
-			if in.K == "volume" {
-				verdict += " for volume " + in.V
-			}
+		if d.Volume != "" {
+			verdict += " for volume " + d.Volume
 		}
 		verdicts = append(verdicts, verdict)
 	}

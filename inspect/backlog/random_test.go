@@ -199,8 +199,7 @@ func (n *node) ofPod(l *life) {
 	case 6:
 		n.Point(n.at, p, n.parent(p, &trace.Sync{}), &trace.Plan{Steps: []trace.PlanStep{{ID: fmt.Sprint(n.n)}}})
 	case 7:
-		at := tape.Epoch.Add(n.at + time.Minute).Format(time.RFC3339Nano)
-		n.Point(n.at, p, 0, &trace.Decision{By: trace.Decider(pick(n, "backoff", "restart", "admission")), Subject: "web", Inputs: []trace.KV{{K: "retry_at", V: at}}})
+		n.Point(n.at, p, 0, &trace.Decision{By: trace.Decider(pick(n, "backoff", "restart", "admission")), Subject: "web", Until: tape.Epoch.Add(n.at + time.Minute).UnixNano()})
 	case 8:
 		n.begin(p, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: pick(n, trace.TargetContainer, trace.TargetStatuses), Name: "web"}})
 	case 9:

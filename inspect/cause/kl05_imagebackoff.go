@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -43,7 +42,7 @@ func findImageBackoff(c *Case) []Finding {
 	var verdicts []Evidence
 	for _, d := range ownPoints[*trace.Decision](c) {
 		if d.Event.By == trace.ByBackoff && d.Event.Verdict == trace.VerdictWait {
-			why, image, often = cmp.Or(Input(d.Event, "error"), why), d.Event.Subject, failures(d.Event)
+			why, image, often = cmp.Or(d.Event.Cause, why), d.Event.Subject, failures(d.Event)
 			verdicts = append(verdicts, evidence(d.Rec, "%s: %s", human.Image(image), d.Event.Reason))
 		}
 	}
@@ -64,11 +63,10 @@ func findImageBackoff(c *Case) []Finding {
 
 // failures says how often the pull failed.
 func failures(d *trace.Decision) string {
-	n, err := strconv.Atoi(Input(d, "failures"))
-	if err != nil {
+	if d.Tries == 0 {
 		return "it failed"
 	}
-	return "it failed " + times(n)
+	return "it failed " + times(d.Tries)
 }
 
 // imageClass says why an image could not be pulled: as the last attempt tells that says so.
@@ -98,14 +96,4 @@ func imageRemedy(class trace.FailureClass) string {
 		return "Let the node reach the registry: its name, route, port, proxy and certificate."
 	}
 	return "Fix what the error names. Deleting the pod forgets the back-off; so does a change of the image."
-}
-
-// Input is a decision's input of that name; "" when it has none.
-func Input(d *trace.Decision, name string) string {
-	for _, in := range d.Inputs {
-		if in.K == name {
-			return in.V
-		}
-	}
-	return ""
 }

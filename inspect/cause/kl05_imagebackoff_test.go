@@ -14,11 +14,7 @@ func backedOff(s *casetest.Script, at, until time.Duration, failures, err string
 	act := s.Action(at, at+500*ms, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Err: "ErrImagePull: " + err})
 	s.Point(at+500*ms, act, &trace.Decision{
 		By: trace.ByBackoff, Subject: "shop/web:1", Verdict: trace.VerdictWait, Reason: "attempt " + failures + " failed; the next may begin in 10s",
-		Inputs: []trace.KV{
-			{K: "failures", V: failures},
-			{K: "retry_at", V: tape.Epoch.Add(at + 10*sec + 500*ms).Format(time.RFC3339Nano)},
-			{K: "error", V: err},
-		},
+		Tries: int(failures[0] - '0'), Until: tape.Epoch.Add(at + 10*sec + 500*ms).UnixNano(), Cause: err,
 	})
 	s.Wait(at+500*ms, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "ErrImagePull"})
 }

@@ -3,7 +3,6 @@ package cause
 import (
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
@@ -22,9 +21,9 @@ func orphanedVolume() Rule {
 func (c *Case) keptOrphans() map[string]Point[*trace.Decision] {
 	kept := map[string]Point[*trace.Decision]{}
 	for _, d := range nodePoints[*trace.Decision](c) {
-		uid, ok := strings.CutPrefix(d.Event.Subject, "pod ")
+		uid := d.Event.Orphan
 		switch {
-		case d.Event.By != trace.ByOrphans || !ok:
+		case d.Event.By != trace.ByOrphans || uid == "":
 		case d.Event.Verdict == trace.VerdictKeep:
 			kept[uid] = d
 		default:
@@ -43,22 +42,22 @@ func findOrphanedVolume(c *Case) []Finding {
 		return []Finding{orphanFinding(d, "its directory is left on the node, as its volumes cannot be removed: "+quoted(d.Event.Reason))}
 	}
 	for _, d := range kept {
-		volume := Input(d.Event, "volume")
-		if volume == "" {
+		name := d.Event.Volume
+		if name == "" {
 			continue
 		}
 		var all []holdup
 		waits := ownSpans[*trace.Wait](c)
 		for i := range waits {
 			w := &waits[i]
-			if c.waitsForVolume(w, volume) {
+			if c.waitsForVolume(w, name) {
 				all = append(all, holdup{c.on(w.ID(), w.Start, w.Stop), say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind})
 			}
 		}
 		cost := covered(stretches(all))
 		if open := openOf(all) && !c.up(); len(all) > 0 && c.speaks(cost, open) {
 			f := orphanFinding(d, fmt.Sprintf("it waited %s for volume %s, which is still mounted for pod %s that no longer exists",
-				took(cost, open), volume, strings.TrimPrefix(d.Event.Subject, "pod ")))
+				took(cost, open), name, d.Event.Orphan))
 			f.Cost, f.Current, f.Confidence = cost, open, Likely
 			for i := range all {
 				f.Evidence = append(f.Evidence, all[i].evidence)
@@ -91,7 +90,7 @@ func orphanFinding(d Point[*trace.Decision], sentence string) Finding {
 	return Finding{
 		Confidence: Certain, Sentence: sentence, Current: true,
 		Evidence: []Evidence{evidence(d.Rec, "%s is kept: %s", d.Event.Subject, quoted(d.Event.Reason))},
-		Remedy: "Find what holds the mount (findmnt -R " + Input(d.Event, "path") + "; fuser -vm PATH), stop it, and unmount. " +
+		Remedy: "Find what holds the mount (findmnt -R " + d.Event.Path + "; fuser -vm PATH), stop it, and unmount. " +
 			"Housekeeping retries each minute and then removes the directory. Never remove files below a mount.",
 		RuledOutBy: "findmnt shows no mount below the directory, or the next verdict on it is remove.",
 	}

@@ -13,7 +13,7 @@ func TestOrphanedVolume(t *testing.T) {
 		return &trace.Decision{
 			By: trace.ByOrphans, Subject: "pod " + uid, Verdict: trace.Verdict(verdict),
 			Reason: "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/pvc-1/mount is still mounted (ext4)",
-			Inputs: []trace.KV{{K: "path", V: "/var/lib/kubelet/pods/" + uid}, {K: "volume", V: "pvc-1"}},
+			Orphan: uid, Path: "/var/lib/kubelet/pods/" + uid, Volume: "pvc-1",
 		}
 	}
 	attach := trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"}, Note: "ebs.csi.aws.com has to attach vol-1"}

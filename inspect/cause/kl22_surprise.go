@@ -87,7 +87,7 @@ func fullImage(ref string) string {
 func (c *Case) madeRoom() *Finding {
 	for _, all := range [][]Point[*trace.Decision]{ownPoints[*trace.Decision](c), nodePoints[*trace.Decision](c)} {
 		for _, d := range all {
-			if d.Event.By != trace.ByPreemption && d.Event.By != trace.ByEviction || d.Event.Verdict != trace.VerdictEnd || d.Event.Subject != c.Pod.String() {
+			if d.Event.By != trace.ByPreemption && d.Event.By != trace.ByEviction || d.Event.Verdict != trace.VerdictEnd || d.Rec.Pod.String() != c.Pod.String() {
 				continue
 			}
 			return &Finding{

@@ -73,9 +73,12 @@ func (c *Case) endedBy(container string) *Span[*trace.ProbeAttempt] {
 
 // exits says how a container ended, as the decision has it.
 func exits(d *trace.Decision) string {
-	text := "exit code " + Input(d, "exitCode")
-	if n := Input(d, "attempt"); n != "" {
-		text += ", attempt " + n
+	if d.ExitCode == nil {
+		return "its exit code is not known"
+	}
+	text := fmt.Sprintf("exit code %d", *d.ExitCode)
+	if d.Attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", d.Attempt)
 	}
 	return text
 }

@@ -18,7 +18,7 @@ func TestCrashBackoff(t *testing.T) {
 		s.Point(at, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Restarts: 1})
 		s.Point(at, 0, &trace.Decision{
 			By: trace.ByRestart, Subject: "web", Verdict: trace.VerdictWait, Reason: "it ended with exit code 3; crash-loop back-off until 12:00:15",
-			Inputs: []trace.KV{{K: "retry_at", V: "2026-03-01T12:00:15Z"}, {K: "exitCode", V: "3"}, {K: "attempt", V: "1"}},
+			ExitCode: new(int32(3)), Attempt: 1,
 		})
 		s.Wait(at, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
 	}
@@ -47,7 +47,7 @@ func TestCrashBackoff(t *testing.T) {
 				s.Point(4950*ms, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Restarts: 1})
 				s.Point(5*sec, 0, &trace.Decision{
 					By: trace.ByRestart, Subject: "web", Verdict: trace.VerdictWait, Reason: "its liveness probe failed; crash-loop back-off until 12:00:15",
-					Inputs: []trace.KV{{K: "exitCode", V: "0"}, {K: "attempt", V: "1"}},
+					ExitCode: new(int32(0)), Attempt: 1,
 				})
 				s.Wait(5*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
 			},

@@ -34,15 +34,10 @@ func Failed(e *trace.ProbeAttempt) bool {
 
 // RetryAt is when a back-off lets the next try happen, as the decision that imposed it has it; zero when it is none, or does not say.
 func RetryAt(d *trace.Decision) time.Time {
-	if d.By != trace.ByBackoff && d.By != trace.ByRestart {
+	if d.Until <= 0 || d.By != trace.ByBackoff && d.By != trace.ByRestart {
 		return time.Time{}
 	}
-	for _, in := range d.Inputs {
-		if t, err := time.Parse(time.RFC3339Nano, in.V); in.K == "retry_at" && err == nil {
-			return t
-		}
-	}
-	return time.Time{}
+	return time.Unix(0, d.Until)
 }
 
 // Answer is what a request that ended says of the API server.

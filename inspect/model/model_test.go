@@ -129,7 +129,7 @@ func TestStates(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	tp := tape.New()
-	tp.Point(0, web, 0, &trace.Decision{By: trace.ByBackoff, Verdict: trace.VerdictWait, Inputs: []trace.KV{{K: "retry_at", V: when(10 * time.Second).Format(time.RFC3339Nano)}}})
+	tp.Point(0, web, 0, &trace.Decision{By: trace.ByBackoff, Verdict: trace.VerdictWait, Until: when(10 * time.Second).UnixNano()})
 	w := tp.Begin(ms, web, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "image x"}, Cause: "no such image", Class: trace.Classify("no such image")})
 	m := modelOf(tp)
 	p, _ := m.Pod(web)

@@ -1,10 +1,6 @@
 package session
 
-import (
-	"strings"
-
-	"github.com/kubeloupe/kubeloupe/trace"
-)
+import "github.com/kubeloupe/kubeloupe/trace"
 
 // maxLeft bounds how many pods' directories are remembered that could not be removed.
 const maxLeft = 1000
@@ -15,8 +11,8 @@ func (s *Session) leave(r *trace.Record) {
 	if !ok || d.By != trace.ByOrphans {
 		return
 	}
-	uid, ok := strings.CutPrefix(d.Subject, "pod ")
-	if _, known := s.left[uid]; ok && (known || len(s.left) < maxLeft) {
+	uid := d.Orphan
+	if _, known := s.left[uid]; uid != "" && (known || len(s.left) < maxLeft) {
 		s.left[uid] = *r
 	}
 }

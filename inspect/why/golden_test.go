@@ -85,7 +85,7 @@ var situations = map[string]situation{
 			act := s.Action(at, at+400*ms, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Reason: "IfNotPresent", Err: "ErrImagePull: " + err})
 			s.Point(at+400*ms, act, &trace.Decision{
 				By: trace.ByBackoff, Subject: "shop/web:1", Verdict: trace.VerdictWait, Reason: "attempt " + string(rune('1'+i)) + " failed",
-				Inputs: []trace.KV{{K: "failures", V: string(rune('1' + i))}, {K: "retry_at", V: tape.Epoch.Add(31*sec + 400*ms).Format(time.RFC3339Nano)}, {K: "error", V: err}},
+				Tries: 1 + i, Until: tape.Epoch.Add(31*sec + 400*ms).UnixNano(), Cause: err,
 			})
 		}
 		s.Wait(402*ms, 11*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "ErrImagePull"})
@@ -113,7 +113,7 @@ var situations = map[string]situation{
 		running(s, 20*sec, 0)
 		s.Point(20*sec, 0, &trace.Decision{
 			By: trace.ByRestart, Subject: "web", Verdict: trace.VerdictWait, Reason: "it ended with exit code 3; crash-loop back-off until 12:00:40",
-			Inputs: []trace.KV{{K: "retry_at", V: tape.Epoch.Add(40 * sec).Format(time.RFC3339Nano)}, {K: "exitCode", V: "3"}, {K: "attempt", V: "1"}},
+			Until: tape.Epoch.Add(40 * sec).UnixNano(), ExitCode: new(int32(3)), Attempt: 1,
 		})
 		s.Wait(20*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff", Until: tape.Epoch.Add(40 * sec).UnixNano()})
 	}},

@@ -147,8 +147,8 @@ func (s *Sink) source(e *trace.Source) {
 	s.desiredPods.WithLabelValues("").Set(float64(other))
 }
 
-// decision counts images that garbage collection removed, by the decision's input
-// named reason: space or age; unused, when all that is unused was asked to go, counts
+// decision counts images that garbage collection removed, by the decision's
+// ground: space or age; unused, when all that is unused was asked to go, counts
 // as space, as upstream does.
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
@@ -157,16 +157,11 @@ func (s *Sink) decision(e *trace.Decision) {
 		return
 	}
 	reason := "unknown"
-	for _, in := range e.Inputs {
-		if in.K != "reason" {
-			continue
-		}
-		switch in.V {
-		case "space", "unused":
-			reason = "space"
-		case "age":
-			reason = "age"
-		}
+	switch e.Ground {
+	case trace.RemovedForSpace, trace.RemovedForDisuse:
+		reason = "space"
+	case trace.RemovedForAge:
+		reason = "age"
 	}
 	s.imageGC.WithLabelValues(reason).Inc()
 }

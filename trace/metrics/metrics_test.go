@@ -67,9 +67,9 @@ func story(s *Sink) {
 	put(2600*ms, web, point, 0, &trace.PodStatus{Phase: trace.PodRunning, SandboxID: "s", Containers: []trace.ContainerStatus{done, {Name: "web", State: trace.ContainerRunning}}})
 	put(2600*ms, web, point, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 2560 * ms})
 	put(2700*ms, web, end, 5*ms, &trace.Sync{Why: trace.SyncRetry, N: 2})
-	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Inputs: []trace.KV{{K: "reason", V: "space"}}})
-	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Inputs: []trace.KV{{K: "reason", V: "unused"}}})
-	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Inputs: []trace.KV{{K: "reason", V: "age"}}})
+	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Ground: trace.RemovedForSpace})
+	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Ground: trace.RemovedForDisuse})
+	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Ground: trace.RemovedForAge})
 	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictKeep})
 	put(60*time.Second, node, end, 10*ms, &trace.PLEGRelist{Cause: "period"}) // its begin was lost
 	cluster(func(at time.Duration, dur time.Duration, e trace.Event) { put(at, web, end, dur, e) })

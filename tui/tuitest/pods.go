@@ -114,7 +114,7 @@ func (n *nodeScript) crash(at time.Duration) {
 	n.End(at+12*time.Second+71*ms, again, &trace.Sync{Why: trace.SyncAgain, Cause: "ContainerDied", N: 2, Err: "create main: failed to reserve container name"})
 	n.Point(at+40*time.Second, Span{}.Of(key), &trace.Decision{
 		By: trace.ByBackoff, Subject: "main", Verdict: trace.VerdictWait, Reason: "it ended 3 times, the last after 0.2 s",
-		Inputs: []trace.KV{{K: "delay", V: "20s"}, {K: "retry_at", V: Epoch.Add(at + 60*time.Second).Format(time.RFC3339Nano)}, {K: "restarts", V: "3"}},
+		Until: Epoch.Add(at + 60*time.Second).UnixNano(), Inputs: []trace.KV{{K: "delay", V: "20s"}, {K: "restarts", V: "3"}},
 	})
 	n.Begin(at+40*time.Second, Span{}.Of(key), &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "main"}, Cause: "20s", Class: trace.Classify("20s")})
 	n.Point(at+40*time.Second, Span{}.Of(key), &trace.NodeEvent{Type: trace.EventWarning, Reason: "BackOff", Message: "Back-off restarting failed container main"})

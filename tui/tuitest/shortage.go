@@ -62,7 +62,7 @@ func (n *nodeScript) fill() {
 	}
 	n.Point(70*time.Second+201*ms, Span{}, &trace.Decision{
 		By: trace.ByPressure, Subject: "memory", Verdict: trace.VerdictShort, Reason: "less than 100Mi is available",
-		Inputs: []trace.KV{{K: "available", V: "46137344"}, {K: "threshold", V: "104857600"}},
+		Limit: 104857600, Inputs: []trace.KV{{K: "available", V: "46137344"}},
 	})
 	st := trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []trace.Change{
 		{What: trace.ChangeCondition, Name: "MemoryPressure", From: "False", To: "True", Reason: "KubeletHasInsufficientMemory"},

@@ -220,10 +220,8 @@ func (p *Eviction) marks(s *model.Pressure, m *model.Model) (out []mark) {
 		if d.Subject != string(s.Signal) || len(out) > 0 {
 			continue
 		}
-		for _, in := range d.Inputs {
-			if bytes, ok := quantity(in.V, s.Capacity); ok && in.K == "threshold" {
-				out = append(out, mark{name: "pressure", at: "below " + style.Bytes(bytes) + " free", left: s.Capacity - s.Used - bytes})
-			}
+		if d.Limit > 0 {
+			out = append(out, mark{name: "pressure", at: "below " + style.Bytes(d.Limit) + " free", left: s.Capacity - s.Used - d.Limit})
 		}
 	}
 	return out

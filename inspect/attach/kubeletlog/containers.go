@@ -21,11 +21,11 @@ func (p *pod) nameOf(id string) string {
 }
 
 // exitOf is the code that the pod's container ended with, where it has one only; else nobody can say.
-func (p *pod) exitOf() string {
-	if len(p.containers) == 1 && p.exit != "" {
-		return p.exit
+func (p *pod) exitOf() *int32 {
+	if code, err := strconv.ParseInt(p.exit, 10, 32); err == nil && len(p.containers) == 1 {
+		return new(int32(code))
 	}
-	return "not in the log"
+	return nil
 }
 
 // needSandbox is a plan that finds that a sandbox is to be made. It is also written where a pod ends: only what follows shows which.

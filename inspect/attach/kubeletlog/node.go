@@ -72,7 +72,7 @@ func (f *Fold) registered(_ *klog.Entry, at int64) bool {
 }
 
 func (f *Fold) imageRemoved(e *klog.Entry, at int64) bool {
-	f.point(nil, at, micros, &trace.Decision{By: trace.ByImageGC, Subject: e.Get("imageID"), Verdict: trace.VerdictRemove, Reason: "the image file system is over its high threshold"})
+	f.point(nil, at, micros, &trace.Decision{By: trace.ByImageGC, Subject: e.Get("imageID"), Verdict: trace.VerdictRemove, Reason: "the image file system is over its high threshold", Ground: trace.RemovedForSpace})
 	return true
 }
 

@@ -214,12 +214,12 @@ func (f *Fold) decide(p *pod, at int64, c *container, by trace.Decider, err stri
 		if m := backoffOf.FindStringSubmatch(err); m != nil {
 			d.Inputs = append(d.Inputs, trace.KV{K: "backoff", V: m[1]})
 		}
-		d.Inputs = append(d.Inputs, trace.KV{K: "exitCode", V: p.exitOf()})
+		d.ExitCode = p.exitOf()
 	} else {
 		if c.target != "" {
 			d.Subject = c.target
 		}
-		d.Inputs = append(d.Inputs, trace.KV{K: "error", V: trace.Clip(c.lastErr, 1024)})
+		d.Cause = trace.Clip(c.lastErr, 1024)
 	}
 	f.point(p, at, micros, d)
 }
@@ -302,9 +302,9 @@ func (f *Fold) orphan(e *klog.Entry, at int64) bool {
 		return false
 	}
 	f.ends(p, at)
-	d := &trace.Decision{By: trace.ByOrphans, Subject: "pod " + uid, Verdict: trace.VerdictKeep, Reason: why}
+	d := &trace.Decision{By: trace.ByOrphans, Subject: "pod " + uid, Verdict: trace.VerdictKeep, Reason: why, Orphan: uid}
 	if m := leftVolume.FindStringSubmatch(why); m != nil {
-		d.Inputs = append(d.Inputs, trace.KV{K: "volume", V: m[1]})
+		d.Volume = m[1]
 	}
 	f.point(nil, at+1, micros, d)
 	return true
