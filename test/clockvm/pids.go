@@ -143,6 +143,12 @@ func enter(root, uid string, pid int) error {
 					return nil //nolint:nilerr // it is being removed
 				}
 				found = true
+				if _, err := os.Stat(filepath.Join(path, "cgroup.controllers")); err == nil {
+					path = filepath.Join(path, "left") // version 2: only a cgroup without children has processes
+					if err := os.MkdirAll(path, 0o755); err != nil {
+						return err
+					}
+				}
 				return os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
 			})
 			if err != nil {
