@@ -36,6 +36,6 @@ const (
 )
 
 // Sets reports whether the change gives a condition the status, which it did not have before.
-func (c *Change) Sets(condition, status string) bool {
-	return c.What == ChangeCondition && c.Name == condition && c.To == status && c.From != status
+func (e *Change) Sets(condition, status string) bool {
+	return e.What == ChangeCondition && e.Name == condition && e.To == status && e.From != status
 }

@@ -99,8 +99,12 @@ func TestClasses(t *testing.T) {
 		class, wider FailureClass
 		want         bool
 	}{
-		{FailImageDenied, FailImage, true}, {FailImage, FailImage, true}, {FailPlugin, FailNetwork, true}, {FailImage, FailImageDenied, false},
-		{FailDeadline, FailNetwork, false}, {"", FailImage, false},
+		{FailImageDenied, FailImage, true},
+		{FailImage, FailImage, true},
+		{FailPlugin, FailNetwork, true},
+		{FailImage, FailImageDenied, false},
+		{FailDeadline, FailNetwork, false},
+		{"", FailImage, false},
 	} {
 		if got := c.class.Of(c.wider); got != c.want {
 			t.Errorf("%q of %q: got %v, want %v", c.class, c.wider, got, c.want)

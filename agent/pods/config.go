@@ -28,6 +28,7 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 			m.delete(ctx, pod)
 		case podsource.OpRemove:
 			m.end(span, pod, "REMOVE", nil, true)
+		case trace.OpSet:
 		}
 	}
 	if u.Op != podsource.OpAdd {

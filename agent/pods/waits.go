@@ -66,6 +66,7 @@ func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name trace.MilestoneN
 			if e.ended.IsZero() {
 				e.ended = time.Now()
 			}
+		case trace.MilestoneSeen, trace.MilestoneGone:
 		}
 	})
 	if first {

@@ -29,5 +29,6 @@ func (p *pod) foldWrite(r *trace.Record, e *trace.StatusPatch, it *item) {
 		w.good = it
 	case trace.PatchDelete:
 		w.deleted = it
+	case trace.CreateMirror, trace.DeleteMirror:
 	}
 }

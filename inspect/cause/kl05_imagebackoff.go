@@ -71,8 +71,8 @@ func failures(d *trace.Decision) string {
 
 // imageClass says why an image could not be pulled: as the last attempt tells that says so.
 func imageClass(failed []Span[*trace.Action]) trace.FailureClass {
-	for i := len(failed) - 1; i >= 0; i-- {
-		if class := failed[i].Event.Class; class != trace.FailImage && class.Of(trace.FailImage) {
+	for _, f := range slices.Backward(failed) {
+		if class := f.Event.Class; class != trace.FailImage && class.Of(trace.FailImage) {
 			return class
 		}
 	}

@@ -154,6 +154,7 @@ func (c *Case) endWords(a *Span[*trace.Action]) (what, remedy string) {
 		return "the step " + e.ID, "The runtime does not complete it: crictl pods, journalctl -u containerd, and the CNI plugin's DEL."
 	case trace.VerbRemoveCgroup:
 		return "the removal of its cgroup", "Look for processes left in it (cat cgroup.procs below kubepods); those in state D wait in the kernel, mostly for a disk or a mount."
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbImage, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbResize, trace.VerbResizePod, trace.VerbRemoveDirs:
 	}
 	return "the step " + e.ID, "Fix what its error names; the agent retries."
 }

@@ -87,6 +87,7 @@ func labelOf(r waterfall.Row) string {
 		return string(r.Verb)
 	case trace.VerbCgroup, trace.VerbDirs:
 		return "cgroup, dirs" // one row or two, as they are tiny or not
+	case trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	return strings.TrimSpace(r.Label + " " + r.Detail)
 }

@@ -20,6 +20,7 @@ func Ends(e *trace.Worker) bool {
 	switch e.To {
 	case trace.WorkerTerminating, trace.WorkerTerminated, trace.WorkerGone:
 		return true
+	case trace.WorkerNone, trace.WorkerSyncing:
 	}
 	return false
 }

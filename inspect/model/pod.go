@@ -141,6 +141,7 @@ func (p *Pod) over() State {
 		return StateCompleted
 	case trace.PodFailed:
 		return StateFailed
+	case trace.PodPending, trace.PodRunning:
 	}
 	return ""
 }

@@ -133,5 +133,6 @@ func (m *Model) applyPatch(p *pod, r *trace.Record, e *trace.StatusPatch) {
 		}
 	case trace.PatchDelete:
 		s.Deleted = r.At()
+	case trace.CreateMirror, trace.DeleteMirror:
 	}
 }

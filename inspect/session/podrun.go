@@ -79,7 +79,7 @@ func (l *PodRun) Last() time.Time { return time.Unix(0, l.last) }
 // Incomplete says that records of it are known to be missing.
 func (l *PodRun) Incomplete() bool { return l.incomplete || l.win.dropped }
 
-// Fall explains the run's start. What continues is drawn up to now (zero: the run's last record).
+// Waterfall explains the run's start. What continues is drawn up to now (zero: the run's last record).
 func (l *PodRun) Waterfall(now time.Time) (*waterfall.Waterfall, error) {
 	return l.fall(l.Records(), now)
 }
@@ -156,6 +156,7 @@ func (l *PodRun) add(r trace.Record) {
 		case trace.MilestoneGone:
 			l.gone = r.At()
 			l.ended()
+		case trace.MilestoneSeen:
 		}
 	}
 	l.win.add(r)

@@ -76,6 +76,7 @@ func rankOf(verb trace.Verb) int {
 		return rankImage
 	case trace.VerbCreate, trace.VerbStart, trace.VerbPostStart:
 		return rankContainer
+	case trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbRemoveDirs:
 	}
 	return rankOther
 }
@@ -163,6 +164,7 @@ func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
 		row.Detail = strings.Join(volumeNames(iv), " ")
 	case trace.VerbSandbox:
 		row.Detail = ""
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	nested := w.nested(iv)
 	if len(nested) == 1 && nested[0].Kind == RowCall && (row.Detail == "" || nested[0].Err == "") {

@@ -2,6 +2,7 @@ package waterfall
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -77,11 +78,9 @@ func (s Segment) Span() trace.SpanID {
 func (iv *interval) part() Part {
 	a, _ := iv.action()
 	p := Part{Kind: SegmentWork, Verb: a.Verb}
-	switch a.Verb {
-	case trace.VerbSandbox, trace.VerbVolumes, trace.VerbCgroup, trace.VerbDirs:
-	case trace.VerbImage:
+	if a.Verb == trace.VerbImage {
 		p.Pull = iv.pull() != nil
-	default:
+	} else if !slices.Contains([]trace.Verb{trace.VerbSandbox, trace.VerbVolumes, trace.VerbCgroup, trace.VerbDirs}, a.Verb) {
 		p.ID = a.ID
 	}
 	return p

@@ -54,6 +54,7 @@ func (r *Report) life(c *cause.Case) {
 				if r.Ending.IsZero() && e.Since > 0 {
 					r.Ending = rec.At().Add(-e.Since)
 				}
+			case trace.MilestoneStarted, trace.MilestoneReady:
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func write(ctx context.Context, out string) (err error) {
 	}
 	for _, level := range []int{2, 3, 4} {
 		if err := session(ctx, c, level, file, filepath.Join(out, fmt.Sprintf("v%d.log.gz", level))); err != nil {
-			return fmt.Errorf("V%d: %w", level, err)
+			return fmt.Errorf("at verbosity %d: %w", level, err)
 		}
 	}
 	return nil

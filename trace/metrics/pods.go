@@ -54,6 +54,7 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 	case trace.MilestoneGone:
 		delete(s.pods, r.Pod)
 		s.count()
+	case trace.MilestoneReady, trace.MilestoneTerminating:
 	}
 }
 
@@ -76,6 +77,7 @@ func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 			if known && was[c.Name] != "exited" {
 				s.terminatedContainers.WithLabelValues(p.kind(c.Name), s.exits.label(strconv.Itoa(int(c.ExitCode))), s.reasons.label(c.Reason)).Inc()
 			}
+		case trace.ContainerWaiting:
 		}
 	}
 	s.count()
@@ -147,5 +149,6 @@ func (s *Sink) action(r *trace.Record, e *trace.Action) {
 		if e.Err != "" {
 			s.startedContainersErrors.WithLabelValues(kind, cmp.Or(e.Code, "RunContainerError")).Inc()
 		}
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 }

@@ -194,6 +194,7 @@ func source(e *trace.Source) string {
 			s += " " + e.Path
 		}
 		return s
+	case trace.OpSet, trace.OpReconcile:
 	}
 	return ""
 }
@@ -319,6 +320,7 @@ func action(r *trace.Record, e *trace.Action) string {
 	switch e.Verb {
 	case trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return failed(what, e.Err)
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbImage, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	if e.Err != "" || (r.Dur >= longEnough && e.Verb != trace.VerbImage) {
 		return failed(what, e.Err)

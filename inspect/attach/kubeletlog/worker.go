@@ -56,7 +56,7 @@ func worker(to trace.WorkerState) func(*Fold, *klog.Entry, int64) bool {
 			f.ends(p, at)
 		case trace.WorkerTerminated:
 			w.From, w.To = trace.WorkerTerminating, trace.WorkerTerminated
-		default:
+		case trace.WorkerNone, trace.WorkerGone:
 			w.From, w.To = trace.WorkerTerminated, trace.WorkerNone
 			defer f.isGone(p, at, micros)
 		}

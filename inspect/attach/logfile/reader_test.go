@@ -73,8 +73,8 @@ func exported(fields ...string) string {
 func packed(s string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	z.Write([]byte(s)) //nolint:errcheck // into memory
-	z.Close()          //nolint:errcheck // into memory
+	z.Write([]byte(s))
+	z.Close()
 	return b.String()
 }
 
