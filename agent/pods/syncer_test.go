@@ -283,7 +283,7 @@ func TestInitWait(t *testing.T) {
 				return podruntime.Outcome{}, errors.New("no luck")
 			}
 			b.wake("u1")
-		}, []string{"backoff: the next try after an error no luck"}},
+		}, []string{"backoff: the retry after an error no luck"}},
 		{"the pod ends", func(b *bench) { b.send(podsource.OpRemove, podOf("web", "u1")) }, nil},
 		{"the agent ends", func(b *bench) { b.stop() }, nil},
 	} {
@@ -315,9 +315,9 @@ func TestWaitsOfASync(t *testing.T) {
 	}{
 		{"nothing", podruntime.Outcome{}, nil},
 		{"a back-off", podruntime.Outcome{RetryAt: time.Unix(1<<33, 0)}, []string{
-			"backoff: containers app, db to be tried again app: CrashLoopBackOff, db: ImagePullBackOff",
+			"backoff: the retry of containers app, db app: CrashLoopBackOff, db: ImagePullBackOff",
 		}},
-		{"the runtime", podruntime.Outcome{RetryAt: time.Unix(1<<33, 0), Early: true}, []string{"runtime: the runtime to tell of the latest action"}},
+		{"the runtime", podruntime.Outcome{RetryAt: time.Unix(1<<33, 0), Early: true}, []string{"runtime: the runtime's event about the latest action"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -334,10 +334,10 @@ func TestWaitsOfASync(t *testing.T) {
 
 func TestWaitForNamesWhatIsHeldBack(t *testing.T) {
 	for want, reasons := range map[string]map[string]podruntime.Reason{
-		"the next try|": nil,
-		"container app to be restarted|CrashLoopBackOff":                {"app": {Reason: "CrashLoopBackOff"}},
-		"container app to be tried again|ImagePullBackOff":              {"app": {Reason: "ImagePullBackOff"}},
-		"containers a, b to be tried again|a: Odd, b: CrashLoopBackOff": {"b": {Reason: "CrashLoopBackOff"}, "a": {Reason: "Odd"}},
+		"the retry|": nil,
+		"the restart of container app|CrashLoopBackOff":            {"app": {Reason: "CrashLoopBackOff"}},
+		"the retry of container app|ImagePullBackOff":              {"app": {Reason: "ImagePullBackOff"}},
+		"the retry of containers a, b|a: Odd, b: CrashLoopBackOff": {"b": {Reason: "CrashLoopBackOff"}, "a": {Reason: "Odd"}},
 	} {
 		if w := waitFor(reasons); say.On(&w)+"|"+say.Detail(&w, 0) != want || w.For != trace.WaitBackoff {
 			t.Errorf("%+v, want %s", w, want)
