@@ -77,12 +77,13 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		return pod
 	}
 	reason, event := v1.PodReasonDeferred, "ResizeDeferred"
+	d.Verdict, d.Reason = trace.VerdictDeferred, message
 	if infeasible {
 		reason, event = v1.PodReasonInfeasible, "ResizeInfeasible"
+		d.Verdict = trace.VerdictInfeasible
 	}
 	if m.setPending(pod, reason, message) {
 		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, message, "Pod resize "+reason))
-		d.Verdict, d.Reason = trace.Verdict(reason), message
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), d)
 	}
 	if !m.resized[pod.UID] { // the next agent cannot tell it from the spec any more

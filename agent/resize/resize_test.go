@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,10 +41,10 @@ func podWith(cpu string, generation int64) *v1.Pod {
 func cpu(p *v1.Pod) string { return p.Spec.Containers[0].Resources.Requests.Cpu().String() }
 
 func TestResize(t *testing.T) {
-	dir, events := t.TempDir(), &told{}
-	room := true
-	cfg := Config{Dir: dir, Events: events, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) {
-		return room, false, "Node didn't have enough resource: cpu"
+	dir, events, rec := t.TempDir(), &told{}, tracetest.New(t)
+	room, infeasible := true, false
+	cfg := Config{Dir: dir, Events: events, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) {
+		return room, infeasible, "Node didn't have enough resource: cpu"
 	}}
 	m, err := New(cfg)
 	if err != nil {
@@ -81,6 +82,11 @@ func TestResize(t *testing.T) {
 	}
 	m.Update(t.Context(), two, nil)
 	check("no room", "1", "1", "PodResizePending Deferred")
+	infeasible = true
+	m.Update(t.Context(), two, nil)
+	check("never any room", "1", "1", "PodResizePending Infeasible")
+	infeasible = false
+	m.Update(t.Context(), two, nil)
 
 	room = true
 	if got := m.Update(t.Context(), two, nil); got != two || m.Pending(two) {
@@ -108,9 +114,19 @@ func TestResize(t *testing.T) {
 	}
 	m.Done(t.Context(), two)
 	check("done", "2", "2", "")
-	want := "Warning ResizeDeferred Pod resize Deferred,Normal ResizeStarted Pod resize started,Warning ResizeError Pod resize error,Normal ResizeCompleted Pod resize completed"
+	want := "Warning ResizeDeferred Pod resize Deferred,Warning ResizeInfeasible Pod resize Infeasible,Warning ResizeDeferred Pod resize Deferred,Normal ResizeStarted Pod resize started,Warning ResizeError Pod resize error,Normal ResizeCompleted Pod resize completed"
 	if got := strings.Join(events.reasons, ","); got != want {
 		t.Errorf("told %s, want %s", got, want)
+	}
+	var verdicts []trace.Verdict
+	for _, d := range tracetest.Events[trace.Decision](rec) {
+		if d.By != trace.ByResize {
+			t.Errorf("%+v", d)
+		}
+		verdicts = append(verdicts, d.Verdict)
+	}
+	if want := []trace.Verdict{trace.VerdictDeferred, trace.VerdictInfeasible, trace.VerdictDeferred, trace.VerdictResize}; !slices.Equal(verdicts, want) {
+		t.Errorf("decided %q, want %q", verdicts, want)
 	}
 	m.Forget("u")
 	check("gone", "9", "0", "")
