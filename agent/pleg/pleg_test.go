@@ -142,6 +142,14 @@ func (n *node) relists() []string {
 	return out
 }
 
+// relisted checks that a relist for the cause has ended.
+func (n *node) relisted(cause trace.RelistCause) {
+	n.t.Helper()
+	if got := n.relists(); !slices.Contains(got, string(cause)) {
+		n.t.Errorf("relists %q, want one for %q", got, cause)
+	}
+}
+
 func (n *node) state(uid string) string {
 	p := n.pleg.Cache().Get(types.UID(uid))
 	if p == nil {
@@ -186,7 +194,7 @@ func TestEvented(t *testing.T) {
 		equal(t, "calls while events flow", []string(nil), n.called())
 		equal(t, "modes", []string{"evented: "}, n.modes())
 		pass(5 * time.Minute)
-		equal(t, "relists", []string{"start", "stream-open", "period"}, n.relists())
+		equal(t, "relists", []string{"start", "stream-open", string(trace.RelistPeriod)}, n.relists())
 		if at, evented := n.pleg.LastRelist(); !evented || time.Since(at) > time.Second {
 			t.Errorf("last relist %s ago, evented %v", time.Since(at), evented)
 		}
@@ -202,6 +210,7 @@ func TestStreamDropsAndCatchesUp(t *testing.T) {
 		synctest.Wait()
 		_, evented := n.pleg.LastRelist()
 		equal(t, "evented while the stream is down", false, evented)
+		n.relisted(trace.RelistBroken)
 		_, id := n.start("a")
 		pass(time.Second)
 		got := n.got()
@@ -247,6 +256,7 @@ func TestNoEventsMeansRelist(t *testing.T) {
 		n.check(n.srv.ExitContainer(id, 0, false))
 		pass(time.Second)
 		equal(t, "events", []string{"ContainerDied a"}, n.got())
+		n.relisted(trace.RelistNoEvents)
 	})
 }
 
@@ -312,6 +322,36 @@ func TestKeptEventsAreOldNews(t *testing.T) {
 		run()
 		equal(t, "events", []string(nil), n.got())
 		equal(t, "pods", 0, len(n.pleg.Cache().All()))
+	})
+}
+
+// An event that does not say how its pod is makes the PLEG look for itself.
+func TestEventWithoutStatus(t *testing.T) {
+	inBubble(t, func(_ *testing.T, n *node, run func()) {
+		run()
+		pass(time.Second)
+		n.pleg.take(n.t.Context(), &runtimeapi.ContainerEventResponse{ContainerId: "x", ContainerEventType: runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT})
+		pass(time.Second)
+		n.relisted(trace.RelistNoStatus)
+	})
+}
+
+// An event that comes while a relist looks at its pod is newer than what the relist sees, and another relist looks at the rest.
+func TestRelistOvertaken(t *testing.T) {
+	inBubble(t, func(t *testing.T, n *node, run func()) {
+		_, id := n.start("a")
+		undo := n.fault(sim.Fault{Method: "ContainerStatus", Delay: 5 * time.Second, After: true})
+		done := make(chan error, 1)
+		go func() { done <- n.pleg.Relist(t.Context(), "start") }()
+		pass(time.Second)
+		run()
+		n.check(n.srv.ExitContainer(id, 3, false))
+		pass(5 * time.Second)
+		n.check(<-done)
+		undo()
+		equal(t, "a", "exited", n.state("a"))
+		pass(10 * time.Second)
+		n.relisted(trace.RelistOvertaken)
 	})
 }
 
