@@ -19,6 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 // fakeStatuses notes what is said to the API server.
@@ -121,6 +122,9 @@ func TestDeadline(t *testing.T) {
 		b.expect("before", []string{"web: Running "}, said.lines())
 		pass(2 * time.Second)
 		b.expect("after", []string{"web: Running ", "web: Failed DeadlineExceeded", "web: gone, deleted=false"}, said.lines())
+		if d := tracetest.Events[trace.Decision](b.rec); len(d) != 2 || d[1].By != trace.ByDeadline || d[1].Verdict != trace.VerdictEnd {
+			t.Errorf("decisions %+v", d)
+		}
 		b.stop()
 	})
 }

@@ -311,8 +311,11 @@ func TestHousekeepingWaitsForAllSources(t *testing.T) {
 		t.Errorf("the second time it says %q", got)
 	}
 	d.asked()
-	inputs := tracetest.Events[trace.Decision](d.rec)[1].Inputs
-	if diff := cmp.Diff([]trace.KV{{K: "containers", V: "1"}, {K: "active", V: "true"}}, inputs); diff != "" {
+	told := tracetest.Events[trace.Decision](d.rec)[1]
+	if told.By != trace.ByHousekeeping || told.Verdict != trace.VerdictRemove {
+		t.Errorf("decision %+v", told)
+	}
+	if diff := cmp.Diff([]trace.KV{{K: "containers", V: "1"}, {K: "active", V: "true"}}, told.Inputs); diff != "" {
 		t.Errorf("inputs (-want +got):\n%s", diff)
 	}
 }
@@ -370,6 +373,9 @@ func TestHungCleaningStopsNobody(t *testing.T) {
 		b.send(podsource.OpAdd, podOf("web", "u1"), podOf("db", "u2"))
 		if diff := cmp.Diff([]string{"seen web", "seen db", "started db"}, milestones(b.rec)); diff != "" {
 			t.Errorf("milestones while cleaning hangs (-want +got):\n%s", diff)
+		}
+		if waits := tracetest.Events[trace.Wait](b.rec); len(waits) != 1 || waits[0].For != trace.WaitLock || waits[0].Target.Kind != trace.TargetLeftovers {
+			t.Errorf("waits while cleaning hangs: %+v", waits)
 		}
 		close(hung)
 		pass(time.Second)

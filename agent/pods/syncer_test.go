@@ -332,6 +332,22 @@ func TestWaitsOfASync(t *testing.T) {
 	}
 }
 
+// A status that tells of a failure waits for the log of what failed.
+func TestWaitForALog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		by := time.Now().Add(time.Second)
+		b.syncer.cfg.LogsBy = func(types.UID) time.Time { return by }
+		b.send(podsource.OpAdd, podOf("web", "u1"))
+		if waits := tracetest.Events[trace.Wait](b.rec); len(waits) != 1 || waits[0].For != trace.WaitRuntime || waits[0].Target.Kind != trace.TargetLog {
+			t.Errorf("waits %+v", waits)
+		}
+		pass(time.Second)
+		b.expect("open waits afterwards", nil, openWaits(t, b.rec))
+		b.stop()
+	})
+}
+
 func TestWaitForNamesWhatIsHeldBack(t *testing.T) {
 	for want, reasons := range map[string]map[string]podruntime.Reason{
 		"the retry|": nil,
