@@ -164,6 +164,14 @@ func (w *world) told() []string {
 	return out
 }
 
+// waited checks that the node has waited on a target.
+func (w *world) waited(on trace.TargetKind) {
+	w.t.Helper()
+	if !slices.ContainsFunc(tracetest.Events[trace.Wait](w.rec), func(e trace.Wait) bool { return e.Target.Kind == on }) {
+		w.t.Errorf("no wait on %s: %q", on, w.waits())
+	}
+}
+
 func (w *world) waits() (out []string) {
 	for _, r := range w.rec.OfKind("pod.wait") {
 		if r.Edge == trace.EdgeBegin {
@@ -221,6 +229,9 @@ func TestIdle(t *testing.T) {
 		}
 		if n := count["patch nodes"]; n < 11 || n > 13 || len(count) != 2 {
 			t.Errorf("calls %v", count)
+		}
+		if s := tracetest.Events[trace.NodeStatus](w.rec); s[len(s)-1].Op != trace.NodePatch || s[len(s)-1].Cause != trace.NodePeriod {
+			t.Errorf("the last report is %+v", s[len(s)-1])
 		}
 		if s := w.lease().Spec.RenewTime; time.Since(s.Time) > 11*time.Second {
 			t.Errorf("renewed %s", s)
@@ -300,6 +311,7 @@ func TestAPIGone(t *testing.T) {
 		if n := len(w.waits()); n < 60 || n > 110 {
 			t.Errorf("%d waits in ten minutes", n)
 		}
+		w.waited(trace.TargetRegistration)
 		w.break_(nil)
 		w.pass(9 * time.Second)
 		if !w.Ready() {
@@ -309,6 +321,7 @@ func TestAPIGone(t *testing.T) {
 		w.ready.Store(false)
 		w.Changed()
 		w.pass(10 * time.Minute)
+		w.waited(trace.TargetNodeStatus)
 		w.break_(nil)
 		w.pass(9 * time.Second)
 		if isReady(w.stored()) || time.Since(w.lease().Spec.RenewTime.Time) > 12*time.Second {
@@ -355,6 +368,10 @@ func TestNameTaken(t *testing.T) {
 		if !w.Ready() || w.stored().Status.NodeInfo.MachineID != "m1" {
 			t.Error("not taken over")
 		}
+		told := tracetest.Events[trace.Decision](w.rec)
+		if last := told[len(told)-1]; last.By != trace.ByNode || last.Verdict != trace.VerdictAdopt {
+			t.Errorf("decision %+v", last)
+		}
 	})
 }
 
@@ -375,6 +392,10 @@ func TestDeleted(t *testing.T) {
 		n := w.stored()
 		if n.UID == was || !w.Ready() || w.lease().OwnerReferences[0].UID != n.UID {
 			t.Errorf("uid %s, ready %t", n.UID, w.Ready())
+		}
+		writes := tracetest.Events[trace.NodeStatus](w.rec)
+		if last := writes[len(writes)-1]; last.Op != trace.NodeRegister || last.Cause != trace.NodeDeleted {
+			t.Errorf("%+v", last)
 		}
 	})
 }
