@@ -406,6 +406,27 @@ func TestNoAnswerAtAll(t *testing.T) {
 	})
 }
 
+// An attempt tells how it is made.
+func TestHow(t *testing.T) {
+	for want, h := range map[trace.ProbeHow]v1.ProbeHandler{
+		trace.ProbeExec: {Exec: &v1.ExecAction{}}, trace.ProbeHTTP: {HTTPGet: &v1.HTTPGetAction{}},
+		trace.ProbeTCP: {TCPSocket: &v1.TCPSocketAction{}}, trace.ProbeGRPC: {GRPC: &v1.GRPCAction{}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.p.Add(podWith(nil, nil, probeOf(func(p *v1.Probe) { p.ProbeHandler = h })), nil)
+			w.answer(Liveness, success(""))
+			w.runs("1", podstate.Running)
+			w.p.Changed("u")
+			time.Sleep(11 * time.Second)
+			synctest.Wait()
+			if got := tracetest.Events[trace.ProbeAttempt](w.rec); len(got) == 0 || got[0].How != want {
+				t.Errorf("%s: told %+v", want, got)
+			}
+		})
+	}
+}
+
 func TestWhoIsProbed(t *testing.T) {
 	always := v1.ContainerRestartPolicyAlways
 	pod := &v1.Pod{Spec: v1.PodSpec{
