@@ -6,11 +6,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 // fakePlugin is a plugin's registration service on a real socket.
@@ -69,6 +73,28 @@ func next(t *testing.T, c chan string) string {
 	case <-time.After(time.Minute):
 		t.Fatal("nothing happened for a minute")
 		return ""
+	}
+}
+
+// A directory that cannot be watched is told of.
+func TestUnwatched(t *testing.T) {
+	dir, rec := t.TempDir(), tracetest.New(t)
+	w, err := New(Config{Dir: dir, Handlers: map[string]Handler{"CSIPlugin": &handler{}}, Bus: rec.Bus()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := newWatcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := watch.Close(); err != nil { // it takes no directory from now on
+		t.Fatal(err)
+	}
+	var under sync.WaitGroup
+	w.pass(t.Context(), watch, &under)
+	under.Wait()
+	if d := tracetest.Events[trace.Decision](rec); len(d) != 1 || d[0].Verdict != trace.VerdictUnwatched || d[0].Subject != dir {
+		t.Errorf("decisions %+v", d)
 	}
 }
 
