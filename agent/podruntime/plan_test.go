@@ -196,6 +196,7 @@ func TestMake(t *testing.T) {
 		waits   string            // the container that has not started
 		logged  uint32
 		want    []string
+		decided []trace.Verdict // checked if set
 	}{
 		{
 			name: "new pod", pod: podWith(always, "web", "log"), fresh: true,
@@ -436,6 +437,7 @@ func TestMake(t *testing.T) {
 		{
 			name: "liveness failed, Never", pod: podOf(never, probed(containerNamed("web"))),
 			seen: seen("sandbox:0", "web=running"), failed: map[string]string{"web-0": "liveness"}, want: []string{"kill web 5s"},
+			decided: []trace.Verdict{trace.VerdictKill},
 		},
 		{
 			name: "liveness failed again and again", pod: podOf(always, probed(containerNamed("web"))), backoff: crashing,
@@ -502,6 +504,11 @@ func TestMake(t *testing.T) {
 			}
 			if d := cmp.Diff(tc.want, text(plan)); d != "" {
 				t.Errorf("plan (-want +got):\n%s", d)
+			}
+			for i, want := range tc.decided {
+				if len(plan.Decisions) != len(tc.decided) || plan.Decisions[i].Verdict != want {
+					t.Errorf("decided %+v, want %q", plan.Decisions, tc.decided)
+				}
 			}
 			checkGraph(t, plan, tc.seen)
 		})
@@ -607,6 +614,8 @@ func TestMakeClean(t *testing.T) {
 			if d := cmp.Diff(tc.want, text(plan)); d != "" {
 				t.Errorf("plan (-want +got):\n%s", d)
 			}
+			removes := slices.ContainsFunc(plan.Steps, func(s Step) bool { return s.Verb == trace.VerbRemove })
+			equal(t, "removes a container", slices.Contains(tc.want, "remove web web-0"), removes)
 			checkGraph(t, plan, tc.seen)
 		})
 	}

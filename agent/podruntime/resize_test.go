@@ -15,6 +15,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/qos"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 func sized(c v1.Container, cpu, memory string, restart ...v1.ResourceName) v1.Container {
@@ -116,6 +118,8 @@ func TestResize(t *testing.T) {
 					slices.Sort(did)
 				}
 				equal(t, "did", strings.Join(tc.want, ", "), strings.Join(did, ", "))
+				resizes := func(e trace.Action) bool { return e.Verb == trace.VerbResize }
+				equal(t, "told of its update", strings.Contains(strings.Join(tc.want, ", "), "update web-0"), slices.ContainsFunc(tracetest.Events[trace.Action](w.rec), resizes))
 				if given := f.given["web"]; tc.failed == "" && !given.Limits.Memory().Equal(*tc.now.Resources.Limits.Memory()) {
 					t.Errorf("given %v", given)
 				}
