@@ -22,6 +22,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 const (
@@ -200,9 +202,9 @@ func TestRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "0.log")
-	runtime := &reopener{path: path}
+	runtime, rec := &reopener{path: path}, tracetest.New(t)
 	r, err := NewRotator(RotatorConfig{
-		MaxSize: 4, MaxFiles: 3, Workers: 1, Interval: time.Second, Runtime: runtime,
+		MaxSize: 4, MaxFiles: 3, Workers: 1, Interval: time.Second, Runtime: runtime, Bus: rec.Bus(),
 		Containers: func() []Container { return []Container{{ID: "c", Path: path}} },
 	})
 	if err != nil {
@@ -245,6 +247,16 @@ func TestRotate(t *testing.T) {
 	r.pass(t.Context())
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("a missing log is not made again: %v", err)
+	}
+	var verdicts []trace.Verdict
+	for _, d := range tracetest.Events[trace.Decision](rec) {
+		if d.By != trace.ByLogRotation || d.Subject != path {
+			t.Errorf("%+v", d)
+		}
+		verdicts = append(verdicts, d.Verdict)
+	}
+	if want := []trace.Verdict{trace.VerdictRotate, trace.VerdictRotate, trace.VerdictReopen}; !slices.Equal(verdicts, want) {
+		t.Errorf("decided %q, want %q", verdicts, want)
 	}
 }
 
