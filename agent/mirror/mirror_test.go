@@ -200,8 +200,15 @@ func TestMirror(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
 		}
-		if len(tracetest.Events[trace.StatusPatch](rec)) == 0 {
-			t.Error("nothing published")
+		ops := map[trace.PatchOp]int{}
+		for _, e := range tracetest.Events[trace.StatusPatch](rec) {
+			ops[e.Op]++
+		}
+		if len(ops) != 2 || ops[trace.CreateMirror] == 0 || ops[trace.DeleteMirror] == 0 {
+			t.Errorf("published %v", ops)
+		}
+		if waits := tracetest.Events[trace.Wait](rec); len(waits) == 0 || waits[0].Target.Kind != trace.TargetMirrorPods {
+			t.Errorf("%d waits, want some on mirror pods", len(waits))
 		}
 	})
 }

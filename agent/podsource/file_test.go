@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -266,6 +267,10 @@ func TestFileBackupStays(t *testing.T) {
 	must(t, os.Rename(n.path("web.yaml"), n.path("web.yaml~")))
 	n.expect("REMOVE web")
 	n.noErrors()
+	told := tracetest.Events[trace.Source](n.rec)
+	if !slices.ContainsFunc(told, func(s trace.Source) bool { return s.Op == trace.OpSet && s.Pods == 0 && s.Cause == trace.SourceSettled }) {
+		t.Errorf("no SET of nothing, once the time to settle was over: %+v", told)
+	}
 }
 
 func TestFileDuplicates(t *testing.T) {

@@ -92,4 +92,7 @@ func TestRanges(t *testing.T) {
 	if got := first(r, "d"); got != b {
 		t.Errorf("once the broken file's pod is gone d begins at %d, want %d", got, b)
 	}
+	if d := tracetest.Events[trace.Decision](rec); len(d) != 1 || d[0].By != trace.ByUserNS || d[0].Verdict != trace.VerdictMap || d[0].Subject != "/d" {
+		t.Errorf("decisions %+v, want the one for d", d)
+	}
 }
