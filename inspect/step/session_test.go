@@ -233,6 +233,31 @@ func TestLeaveWhileSnapshotHangs(t *testing.T) {
 	}
 }
 
+// What a person answers is told.
+func TestVerdicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t, web)
+		f.fail["sandbox"] = errors.New("no network")
+		f.run(plan)
+		for _, line := range []string{"n", "delay 2s", "retry", "n", "fail NotFound"} {
+			f.do(line)
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+		}
+		want := []trace.Gate{
+			{Action: "cgroup", Verdict: trace.GateGo},
+			{Action: "sandbox", Verdict: trace.GateDelay, Delay: 2 * time.Second},
+			{Action: "sandbox", When: gate.After, Verdict: trace.GateRetry},
+			{Action: "sandbox", When: gate.After, Verdict: trace.GateGo},
+			{Action: "image docker.io/lab/web:1", Verdict: trace.GateFail, Code: "NotFound"},
+		}
+		if diff := cmp.Diff(want, f.verdicts()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		f.Close()
+	})
+}
+
 func TestCloseOpensForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t, web)
