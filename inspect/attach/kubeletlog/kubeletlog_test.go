@@ -90,6 +90,7 @@ func told(recs []trace.Record) (out []string) {
 const volumeA = `for volume \"a\" (UniqueName: \"kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a\") pod \"web\" (UID: \"11111111-2222-3333-4444-555555555555\") " pod="shop/web"`
 
 func TestRecords(t *testing.T) {
+	const poll = string(trace.WaitPoll) + " " + string(trace.TargetVolumeManager)
 	for name, c := range map[string]struct {
 		log  string
 		want []string
@@ -115,10 +116,10 @@ func TestRecords(t *testing.T) {
 			[]string{
 				"00:01.000 web pod.milestone: seen",
 				"00:01.002 begin web pod.action: volumes",
-				"00:01.002 begin web pod.wait: poll volume-manager", "00:01.100 end web pod.wait: poll volume-manager 98ms",
-				"00:01.100 begin web pod.wait: poll volume-manager", "00:01.200 end web pod.wait: poll volume-manager 100ms",
+				"00:01.002 begin web pod.wait: " + poll, "00:01.100 end web pod.wait: " + poll + " 98ms",
+				"00:01.100 begin web pod.wait: " + poll, "00:01.200 end web pod.wait: " + poll + " 100ms",
 				"00:01.200 begin web volume: setup a kubernetes.io/configmap", "00:01.210 end web volume: setup a kubernetes.io/configmap 10ms",
-				"00:01.210 begin web pod.wait: poll volume-manager", "00:01.302 end web pod.wait: poll volume-manager 92ms",
+				"00:01.210 begin web pod.wait: " + poll, "00:01.302 end web pod.wait: " + poll + " 92ms",
 				"00:01.302 end web pod.action: volumes 300ms",
 				"00:01.303 begin web pod.action: sandbox", "00:01.500 end web pod.action: sandbox 197ms",
 				"00:01.501 begin web pod.action: image main",
@@ -223,6 +224,12 @@ func TestRecords(t *testing.T) {
 			),
 			[]string{"00:01.000 web pod.milestone: seen", "00:02.000 web pod.milestone: started", "00:05.000 end web probe.attempt: readiness main failure 0s", "00:06.000 web pod.milestone: ready"},
 		},
+		"an eviction": {
+			lines(`00:01.0 I "Eviction manager: pod is evicted successfully" pod="shop/web"`),
+			[]string{
+				"00:01.000 web decision: " + string(trace.ByEviction) + " " + string(trace.VerdictEnd) + " shop/web", "00:01.000 web pod.milestone: terminating",
+			},
+		},
 		"a kubelet of 1.19": {
 			lines(
 				`00:01.0 I SyncLoop (ADD, "api"): "web_shop(11111111-2222-3333-4444-555555555555), b_shop(21111111-2222-3333-4444-555555555555)"`,
@@ -248,6 +255,18 @@ func TestRecords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUpdate says what an iteration of the loop was for.
+func TestUpdate(t *testing.T) {
+	recs, _, _ := all(t, lines(`00:01.0 I "SyncLoop UPDATE" source="api" pods=["shop/web"]`))
+	want := &trace.Loop{N: 1, Case: trace.LoopConfig, Op: trace.LoopUpdate, Pods: 1, Detail: "shop/web"}
+	if len(recs) != 1 {
+		t.Fatalf("%d records, want 1", len(recs))
+	}
+	if diff := cmp.Diff(want, recs[0].Event); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
