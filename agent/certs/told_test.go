@@ -71,6 +71,9 @@ func TestClientIsTold(t *testing.T) {
 		if d := cmp.Diff([]string{"client bootstrap" + mine, "client renewed" + mine, "client start" + mine}, saw(t, rec)); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
+		if d := tracetest.Events[trace.Decision](rec); len(d) != 2 || d[1].By != trace.ByCerts || d[1].Verdict != trace.VerdictRenew {
+			t.Errorf("decisions %+v", d)
+		}
 		told := tracetest.Events[trace.Certificate](rec)
 		if told[0].Serial == told[1].Serial || told[1].Serial != told[2].Serial || told[2].Renew.IsZero() {
 			t.Errorf("%+v", told)
@@ -109,8 +112,8 @@ func TestClientOfKubeconfigIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		runFor(t, c, 55*time.Minute)
-		const name = " system:node:lab-1"
-		want := []string{"client start kubeconfig own.pem" + name, "client start kubeconfig own.pem" + name, "client renewed csr kubelet-client-current.pem" + name}
+		const name, start = " system:node:lab-1", "client start " + string(trace.CertificateKubeconfig) + " own.pem system:node:lab-1"
+		want := []string{start, start, "client renewed csr kubelet-client-current.pem" + name}
 		if d := cmp.Diff(want, saw(t, rec)); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
@@ -156,8 +159,9 @@ func TestSignedServingIsTold(t *testing.T) {
 		cancel()
 		<-done
 		const mine = " csr kubelet-server-current.pem system:node:lab-1 lab-1 "
+		const signed, renewed = "serving " + string(trace.CertificateSigned) + mine, "serving " + string(trace.CertificateRenewed) + mine
 		got := saw(t, rec)
-		if len(got) != 3 || !strings.HasPrefix(got[0], "serving: none yet") || got[1] != "serving signed"+mine+"10.0.0.5" || got[2] != "serving renewed"+mine+"10.0.0.6" {
+		if len(got) != 3 || !strings.HasPrefix(got[0], "serving: none yet") || got[1] != signed+"10.0.0.5" || got[2] != renewed+"10.0.0.6" {
 			t.Errorf("%q", got)
 		}
 	})
@@ -188,7 +192,10 @@ func TestServingFilesAreTold(t *testing.T) {
 		}
 	}
 	got := saw(t, rec)
-	for i, want := range []string{"serving start self-signed kubelet.crt lab-1@", "serving start file kubelet.crt lab-1@", "serving changed file kubelet.crt lab-2@"} {
+	for i, want := range []string{
+		"serving start " + string(trace.CertificateSelfSigned) + " kubelet.crt lab-1@", "serving start file kubelet.crt lab-1@",
+		"serving " + string(trace.CertificateChanged) + " file kubelet.crt lab-2@",
+	} {
 		if len(got) != 3 || !strings.HasPrefix(got[i], want) {
 			t.Fatalf("%q, want %q", got, want)
 		}

@@ -43,7 +43,7 @@ func TestDescribe(t *testing.T) {
 		{"GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dn&watch=true", trace.APICall{Verb: "watch", Resource: "nodes", Name: "n"}},
 		{"GET", "/proxy/api/v1/namespaces", trace.APICall{Verb: "list", Resource: "namespaces"}},
 		{"GET", "/api/v1/namespaces/shop", trace.APICall{Verb: "get", Resource: "namespaces", Name: "shop"}},
-		{"DELETE", "/api/v1/namespaces/shop/pods", trace.APICall{Verb: "deletecollection", Resource: "pods", Namespace: "shop"}},
+		{"DELETE", "/api/v1/namespaces/shop/pods", trace.APICall{Verb: trace.APIDeleteCollection, Resource: "pods", Namespace: "shop"}},
 		{"GET", "/healthz", trace.APICall{Verb: "get", Resource: "/healthz"}},
 	} {
 		if diff := cmp.Diff(c.want, describe("", httptest.NewRequest(c.method, c.url, nil))); diff != "" {

@@ -256,7 +256,7 @@ func TestNeverBackward(t *testing.T) {
 		if s := b.now("a").Status; s.Phase != v1.PodFailed || s.ContainerStatuses[0].State.Terminated == nil {
 			t.Errorf("the API has %+v", s)
 		}
-		if d := tracetest.Events[trace.Decision](b.rec); len(d) != 1 || d[0].Verdict != trace.VerdictReject {
+		if d := tracetest.Events[trace.Decision](b.rec); len(d) != 1 || d[0].By != trace.ByStatus || d[0].Verdict != trace.VerdictReject {
 			t.Errorf("decisions %+v", d)
 		}
 		p = b.pod("b") // its container may run again, its phase is final

@@ -107,6 +107,9 @@ func TestLost(t *testing.T) {
 		}
 		var did []string
 		for _, e := range tracetest.Events[trace.Decision](n.rec)[told:] {
+			if e.By != trace.ByVolumes || e.Verdict != trace.VerdictSetUpAgain {
+				t.Errorf("%s lost: decision %+v", tc.what, e)
+			}
 			did = append(did, strings.TrimPrefix(e.Subject, "volume "))
 		}
 		slices.Sort(did)

@@ -171,7 +171,7 @@ func TestAnotherAgentAdopts(t *testing.T) {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 	read(t, dirs["data"].HostPath+"/kept")
-	if diff := cmp.Diff([]string{"adopt data", "adopt info"}, second.ops()); diff != "" {
+	if diff := cmp.Diff([]string{string(trace.VolumeAdopt) + " data", string(trace.VolumeAdopt) + " info"}, second.ops()); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
 	second.stop()
