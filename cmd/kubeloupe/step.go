@@ -23,7 +23,7 @@ import (
 )
 
 // stepSource is the name of the pod source that step adds.
-const stepSource = "step"
+const stepSource = string(trace.SourceStep)
 
 // stepping is one run of the step command.
 type stepping struct {
