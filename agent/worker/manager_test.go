@@ -256,7 +256,7 @@ func TestRetryBackOff(t *testing.T) {
 		if d := cmp.Diff(want, at); d != "" {
 			t.Errorf("tries (-want +got):\n%s", d)
 		}
-		want2 := []string{"backoff: the next try after an error (no luck)"}
+		want2 := []string{"backoff: the retry after an error (no luck)"}
 		if d := cmp.Diff(want2, openWaits(rec)); d != "" {
 			t.Errorf("open waits (-want +got):\n%s", d)
 		}
@@ -322,7 +322,7 @@ func TestEventsDuringALongBackOff(t *testing.T) {
 		m, rec, stop := start(t, f, Config{})
 		m.Ask("u1", add(podOf("web", "u1")))
 		expect(t, f, "sync web")
-		if d := cmp.Diff([]string{"backoff: the image (again in 5m0s)"}, openWaits(rec)); d != "" {
+		if d := cmp.Diff([]string{"backoff: the image (next attempt in 5m0s)"}, openWaits(rec)); d != "" {
 			t.Errorf("open waits (-want +got):\n%s", d)
 		}
 		m.Wake("u1", Cause{Text: "ContainerDied"})
@@ -385,7 +385,7 @@ func TestStaticPodWaitsForItsPredecessor(t *testing.T) {
 		m.Ask("u1", remove(podOf("web", "u1")))
 		m.Wake("u2", Cause{Text: "ContainerDied"})
 		expect(t, f, "terminate web")
-		if d := cmp.Diff([]string{"pod: the earlier pod of this name to be gone (of one name only one may run)"}, openWaits(rec)); d != "" {
+		if d := cmp.Diff([]string{"pod: removal of the earlier pod of this name (only one pod of a name may run)"}, openWaits(rec)); d != "" {
 			t.Errorf("open waits (-want +got):\n%s", d)
 		}
 		close(slow)
