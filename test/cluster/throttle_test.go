@@ -49,7 +49,7 @@ func TestThrottled(t *testing.T) {
 			t.Errorf("%s: %s, %s, want %q", on, say.Detail(w, r.Start()), r.Dur, detail)
 		}
 	}
-	wait(trace.WaitBackoff, "the API server's Retry-After", "get configmaps: status 429, again in 1")
+	wait(trace.WaitBackoff, "the API server's Retry-After", "get configmaps: status 429, retry in 1")
 	if call := a.record("a call that is to be repeated", func(r *trace.Record) bool {
 		c, ok := r.Event.(*trace.APICall)
 		return ok && r.Pod.Name == "p" && c.Code == http.StatusTooManyRequests && c.RetryAfter > 0
@@ -58,5 +58,5 @@ func TestThrottled(t *testing.T) {
 	}
 	f.bad(0)
 	s.ready("p")
-	wait(trace.WaitTokens, "client throttling", "may ask 1 times a second, 1 at once")
+	wait(trace.WaitTokens, "client throttling", "may send 1 requests per second, 1 at once")
 }
