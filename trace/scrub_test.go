@@ -1,11 +1,12 @@
 package trace
 
 import (
-	"github.com/google/go-cmp/cmp"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestScrub(t *testing.T) {
