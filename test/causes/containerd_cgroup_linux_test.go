@@ -75,7 +75,7 @@ func TestContainerdOwnLimit(t *testing.T) {
 		return ok && r.Pod.Name == "web" && a.State == trace.ProbeDenies
 	})
 	f := n.speaks("web", "KL20", "the startup probe of app ran into its timeout")
-	if !strings.Contains(f.Sentence, "while the container's own CPU limit held it back") || !named(f, "the CPU limit was used up in") {
+	if !strings.Contains(f.Sentence, "while the container's own CPU limit held it back") || !named(f, "the CPU limit was exhausted in") {
 		t.Errorf("%+v", f)
 	}
 	n.claimsLess("web", "KL15", time.Second) // what it might claim is the probe's timeout
