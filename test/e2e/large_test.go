@@ -93,6 +93,15 @@ func (a *agent) starting(pod string, methods ...string) []trace.Record {
 	})
 }
 
+// method is what a call to the runtime is, and how it ended.
+func method(r *trace.Record) string {
+	e, ok := r.Event.(*trace.CRICall)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s (%v, %q)", e.Method, e.Container, r.Dur, e.Err)
+}
+
 func took(recs []trace.Record) (sum time.Duration) {
 	for i := range recs {
 		sum += recs[i].Dur
@@ -113,7 +122,7 @@ func (a *agent) oneAtATime(pod, other string) {
 	for _, r := range a.starting(pod, "CreateContainer", "StartContainer") {
 		for _, o := range a.starting(other, "CreateContainer", "StartContainer") {
 			if r.Start() < o.Time && o.Start() < r.Time {
-				a.node.t.Errorf("the runtime works for %s and %s at once", pod, other)
+				a.node.t.Errorf("the runtime works for %s and %s at once: %s from %s and %s from %s", pod, other, method(&r), r.At().Add(-r.Dur), method(&o), o.At().Add(-o.Dur))
 			}
 		}
 	}
