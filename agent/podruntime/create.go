@@ -57,8 +57,16 @@ const largeCreate = 512 << 10
 
 // prepareCreate makes the request, which touches files that other containers can write.
 func (r *run) prepareCreate(ctx context.Context, s *Step) error {
-	late := time.AfterFunc(filesTake, r.lease.drop)
-	defer late.Stop()
+	dropped := make(chan struct{})
+	late := time.AfterFunc(filesTake, func() {
+		defer close(dropped)
+		r.lease.drop()
+	})
+	defer func() {
+		if !late.Stop() { // else it would take the place from what comes next
+			<-dropped
+		}
+	}()
 	req, err := r.createOnce(cri.Ungated(ctx), s) // volumes are not this step's
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
