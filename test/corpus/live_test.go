@@ -73,7 +73,7 @@ func fold(s *session.Session, items []item) {
 	}
 }
 
-// told is what why says of each life, as lines.
+// told is what why says of each run, as lines.
 func told(t *testing.T, s *session.Session) (out []string) {
 	t.Helper()
 	for l, c := range s.Cases(s.Last()) {

@@ -67,7 +67,7 @@ func (f *Fold) relistFailed(e *klog.Entry, at int64) bool {
 }
 
 func (f *Fold) registered(_ *klog.Entry, at int64) bool {
-	f.was(nil, nil, at, at, micros, &trace.NodeStatus{Op: "register"})
+	f.was(nil, nil, at, at, micros, &trace.NodeStatus{Op: trace.NodeRegister})
 	return true
 }
 

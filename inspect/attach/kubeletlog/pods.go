@@ -217,6 +217,9 @@ func (ps *pods) learn(p *pod, uid string) {
 // maxUIDs bounds the UIDs that one pod is known by: a static pod has that of its mirror too.
 const maxUIDs = 8
 
+// maxWaits is how many waits of a pod are known at a time. Whoever wrote the log names what is waited for.
+const maxWaits = 1024
+
 func (ps *pods) drop(p *pod) {
 	ps.order.Remove(p.at)
 	delete(ps.starting, p)

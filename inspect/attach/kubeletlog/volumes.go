@@ -154,7 +154,7 @@ func (f *Fold) mountBegins(p *pod, name, plugin string, at int64) bool {
 	v.attach, v.verified = nil, 0
 	f.endWaits(p, at, func(key string) bool { return key == "volume "+name })
 	if v.mount == nil {
-		v.mount = f.begin(p, p.above(), at, &trace.Volume{Op: "setup", Name: name, Plugin: v.plugin})
+		v.mount = f.begin(p, p.above(), at, &trace.Volume{Op: trace.VolumeSetup, Name: name, Plugin: v.plugin})
 	}
 	return true
 }
@@ -215,14 +215,16 @@ func (f *Fold) operationFailed(text string, at int64) bool {
 		}
 		return true
 	}
-	failed := &trace.Volume{Op: "setup", Name: name, Plugin: v.plugin, Err: err, Class: trace.Classify(err)}
+	failed := &trace.Volume{Op: trace.VolumeSetup, Name: name, Plugin: v.plugin, Err: err, Class: trace.Classify(err)}
 	if v.mount != nil {
 		f.end(v.mount, at, micros, failed)
 		v.mount = nil
 	} else {
 		f.was(p, p.above(), at, at, micros, failed)
 	}
-	p.waits[key] = f.begin(p, p.above(), at, wait)
+	if len(p.waits) < maxWaits {
+		p.waits[key] = f.begin(p, p.above(), at, wait)
+	}
 	f.pods.retrying[p] = true
 	return true
 }
@@ -358,7 +360,7 @@ func (f *Fold) tearBegins(p *pod, name, plugin string, at int64) bool {
 	}
 	v := p.volume(name, plugin)
 	if v.unmount == nil {
-		v.unmount = f.begin(p, p.unmount, at, &trace.Volume{Op: "teardown", Name: name, Plugin: v.plugin})
+		v.unmount = f.begin(p, p.unmount, at, &trace.Volume{Op: trace.VolumeTeardown, Name: name, Plugin: v.plugin})
 	}
 	return true
 }
@@ -383,7 +385,7 @@ func (f *Fold) tearEnds(p *pod, key, name string, at int64) bool {
 // tearFailed is a volume that could not be taken away. That is only tried where the pod ends.
 func (f *Fold) tearFailed(p *pod, v *volume, at int64, err string) {
 	f.ends(p, at)
-	failed := &trace.Volume{Op: "teardown", Name: v.name, Plugin: v.plugin, Err: err, Class: trace.Classify(err)}
+	failed := &trace.Volume{Op: trace.VolumeTeardown, Name: v.name, Plugin: v.plugin, Err: err, Class: trace.Classify(err)}
 	a := &trace.Action{ID: "unmount", Verb: trace.VerbUnmount, Err: err, Class: trace.Classify(err)}
 	from := at
 	if v.unmount != nil {

@@ -70,7 +70,7 @@ func (f *Fold) cgroupRemoved(e *klog.Entry, at int64) bool {
 	if p == nil {
 		return false
 	}
-	f.was(p, p.sync, at, at, micros, &trace.CgroupOp{Op: "destroy"})
+	f.was(p, p.sync, at, at, micros, &trace.CgroupOp{Op: trace.CgroupDestroy})
 	return true
 }
 
@@ -202,7 +202,9 @@ func (f *Fold) startFailed(p *pod, at int64, c *container, reason, err string, c
 		}
 		f.end(old, at, micros, nil)
 	}
-	p.waits[key] = f.begin(p, nil, at, w)
+	if len(p.waits) < maxWaits {
+		p.waits[key] = f.begin(p, nil, at, w)
+	}
 }
 
 var backoffOf = regexp.MustCompile(`(?i)back-off ([0-9hms.]{1,12}) restarting`)
