@@ -31,8 +31,8 @@ func newEvents(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Print the events of an agent",
-		Long: `Print the events of a running agent or of a recording: one line per important event, or every record as JSON. docs/events.md
-describes all events.`,
+		Long: `Print the events of a running agent or of a recording: one line per important event, or every record as JSON. Without --follow,
+the command prints the past events that the agent still keeps, and exits. docs/events.md describes all events.`,
 		Example: `  kubeloupe events --follow
   kubeloupe events --pod shop/cart-7d4f -o json
   kubeloupe events --from session.klr --kind cri.call --kind decision -o json | jq .event

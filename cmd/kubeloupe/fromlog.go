@@ -60,7 +60,7 @@ func (o *observed) logOptions() (opt logfile.Options, err error) {
 		return opt, nil
 	}
 	if opt.Zone, err = time.LoadLocation(o.zone); err != nil {
-		return opt, userError{fmt.Errorf("--log-zone %q: must be a time zone, as UTC or Europe/Berlin: %w", o.zone, err)}
+		return opt, userError{fmt.Errorf("--log-zone %q: must be a time zone, such as UTC or Europe/Berlin: %w", o.zone, err)}
 	}
 	return opt, nil
 }
@@ -89,7 +89,7 @@ func (o *observed) seenBy() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "seen by: kubelet log V%d (as its messages show; it may be more), %d entries", max(t.Level, 0), t.Entries)
 	if t.Lost > 0 {
-		fmt.Fprintf(&b, ", %d lines are missing: what they would have ended or begun is not known", t.Lost)
+		fmt.Fprintf(&b, ", %d lines are missing: what began or ended in them is unknown", t.Lost)
 	}
 	if t.Cut > 0 {
 		fmt.Fprintf(&b, ", %d entries are cut", t.Cut)

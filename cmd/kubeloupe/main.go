@@ -1,4 +1,4 @@
-// Command kubeloupe is a kubelet that you can see through.
+// Command kubeloupe is a Kubernetes node agent (a kubelet) that shows what it does.
 package main
 
 import "os"

@@ -41,7 +41,7 @@ type observed struct {
 func (o *observed) add(c *cobra.Command) {
 	o.addSocket(c)
 	c.Flags().StringVar(&o.from, "from", "", "read this instead of a running agent: a recording, the output of run -o json, or a kubelet's log (see docs/attach.md); - is standard input")
-	c.Flags().StringVar(&o.zone, "log-zone", "", "with --from a kubelet's log: the node's time `ZONE`, as UTC; by default what the log tells, or this machine's")
+	c.Flags().StringVar(&o.zone, "log-zone", "", "with --from a kubelet's log: the node's time `ZONE`, such as UTC; by default the zone in the log or, if it has none, this machine's")
 }
 
 func (o *observed) addSocket(c *cobra.Command) {

@@ -45,7 +45,7 @@ func (o *nodeOptions) add(c *cobra.Command) {
 	fs.BoolVar(&o.noTUI, "no-tui", false, "print lines even on a terminal")
 	fs.StringVar(&o.view, "view", "", "the first view of the UI: "+strings.Join(tui.ViewNames(), ", "))
 	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "number of records kept in memory for slow readers; 0 publishes nothing and needs --no-tui")
-	fs.IntVar(&o.slots, "runtime-slots", 0, "number of pods that the container runtime starts or stops at the same time; 0 chooses by the number of CPUs")
+	fs.IntVar(&o.slots, "runtime-slots", 0, "number of pods that the container runtime starts or stops at the same time; 0 is one and a half per CPU, and at least 2")
 	o.beside.add(c)
 	c.Flags().SortFlags = false
 }

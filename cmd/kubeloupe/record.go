@@ -46,8 +46,8 @@ func newRecord(s streams) *cobra.Command {
 		Use:   "record FILE",
 		Short: "Record a running agent's session to a file",
 		Long: `Record the session of a running agent: the state of the node at the beginning, and then all events. The recording stops after the
-time of --for, when the agent stops, or with Ctrl-C. kubeloupe replay shows the file, and trace, why, inspect and events read it with
---from. The file is compressed and contains no secrets. If the machine crashes, at most the last second is lost.`,
+duration of --for, when the agent stops, or with Ctrl-C. kubeloupe replay shows the file. The commands trace, why, inspect, events and
+tui read it with --from. The file is compressed and contains no secrets. After a crash, at most the last second is missing.`,
 		Example: `  kubeloupe record incident.klr --for 10m
   kubeloupe replay incident.klr`,
 		Args: cobra.ExactArgs(1),

@@ -44,7 +44,7 @@ func (s streams) note(text string) {
 }
 
 func execute(args []string, in io.Reader, out, errw io.Writer) int {
-	// SIGINT and SIGTERM end the agent and leave pods alone; so does a lost terminal.
+	// SIGINT and SIGTERM stop the agent, and so does a lost terminal. The pods continue to run.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	errw = human.Writer(errw) // errors quote what others wrote: manifests, registries, agents
@@ -67,9 +67,13 @@ func execute(args []string, in io.Reader, out, errw io.Writer) int {
 
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "kubeloupe",
-		Short:         "A kubelet that you can see through",
-		Long:          "kubeloupe is a Kubernetes node agent (a kubelet) that runs in the foreground and shows live what it does and how long each action takes.",
+		Use:   "kubeloupe",
+		Short: "A Kubernetes node agent that shows what it does",
+		Long: `kubeloupe is a Kubernetes node agent: a kubelet that runs in the foreground and shows live what it does and how long each action
+takes. The other commands connect to a running agent, or read a recording of its session.`,
+		Example: `  kubeloupe tour                                     take a guided tour; needs no root and no containers
+  kubeloupe run --pod-manifest-path ./manifests      run static pods
+  kubeloupe why NAMESPACE/POD                        explain a slow or failed pod start`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

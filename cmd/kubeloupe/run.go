@@ -28,12 +28,12 @@ func newRun(s streams) *cobra.Command {
 		Short: "Run the node agent in the foreground",
 		Long: `Run the node agent in the foreground. On a terminal it opens the UI; otherwise it prints one line per event.
 
-With --kubeconfig, the agent registers as a node of a cluster. If that file does not exist yet, --bootstrap-kubeconfig is used
-to request a certificate and to create the file. Without --kubeconfig, the agent is standalone and runs static pods only. Most
-flags and the --config file are the kubelet's.
+With --kubeconfig, the agent registers as a node of a cluster. If that file does not exist yet, the agent uses
+--bootstrap-kubeconfig to request a certificate, and creates the file. Without --kubeconfig, the agent is standalone and runs
+static pods only. Most flags, and the file of --config, are the kubelet's.
 
-SIGINT, SIGTERM, or q in the UI stops the agent. Its pods continue to run. The next agent with the same --root-dir adopts them,
-even if it is upstream's kubelet.`,
+SIGINT, SIGTERM, or q in the UI stops the agent. Its pods continue to run. The next agent with the same --root-dir adopts them;
+this agent can also be upstream's kubelet.`,
 		Example: `  kubeloupe run --config kubelet.yaml --kubeconfig /etc/kubernetes/kubelet.conf
   kubeloupe run --kubeconfig node.conf --bootstrap-kubeconfig bootstrap.conf --hostname-override node-1
   kubeloupe run --pod-manifest-path ./manifests

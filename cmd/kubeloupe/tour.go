@@ -36,9 +36,9 @@ images. The command runs its own agent. Each chapter names a command, runs it an
 and q to quit. At the end, the tour removes everything that it created.
 
 By default the container runtime is simulated: no root, no real containers. --runtime auto uses a real runtime, which must have
-no pods, because an agent deletes unknown pods. To break the pod network there, the tour moves the files of --cni-conf-dir
-to another directory for a short time. It moves them back at the end, also if it is interrupted. If the tour is killed, the
-next tour moves them back.`,
+no pods, because an agent deletes unknown pods. To break the pod network there, the tour renames the files in --cni-conf-dir
+for a short time. It restores their names at the end, also if it is interrupted. If the tour is killed, the next tour restores
+them.`,
 		Example: `  kubeloupe tour
   kubeloupe tour --chapter 4
   kubeloupe tour --yes | less
@@ -53,10 +53,10 @@ next tour moves them back.`,
 	}
 	f := c.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not wait for Enter; this is the default if standard input is not a terminal")
-	f.IntVar(&o.chapter, "chapter", 1, "the first chapter")
+	f.IntVar(&o.chapter, "chapter", 1, "start with this chapter")
 	f.StringVar(&o.runtime, "runtime", runtimeSim, "the container runtime: sim (simulated in memory) or auto (a CRI socket)")
 	f.StringVar(&o.endpoint, "container-runtime-endpoint", "", "with --runtime auto: the runtime's socket, if it is not at a well-known path")
-	f.StringVar(&o.confDir, "cni-conf-dir", "", "with --runtime auto: directory of the runtime's CNI configuration; the tour moves its files away for a short time")
+	f.StringVar(&o.confDir, "cni-conf-dir", "", "with --runtime auto: directory of the runtime's CNI configuration; the tour renames its files for a short time")
 	f.StringVar(&o.cgroupRoot, "cgroup-root", "", "with --runtime auto: the parent cgroup of the pods; by default, the tour creates one")
 	f.StringVar(&o.image, "image", "busybox:1.37", "the image of the pods; it needs sh and sleep")
 	f.StringVar(&o.other, "other-image", "alpine:3.22", "the image of the pod that is deleted; garbage collection then removes this image")
@@ -80,7 +80,7 @@ func (o *tourOptions) check() error {
 		}
 	case runtimeAuto:
 		if o.confDir == "" {
-			errs = append(errs, errors.New("--runtime auto: the tour breaks the pod network by moving the runtime's CNI configuration away for a short time: "+
+			errs = append(errs, errors.New("--runtime auto: the tour breaks the pod network by renaming the files of the runtime's CNI configuration for a short time: "+
 				"set its directory with --cni-conf-dir (usually /etc/cni/net.d), or remove --runtime to use a simulated runtime"))
 		}
 	default:

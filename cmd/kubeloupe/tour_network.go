@@ -34,13 +34,13 @@ func (n simNetwork) mend() error {
 
 func (simNetwork) told() string { return "removes the CNI plugin bridge from the simulated node" }
 
-// aside is what is added to the names of files that a runtime shall not see.
+// aside is the suffix of files that the runtime must not see.
 const aside = ".kubeloupe-tour"
 
 // confFiles is the network of a real runtime, which has one while there is a CNI configuration.
 type confFiles struct{ dir string }
 
-// newConfFiles moves back what an earlier tour that was killed has left, and wants a configuration to be there.
+// newConfFiles restores the files that an earlier tour renamed before it was killed. It is an error if there is no configuration.
 func newConfFiles(dir string) (*confFiles, error) {
 	n := &confFiles{dir}
 	if _, err := os.ReadDir(dir); err != nil {
@@ -85,7 +85,7 @@ func (n *confFiles) mend() error {
 		}
 		f := to + aside
 		if _, e := os.Lstat(to); e == nil {
-			err = errors.Join(err, fmt.Errorf("%s exists again; the file that the tour moved is kept as %s", to, f))
+			err = errors.Join(err, fmt.Errorf("%s exists again; the tour leaves the earlier file as %s", to, f))
 			continue
 		}
 		err = errors.Join(err, os.Rename(f, to))
@@ -94,5 +94,5 @@ func (n *confFiles) mend() error {
 }
 
 func (n *confFiles) told() string {
-	return "moves the files of " + n.dir + ", the runtime's CNI configuration, to another directory"
+	return "renames the files in " + n.dir + ", the runtime's CNI configuration"
 }

@@ -48,7 +48,7 @@ func newTrace(s streams) *cobra.Command {
 phase. --all ranks all starts of a session. The data comes from the running agent or from a recording (--from).
 
 If a pod started more than once, NAMESPACE/POD is its latest start, NAMESPACE/POD#1 its first, and NAMESPACE/POD#2 its second. If
-the latest agent adopted a running pod, its start is the one that an earlier agent observed, if the recording contains it.`,
+an agent found the pod running and adopted it, the command shows the start that an earlier agent recorded, if there is one.`,
 		Example: `  kubeloupe trace shop/cart-7d4f
   kubeloupe trace shop/cart-7d4f -o html --to cart.html
   kubeloupe trace --diff shop/cart-7d4f shop/cart-9x2k
@@ -63,7 +63,7 @@ the latest agent adopted a running pod, its start is the one that an earlier age
 	f.StringVarP(&t.output, "output", "o", "text", strings.Join(traceFormats(), ", ")+"; with --all also csv")
 	f.StringVar(&t.to, "to", "", "write to this file instead of standard output")
 	f.BoolVar(&t.all, "all", false, "rank all starts of the session, the slowest first")
-	f.StringVar(&t.by, "by", "", "rank --all by started (the default), ready, floor, or a phase, such as pull, sandbox or \"wait queue\"")
+	f.StringVar(&t.by, "by", "", "with --all: sort by started (the default), ready, floor, or a phase, such as pull, sandbox or \"wait queue\"")
 	f.StringVar(&t.group, "group", "", "with --all: also print percentiles by image, namespace or source")
 	f.IntVar(&t.top, "top", 0, "with --all: the number of starts to list; 0 lists all")
 	f.StringVar(&t.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")

@@ -42,14 +42,20 @@ func newWhy(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why NAMESPACE/POD",
 		Short: "Explain slow or failed pod starts",
-		Long: `Explain why a pod start was slow or failed: its phases, waits and critical path, the time that the runtime itself needed, the time
-that is unexplained, and the causes with their evidence. For a pod that has not started: what it is waiting for now, since when, and
-what happens next.
+		Long: `Explain why a pod start was slow or failed. The output has the phases of the start, its waits, its critical path, the time that the
+container runtime itself needed (the floor), the time that is unexplained, and the causes with their evidence. If the pod has not
+started, the output also shows what it is waiting for, since when, and what happens next.
 
-Use --fail-on as a check in CI: the command exits with status ` + fmt.Sprint(exitHeld) + ` if a condition is true. A condition is the id of a cause (KL05),
-any (any cause), or a comparison with >, >=, < or <=. The left side is start, ready, floor, unexplained, wait or wait.KIND (such as
-wait.queue). The right side is a duration; for unexplained it can also be a percentage.
-A condition can have several parts, which must all be true, and "!" negates a part: 'ns=shop start>2s !KL05'. See docs/conditions.md.`,
+Use --fail-on as a check in CI: the command exits with status ` + fmt.Sprint(exitHeld) + ` if a condition is true. A condition is one of these:
+
+  KL05               this cause was found
+  any                any cause was found
+  start>2s           a comparison: start, ready, floor, unexplained, wait or wait.KIND (such as wait.queue), then >, >=, < or <=,
+                     then a duration
+  unexplained>2%     the share of the start that is unexplained
+
+A condition can have several parts, which must all be true. "!" negates a part: 'ns=shop start>2s !KL05'. docs/conditions.md has
+the whole grammar.`,
 		Example: `  kubeloupe why shop/cart-7d4f
   kubeloupe why shop/cart-7d4f --fail-on 'start>2s' --fail-on KL05
   kubeloupe why --all --where 'ns=shop !ready'
@@ -60,7 +66,7 @@ A condition can have several parts, which must all be true, and "!" negates a pa
 	a.add(c)
 	f := c.Flags()
 	f.StringVarP(&a.output, "output", "o", "text", "text or json")
-	f.BoolVar(&a.all, "all", false, "every pod of the session, one line each")
+	f.BoolVar(&a.all, "all", false, "explain all starts of the session, one line each")
 	f.StringArrayVar(&a.failOn, "fail-on", nil, "exit with status "+fmt.Sprint(exitHeld)+" if this condition is true, such as start>2s or KL05; can be repeated")
 	f.StringVar(&a.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
 	f.SortFlags = false
