@@ -9,11 +9,11 @@ import (
 
 const head = `# Compatibility of the server
 
-Written by ` + "`make compat`" + `: the same requests were sent to upstream's kubelet %s and to kubeloupe, each as the node of a cluster with the
-same configuration, and the status codes, media types and ` + "`Allow`" + ` headers of their answers compared. [test/compat](../test/compat) has
-the requests; upstream's answers are kept there, and ` + "`make test`" + ` compares with them too.
+` + "`make compat`" + ` generates this page. It sends the same requests to upstream's kubelet %s and to kubeloupe, each as the node of a
+cluster with the same configuration. It compares the status codes, media types and ` + "`Allow`" + ` headers of the responses.
+[test/compat](../test/compat) has the requests and upstream's responses. ` + "`make test`" + ` also compares with these responses.
 
-| group | requests | same | different, with a reason | without |
+| group | requests | same | different, with a reason | different, without a reason |
 | --- | ---: | ---: | ---: | ---: |
 `
 
@@ -82,14 +82,18 @@ func cell(s string) string {
 const limits = `
 ## Limits that upstream does not have
 
-Whoever reaches the ports can make upstream's kubelet hold any number of connections, each with headers of 1 MiB. What kubeloupe bounds, and
-by what arithmetic, is in [limits.go](../agent/server/limits.go). Those that a caller with rights can meet:
+Every client that can connect to the ports can make upstream's kubelet hold any number of connections, each with headers of 1 MiB.
+kubeloupe has limits; [limits.go](../agent/server/limits.go) lists all of them and their sum. An authorized client can reach these:
 
-- Headers, with the request line: 1 MiB with a client certificate that is known, as the API server has; 128 KiB with a token, on a new connection; 16 KiB
-  over HTTP/2, over which exec does not come; 16 KiB on the health and read-only ports. A bearer token has at most 64 KiB.
-- 512 streams (exec, attach, port-forward, logs) and 96 other requests at once, 480 and 64 of one user: then 429, with Retry-After.
-- A client has 30 s to read each 64 KiB of an answer. Whoever is refused has 5 s, and the connection ends.
-- A body is not waited for, except that of /debug/flags/v, for 10 s; the connection ends with the answer.
-- A profile takes at most 10 minutes, and four are taken at once.
-- /logs/ shows files and directories below /var/log, 10,000 entries of one, and follows no link that leads out of it.
+- Headers, including the request line: 1 MiB with a client certificate that the agent knows, such as the API server's; 128 KiB with a
+  token on a new connection; 16 KiB over HTTP/2, which exec does not use; 16 KiB on the health and read-only ports. A bearer token has
+  at most 64 KiB.
+- 512 streams (exec, attach, port-forward, logs) and 96 other requests at the same time, 480 and 64 of them from one user. Above this,
+  the response is 429 with Retry-After.
+- A client has 30 s to read each 64 KiB of a response. A rejected client has 5 s, and then the server closes the connection.
+- The server does not wait for a request body and closes the connection after the response. The exception is /debug/flags/v: the
+  server waits 10 s for its body.
+- A profile takes at most 10 minutes, and at most four profiles run at the same time.
+- /logs/ shows files and directories below /var/log, with at most 10,000 entries of each directory. It does not follow a link that leads
+  out of /var/log.
 `

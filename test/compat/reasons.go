@@ -11,25 +11,25 @@ var reasons = []struct {
 		func(d difference) bool {
 			return d.upstream.Code == 404 && (d.ours.Code == 401 || d.ours.Code == 403)
 		},
-		"Who may not ask is told nothing, not even that a path does not exist. Upstream's router answers for paths that it does not have before it asks who comes.",
+		"An unauthorized client receives no information, not even that a path does not exist. Upstream's router rejects unknown paths before the client is authenticated.",
 	},
 	{
 		func(d difference) bool { return about(d, "/debug/pprof/") && d.upstream.Code == 404 },
-		"The index of profiles is served. Upstream means to serve it too, but its route needs one more element of the path.",
+		"kubeloupe serves the index of profiles. Upstream intends to serve it too, but its route requires one more path element.",
 	},
 	{
 		func(d difference) bool {
 			return d.ours.Code == d.upstream.Code && d.upstream.Type == "" && d.ours.Type == "text/plain" && about(d, "containerLogs") || d.group == "log options" && d.ours.Code == d.upstream.Code && d.upstream.Type == ""
 		},
-		"A container's log, and why there is none, is text/plain. Upstream names no type, so that browsers guess one by what the container wrote.",
+		"A container's log, or the error if there is none, has the media type text/plain. Upstream sends no media type, so browsers guess it from what the container wrote.",
 	},
 	{
 		func(d difference) bool { return about(d, "/x/${C}") && d.upstream.Code < 300 && d.ours.Code >= 400 },
-		"A UID that is not the pod's is refused: another pod of that name is meant. Upstream looks at the name alone.",
+		"kubeloupe rejects a UID that is not the pod's, because the client means another pod with this name. Upstream checks the name only.",
 	},
 	{
 		func(d difference) bool { return about(d, "stream=Std") && d.upstream.Code == 400 },
-		"One stream of a log can be had. Upstream has the feature gate PodLogsQuerySplitStreams for that, which is off.",
+		"kubeloupe can return one stream of a log (stdout or stderr). Upstream has the feature gate PodLogsQuerySplitStreams for this, which is off by default.",
 	},
 }
 
