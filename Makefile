@@ -1,5 +1,5 @@
-# Everything here needs Go, git, make and a C compiler (for race tests and runc).
-# Programs that are built on the way are kept, by version, in KUBELOUPE_CACHE.
+# Requirements: Go, git, make and a C compiler (for race tests and runc).
+# Programs that the targets build are kept in KUBELOUPE_CACHE, by version.
 
 .DEFAULT_GOAL := help
 
@@ -16,7 +16,7 @@ GOLANGCI_LINT := $(KUBELOUPE_CACHE)/golangci-lint/$(GOLANGCI_LINT_VERSION)/bin/g
 # Without cgo, as releases are: vet, lint, build and cross-build share a cache.
 export CGO_ENABLED := 0
 # No VCS stamp: the version comes from the linker flag, and a clone that belongs
-# to another user builds too. No workspace of somebody's around the clone.
+# to another user builds too. No Go workspace of a parent directory.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 export GOWORK := off
 
@@ -30,7 +30,7 @@ PKG ?= ./...
 ##@ Use
 
 .PHONY: help
-help: ## list these
+help: ## list all targets
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,15 +40,15 @@ build: ## build bin/kubeloupe
 	$(BUILD) -o bin/kubeloupe ./cmd/kubeloupe
 
 .PHONY: demo
-demo: ## real pods on a real containerd, seen live
+demo: ## run real pods on a private containerd and show them live
 	go run ./test/demo
 
 .PHONY: tour
-tour: ## a guided tour, on a simulated runtime
+tour: ## take a guided tour, on a simulated runtime
 	go run ./cmd/kubeloupe tour
 
 .PHONY: bench
-bench: build ## measure the agent against the floor of the runtime
+bench: build ## compare the agent with the floor of the runtime and with upstream's kubelet
 	go run ./test/bench
 	go test -run '^$$' -bench 'Publish|UI' -benchmem ./trace ./tui
 	go test -run '^$$' -bench . -benchmem ./inspect/model ./inspect/session ./inspect/why ./inspect/backlog \
@@ -61,7 +61,7 @@ lab-up: ## start the lab
 	go run ./test/lab/labctl up
 
 .PHONY: lab-down
-lab-down: ## stop the lab and remove all of it
+lab-down: ## stop the lab and remove everything that it created
 	go run ./test/lab/labctl down
 
 ##@ Cluster: a Kubernetes control plane in the lab, for one node
@@ -71,38 +71,38 @@ cluster-up: ## start the lab with a cluster
 	go run ./test/lab/labctl cluster-up
 
 .PHONY: cluster-down
-cluster-down: ## stop the cluster and the lab and remove all of it
+cluster-down: ## stop the cluster and the lab, and remove everything that they created
 	go run ./test/lab/labctl cluster-down
 
 # kubeloupe, or upstream: Kubernetes' own kubelet.
 AGENT ?= kubeloupe
 
 .PHONY: run-in-cluster
-run-in-cluster: cluster-up ## an agent as the cluster's node (AGENT=upstream for the other)
+run-in-cluster: cluster-up ## run an agent as the node of the cluster (AGENT=upstream: upstream's kubelet)
 	go run ./test/lab/labctl run-agent --agent $(AGENT)
 
 .PHONY: conformance
-conformance: ## Kubernetes' node tests (AGENT=upstream, FOCUS=regexp, PROCS=8)
+conformance: ## run Kubernetes' node conformance tests (AGENT=upstream, FOCUS=regexp, PROCS=8)
 	AGENT=$(AGENT) go run ./test/conformance
 
 .PHONY: swap
-swap: ## upstream's kubelet and kubeloupe hand a node to each other: nothing may be restarted
+swap: ## let upstream's kubelet and kubeloupe take over a node from each other; no container may restart
 	go run ./test/swap
 
 .PHONY: compat
-compat: ## the same requests to the servers of upstream's kubelet and of kubeloupe, and the differences
+compat: ## send the same requests to the servers of upstream's kubelet and of kubeloupe, and compare
 	go run ./test/compat
 
 .PHONY: soak
-soak: ## pods come and go for MINUTES=30, PODS=2000: nothing may grow
+soak: ## create and delete pods for MINUTES=30, PODS=2000; no resource may grow
 	go run ./test/soak -minutes $(or $(MINUTES),30) -pods $(or $(PODS),2000)
 
 .PHONY: faults
-faults: ## faults of a node: is the agent up, bounded, and do other pods start (FAULTS=inotify,ulimit for some)
+faults: ## cause faults of the node, and check the agent, its memory and other pods (FAULTS=inotify,ulimit for some)
 	go run ./test/faults -only '$(FAULTS)'
 
 .PHONY: clockvm
-clockvm: ## set the clock and use process numbers again, in a virtual machine (ONLY=clock,clock-sim,kill,pids,pids-v2; KEEP=directory)
+clockvm: ## set the clock and reuse process ids, in a virtual machine (ONLY=clock,clock-sim,kill,pids,pids-v2; KEEP=directory)
 	go run ./test/clockvm -only '$(ONLY)' -keep '$(KEEP)'
 
 ##@ Check
@@ -110,7 +110,7 @@ clockvm: ## set the clock and use process numbers again, in a virtual machine (O
 # In order of what they cost, so that a mistake shows soon. The tests come last:
 # their count is the last line.
 .PHONY: test
-test: ## all that CI checks (PKG=./trace/... for the tests of a part)
+test: ## run everything that CI checks (PKG=./trace/... for a part)
 	@echo '== tidy';         $(MAKE) --no-print-directory tidy-check
 	@echo '== vet';          $(MAKE) --no-print-directory vet
 	@echo '== goreleaser';   $(MAKE) --no-print-directory goreleaser-check
@@ -122,14 +122,14 @@ test: ## all that CI checks (PKG=./trace/... for the tests of a part)
 	@echo '== tests';        $(TEST) $(PKG)
 
 .PHONY: test-short
-test-short: ## the tests that need no lab
+test-short: ## run the tests that need no lab
 	$(TEST) -short $(PKG)
 
 # The first time, this builds what labs and clusters are made of, some ten
 # minutes on two processors, and installs Chromium: no test has to wait for that
 # then, or is skipped for the lack of it.
 .PHONY: lab-check
-lab-check: ## build what tests need, and see whether a lab starts and stops here
+lab-check: ## build what the tests need, and check that a lab starts and stops on this machine
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo 'skipped: a lab needs Linux and root; the tests that need one say so below'; exit 0; \
 	fi; \
@@ -140,15 +140,15 @@ lab-check: ## build what tests need, and see whether a lab starts and stops here
 
 # As FUZZ='agent/logs' FUZZTIME=1m FUZZOUT=table.txt; PARALLEL is how many processes fuzz one target.
 .PHONY: fuzz
-fuzz: ## each fuzz target in turn for FUZZTIME=10m (FUZZ=regexp, FUZZOUT=file)
+fuzz: ## run each fuzz target for FUZZTIME=10m (FUZZ=regexp, FUZZOUT=file)
 	go run ./test/fuzz -time $(or $(FUZZTIME),10m) -run '$(FUZZ)' -out '$(FUZZOUT)' -parallel $(or $(PARALLEL),1)
 
 .PHONY: vet
-vet: ## go vet
+vet: ## run go vet
 	go vet ./...
 
 .PHONY: lint
-lint: $(GOLANGCI_LINT) ## golangci-lint, and whether all is formatted
+lint: $(GOLANGCI_LINT) ## run golangci-lint, and check the format
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: fmt
@@ -160,23 +160,23 @@ $(GOLANGCI_LINT):
 	GOFLAGS= GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
 .PHONY: vulncheck
-vulncheck: ## govulncheck, where its database can be had (GOVULNDB may name one)
+vulncheck: ## run govulncheck, if its database is available (GOVULNDB=URL for another one)
 	@go run ./test/vulncheck ./...
 
 .PHONY: tidy-check
-tidy-check: ## whether go.mod and go.sum are tidy
+tidy-check: ## check that go.mod and go.sum are tidy
 	go mod tidy -diff
 
 .PHONY: generate
-generate: ## make what is generated
+generate: ## generate docs and code
 	go generate ./...
 
 .PHONY: goreleaser-check
-goreleaser-check: ## whether .goreleaser.yaml is right
+goreleaser-check: ## check .goreleaser.yaml
 	cd test/goreleasercheck && go vet . && go test . && go run . ../../.goreleaser.yaml
 
 .PHONY: export-check
-export-check: ## whether a decoder that is not ours reads our OTLP
+export-check: ## check our OTLP output with another decoder
 	cd test/exportcheck && go vet . && go test -count=1 .
 
 # Not for release, so without -trimpath: what vet compiled is not compiled again.
@@ -191,5 +191,5 @@ cross-build: ## build for each platform of a release
 	GOOS=darwin GOARCH=arm64 go vet ./...
 
 .PHONY: clean
-clean: ## remove what was built here; the cache stays
+clean: ## remove what was built in this directory; the cache is kept
 	rm -rf bin dist
