@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -66,10 +65,10 @@ func (p *parts) newShortage() {
 
 // addPressure watches how full the node is.
 func (p *parts) addPressure(images *gc.Collector) error {
-	imagefs := strings.TrimSuffix(p.imagePolicy().String()+", "+p.host.shortage.Rule(trace.SignalImageFS), ", ")
+	imagefs := append([]trace.Threshold{p.imagePolicy().Threshold()}, p.host.shortage.Thresholds(trace.SignalImageFS)...)
 	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Seen: p.host.shortage.Observe, Signals: []pressure.Signal{
-		pressure.Memory("/proc/meminfo", p.host.shortage.Rule(trace.SignalMemory)),
-		pressure.Disk(trace.SignalNodeFS, p.host.shortage.Rule(trace.SignalNodeFS), pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
+		pressure.Memory("/proc/meminfo", p.host.shortage.Thresholds(trace.SignalMemory)),
+		pressure.Disk(trace.SignalNodeFS, p.host.shortage.Thresholds(trace.SignalNodeFS), pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
 		pressure.Disk(trace.SignalImageFS, imagefs, images.ImageDir, p.fsInfo()),
 	}})
 	if err != nil {

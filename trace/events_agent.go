@@ -90,8 +90,35 @@ type Pressure struct {
 	// Used and Capacity are in bytes.
 	Used     int64 `json:"used"`
 	Capacity int64 `json:"capacity"`
-	// Rule is what happens at which mark, for people: "image GC at 85% → 80%".
-	Rule string `json:"rule,omitempty"`
+	// Thresholds are the marks of the signal, and what happens there.
+	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Clipped is how many thresholds were left out because they were too many.
+	Clipped int `json:"clipped,omitempty"`
+}
+
+// Threshold is a mark of a resource.
+type Threshold struct {
+	// Kind is what happens at the mark.
+	Kind ThresholdKind `json:"kind"`
+	// Percent is the mark in percent of the capacity, Bytes in bytes; one of them is set. They are of what is free for pressure, and of what
+	// is used for image-gc.
+	Percent float64 `json:"percent,omitempty"`
+	Bytes   int64   `json:"bytes,omitempty"`
+	// DownTo is the use, in percent of the capacity, at which image garbage collection stops.
+	DownTo float64 `json:"down_to_percent,omitempty"`
+}
+
+// Used returns how much is used at the mark, in bytes. It returns false if the mark is a percentage of an unknown capacity, or is never
+// reached.
+func (t *Threshold) Used(capacity int64) (int64, bool) {
+	bytes := t.Bytes
+	if t.Percent > 0 {
+		bytes = int64(t.Percent / 100 * float64(capacity))
+	}
+	if t.Kind == ThresholdPressure {
+		return capacity - bytes, capacity > 0
+	}
+	return bytes, capacity > 0 && t.Percent < 100
 }
 
 // Decision is one verdict: what was considered, what became of it and why.

@@ -25,7 +25,12 @@ func (e *Log) limit(l limiter) int {
 }
 
 // limit implements limited.
-func (e *Pressure) limit(l limiter) int { return word(l, &e.Signal) + line(l, &e.Rule) }
+func (e *Pressure) limit(l limiter) int {
+	return word(l, &e.Signal) + list(l, &e.Thresholds, &e.Clipped)
+}
+
+// limit implements limited.
+func (e *Threshold) limit(l limiter) int { return word(l, &e.Kind) }
 
 // limit implements limited.
 func (e *Decision) limit(l limiter) int {

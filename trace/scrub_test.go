@@ -106,7 +106,6 @@ var names = []string{
 	"PlanStep.ID", "PlanStep.Needs",
 	"Pod.Name", "Pod.Namespace", "Pod.UID", "PodSpec.QoS", "PodSpec.RestartPolicy", "PodSpec.Volumes",
 	"PodStatus.IP", "PodStatus.Reason", "PodStatus.SandboxID",
-	"Pressure.Rule",
 	"ProbeAttempt.Container", "ProbeAttempt.ContainerID",
 	"RuntimeHandler.Name",
 	"ServerRequest.From", "ServerRequest.How", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.Server", "ServerRequest.User", "ServerRequest.Verdict",

@@ -31,6 +31,8 @@ func firstSchema(kind string) (Event, bool) {
 		return new(statusPatchV1), true
 	case kindNodeStatus.String():
 		return new(nodeStatusV1), true
+	case kindPressure.String():
+		return new(pressureV1), true
 	}
 	return New(kind)
 }
@@ -250,6 +252,39 @@ func (o *nodeStatusV1) upgrade(*Record) Event {
 	}
 	return &o.NodeStatus
 }
+
+type pressureV1 struct {
+	Pressure
+	Rule string `json:"rule"`
+}
+
+func (o *pressureV1) upgrade(*Record) Event {
+	var high, low float64
+	for part := range strings.SplitSeq(strings.ReplaceAll(o.Rule, "evict at ", "pressure below "), ", ") {
+		if part == "no image GC by usage" {
+			o.Thresholds = append(o.Thresholds, Threshold{Kind: ThresholdImageGC, Percent: 100})
+		} else if n, _ := fmt.Sscanf(part, "image GC at %f%% → %f%%", &high, &low); n == 2 {
+			o.Thresholds = append(o.Thresholds, Threshold{Kind: ThresholdImageGC, Percent: high, DownTo: low})
+		} else if mark, ok := strings.CutPrefix(part, "pressure below "); ok {
+			t := Threshold{Kind: ThresholdPressure}
+			var unit string
+			n, _ := fmt.Sscanf(mark, "%g%s free", &high, &unit)
+			switch scale, known := unitsV1[unit]; {
+			case n > 0 && unit == "%":
+				t.Percent = high
+			case n > 0 && known:
+				t.Bytes = int64(high * scale)
+			default:
+				continue
+			}
+			o.Thresholds = append(o.Thresholds, t)
+		}
+	}
+	return &o.Pressure
+}
+
+// unitsV1 are the suffixes of quantities.
+var unitsV1 = map[string]float64{"free": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 // changesV1 reads what differs in conditions. All else stays text.
 func changesV1(texts []string) (out []Change, more int) {

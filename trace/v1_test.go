@@ -46,3 +46,24 @@ func TestChangesV1(t *testing.T) {
 		t.Errorf("got %+v, %v, want AlreadyExists", r.Event, err)
 	}
 }
+
+// TestPressureV1: recordings of the first schema say the marks of a resource in a sentence.
+func TestPressureV1(t *testing.T) {
+	for rule, want := range map[string][]Threshold{
+		"image GC at 85% → 80%, pressure below 15% free": {{Kind: ThresholdImageGC, Percent: 85, DownTo: 80}, {Kind: ThresholdPressure, Percent: 15}},
+		"no image GC by usage":                           {{Kind: ThresholdImageGC, Percent: 100}},
+		"pressure below 1.5Gi free":                      {{Kind: ThresholdPressure, Bytes: 3 << 29}},
+		"pressure below 100 free":                        {{Kind: ThresholdPressure, Bytes: 100}},
+		"pressure below much free":                       nil,
+		"":                                               nil,
+	} {
+		var r Record
+		line := fmt.Sprintf(`{"seq":1,"time":"2026-03-01T12:00:00.000000000Z","kind":"pressure","event":{"signal":"imagefs","used":1,"capacity":2,"rule":%q}}`, rule)
+		if err := r.ParseJSON([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&Pressure{Signal: SignalImageFS, Used: 1, Capacity: 2, Thresholds: want}, r.Event); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", rule, diff)
+		}
+	}
+}

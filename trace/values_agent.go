@@ -106,6 +106,15 @@ const (
 	SignalImageFS Signal = "imagefs" // the file system of the images
 )
 
+// ThresholdKind says what happens at a mark of a resource.
+type ThresholdKind string
+
+// The kinds of thresholds.
+const (
+	ThresholdPressure ThresholdKind = "pressure" // with less free, the node reports pressure; upstream: evictionHard
+	ThresholdImageGC  ThresholdKind = "image-gc" // with more used, images are removed; at 100 % never
+)
+
 // GCKind says what a garbage collection collects.
 type GCKind string
 

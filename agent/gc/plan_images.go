@@ -26,12 +26,9 @@ func DefaultImagePolicy() ImagePolicy {
 	return ImagePolicy{High: 85, Low: 80, MinAge: 2 * time.Minute}
 }
 
-// String tells the marks, as "image GC at 85% → 80%".
-func (p ImagePolicy) String() string {
-	if p.High >= 100 {
-		return "no image GC by usage"
-	}
-	return fmt.Sprintf("image GC at %d%% → %d%%", p.High, p.Low)
+// Threshold returns the marks.
+func (p ImagePolicy) Threshold() trace.Threshold {
+	return trace.Threshold{Kind: trace.ThresholdImageGC, Percent: float64(p.High), DownTo: float64(p.Low)}
 }
 
 // FS is a file system's size, in bytes.

@@ -11,12 +11,12 @@ import (
 // is asked again only while it cannot; At gives a fixed one. info measures; nil means
 // gc.StatFS. Used is the capacity less what an unprivileged writer could still use, as
 // the thresholds of image GC and eviction count.
-func Disk(name trace.Signal, rule string, where func(context.Context) (string, error), info func(path string) (gc.FS, error)) Signal {
+func Disk(name trace.Signal, marks []trace.Threshold, where func(context.Context) (string, error), info func(path string) (gc.FS, error)) Signal {
 	if info == nil {
 		info = gc.StatFS
 	}
 	dir := ""
-	return Signal{Name: name, Rule: rule, Measure: func(ctx context.Context) (Usage, error) {
+	return Signal{Name: name, Thresholds: marks, Measure: func(ctx context.Context) (Usage, error) {
 		if dir == "" {
 			found, err := where(ctx)
 			if err != nil {

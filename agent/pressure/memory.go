@@ -15,8 +15,8 @@ const Meminfo = "/proc/meminfo"
 
 // Memory watches the node's memory by a file as Meminfo. Used is what could not be
 // given to a new program: the total less MemAvailable.
-func Memory(path, rule string) Signal {
-	return Signal{Name: trace.SignalMemory, Rule: rule, Measure: func(context.Context) (Usage, error) {
+func Memory(path string, marks []trace.Threshold) Signal {
+	return Signal{Name: trace.SignalMemory, Thresholds: marks, Measure: func(context.Context) (Usage, error) {
 		raw, err := os.ReadFile(path)
 		if err != nil {
 			return Usage{}, err

@@ -18,8 +18,8 @@ type Usage struct{ Used, Capacity int64 }
 // Signal is one resource to watch.
 type Signal struct {
 	Name trace.Signal
-	// Rule says what happens at which mark, for people; may be empty.
-	Rule string
+	// Thresholds are its marks; may be empty.
+	Thresholds []trace.Threshold
 	// Measure reads the current figure.
 	Measure func(context.Context) (Usage, error)
 }
@@ -86,6 +86,6 @@ func (w *Watcher) measure(ctx context.Context) {
 		if w.seen != nil {
 			w.seen(s.Name, u, time.Now())
 		}
-		trace.Point(w.bus, trace.Span{}, trace.Pressure{Signal: s.Name, Used: u.Used, Capacity: u.Capacity, Rule: s.Rule})
+		trace.Point(w.bus, trace.Span{}, trace.Pressure{Signal: s.Name, Used: u.Used, Capacity: u.Capacity, Thresholds: s.Thresholds})
 	}
 }

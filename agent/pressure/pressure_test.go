@@ -18,6 +18,7 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := tracetest.New(t)
 		free, asked := int64(400), 0
+		marks := []trace.Threshold{{Kind: trace.ThresholdImageGC, Percent: 85, DownTo: 80}}
 		where := func(context.Context) (string, error) {
 			asked++
 			if asked < 3 {
@@ -32,7 +33,7 @@ func TestRun(t *testing.T) {
 			free -= 100
 			return gc.FS{Capacity: 1000, Available: free}, nil
 		}
-		w, err := New(Config{Bus: rec.Bus(), Signals: []Signal{Disk(trace.SignalImageFS, "a rule", where, info)}})
+		w, err := New(Config{Bus: rec.Bus(), Signals: []Signal{Disk(trace.SignalImageFS, marks, where, info)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,8 +43,8 @@ func TestRun(t *testing.T) {
 			t.Error(err)
 		}
 		want := []trace.Pressure{
-			{Signal: trace.SignalImageFS, Rule: "a rule", Used: 700, Capacity: 1000},
-			{Signal: trace.SignalImageFS, Rule: "a rule", Used: 800, Capacity: 1000},
+			{Signal: trace.SignalImageFS, Thresholds: marks, Used: 700, Capacity: 1000},
+			{Signal: trace.SignalImageFS, Thresholds: marks, Used: 800, Capacity: 1000},
 		}
 		if d := cmp.Diff(want, tracetest.Events[trace.Pressure](rec)); d != "" {
 			t.Error(d)
@@ -86,7 +87,7 @@ func TestParseMeminfo(t *testing.T) {
 }
 
 func TestRealFigures(t *testing.T) {
-	for _, s := range []Signal{Memory(Meminfo, ""), Disk(trace.SignalNodeFS, "", At(t.TempDir()), nil)} {
+	for _, s := range []Signal{Memory(Meminfo, nil), Disk(trace.SignalNodeFS, nil, At(t.TempDir()), nil)} {
 		u, err := s.Measure(t.Context())
 		if s.Name == trace.SignalMemory && err != nil {
 			t.Skip("no meminfo here:", err)

@@ -34,10 +34,15 @@ func NewShortage(hard map[string]string, transition time.Duration, changed func(
 
 // Observe takes a measurement of memory, nodefs or imagefs.
 func (s *Shortage) Observe(signal trace.Signal, u Usage, now time.Time) {
-	least, ok := below(s.hard[string(signal)+".available"], u.Capacity)
+	marks := s.Thresholds(signal)
+	if len(marks) == 0 {
+		return
+	}
+	most, ok := marks[0].Used(u.Capacity)
 	if !ok {
 		return
 	}
+	least := u.Capacity - most
 	s.mu.Lock()
 	free := u.Capacity - u.Used
 	if free < least {
@@ -64,12 +69,22 @@ func (s *Shortage) Observe(signal trace.Signal, u Usage, now time.Time) {
 	}
 }
 
-// Rule returns the threshold of a signal for people: "pressure below 100Mi free"; "" if it has none.
-func (s *Shortage) Rule(signal trace.Signal) string {
-	if least := s.hard[string(signal)+".available"]; least != "" {
-		return "pressure below " + least + " free"
+// Thresholds returns the threshold of a signal, a quantity or a percentage of the capacity; none if it has none. What cannot be read is
+// none; the configuration was checked.
+func (s *Shortage) Thresholds(signal trace.Signal) []trace.Threshold {
+	text, t := s.hard[string(signal)+".available"], trace.Threshold{Kind: trace.ThresholdPressure}
+	if number, percent := strings.CutSuffix(text, "%"); percent {
+		if _, err := fmt.Sscanf(number, "%g", &t.Percent); err != nil {
+			return nil
+		}
+		return []trace.Threshold{t}
 	}
-	return ""
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return nil
+	}
+	t.Bytes = q.Value()
+	return []trace.Threshold{t}
 }
 
 // Short reports whether the node is short of what one of the signals measures.
@@ -88,18 +103,4 @@ func (s *Shortage) Short(signals ...trace.Signal) bool {
 func (s *Shortage) short(signal trace.Signal, now time.Time) bool {
 	seen, ever := s.seen[signal]
 	return ever && now.Sub(seen) <= s.transition
-}
-
-// below is a threshold in bytes: a quantity, or a percentage of the capacity. What cannot be read is none; the
-// configuration was checked.
-func below(text string, capacity int64) (int64, bool) {
-	if number, percent := strings.CutSuffix(text, "%"); percent {
-		var share float64
-		if _, err := fmt.Sscanf(number, "%g", &share); err != nil {
-			return 0, false
-		}
-		return int64(share / 100 * float64(capacity)), true
-	}
-	q, err := resource.ParseQuantity(text)
-	return q.Value(), err == nil && text != ""
 }

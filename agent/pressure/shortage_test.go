@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -28,8 +30,12 @@ func TestShortage(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		see(trace.SignalMemory, 500, false, 3)
 		see(trace.SignalImageFS, 0, false, 3) // without a threshold
-		if m, i := s.Rule(trace.SignalMemory), s.Rule(trace.SignalImageFS); m != "pressure below 100 free" || i != "" {
-			t.Errorf("rules %q and %q", m, i)
+		for signal, want := range map[trace.Signal][]trace.Threshold{
+			trace.SignalMemory: {{Kind: trace.ThresholdPressure, Bytes: 100}}, trace.SignalNodeFS: {{Kind: trace.ThresholdPressure, Percent: 10}}, trace.SignalImageFS: nil,
+		} {
+			if d := cmp.Diff(want, s.Thresholds(signal)); d != "" {
+				t.Errorf("%s (-want +got)\n%s", signal, d)
+			}
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func makeNode(m *model.Model, args Args) (*Table, error) {
@@ -100,7 +101,7 @@ func pressureOf(m *model.Model) *Table {
 		if n := p.Percent(); n >= 0 {
 			percent = Value{fmt.Sprintf("%d%%", n), n}
 		}
-		t.add(str(p.Signal), size(p.Used), size(p.Capacity), percent, text(p.Rule))
+		t.add(str(p.Signal), size(p.Used), size(p.Capacity), percent, text(say.Thresholds(p.Thresholds)))
 	}
 	return t
 }

@@ -54,6 +54,8 @@ func random(t testing.TB, rng *rand.Rand, v reflect.Value) {
 	case reflect.String:
 		words := []string{"", "RunPodSandbox", "shop/cart", "ünï \"q\" \\ \n\t\x00\x1b <&>", "\u2028\u202e\u009b\x7f\u200d\U000e0041", strings.Repeat("x", 300), "日本"}
 		v.SetString(words[rng.IntN(len(words))])
+	case reflect.Float64:
+		v.SetFloat(rng.NormFloat64())
 	case reflect.Bool:
 		v.SetBool(rng.IntN(2) == 0)
 	case reflect.Int, reflect.Int32, reflect.Int64:

@@ -100,6 +100,43 @@ func briefNode(e trace.Event) string {
 	return ""
 }
 
+// Thresholds says what happens at which mark of a resource: "image GC at 85% → 80%, pressure below 100 MiB free".
+func Thresholds(all []trace.Threshold) string {
+	var out []string
+	for i := range all {
+		does, mark := threshold(&all[i])
+		switch t := &all[i]; {
+		case t.Kind == trace.ThresholdPressure:
+			out = append(out, does+" below "+mark+" free")
+		case t.Percent >= 100:
+			out = append(out, "no "+does+" by usage")
+		default:
+			out = append(out, fmt.Sprintf("%s at %s → %g%%", does, mark, t.DownTo))
+		}
+	}
+	return noise.Of(strings.Join(out, ", "))
+}
+
+// Threshold says what happens at a mark, and where it is: "pressure", "100 MiB free".
+func Threshold(t *trace.Threshold) (does, at string) {
+	does, at = threshold(t)
+	if t.Kind == trace.ThresholdPressure {
+		return noise.Of(does), noise.Of(at + " free")
+	}
+	return noise.Of(does), noise.Of(at + " used")
+}
+
+func threshold(t *trace.Threshold) (does, mark string) {
+	does, mark = string(t.Kind), human.Bytes(t.Bytes)
+	if t.Kind == trace.ThresholdImageGC {
+		does = "image GC"
+	}
+	if t.Percent > 0 {
+		mark = fmt.Sprintf("%g%%", t.Percent)
+	}
+	return does, mark
+}
+
 // NodeEvent is a Kubernetes Event's message, after the container that its field names.
 func NodeEvent(e *trace.NodeEvent) string {
 	if _, rest, ok := strings.Cut(e.Field, "{"); ok {

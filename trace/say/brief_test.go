@@ -24,3 +24,15 @@ func TestBriefInWords(t *testing.T) {
 		}
 	}
 }
+
+func TestThresholds(t *testing.T) {
+	for want, all := range map[string][]trace.Threshold{
+		"image GC at 85% → 80%, pressure below 15% free": {{Kind: trace.ThresholdImageGC, Percent: 85, DownTo: 80}, {Kind: trace.ThresholdPressure, Percent: 15}},
+		"no image GC by usage":                           {{Kind: trace.ThresholdImageGC, Percent: 100}},
+		"pressure below 100 MiB free":                    {{Kind: trace.ThresholdPressure, Bytes: 100 << 20}},
+	} {
+		if got := Thresholds(all); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -93,9 +93,9 @@ func (n *nodeScript) house() {
 
 func (n *nodeScript) pressure() {
 	for _, p := range []trace.Pressure{
-		{Signal: trace.SignalMemory, Used: 5712 << 20, Capacity: 8045 << 20, Rule: "evict at 100Mi free"},
-		{Signal: trace.SignalNodeFS, Used: 33 << 30, Capacity: 100 << 30, Rule: "evict at 10% free"},
-		{Signal: trace.SignalImageFS, Used: 81 << 30, Capacity: 100 << 30, Rule: "image GC at 85% → 80%"},
+		{Signal: trace.SignalMemory, Used: 5712 << 20, Capacity: 8045 << 20, Thresholds: []trace.Threshold{{Kind: trace.ThresholdPressure, Bytes: 100 << 20}}},
+		{Signal: trace.SignalNodeFS, Used: 33 << 30, Capacity: 100 << 30, Thresholds: []trace.Threshold{{Kind: trace.ThresholdPressure, Percent: 10}}},
+		{Signal: trace.SignalImageFS, Used: 81 << 30, Capacity: 100 << 30, Thresholds: []trace.Threshold{{Kind: trace.ThresholdImageGC, Percent: 85, DownTo: 80}}},
 	} {
 		n.Point(Length-5*time.Second, Span{}, &p)
 	}

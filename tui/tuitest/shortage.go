@@ -56,9 +56,9 @@ func (n *nodeScript) sources() {
 func (n *nodeScript) fill() {
 	for i := range 8 {
 		at := time.Duration(i)*10*time.Second + 200*ms
-		n.Point(at, Span{}, &trace.Pressure{Signal: trace.SignalMemory, Used: 7*gib + int64(i)*140<<20, Capacity: 8 * gib, Rule: "pressure below 100Mi free"})
-		n.Point(at, Span{}, &trace.Pressure{Signal: trace.SignalNodeFS, Used: 33*gib + int64(i%2)<<20, Capacity: 100 * gib, Rule: "pressure below 10% free"})
-		n.Point(at, Span{}, &trace.Pressure{Signal: trace.SignalImageFS, Used: int64(86-i) * gib, Capacity: 100 * gib, Rule: "image GC at 85% → 80%, pressure below 15% free"})
+		n.Point(at, Span{}, &trace.Pressure{Signal: trace.SignalMemory, Used: 7*gib + int64(i)*140<<20, Capacity: 8 * gib, Thresholds: []trace.Threshold{{Kind: trace.ThresholdPressure, Bytes: 100 << 20}}})
+		n.Point(at, Span{}, &trace.Pressure{Signal: trace.SignalNodeFS, Used: 33*gib + int64(i%2)<<20, Capacity: 100 * gib, Thresholds: []trace.Threshold{{Kind: trace.ThresholdPressure, Percent: 10}}})
+		n.Point(at, Span{}, &trace.Pressure{Signal: trace.SignalImageFS, Used: int64(86-i) * gib, Capacity: 100 * gib, Thresholds: []trace.Threshold{{Kind: trace.ThresholdImageGC, Percent: 85, DownTo: 80}, {Kind: trace.ThresholdPressure, Percent: 15}}})
 	}
 	n.Point(70*time.Second+201*ms, Span{}, &trace.Decision{
 		By: trace.ByPressure, Subject: "memory", Verdict: trace.VerdictShort, Reason: "less than 100Mi is available",

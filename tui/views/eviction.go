@@ -1,7 +1,6 @@
 package views
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -55,18 +55,23 @@ func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
 		text := fmt.Sprintf("%s %3d%%  %s", th.Bar(float64(s.Used), float64(s.Capacity), 10), percent, ofBytes(s.Used, s.Capacity))
 		out.add("used", text, toneIf(percent >= 90, style.Slow))
 	}
-	marks := p.marks(s, m)
-	if len(marks) == 0 {
-		out.add("rule", th.Clean(s.Rule), style.Plain)
+	if len(s.Thresholds) == 0 {
+		out.add("rule", "", style.Plain)
 	}
-	for _, mk := range marks {
-		text, tone := style.Bytes(mk.left)+" to go", style.Plain
-		if mk.left <= 0 {
-			text, tone = "passed by "+style.Bytes(-mk.left), style.Fail
-		} else if s.Capacity > 0 && mk.left < s.Capacity/20 {
+	for i := range s.Thresholds {
+		used, ok := s.Thresholds[i].Used(s.Capacity)
+		does, at := say.Threshold(&s.Thresholds[i])
+		if !ok {
+			out.add("rule", say.Thresholds(s.Thresholds[i:i+1]), style.Plain)
+			continue
+		}
+		text, tone := style.Bytes(used-s.Used)+" to go", style.Plain
+		if used <= s.Used {
+			text, tone = "passed by "+style.Bytes(s.Used-used), style.Fail
+		} else if used-s.Used < s.Capacity/20 {
 			tone = style.Slow
 		}
-		out.add(mk.name, mk.at+", "+text, tone)
+		out.add(does, at+", "+text, tone)
 	}
 	out.add("trend", p.trend(m.PressureHistory(string(s.Signal))), style.Plain)
 	for _, d := range m.Shortages() {
@@ -187,56 +192,4 @@ func (p *Eviction) decisions(m *model.Model) section {
 
 func aboutShortage(d *model.Decision) bool {
 	return d.By == trace.ByPressure || d.By == trace.ByPreemption || d.By == trace.ByEviction || d.By == trace.ByAdmission && d.Verdict == trace.VerdictReject
-}
-
-// mark is where something happens, and how many bytes that is from now.
-type mark struct {
-	name, at string
-	left     int64
-}
-
-// marks are those that the signal's rule names, as "image GC at 85% → 80%, pressure below 15% free", and the one that a
-// verdict tells.
-func (p *Eviction) marks(s *model.Pressure, m *model.Model) (out []mark) {
-	for part := range strings.SplitSeq(s.Rule, ",") {
-		words := strings.Fields(p.Theme.Clean(part))
-		for i, w := range words {
-			if w != "at" && w != "below" || i+1 >= len(words) || i == 0 {
-				continue
-			}
-			free := w == "below" || slices.Contains(words[i+1:], "free")
-			if bytes, ok := quantity(words[i+1], s.Capacity); ok {
-				at := cmp.Or(map[bool]string{true: words[i+1] + " free"}[free], words[i+1]+" used")
-				left := bytes - s.Used
-				if free {
-					left = s.Capacity - s.Used - bytes
-				}
-				out = append(out, mark{name: strings.Join(words[:i], " "), at: at, left: left})
-			}
-			break
-		}
-	}
-	for _, d := range m.Shortages() {
-		if d.Subject != string(s.Signal) || len(out) > 0 {
-			continue
-		}
-		if d.Limit > 0 {
-			out = append(out, mark{name: "pressure", at: "below " + style.Bytes(d.Limit) + " free", left: s.Capacity - s.Used - d.Limit})
-		}
-	}
-	return out
-}
-
-// quantity reads 100Mi, 1.5Gi, 85% of a capacity, or a number of bytes.
-func quantity(text string, capacity int64) (int64, bool) {
-	var n float64
-	var unit string
-	if k, _ := fmt.Sscanf(text, "%g%s", &n, &unit); k == 0 {
-		return 0, false
-	}
-	if unit == "%" {
-		return int64(n / 100 * float64(capacity)), capacity > 0
-	}
-	scale, ok := map[string]float64{"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[unit]
-	return int64(n * scale), ok
 }

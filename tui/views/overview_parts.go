@@ -9,6 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -306,6 +307,6 @@ func pressureRow(th *style.Theme, p model.Pressure, w int) string {
 	if percent >= 90 {
 		tone = style.Slow
 	}
-	rest := th.Cut("  "+th.Clean(p.Rule), w-fit.Width(text))
+	rest := th.Cut("  "+th.Clean(say.Thresholds(p.Thresholds)), w-fit.Width(text))
 	return th.Paint(tone, th.Cut(text, w)) + th.Paint(style.Dim, rest)
 }

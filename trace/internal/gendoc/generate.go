@@ -133,6 +133,8 @@ func typeName(t reflect.Type, name string, parts *queue) (string, error) {
 	switch t.Kind() {
 	case reflect.String:
 		return "string", nil
+	case reflect.Float64:
+		return "number", nil
 	case reflect.Bool:
 		return "boolean", nil
 	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
