@@ -17,8 +17,8 @@ type CSICall struct {
 
 // VolumeProgress is how far a change to all files of a volume has come.
 type VolumeProgress struct {
-	// Op is fsgroup.
-	Op string `json:"op"`
+	// Op is what is changed.
+	Op VolumeChange `json:"op"`
 	// Path is the volume's directory.
 	Path string `json:"path"`
 	// Files is how many files were done; PerSecond how many of them in each second since the last.

@@ -19,8 +19,8 @@ type Milestone struct {
 type PodSpec struct {
 	Containers     []ContainerSpec `json:"containers,omitempty"`
 	InitContainers []ContainerSpec `json:"init_containers,omitempty"`
-	RestartPolicy  string          `json:"restart_policy,omitempty"`
-	QoS            string          `json:"qos,omitempty"`
+	RestartPolicy  RestartPolicy   `json:"restart_policy,omitempty"`
+	QoS            QoSClass        `json:"qos,omitempty"`
 	Volumes        []string        `json:"volumes,omitempty"`
 	HostNetwork    bool            `json:"host_network,omitempty"`
 	// Clipped is how many containers were left out because they were too many.

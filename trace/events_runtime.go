@@ -75,8 +75,8 @@ type ImageProgress struct {
 	// Done and Total are in bytes; Total is 0 while unknown.
 	Done  int64 `json:"done"`
 	Total int64 `json:"total,omitempty"`
-	// Source says how it is known: content-store, of containerd. A pull whose progress cannot be followed has none.
-	Source string `json:"source,omitempty"`
+	// Source is how it is known. A pull whose progress cannot be followed has none.
+	Source ProgressSource `json:"source,omitempty"`
 }
 
 // Volume is one operation on a volume.

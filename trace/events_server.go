@@ -3,17 +3,17 @@ package trace
 // ServerRequest is one request to one of the agent's own HTTP servers, from its arrival to the end of the answer. Of exec, attach,
 // port-forward and followed logs, that is as long as they last.
 type ServerRequest struct {
-	// Server is https (10250), read-only or healthz.
-	Server string `json:"server"`
-	Method string `json:"method"`
+	// Server is which of the servers.
+	Server ServerName `json:"server"`
+	Method string     `json:"method"`
 	// Path is without the query, which may have what is no one else's.
 	Path string `json:"path"`
 	From string `json:"from,omitempty"`
-	// User is who asked, How they showed it: x509, token or anonymous.
-	User string `json:"user,omitempty"`
-	How  string `json:"how,omitempty"`
-	// Verdict is allowed, unauthenticated, forbidden or error; empty where nobody is asked who they are.
-	Verdict string `json:"verdict,omitempty"`
+	// User is who asked, How they showed it.
+	User string     `json:"user,omitempty"`
+	How  Credential `json:"how,omitempty"`
+	// Verdict is whether the request may be served; empty where nobody is asked who they are.
+	Verdict AccessVerdict `json:"verdict,omitempty"`
 	// Reason says why, as the authorizer does.
 	Reason string `json:"reason,omitempty" scrub:"text"`
 	// Code is the HTTP status; 101 where a stream followed.

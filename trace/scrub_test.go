@@ -93,7 +93,7 @@ var names = []string{
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason",
 	"Held.Name", "Held.Reason", "Holder.Call", "Pod.Name", "Pod.Namespace", "Pod.UID",
 	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
-	"ImageProgress.Image", "ImageProgress.Source", "ImagePull.Image", "ImagePull.Ref",
+	"ImageProgress.Image", "ImagePull.Image", "ImagePull.Ref",
 	"Holder.Call", "KV.K", "KV.V",
 	"Loop.Detail",
 	"NodeAddress.Address", "NodeAddress.Type",
@@ -104,16 +104,16 @@ var names = []string{
 	"NodeStatus.Refused",
 	"PLEGEvent.Container", "PLEGEvent.Name", "PLEGEvent.Sandbox",
 	"PlanStep.ID", "PlanStep.Needs",
-	"Pod.Name", "Pod.Namespace", "Pod.UID", "PodSpec.QoS", "PodSpec.RestartPolicy", "PodSpec.Volumes",
+	"Pod.Name", "Pod.Namespace", "Pod.UID", "PodSpec.Volumes",
 	"PodStatus.IP", "PodStatus.Reason", "PodStatus.SandboxID",
 	"ProbeAttempt.Container", "ProbeAttempt.ContainerID",
 	"RuntimeHandler.Name",
-	"ServerRequest.From", "ServerRequest.How", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.Server", "ServerRequest.User", "ServerRequest.Verdict",
+	"ServerRequest.From", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.User",
 	"Source.Path",
 	"SourceError.Field", "SourceError.Path",
 	"Target.Container", "Target.Namespace", "Wait.Doing", "Wait.Plugin", "Wait.Reason",
 	"Volume.Name", "Volume.Path", "Volume.Plugin",
-	"VolumeProgress.Op", "VolumeProgress.Path",
+	"VolumeProgress.Path",
 }
 
 func TestScrubbedFields(t *testing.T) {

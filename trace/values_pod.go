@@ -126,3 +126,23 @@ const (
 	SandboxNetwork   SandboxFault = "network-changed" // it is on the host's network and the pod is not, or the other way round
 	SandboxNoAddress SandboxFault = "no-address"      // it has no address
 )
+
+// RestartPolicy is a pod's policy for containers that exited, as in the API.
+type RestartPolicy string
+
+// The restart policies.
+const (
+	RestartAlways    RestartPolicy = "Always"    // a container is always restarted
+	RestartOnFailure RestartPolicy = "OnFailure" // a container that failed is restarted
+	RestartNever     RestartPolicy = "Never"     // no container is restarted
+)
+
+// QoSClass is a pod's quality of service, as in the API.
+type QoSClass string
+
+// The classes.
+const (
+	QoSGuaranteed QoSClass = "Guaranteed" // each container has limits of CPU and memory, and requests as much
+	QoSBurstable  QoSClass = "Burstable"  // a container has a request or limit
+	QoSBestEffort QoSClass = "BestEffort" // no container has any
+)

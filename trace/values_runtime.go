@@ -56,3 +56,15 @@ const (
 	CgroupUpdate  CgroupAction = "update"  // its limits are set
 	CgroupDestroy CgroupAction = "destroy" // it is removed, and what runs in it ended
 )
+
+// VolumeChange is what is changed in all files of a volume.
+type VolumeChange string
+
+// VolumeFSGroup is the one change that is published.
+const VolumeFSGroup VolumeChange = "fsgroup" // files get the pod's fsGroup
+
+// ProgressSource is how the progress of a pull is known.
+type ProgressSource string
+
+// ProgressContentStore is the one source of progress.
+const ProgressContentStore ProgressSource = "content-store" // containerd's content store

@@ -10,6 +10,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // TokenReviews is kubernetes.Interface.AuthenticationV1().TokenReviews().
@@ -46,8 +48,8 @@ type User struct {
 	Name, UID string
 	Groups    []string
 	Extra     map[string][]string
-	// How they showed it: x509, token or anonymous.
-	How string
+	// How is how they showed it.
+	How trace.Credential
 }
 
 // Auth authenticates and authorizes. It may be used by many goroutines.
@@ -98,7 +100,7 @@ func (a *Auth) Authenticate(r *http.Request) (*User, error) {
 	case certErr != nil || err != nil:
 		return nil, errors.Join(certErr, err)
 	case a.cfg.Anonymous:
-		return &User{Name: "system:anonymous", Groups: []string{allUnauthenticated}, How: "anonymous"}, nil
+		return &User{Name: "system:anonymous", Groups: []string{allUnauthenticated}, How: trace.CredentialAnonymous}, nil
 	}
 	return nil, nil
 }

@@ -26,6 +26,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 type tokens struct {
@@ -82,7 +84,7 @@ func TestTokens(t *testing.T) {
 		}
 		r := request("Authorization", "Bearer good")
 		u, err := a.Authenticate(r)
-		if err != nil || u == nil || u.Name != "ann" || u.How != "token" || !slices.Equal(u.Groups, []string{"dev", "system:authenticated"}) {
+		if err != nil || u == nil || u.Name != "ann" || u.How != trace.CredentialToken || !slices.Equal(u.Groups, []string{"dev", "system:authenticated"}) {
 			t.Fatalf("%+v, %v", u, err)
 		}
 		if r.Header.Get("Authorization") != "" {
@@ -121,7 +123,7 @@ func TestAnonymous(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u, err := a.Authenticate(request("", "")); err != nil || u == nil || u.Name != "system:anonymous" {
+	if u, err := a.Authenticate(request("", "")); err != nil || u == nil || u.Name != "system:anonymous" || u.How != trace.CredentialAnonymous {
 		t.Errorf("%+v, %v", u, err)
 	}
 	if u, err := a.Authenticate(request("Authorization", "Bearer x")); u != nil || err == nil {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/conns"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // maxToken is more than any token of Kubernetes has: those of service accounts have 1 to 2 KiB.
@@ -61,7 +62,7 @@ func (a *Auth) reviewToken(ctx context.Context, token string) (*User, error) {
 		return nil, nil
 	}
 	u := got.Status.User
-	user := &User{Name: u.Username, UID: u.UID, Groups: u.Groups, How: "token", Extra: map[string][]string{}}
+	user := &User{Name: u.Username, UID: u.UID, Groups: u.Groups, How: trace.CredentialToken, Extra: map[string][]string{}}
 	if !slices.Contains(user.Groups, allAuthenticated) {
 		user.Groups = append(slices.Clone(user.Groups), allAuthenticated)
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // credentialID is the key in a user's extra that names the certificate.
@@ -39,7 +40,7 @@ func (a *Auth) certificate(r *http.Request) (*User, error) {
 	}
 	sum := sha256.Sum256(leaf.Raw)
 	return &User{
-		Name: leaf.Subject.CommonName, UID: uidOf(leaf), How: "x509",
+		Name: leaf.Subject.CommonName, UID: uidOf(leaf), How: trace.CredentialX509,
 		Groups: append(slices.Clone(leaf.Subject.Organization), allAuthenticated),
 		Extra:  map[string][]string{credentialID: {"X509SHA256=" + hex.EncodeToString(sum[:])}},
 	}, nil

@@ -17,7 +17,7 @@ type Progress struct {
 	// Done and Total are in bytes; Total is 0 while unknown.
 	Done, Total int64
 	// Source says how it is known, as trace.ImageProgress.Source.
-	Source string
+	Source trace.ProgressSource
 }
 
 // ProgressFunc follows the pull of an image and calls report when there is news,

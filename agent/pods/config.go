@@ -212,7 +212,7 @@ func (m *Manager) tidy() {
 // describe is what views show of a spec.
 func describe(pod *v1.Pod) *trace.PodSpec {
 	spec := &trace.PodSpec{
-		RestartPolicy: string(pod.Spec.RestartPolicy), QoS: string(qos.Class(pod)), HostNetwork: pod.Spec.HostNetwork,
+		RestartPolicy: restartPolicy(pod.Spec.RestartPolicy), QoS: qosClass(qos.Class(pod)), HostNetwork: pod.Spec.HostNetwork,
 	}
 	for i := range pod.Spec.InitContainers {
 		spec.InitContainers = append(spec.InitContainers, trace.ContainerSpec{Name: pod.Spec.InitContainers[i].Name, Image: pod.Spec.InitContainers[i].Image})
@@ -224,4 +224,26 @@ func describe(pod *v1.Pod) *trace.PodSpec {
 		spec.Volumes = append(spec.Volumes, pod.Spec.Volumes[i].Name)
 	}
 	return spec
+}
+
+func restartPolicy(p v1.RestartPolicy) trace.RestartPolicy {
+	switch p {
+	case v1.RestartPolicyOnFailure:
+		return trace.RestartOnFailure
+	case v1.RestartPolicyNever:
+		return trace.RestartNever
+	case v1.RestartPolicyAlways:
+	}
+	return trace.RestartAlways // the default
+}
+
+func qosClass(c v1.PodQOSClass) trace.QoSClass {
+	switch c {
+	case v1.PodQOSGuaranteed:
+		return trace.QoSGuaranteed
+	case v1.PodQOSBurstable:
+		return trace.QoSBurstable
+	case v1.PodQOSBestEffort:
+	}
+	return trace.QoSBestEffort
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
@@ -484,3 +485,26 @@ func (m *mirrorsNoted) Remove(uid types.UID) {
 	m.have = slices.DeleteFunc(m.have, func(u types.UID) bool { return u == uid })
 }
 func (m *mirrorsNoted) Complete() {}
+
+// TestDescribed: what records have of a spec.
+func TestDescribed(t *testing.T) {
+	some := v1.ResourceList{v1.ResourceCPU: resource.MustParse("1"), v1.ResourceMemory: resource.MustParse("1Gi")}
+	for _, tt := range []struct {
+		policy v1.RestartPolicy
+		has    v1.ResourceRequirements
+		want   trace.PodSpec
+	}{
+		{v1.RestartPolicyAlways, v1.ResourceRequirements{Limits: some, Requests: some}, trace.PodSpec{RestartPolicy: trace.RestartAlways, QoS: trace.QoSGuaranteed}},
+		{v1.RestartPolicyOnFailure, v1.ResourceRequirements{Requests: some}, trace.PodSpec{RestartPolicy: trace.RestartOnFailure, QoS: trace.QoSBurstable}},
+		{v1.RestartPolicyNever, v1.ResourceRequirements{}, trace.PodSpec{RestartPolicy: trace.RestartNever, QoS: trace.QoSBestEffort}},
+	} {
+		pod := podOf("web", "u1", func(p *v1.Pod) {
+			p.Spec.RestartPolicy, p.Spec.Containers = tt.policy, []v1.Container{{Name: "web", Image: "web:1", Resources: tt.has}}
+			p.Spec.InitContainers, p.Spec.Volumes = nil, nil
+		})
+		tt.want.Containers = []trace.ContainerSpec{{Name: "web", Image: "web:1"}}
+		if diff := cmp.Diff(&tt.want, describe(pod)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.policy, diff)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // authorized lets through who may.
@@ -15,7 +16,7 @@ func (s *Server) authorized(h http.Handler) http.Handler {
 		q := requestOf(r.Context())
 		user, err := s.cfg.Auth.Authenticate(r)
 		if err != nil || user == nil {
-			q.Verdict, q.Reason = "unauthenticated", "no credentials"
+			q.Verdict, q.Reason = trace.AccessUnauthenticated, "no credentials"
 			if err != nil {
 				q.Reason = err.Error()
 			}
@@ -27,14 +28,14 @@ func (s *Server) authorized(h http.Handler) http.Handler {
 		for _, sub := range subresources {
 			allowed, reason, err := s.cfg.Auth.Authorize(r.Context(), user, verb, sub)
 			if err != nil {
-				q.Verdict, q.Reason = "error", err.Error()
+				q.Verdict, q.Reason = trace.AccessError, err.Error()
 				refuse(w, q, http.StatusInternalServerError,
 					fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", user.Name, verb, sub))
 				return
 			}
 			q.Reason = reason
 			if allowed {
-				q.Verdict = "allowed"
+				q.Verdict = trace.AccessAllowed
 				if !q.vouch() {
 					refuse(w, q, http.StatusTooManyRequests, "too many connections")
 					return
@@ -43,7 +44,7 @@ func (s *Server) authorized(h http.Handler) http.Handler {
 				return
 			}
 		}
-		q.Verdict = "forbidden"
+		q.Verdict = trace.AccessForbidden
 		refuse(w, q, http.StatusForbidden, fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)\n", user.Name, verb, subresources))
 	})
 }

@@ -85,7 +85,7 @@ func connOf(c net.Conn) *conns.Conn {
 
 // traced publishes each request to h. Of unknown connections only some are: whoever reaches the port could push
 // everything else out of the ring.
-func (s *Server) traced(server string, h http.Handler) http.Handler {
+func (s *Server) traced(server trace.ServerName, h http.Handler) http.Handler {
 	limiter := rate.NewLimiter(unknownPublished, unknownBurst)
 	unpublished := new(atomic.Int64)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func (s *Server) traced(server string, h http.Handler) http.Handler {
 		} else {
 			q.Unpublished = int(unpublished.Swap(0))
 		}
-		rec := &recorder{ResponseWriter: w, slow: server == secureName, http2: r.ProtoMajor == 2, timeout: writeTimeout}
+		rec := &recorder{ResponseWriter: w, slow: server == trace.ServerHTTPS, http2: r.ProtoMajor == 2, timeout: writeTimeout}
 		rec.pause()
 		q.span = trace.Begin(bus, trace.FromContext(r.Context()), q.ServerRequest)
 		defer func() {
@@ -124,9 +124,9 @@ func (s *Server) traced(server string, h http.Handler) http.Handler {
 // admit handles a request, unless it is one of too many of which nobody knows yet who sends them.
 func (s *Server) admit(w *recorder, r *http.Request, h http.Handler) {
 	q := requestOf(r.Context())
-	if q.Server == secureName && q.unknown() {
+	if q.Server == trace.ServerHTTPS && q.unknown() {
 		if q.give = s.unknown.Take(q.conn.Source()); q.give == nil {
-			q.Verdict, q.Reason, w.code = "unauthenticated", "too many requests at once on connections that are not yet authorized", http.StatusTooManyRequests
+			q.Verdict, q.Reason, w.code = trace.AccessUnauthenticated, "too many requests at once on connections that are not yet authorized", http.StatusTooManyRequests
 			panic(http.ErrAbortHandler) // an answer could wait for its reader
 		}
 	}

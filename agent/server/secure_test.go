@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
@@ -130,12 +131,12 @@ type fakeAuth struct{}
 
 func (fakeAuth) Authenticate(r *http.Request) (*auth.User, error) {
 	if len(r.TLS.PeerCertificates) > 0 {
-		return &auth.User{Name: "root", How: "x509"}, nil
+		return &auth.User{Name: "root", How: trace.CredentialX509}, nil
 	}
 	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	switch token {
 	case "root", "reader", "broken":
-		return &auth.User{Name: token, How: "token"}, nil
+		return &auth.User{Name: token, How: trace.CredentialToken}, nil
 	case "":
 		return nil, nil
 	}
@@ -539,5 +540,51 @@ func TestRequestsArePublished(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestWhatBecomesOfRequests: each server, and each verdict, as records have them.
+func TestWhatBecomesOfRequests(t *testing.T) {
+	w := allPorts(t, nil)
+	cur := w.bus.Subscribe(trace.FromNow)
+	ports := w.ports()
+	for _, url := range []string{"http://" + ports["healthz"] + "/healthz", "http://" + ports["read-only"] + "/pods"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	for _, token := range []string{"root", "reader", "stranger", "broken"} {
+		w.ask(t, "GET", "/configz", token, "")
+	}
+	want := []trace.ServerRequest{
+		{Server: trace.ServerHealthz, Path: "/healthz", Code: 200},
+		{Server: trace.ServerReadOnly, Path: "/pods", Code: 200},
+		{Server: trace.ServerHTTPS, Path: "/configz", User: "root", How: trace.CredentialToken, Verdict: trace.AccessAllowed, Code: 200},
+		{Server: trace.ServerHTTPS, Path: "/configz", User: "reader", How: trace.CredentialToken, Verdict: trace.AccessForbidden, Code: 403},
+		{Server: trace.ServerHTTPS, Path: "/configz", Verdict: trace.AccessUnauthenticated, Code: 401},
+		{Server: trace.ServerHTTPS, Path: "/configz", User: "broken", How: trace.CredentialToken, Verdict: trace.AccessError, Code: 500},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var got []trace.ServerRequest
+	for len(got) < len(want) {
+		recs, _, err := cur.Next(ctx, make([]trace.Record, 0, 8))
+		if err != nil {
+			t.Fatalf("got %v after %+v, want %d requests", err, got, len(want))
+		}
+		for _, r := range recs {
+			if e, ok := r.Event.(*trace.ServerRequest); ok && r.Edge == trace.EdgeEnd {
+				got = append(got, trace.ServerRequest{Server: e.Server, Path: e.Path, User: e.User, How: e.How, Verdict: e.Verdict, Code: e.Code})
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }

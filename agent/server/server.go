@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/conns"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Server is the agent's HTTP servers.
@@ -36,13 +37,6 @@ type serve struct {
 	listener net.Listener
 	server   *http.Server
 }
-
-// The ports in records. secureName is the authenticated one.
-const (
-	secureName   = "https"
-	readOnlyName = "read-only"
-	healthName   = "healthz"
-)
 
 func (v serve) serve() error {
 	if v.server.TLSConfig != nil { // of those that were handed over, all is done
@@ -80,12 +74,12 @@ func (s *Server) Listen(ctx context.Context) error {
 	for _, l := range []struct {
 		flag, address string
 		port          int32
-		name          string
+		name          trace.ServerName
 		handler       func() http.Handler
 	}{
-		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, healthName, func() http.Handler { return readOnlyMethods(s.health()) }},
-		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, readOnlyName, func() http.Handler { return readOnlyMethods(s.open()) }},
-		{"--port", s.cfg.Address, s.cfg.Port, secureName, s.secure},
+		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, trace.ServerHealthz, func() http.Handler { return readOnlyMethods(s.health()) }},
+		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, trace.ServerReadOnly, func() http.Handler { return readOnlyMethods(s.open()) }},
+		{"--port", s.cfg.Address, s.cfg.Port, trace.ServerHTTPS, s.secure},
 	} {
 		if l.port == 0 {
 			continue
@@ -98,7 +92,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		}
 		bounded := s.bounded(listener, l.name, l.handler())
 		s.serves = append(s.serves, bounded)
-		if l.name == secureName {
+		if l.name == trace.ServerHTTPS {
 			s.serves = append(s.serves, overHTTP2(bounded.server, listener))
 		}
 	}
@@ -106,7 +100,7 @@ func (s *Server) Listen(ctx context.Context) error {
 }
 
 // bounded is how a port is served, within its limits. Who has not been let in could be anybody.
-func (s *Server) bounded(l net.Listener, name string, h http.Handler) serve {
+func (s *Server) bounded(l net.Listener, name trace.ServerName, h http.Handler) serve {
 	limits := plainLimits
 	server := &http.Server{
 		Handler:           s.traced(name, h),
@@ -115,7 +109,7 @@ func (s *Server) bounded(l net.Listener, name string, h http.Handler) serve {
 		ConnContext: withConn, ConnState: noteState,
 		ErrorLog: log.New(io.Discard, "", 0), // of handshakes that scanners and probes break off
 	}
-	if name == secureName {
+	if name == trace.ServerHTTPS {
 		limits = secureLimits
 		server.MaxHeaderBytes, server.WriteTimeout, server.TLSConfig = maxHeaderBytes, 0, certified(s.tls, s.cfg.Auth)
 	}

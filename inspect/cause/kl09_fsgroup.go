@@ -39,7 +39,7 @@ func (c *Case) chowns() []chown {
 	at := map[trace.SpanID]int{}
 	for _, p := range ownPoints[*trace.VolumeProgress](c) {
 		v, known := volumes[p.Rec.Parent]
-		if p.Event.Op != "fsgroup" || !known {
+		if p.Event.Op != trace.VolumeFSGroup || !known {
 			continue
 		}
 		n, seen := at[p.Rec.Parent]

@@ -44,7 +44,7 @@ func nameOf(e trace.Event) string {
 	case *trace.NodeStatus:
 		parts = []string{"node status", string(e.Op)}
 	case *trace.ServerRequest:
-		parts = []string{e.Method, e.Server}
+		parts = []string{e.Method, string(e.Server)}
 	case *trace.Source:
 		parts = []string{"source", string(e.Source), string(e.Op)}
 	case *trace.RuntimeSpan:

@@ -19,7 +19,7 @@ type Pod struct {
 	First time.Time // of its records
 	Last  time.Time // of its records
 	Spec  *trace.PodSpec
-	QoS   string // "" unknown
+	QoS   trace.QoSClass // "" unknown
 	// StatusAt is when the status below was told; zero: nothing is known of it.
 	StatusAt   time.Time
 	Phase      trace.PodPhase // "" unknown
@@ -70,7 +70,7 @@ type Pull struct {
 	Since     time.Time // zero: begun before the first record
 	Done      int64     // bytes
 	Total     int64     // bytes; 0 unknown
-	Source    string
+	Source    trace.ProgressSource
 	At        time.Time // of the last progress; zero: none yet
 	Uncertain bool
 }

@@ -42,7 +42,7 @@ func (s *Sink) cluster(r *trace.Record) {
 	case *trace.ServerRequest:
 		path, long := serverPath(e.Path)
 		kind := "readwrite"
-		if e.Server != "https" {
+		if e.Server != trace.ServerHTTPS {
 			kind = "readonly"
 		}
 		values := []string{knownMethod(e.Method), path, kind, strconv.FormatBool(long)}

@@ -118,7 +118,7 @@ func failure(r *trace.Record) string {
 	case *trace.CSICall:
 		return ifFailed("csi "+e.Method+" of "+strings.TrimSpace(e.Driver+" "+e.Volume), trace.Failure(e))
 	case *trace.ServerRequest:
-		if e.Verdict == "allowed" && e.Code < 500 { // what a client asked for wrongly is its own
+		if e.Verdict == trace.AccessAllowed && e.Code < 500 { // what a client asked for wrongly is its own
 			return ""
 		}
 		return ifFailed("request "+e.Method+" "+e.Path, trace.Failure(e))

@@ -153,7 +153,7 @@ func (p *Volumes) details(v model.Volume) tea.Cmd {
 		f.add("error", l, style.Fail)
 	}
 	if g := v.Progress; g != nil {
-		f.add(g.Op, fmt.Sprintf("%s files at %s", style.Count(g.Files), style.Clock(v.ProgressAt)), style.Plain)
+		f.add(string(g.Op), fmt.Sprintf("%s files at %s", style.Count(g.Files), style.Clock(v.ProgressAt)), style.Plain)
 	}
 	f.waits(v.Waits, v.Waited, p.now)
 	if len(v.Calls) > 0 {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 const (
@@ -19,8 +20,6 @@ const (
 	// every is how often the content store is asked during a pull: a little slower than
 	// what agent/image lets through, so that nothing is asked in vain.
 	every = 275 * time.Millisecond
-	// sourceName is trace.ImageProgress.Source.
-	sourceName = "content-store"
 )
 
 // Source reads containerd's content store. Its Follow is an image.ProgressFunc.
@@ -52,7 +51,7 @@ func (s *Source) Follow(ctx context.Context, ref string, report func(image.Progr
 		case status.Code(err) == codes.Unimplemented:
 			return
 		case ok && err == nil:
-			report(image.Progress{Done: p.done, Total: p.total, Source: sourceName})
+			report(image.Progress{Done: p.done, Total: p.total, Source: trace.ProgressContentStore})
 		}
 		select {
 		case <-ctx.Done():

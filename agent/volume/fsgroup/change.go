@@ -150,12 +150,12 @@ func (c Change) watch(ctx context.Context, files *atomic.Int64, stop <-chan stru
 		select {
 		case <-stop:
 			if last > 0 {
-				trace.Point(c.Bus, span, trace.VolumeProgress{Op: "fsgroup", Path: c.Dir, Files: files.Load(), Done: true})
+				trace.Point(c.Bus, span, trace.VolumeProgress{Op: trace.VolumeFSGroup, Path: c.Dir, Files: files.Load(), Done: true})
 			}
 			return
 		case <-tick.C:
 			n := files.Load()
-			trace.Point(c.Bus, span, trace.VolumeProgress{Op: "fsgroup", Path: c.Dir, Files: n, PerSecond: n - last})
+			trace.Point(c.Bus, span, trace.VolumeProgress{Op: trace.VolumeFSGroup, Path: c.Dir, Files: n, PerSecond: n - last})
 			last = n
 		case <-told.C:
 			message := fmt.Sprintf("Setting volume ownership for %s, processed %d files.", dir, files.Load())

@@ -48,7 +48,7 @@ func TestPeopleAreToldOfBigTrees(t *testing.T) {
 		}
 		recs := rec.OfKind("volume.progress")
 		last, ok := recs[len(recs)-1].Event.(*trace.VolumeProgress)
-		if !ok || !last.Done || last.Files != 1000 || len(recs) != 101 {
+		if !ok || !last.Done || last.Op != trace.VolumeFSGroup || last.Files != 1000 || len(recs) != 101 {
 			t.Errorf("%d records, the last is %+v", len(recs), last)
 		}
 	})
