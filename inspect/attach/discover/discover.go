@@ -1,0 +1,98 @@
+package discover
+
+import (
+	"fmt"
+	"path"
+)
+
+// Options says what to look for.
+type Options struct {
+	// PID is the kubelet's process where the user names it; 0 finds it.
+	PID int
+	// RuntimeEndpoint takes the place of the configured one where the user names it.
+	RuntimeEndpoint string
+	// LogFile takes the place of where the log is found to go.
+	LogFile string
+}
+
+// Found is a kubelet and what there is to see it by.
+type Found struct {
+	Kind    Kind
+	Process *Process
+	Version string `json:",omitempty"`
+	Listens []string
+	Config  Config
+	Log     Log
+	Runtime Runtime
+	// RuntimeVersion is the runtime's, by its file.
+	RuntimeVersion string `json:",omitempty"`
+	// Rights on the kubelet's API; nil where there are none.
+	Rights *Rights `json:",omitempty"`
+	// PodsAPI is the path of its socket as seen from outside; "" where there is none.
+	PodsAPI string `json:",omitempty"`
+	// Strangers are processes that were not taken for a kubelet, with the reason.
+	Strangers []string `json:",omitempty"`
+	// Sources are what the kubelet can be seen by.
+	Sources []Source
+}
+
+// Root is the root directory of the kubelet as seen from outside.
+func (f *Found) Root() string { return path.Join("/", f.Process.root(), f.Config.RootDir) }
+
+// Outside is a path of the kubelet as seen from outside.
+func (f *Found) Outside(name string) string { return path.Join("/", f.Process.root(), name) }
+
+// Discover finds the machine's kubelet. The error says why there is none.
+func Discover(v View, o Options) (*Found, error) {
+	t, err := scan(v)
+	if err != nil {
+		return nil, err
+	}
+	all := t.candidates(v)
+	c := Candidate{}
+	if o.PID != 0 {
+		p, err := t.process(v, o.PID)
+		if err != nil {
+			return nil, fmt.Errorf("--pid %d: there is no such process", o.PID)
+		}
+		c = Candidate{Process: p, Kind: kindOf(p), Listens: t.holds(o.PID)}
+		if why := p.stranger(); why != "" {
+			return nil, fmt.Errorf("--pid %d is not the node's kubelet: %s", o.PID, why)
+		}
+		if c.Kind == "" {
+			c.Kind = Kubelet
+		}
+	} else if c, err = choose(all); err != nil {
+		return nil, err
+	}
+	if c.Process.hidden {
+		return nil, fmt.Errorf("process %d is the kubelet, but this user cannot look at it: attach needs root", c.Process.PID)
+	}
+	f := &Found{Kind: c.Kind, Process: c.Process, Version: versionOf(v, c.Process)}
+	for _, l := range c.Listens {
+		f.Listens = append(f.Listens, l.String())
+	}
+	for _, other := range all {
+		if other.Process.PID != c.Process.PID && other.Why != "" && other.Why != "it is not a program that is known to have a kubelet" {
+			f.Strangers = append(f.Strangers, fmt.Sprintf("process %d (%s): %s", other.Process.PID, other.Process.Comm, other.Why))
+		}
+	}
+	env := environ(v, c.Process.PID)
+	args, files := flagsOf(v, c.Process, c.Kind, env)
+	f.Config = configOf(v, c.Process, args)
+	f.Config.Files = append(files, f.Config.Files...)
+	f.Log = t.logOf(v, c.Process, or(o.LogFile, f.Config.LogFile), 2)
+	if o.LogFile != "" { // as the user sees it
+		f.Log.Open = o.LogFile
+	}
+	f.Runtime = t.runtimeOf(v, c.Process, or(o.RuntimeEndpoint, f.Config.RuntimeEndpoint))
+	if f.Runtime.Process != nil {
+		f.RuntimeVersion = versionOf(v, f.Runtime.Process)
+	}
+	f.Rights = rightsOn(v, c.Process.root(), c.Kind, args)
+	if api := path.Join(f.Config.RootDir, "pods-api/pods-api.sock"); exists(v, c.Process.root(), api) {
+		f.PodsAPI = f.Outside(api)
+	}
+	f.Sources = sourcesOf(f)
+	return f, nil
+}

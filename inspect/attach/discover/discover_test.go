@@ -1,0 +1,294 @@
+package discover
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const containerdSocket = "/run/containerd/containerd.sock"
+
+// containerd is a runtime as a unit.
+func containerd(pid int, socket string) proc {
+	return proc{
+		pid: pid, parent: 1, exe: "/usr/bin/containerd", args: []string{"/usr/bin/containerd"}, cgroup: "/system.slice/containerd.service", unix: []string{socket},
+		fd2: "socket:[77]", env: []string{"JOURNAL_STREAM=8:77"},
+	}
+}
+
+func journaled(p proc) proc {
+	p.fd2, p.env = "socket:[70]", append(p.env, "JOURNAL_STREAM=8:70", "INVOCATION_ID=1")
+	return p
+}
+
+// seen is what a test looks at.
+type seen struct {
+	PID, V                        int
+	Kind                          Kind
+	Root, Driver                  string
+	Log, Endpoint, Runtime, RtLog string
+	Files                         string
+	Rights                        string
+	PodsAPI                       string
+	Err                           string
+}
+
+func look(m *machine, o Options) seen {
+	f, err := Discover(m, o)
+	if err != nil {
+		return seen{Err: err.Error()}
+	}
+	s := seen{
+		PID: f.Process.PID, V: f.Config.Verbosity, Kind: f.Kind, Root: f.Config.RootDir, Driver: f.Config.CgroupDriver, Log: f.Log.String(),
+		Endpoint: f.Runtime.Endpoint, Runtime: f.Runtime.Name, RtLog: f.Runtime.Log.String(), Files: strings.Join(f.Config.Files, " "), PodsAPI: f.PodsAPI,
+	}
+	if f.Rights != nil {
+		s.Rights = f.Rights.Who
+	}
+	return s
+}
+
+func TestDistributions(t *testing.T) {
+	for name, tc := range map[string]struct {
+		procs []proc
+		want  seen
+	}{
+		"kubeadm control plane": {
+			procs: []proc{containerd(600, containerdSocket), journaled(proc{
+				pid: 700, parent: 1, exe: "/usr/bin/kubelet", cgroup: "/system.slice/kubelet.service", tcp6: []string{onServer6}, tcp: []string{onHealthz},
+				args: []string{"/usr/bin/kubelet", "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf", "--kubeconfig=/etc/kubernetes/kubelet.conf", "--config=/var/lib/kubelet/config.yaml"},
+				files: map[string]string{
+					"/var/lib/kubelet/config.yaml":                     "kind: KubeletConfiguration\ncgroupDriver: systemd\ncontainerRuntimeEndpoint: unix:///run/containerd/containerd.sock\nlogging:\n  verbosity: 0\n",
+					"/var/lib/kubelet/pods-api/pods-api.sock":          "",
+					"/etc/kubernetes/pki/apiserver-kubelet-client.crt": "x",
+					"/etc/kubernetes/pki/apiserver-kubelet-client.key": "x",
+					containerdSocket: "",
+				},
+			})},
+			want: seen{
+				PID: 700, Kind: Kubelet, Root: "/var/lib/kubelet", Driver: "systemd", Log: "journal of kubelet.service", Endpoint: "unix://" + containerdSocket, Runtime: "containerd",
+				RtLog: "journal of containerd.service", Files: "/var/lib/kubelet/config.yaml", Rights: "kubeadm's API server", PodsAPI: "/proc/700/root/var/lib/kubelet/pods-api/pods-api.sock",
+			},
+		},
+		"k3s agent": {
+			procs: []proc{
+				{pid: 510, parent: 500, exe: "/var/lib/rancher/k3s/data/abc/bin/containerd", args: []string{"containerd"}, cgroup: "/system.slice/k3s-agent.service", unix: []string{"/run/k3s/containerd/containerd.sock"}, fd2: "/var/lib/rancher/k3s/agent/containerd/containerd.log"},
+				journaled(proc{pid: 500, parent: 1, exe: "/var/lib/rancher/k3s/data/abc/bin/k3s", args: []string{"/usr/local/bin/k3s agent", "", ""}, cgroup: "/system.slice/k3s-agent.service", tcp6: []string{onServer6}, tcp: []string{onHealthz}, files: map[string]string{
+					"/run/k3s/containerd/containerd.sock":                                "",
+					"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00-k3s-defaults.conf": "kind: KubeletConfiguration\ncgroupDriver: systemd\n",
+					"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/10-cli.conf":          "kind: KubeletConfiguration\nlogging: {verbosity: 2}\n",
+				}}),
+			},
+			want: seen{
+				PID: 500, V: 2, Kind: K3s, Root: "/var/lib/kubelet", Driver: "systemd", Log: "journal of k3s-agent.service", Endpoint: "unix:///run/k3s/containerd/containerd.sock", Runtime: "containerd",
+				RtLog: "file /var/lib/rancher/k3s/agent/containerd/containerd.log",
+				Files: "/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00-k3s-defaults.conf /var/lib/rancher/k3s/agent/etc/kubelet.conf.d/10-cli.conf",
+			},
+		},
+		"k0s worker": {
+			procs: []proc{
+				containerd(610, "/run/k0s/containerd.sock"),
+				journaled(proc{pid: 600, parent: 1, exe: "/usr/local/bin/k0s", args: []string{"/usr/local/bin/k0s", "worker"}, cgroup: "/system.slice/k0sworker.service", reads: "pipe:[55]"}),
+				{pid: 620, parent: 600, exe: "/var/lib/k0s/bin/kubelet", cgroup: "/system.slice/k0sworker.service", fd2: "pipe:[55]", tcp6: []string{onServer6}, tcp: []string{onHealthz},
+					args:  []string{"/var/lib/k0s/bin/kubelet", "--root-dir=/var/lib/k0s/kubelet", "--config=/run/k0s/kubelet/config.yaml", "--v=1", "--cert-dir=/var/lib/k0s/kubelet/pki"},
+					files: map[string]string{"/run/k0s/containerd.sock": "", "/run/k0s/kubelet/config.yaml": "containerRuntimeEndpoint: unix:///run/k0s/containerd.sock\n"}},
+			},
+			want: seen{
+				PID: 620, V: 1, Kind: Kubelet, Root: "/var/lib/k0s/kubelet", Driver: "cgroupfs", Log: "journal of k0sworker.service (by process 600, k0s)", Endpoint: "unix:///run/k0s/containerd.sock",
+				Runtime: "containerd", RtLog: "journal of containerd.service", Files: "/run/k0s/kubelet/config.yaml",
+			},
+		},
+		"microk8s": {
+			procs: []proc{
+				containerd(710, "/var/snap/microk8s/common/run/containerd.sock"),
+				journaled(proc{pid: 720, parent: 1, exe: "/snap/microk8s/6000/kubelite", cgroup: "/system.slice/snap.microk8s.daemon-kubelite.service", tcp6: []string{onServer6}, tcp: []string{onHealthz},
+					args: []string{"/snap/microk8s/6000/kubelite", "--scheduler-args-file=/x", "--kubelet-args-file=/var/snap/microk8s/6000/args/kubelet", "--start-control-plane=false"},
+					env:  []string{"SNAP_DATA=/var/snap/microk8s/6000", "SNAP_COMMON=/var/snap/microk8s/common"},
+					files: map[string]string{
+						"/var/snap/microk8s/common/run/containerd.sock": "",
+						"/var/snap/microk8s/6000/args/kubelet":          "--kubeconfig=${SNAP_DATA}/credentials/kubelet.config\n--root-dir=${SNAP_COMMON}/var/lib/kubelet\n--container-runtime-endpoint=${SNAP_COMMON}/run/containerd.sock\n--v 3\n",
+					}}),
+			},
+			want: seen{
+				PID: 720, V: 3, Kind: Kubelite, Root: "/var/snap/microk8s/common/var/lib/kubelet", Driver: "cgroupfs", Log: "journal of snap.microk8s.daemon-kubelite.service",
+				Endpoint: "/var/snap/microk8s/common/run/containerd.sock", Runtime: "containerd", RtLog: "journal of containerd.service", Files: "/var/snap/microk8s/6000/args/kubelet",
+			},
+		},
+		"OpenShift, with CRI-O, in its own mount namespace": {
+			procs: []proc{
+				{pid: 800, parent: 1, exe: "/usr/bin/crio", args: []string{"/usr/bin/crio"}, cgroup: "/system.slice/crio.service", unix: []string{"/var/run/crio/crio.sock"}, fd2: "socket:[81]", env: []string{"JOURNAL_STREAM=8:81"}, mounts: "mnt:[99]"},
+				journaled(proc{pid: 810, parent: 1, exe: "/usr/bin/kubelet", cgroup: "/system.slice/kubelet.service", mounts: "mnt:[99]", tcp6: []string{onServer6}, tcp: []string{onHealthz},
+					args: []string{"/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.conf", "--container-runtime-endpoint=/var/run/crio/crio.sock", "--v=2"},
+					files: map[string]string{
+						"/var/run": "-> /run", "/run/crio/crio.sock": "", "/etc/kubernetes/kubelet.conf": "kind: KubeletConfiguration\ncgroupDriver: systemd\n",
+					}}),
+			},
+			want: seen{
+				PID: 810, V: 2, Kind: Kubelet, Root: "/var/lib/kubelet", Driver: "systemd", Log: "journal of kubelet.service", Endpoint: "/var/run/crio/crio.sock", Runtime: "cri-o",
+				RtLog: "journal of crio.service", Files: "/etc/kubernetes/kubelet.conf",
+			},
+		},
+		"EKS AL2023, with drop-ins and a flag that wins": {
+			procs: []proc{containerd(600, containerdSocket), journaled(proc{
+				pid: 900, parent: 1, exe: "/usr/bin/kubelet", cgroup: "/runtime.slice/kubelet.service", tcp6: []string{onServer6}, tcp: []string{onHealthz},
+				args: []string{"/usr/bin/kubelet", "--config", "/etc/kubernetes/kubelet/config.json", "--config-dir", "/etc/kubernetes/kubelet/config.json.d", "--v=2", "--hostname-override=i-1"},
+				files: map[string]string{
+					containerdSocket:                                  "",
+					"/etc/kubernetes/kubelet/config.json":             `{"kind":"KubeletConfiguration","cgroupDriver":"systemd","logging":{"verbosity":4}}`,
+					"/etc/kubernetes/kubelet/config.json.d/10.conf":   `{"cgroupRoot":"/a"}`,
+					"/etc/kubernetes/kubelet/config.json.d/20.conf":   `{"cgroupRoot":"/b"}`,
+					"/etc/kubernetes/kubelet/config.json.d/README.md": `not a drop-in`,
+				},
+			})},
+			want: seen{
+				PID: 900, V: 2, Kind: Kubelet, Root: "/var/lib/kubelet", Driver: "systemd", Log: "journal of kubelet.service", Endpoint: defaultEndpoint, Runtime: "containerd", RtLog: "journal of containerd.service",
+				Files: "/etc/kubernetes/kubelet/config.json /etc/kubernetes/kubelet/config.json.d/10.conf /etc/kubernetes/kubelet/config.json.d/20.conf",
+			},
+		},
+		"RKE2, with a log file": {
+			procs: []proc{containerd(600, "/run/k3s/containerd/containerd.sock"), {
+				pid: 950, parent: 940, exe: "/var/lib/rancher/rke2/data/v1/bin/kubelet", cgroup: "/system.slice/rke2-agent.service", tcp6: []string{onServer6}, tcp: []string{onHealthz}, fd2: "pipe:[3]",
+				args:  []string{"kubelet", "--log-file=/var/lib/rancher/rke2/agent/logs/kubelet.log", "--container-runtime-endpoint=unix:///run/k3s/containerd/containerd.sock"},
+				files: map[string]string{"/run/k3s/containerd/containerd.sock": ""},
+			}},
+			want: seen{
+				PID: 950, Kind: Kubelet, Root: "/var/lib/kubelet", Driver: "cgroupfs", Log: "file /var/lib/rancher/rke2/agent/logs/kubelet.log", Endpoint: "unix:///run/k3s/containerd/containerd.sock",
+				Runtime: "containerd", RtLog: "journal of containerd.service",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, look(newMachine(tc.procs...), Options{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestStrangers sees that what a pod can do does not make a kubelet of it.
+func TestStrangers(t *testing.T) {
+	pod := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice/cri-containerd-abc.scope"
+	fake := proc{pid: 300, parent: 1, exe: "/usr/bin/kubelet", args: []string{"/usr/bin/kubelet", "--config=/evil"}, cgroup: pod, tcp: []string{onServer, onHealthz}, unix: []string{containerdSocket}}
+	user := fake
+	user.cgroup, user.uid = "/user.slice", "1000"
+	nested := fake
+	nested.cgroup, nested.users = "/system.slice/x.service", "user:[5]"
+	other := fake
+	other.cgroup, other.exe, other.args = "/system.slice/web.service", "/usr/bin/web", []string{"/usr/bin/web"}
+	own := journaled(proc{
+		pid: 700, parent: 1, exe: "/usr/bin/kubelet", args: []string{"/usr/bin/kubelet", "--port=10350", "--healthz-port=0"}, cgroup: "/system.slice/kubelet.service",
+		tcp: []string{"00000000:286E"}, files: map[string]string{containerdSocket: ""},
+	})
+	for name, tc := range map[string]struct {
+		fake proc
+		why  string
+	}{
+		"in a pod":         {fake, "process 300 (kubelet): it runs in a pod"},
+		"another user":     {user, "process 300 (kubelet): it does not run as root"},
+		"a user namespace": {nested, "process 300 (kubelet): it runs in a user namespace"},
+		"another program":  {other, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := Discover(newMachine(tc.fake, own), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Process.PID != 700 || strings.Join(f.Strangers, ";") != tc.why {
+				t.Errorf("got process %d, strangers %q", f.Process.PID, f.Strangers)
+			}
+			if tc.why != "" && f.Runtime.Process != nil {
+				t.Errorf("its socket was taken for the runtime's: %v", f.Runtime.Process)
+			}
+			if _, err := Discover(newMachine(tc.fake), Options{}); err == nil || !strings.Contains(err.Error(), "no kubelet was found") {
+				t.Errorf("alone: %v", err)
+			}
+			if tc.why != "" {
+				if _, err := Discover(newMachine(tc.fake, own), Options{PID: 300}); err == nil {
+					t.Error("it was taken by its number")
+				}
+			}
+		})
+	}
+}
+
+// TestNodeInPod sees that a node that is itself a pod of another cluster has a kubelet.
+func TestNodeInPod(t *testing.T) {
+	m := newMachine(journaled(proc{pid: 700, parent: 1, exe: "/usr/bin/kubelet", args: []string{"kubelet"}, cgroup: "/kubepods/pod1/abc/system.slice/kubelet.service", tcp: []string{onServer}}),
+		proc{pid: 800, parent: 1, exe: "/usr/bin/kubelet", args: []string{"kubelet"}, cgroup: "/kubepods/pod1/abc/kubepods/pod2/def", tcp: []string{onHealthz}})
+	m.file("proc/1/cgroup", "0::/kubepods/pod1/abc/init.scope\n")
+	if got := look(m, Options{}); got.PID != 700 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestBelowRoot sees that links of a process's files lead to its own files only.
+func TestBelowRoot(t *testing.T) {
+	m := newMachine(proc{pid: 700, exe: "/kubelet", args: []string{"kubelet"}, tcp: []string{onServer}, files: map[string]string{
+		"/etc/a": "-> /etc/b", "/etc/b": "-> ../../../../../../secret", "/secret": "own", "/loop": "-> /loop",
+	}})
+	m.file("secret", "the host's")
+	b, err := readWithin(m, "proc/700/root", "/etc/a")
+	if err != nil || string(b) != "own" {
+		t.Errorf("got %q, %v", b, err)
+	}
+	if _, err := readWithin(m, "proc/700/root", "/loop"); err == nil {
+		t.Error("a loop has an end")
+	}
+}
+
+// TestNothing sees what is said of a machine without a kubelet, and of hostile names.
+func TestNothing(t *testing.T) {
+	_, err := Discover(newMachine(), Options{})
+	if err == nil || !strings.Contains(err.Error(), "no process listens on port 10250") {
+		t.Error(err)
+	}
+	m := newMachine(proc{pid: 300, exe: "/x/y", args: []string{"\x1b[2J"}, tcp: []string{onServer}, uid: "7"})
+	m.file("proc/300/stat", "300 (a) b) \x1b[31m) S 1 1 1")
+	if _, err := Discover(m, Options{}); err == nil {
+		t.Error("found one")
+	}
+	for _, text := range []string{"", "x", "0: 00000000:280A", strings.Repeat("0: zz:zz 0 0A ", 20), fmt.Sprintf("0: %s:280A 0 0A 0 0 0 0 0 7\n", strings.Repeat("0", 30))} {
+		if got := listeners(text); len(got) > 0 {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// TestText is what --check prints.
+func TestText(t *testing.T) {
+	f, err := Discover(newMachine(containerd(600, containerdSocket), proc{
+		pid: 700, parent: 1, exe: "/usr/bin/kubelet", args: []string{"kubelet", "--v=2"}, cgroup: "/system.slice/kubelet.service", tcp: []string{onServer}, fd2: "pipe:[4]",
+		files: map[string]string{containerdSocket: ""},
+	}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	const want = `kubelet         version not known, process 700, /usr/bin/kubelet, unit kubelet.service
+listens on      0.0.0.0:10250
+configuration   flags and defaults
+root directory  /var/lib/kubelet
+cgroup driver   cgroupfs (unless the runtime says otherwise)
+runtime         containerd unix:///run/containerd/containerd.sock
+                process 600, /usr/bin/containerd, unit containerd.service
+
+kubelet log     no   a pipe
+                     missing: its standard error is a pipe, which only one program can read; if that writes a file, name it with --kubelet-log FILE
+runtime log     yes  journal of containerd.service
+                     gives: begin and end of each sandbox, pull and container call, to some ms
+runtime socket  yes  unix:///run/containerd/containerd.sock
+                     gives: the sandboxes and containers that are there (read-only lists); containerd's events: tasks, containers, images, unpacking
+PodsAPI         no   
+                     missing: there is no socket: Kubernetes 1.37 and later have it, 1.36 with the feature gate PodsAPI
+kubelet API     no   port 10250
+                     missing: no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it)
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,108 @@
+package discover
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Source is something that a kubelet can be seen by.
+type Source struct {
+	Name string
+	// There says that it can be read.
+	There bool
+	// Where it is, what it Gives, what is Missing and how to get it.
+	Where, Gives string
+	Missing      string `json:",omitempty"`
+}
+
+// sourcesOf says of each source what it gives here.
+func sourcesOf(f *Found) []Source {
+	return []Source{f.logSource(), f.runtimeLogSource(), f.runtimeSource(), f.podsSource(), f.apiSource()}
+}
+
+func (f *Found) logSource() Source {
+	s := Source{Name: "kubelet log", Where: f.Log.String()}
+	switch f.Log.Kind {
+	case LogJournal, LogFile:
+		s.There = true
+	case LogPipe:
+		s.Missing = "its standard error is a pipe, which only one program can read"
+		if f.Log.Through != nil {
+			s.Missing += fmt.Sprintf(": process %d (%s)", f.Log.Through.PID, f.Log.Through.Comm)
+		}
+		s.Missing += "; if that writes a file, name it with --kubelet-log FILE"
+		return s
+	case LogTerminal:
+		s.Missing = "it goes to a terminal; start the kubelet as a unit, or with its standard error in a file"
+		return s
+	case LogNowhere:
+		s.Missing = "it is thrown away; start the kubelet with its standard error in a file or the journal"
+		return s
+	case LogUnknown:
+		s.Missing = "where it goes is not known; name a file with --kubelet-log FILE"
+		return s
+	}
+	v := f.Config.Verbosity
+	s.Where += ", V" + strconv.Itoa(v)
+	if !f.Config.VerbosityKnown {
+		s.Where += " or more"
+	}
+	switch {
+	case v < 2:
+		s.Gives = "errors of pods' syncs; starts only as the kubelet summarizes them"
+	case v == 2:
+		s.Gives = "when pods are seen and deleted, mounts of volumes; starts and ends of containers to 1 s"
+	case v == 3:
+		s.Gives = "the same, Kubernetes Events (pulls, creating and starting of containers), waits for volumes"
+	default:
+		s.Gives = "the whole start and end of a pod: volumes, sandbox, pulls, containers, the passes of its worker"
+	}
+	if v < 4 {
+		s.Missing = "sandboxes and the passes of workers are written from V4 on: the setting is logging.verbosity"
+	}
+	return s
+}
+
+func (f *Found) runtimeLogSource() Source {
+	r := &f.Runtime
+	s := Source{Name: "runtime log", Gives: "begin and end of each sandbox, pull and container call, to some ms"}
+	switch {
+	case r.Process == nil:
+		s.Where, s.Gives, s.Missing = r.Endpoint, "", r.Trouble
+	case r.Log.Kind == LogJournal || r.Log.Kind == LogFile:
+		s.There, s.Where = true, r.Log.String()
+	default:
+		s.Where, s.Gives, s.Missing = r.Log.String(), "", "it cannot be read there; if it is also in a file, name that with --runtime-log FILE"
+	}
+	return s
+}
+
+func (f *Found) runtimeSource() Source {
+	r := &f.Runtime
+	s := Source{Name: "runtime socket", Where: r.Endpoint, Gives: "the sandboxes and containers that are there (read-only lists)"}
+	if r.Name == "containerd" {
+		s.Gives += "; containerd's events: tasks, containers, images, unpacking"
+	}
+	if s.There = r.Process != nil; !s.There {
+		s.Gives, s.Missing = "", r.Trouble
+	}
+	return s
+}
+
+func (f *Found) podsSource() Source {
+	s := Source{Name: "PodsAPI", Where: f.PodsAPI, There: f.PodsAPI != "", Gives: "changes of pods' statuses, within some ms"}
+	if !s.There {
+		s.Gives, s.Missing = "", "there is no socket: Kubernetes 1.37 and later have it, 1.36 with the feature gate PodsAPI"
+	}
+	return s
+}
+
+func (f *Found) apiSource() Source {
+	s := Source{Name: "kubelet API", Where: fmt.Sprintf("port %d", f.Config.Port)}
+	if f.Rights == nil {
+		s.Missing = "no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it)"
+		return s
+	}
+	s.There, s.Gives = true, "the settings in use, the verbosity, metrics, with the credentials of "+f.Rights.Who
+	return s
+}

@@ -1,0 +1,141 @@
+package attach
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
+	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/ownnet"
+	"github.com/kubeloupe/kubeloupe/test/product"
+)
+
+// deadline is how long a test waits for one thing on a machine that is busy.
+const deadline = 2 * time.Minute
+
+// bench is what all tests share: a cluster with upstream's kubelet, and kubeloupe.
+type bench struct {
+	*lab.Cluster
+	dir, binary string
+	kubelet     *lab.Agent
+}
+
+var (
+	shared    *bench
+	errShared error
+	once      sync.Once
+)
+
+func TestMain(m *testing.M) {
+	ownnet.Main(func() int {
+		code := m.Run()
+		if shared != nil {
+			if err := shared.close(); err != nil {
+				fmt.Fprintln(os.Stderr, "attach:", err)
+				code = max(code, 1)
+			}
+		}
+		return code
+	}, lab.BuildCluster, product.Fetch)
+}
+
+// setup returns the bench, which the first test that asks for it builds.
+func setup(t *testing.T) *bench {
+	t.Helper()
+	ownnet.Need(t)
+	once.Do(func() { shared, errShared = newBench(t.Output()) })
+	if errShared != nil {
+		t.Fatal(errShared)
+	}
+	return shared
+}
+
+func newBench(log io.Writer) (_ *bench, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "kl-attach-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{dir: dir, binary: filepath.Join(dir, "kubeloupe")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	if err := product.Build(ctx, b.binary, "CGO_ENABLED=0"); err != nil {
+		return nil, err
+	}
+	if b.Cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: filepath.Join(dir, "lab"), Log: log}); err != nil {
+		return nil, err
+	}
+	if b.kubelet, err = b.StartAgent(ctx, lab.AgentConfig{Kind: lab.Upstream, Args: []string{"--v=4"}, Log: log}); err != nil {
+		return nil, err
+	}
+	return b, b.kubelet.WaitReady(ctx)
+}
+
+// close takes the cluster down. Its error names what would be left.
+func (b *bench) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	if b.kubelet != nil {
+		if err := b.kubelet.Stop(ctx); err != nil {
+			return err
+		}
+	}
+	if b.Cluster != nil {
+		if err := b.Down(ctx); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(b.dir)
+}
+
+// kubeloupe runs a command and returns what it said.
+func (b *bench) kubeloupe(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	var out, errs bytes.Buffer
+	c := exec.CommandContext(ctx, b.binary, args...)
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		t.Fatalf("kubeloupe %q: %v\n%s%s", args, err, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// TestCheck sees that the kubelet, its settings, its runtime and their logs are found.
+func TestCheck(t *testing.T) {
+	b := setup(t)
+	var f discover.Found
+	text := b.kubeloupe(t, "attach", "--check", "-o", "json", "--pid", strconv.Itoa(b.kubelet.PID()))
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(b.kubeloupe(t, "attach", "--check", "--pid", strconv.Itoa(b.kubelet.PID())))
+	switch {
+	case f.Process.PID != b.kubelet.PID():
+		t.Errorf("found process %d, want %d", f.Process.PID, b.kubelet.PID())
+	case f.Config.RootDir != b.kubelet.RootDir || f.Config.Verbosity != 4:
+		t.Errorf("found the root directory %s and V%d", f.Config.RootDir, f.Config.Verbosity)
+	case f.Log.Kind != discover.LogFile || f.Log.Path != b.kubelet.LogFile:
+		t.Errorf("found the log in %v", f.Log)
+	case f.Runtime.Process == nil || f.Runtime.Name != "containerd" || f.Runtime.Log.Kind != discover.LogFile:
+		t.Errorf("found the runtime %+v", f.Runtime)
+	case f.PodsAPI == "":
+		t.Error("found no PodsAPI")
+	}
+}
