@@ -3,6 +3,7 @@ package kubeletlog
 import (
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/order"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -29,8 +30,8 @@ const (
 
 // Fold makes records of entries. Use [NewFold].
 type Fold struct {
-	in   ordered[*klog.Entry]
-	out  ordered[*held]
+	in   order.Queue[*klog.Entry]
+	out  order.Queue[*held]
 	pods pods
 	node nodeState
 
@@ -51,8 +52,8 @@ type held struct {
 // NewFold returns a fold of the entries of one kubelet.
 func NewFold() *Fold {
 	f := &Fold{pods: newPods(), level: -1}
-	f.in.hold, f.in.most = jitter, 1024
-	f.out.hold, f.out.most = settle, maxHeld
+	f.in.Hold, f.in.Most = jitter, 1024
+	f.out.Hold, f.out.Most = settle, maxHeld
 	return f
 }
 
@@ -62,11 +63,11 @@ func (f *Fold) Level() int { return f.level }
 // Apply takes an entry in. The fold keeps it for a while.
 func (f *Fold) Apply(e *klog.Entry) {
 	at := e.Time.UnixNano()
-	if f.in.last != 0 && at < f.in.last-int64(stepBack) { // the clock was set back, or another part of the log follows
+	if f.in.Last != 0 && at < f.in.Last-int64(stepBack) { // the clock was set back, or another part of the log follows
 		f.Lost(1)
-		f.in.last, f.out.last = 0, 0
+		f.in.Last, f.out.Last = 0, 0
 	}
-	f.in.add(at, e)
+	f.in.Add(at, e)
 	f.drain(false)
 }
 
@@ -86,20 +87,20 @@ func (f *Fold) Flush() { f.drain(true) }
 
 func (f *Fold) drain(all bool) {
 	for {
-		e, ok := f.in.next(all)
+		e, ok := f.in.Next(all)
 		if !ok {
 			break
 		}
 		f.take(e)
 	}
 	if all {
-		f.pods.settled(f, f.in.last, true)
+		f.pods.settled(f, f.in.Last, true)
 	}
 }
 
 // Next returns the next record that is due, and how many lines are missing before it. all says that no entry will follow.
 func (f *Fold) Next(all bool) (r trace.Record, lost uint64, ok bool) {
-	h, ok := f.out.next(all)
+	h, ok := f.out.Next(all)
 	if !ok {
 		return r, 0, false
 	}
@@ -188,7 +189,7 @@ func (f *Fold) nextID() trace.SpanID {
 
 func (f *Fold) put(p *pod, at int64, precision time.Duration, r trace.Record) {
 	r.Time, r.Observer, r.Precision = at, trace.ObserverKubeletLog, trace.PrecisionOf(precision)
-	f.out.add(at, &held{rec: r, pod: p, lost: f.gaps})
+	f.out.Add(at, &held{rec: r, pod: p, lost: f.gaps})
 	f.gaps = 0
 }
 

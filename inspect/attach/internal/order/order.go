@@ -1,0 +1,65 @@
+// Package order puts what comes a little out of order into the order of its time.
+//
+// It owns nothing but what waits, and that is bounded. It runs no goroutine.
+package order
+
+import (
+	"container/heap"
+	"time"
+)
+
+// Queue hands out what came in the order of its time. Of what came later than that allows the time stays as it is. It is for one goroutine.
+type Queue[T any] struct {
+	// Hold is how long something waits for what may come before it, by the times that come.
+	Hold time.Duration
+	// Most is how many wait: of more, the first does not.
+	Most int
+	// Last is the latest time that came, in Unix nanoseconds. Zero it where times begin anew.
+	Last int64
+
+	all items[T]
+	n   int
+}
+
+type item[T any] struct {
+	at int64
+	n  int
+	v  T
+}
+
+type items[T any] []item[T]
+
+func (h items[T]) Len() int { return len(h) }
+func (h items[T]) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].n < h[j].n
+}
+func (h items[T]) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *items[T]) Push(x any) {
+	if v, ok := x.(item[T]); ok {
+		*h = append(*h, v)
+	}
+}
+
+func (h *items[T]) Pop() any {
+	last := len(*h) - 1
+	v := (*h)[last]
+	(*h)[last] = item[T]{}
+	*h = (*h)[:last]
+	return v
+}
+
+// Add takes something in.
+func (o *Queue[T]) Add(at int64, v T) {
+	o.n++
+	heap.Push(&o.all, item[T]{at: at, n: o.n, v: v})
+	o.Last = max(o.Last, at)
+}
+
+// Next returns what is due; all says that nothing more will come before it.
+func (o *Queue[T]) Next(all bool) (v T, ok bool) {
+	if len(o.all) == 0 || !all && len(o.all) <= o.Most && o.all[0].at > o.Last-int64(o.Hold) {
+		return v, false
+	}
+	it, _ := heap.Pop(&o.all).(item[T])
+	return it.v, true
+}
