@@ -15,6 +15,7 @@ type wire struct {
 	Kind      string          `json:"kind"`
 	Edge      Edge            `json:"edge,omitempty"`
 	Observer  *Observer       `json:"observer,omitempty"`
+	Also      ObserverSet     `json:"also,omitempty"`
 	Precision time.Duration   `json:"precision_ns,omitempty"`
 	Dur       time.Duration   `json:"dur_ns,omitempty"`
 	Trace     TraceID         `json:"trace,omitzero"`
@@ -84,7 +85,7 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 	}
 	rec := Record{
 		Seq: w.Seq, Time: at.UnixNano(), Edge: w.Edge, Dur: w.Dur, Trace: w.Trace,
-		Observer: observer, Precision: PrecisionOf(w.Precision),
+		Observer: observer, Precision: PrecisionOf(w.Precision), Also: w.Also,
 		Span: w.Span, Parent: w.Parent, Pod: w.Pod, Event: event,
 	}
 	if err := rec.inTime(); err != nil {

@@ -39,6 +39,9 @@ func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 	if r.Observer != r.Event.Kind().Observer() {
 		dst = append(append(append(dst, `,"observer":"`...), r.Observer.String()...), '"')
 	}
+	if r.Also != 0 {
+		dst = append(append(append(dst, `,"also":"`...), r.Also.String()...), '"')
+	}
 	if r.Precision != 0 {
 		dst = strconv.AppendInt(append(dst, `,"precision_ns":`...), int64(r.Precision.Duration()), 10)
 	}
@@ -112,6 +115,7 @@ func (l *lineReader) record() (r Record, version int, kind string, observed, ok 
 	}
 	ok = l.optional(`,"edge":`, func() bool { return l.edge(&r.Edge) }) &&
 		l.optional(`,"observer":`, func() bool { observed = true; return l.id(r.Observer.UnmarshalText) }) &&
+		l.optional(`,"also":`, func() bool { return l.id(r.Also.UnmarshalText) }) &&
 		l.optional(`,"precision_ns":`, func() bool { return l.precision(&r.Precision) }) &&
 		l.optional(`,"dur_ns":`, func() bool { return l.dur(&r.Dur) }) &&
 		l.optional(`,"trace":`, func() bool { return l.id(r.Trace.UnmarshalText) }) &&

@@ -1,9 +1,11 @@
 package trace
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -63,6 +65,50 @@ func (o *Observer) UnmarshalText(b []byte) error {
 		}
 	}
 	return fmt.Errorf("observer %q: want one of %v", b, observers)
+}
+
+// ObserverSet is a set of observers. Encodings write their names with commas between.
+type ObserverSet uint16
+
+// With returns the set and one more.
+func (s ObserverSet) With(o Observer) ObserverSet { return s | 1<<o }
+
+// Without returns the set without one.
+func (s ObserverSet) Without(o Observer) ObserverSet { return s &^ (1 << o) }
+
+// All returns the observers of the set, in the order of their constants.
+func (s ObserverSet) All() (out []Observer) {
+	for o := range observers {
+		if s&(1<<o) != 0 {
+			out = append(out, Observer(o))
+		}
+	}
+	return out
+}
+
+// String returns the names of the observers, with commas between.
+func (s ObserverSet) String() string {
+	var names []string
+	for _, o := range s.All() {
+		names = append(names, o.String())
+	}
+	return strings.Join(names, ",")
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ObserverSet) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ObserverSet) UnmarshalText(b []byte) error {
+	*s = 0
+	for name := range bytes.SplitSeq(b, []byte(",")) {
+		var o Observer
+		if err := o.UnmarshalText(name); err != nil {
+			return err
+		}
+		*s = s.With(o)
+	}
+	return nil
 }
 
 // Precision is how exactly the observer knew the time, in microseconds: what happened lies no further than that from the record's Time. 0

@@ -22,8 +22,9 @@ type Record struct {
 	Time int64
 	// Edge says whether the event begins, ends or just is.
 	Edge Edge
-	// Observer says who observed it, Precision how exactly its Time is known.
+	// Observer says who observed it, Also who else saw the same, Precision how exactly its Time is known.
 	Observer  Observer
+	Also      ObserverSet
 	Precision Precision
 	// Dur is the time since the matching begin. Only ends carry it.
 	Dur time.Duration
