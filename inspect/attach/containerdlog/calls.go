@@ -1,0 +1,210 @@
+package containerdlog
+
+import (
+	"cmp"
+	"container/list"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// call is a call that has begun.
+type call struct {
+	told
+	pod           *pod
+	action, grace *span
+	span, pull    *span
+	bytes         int64
+	owner         *owner // of a pull
+	sole          *pod   // the only pod that can have asked for it
+	to            int64
+	at            *list.Element
+	by            string // its key
+}
+
+// verbs are the actions that consist of one call.
+var verbs = map[string]trace.Verb{
+	"RunPodSandbox": trace.VerbSandbox, "CreateContainer": trace.VerbCreate, "StartContainer": trace.VerbStart, "StopContainer": trace.VerbKill,
+	"StopPodSandbox": trace.VerbStopSandbox, "RemovePodSandbox": trace.VerbRemoveSandbox, "RemoveContainer": trace.VerbRemove,
+	"UpdateContainerResources": trace.VerbResize,
+}
+
+// action is what a call is in a pod's start or end.
+func (c *call) asAction(err string) *trace.Action {
+	a := &trace.Action{Verb: verbs[c.method], Container: c.name, Err: err, Class: trace.Classify(err)}
+	a.ID = string(a.Verb)
+	if c.name != "" {
+		a.ID += " " + c.name
+	}
+	if c.method == "StopContainer" || c.method == "RemoveContainer" {
+		a.Target = c.container
+	}
+	return a
+}
+
+func (f *Fold) begins(t *told, at int64) {
+	c := &call{told: *t, pod: f.podOf(t), by: t.key()}
+	if known := f.all[t.container]; known != nil {
+		c.name = known.name
+	}
+	if old := f.pending[c.by]; old != nil { // its end is not in the log
+		f.over(old)
+	}
+	if f.begun.Len() >= maxPending {
+		if old, ok := f.begun.Front().Value.(*call); ok {
+			f.over(old)
+		}
+	}
+	f.pending[c.by] = c
+	c.at = f.begun.PushBack(c)
+	p := c.pod
+	if t.method == "PullImage" {
+		f.pullBegins(c, at)
+		return
+	}
+	o := &owner{}
+	if p != nil {
+		o = p.owner
+		p.busy++
+		f.ofPod(p, c, at)
+		if verbs[t.method] != "" {
+			c.action = f.begin(o, nil, at, c.asAction(""))
+		}
+		if t.method == "StopContainer" && t.limit > 0 {
+			c.grace = f.begin(o, c.action, at, &trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: c.name}, Limit: t.limit})
+		}
+	}
+	c.span = f.begin(o, c.action, at, &trace.CRICall{Method: t.method, Sandbox: t.sandbox, Container: c.container, Image: t.image})
+}
+
+// ofPod is what the begin of a call means for its pod.
+func (f *Fold) ofPod(p *pod, c *call, at int64) {
+	switch c.method {
+	case "RunPodSandbox":
+		if !p.started {
+			f.starting[p] = true
+		}
+	case "CreateContainer":
+		f.initWas(p, c.name)
+		f.pullOf(p, c.name, at)
+		p.names[c.name] = true
+	case "StopPodSandbox", "RemovePodSandbox":
+		delete(f.starting, p)
+	}
+}
+
+// over forgets a call of which the log has no end.
+func (f *Fold) over(c *call) {
+	f.begun.Remove(c.at)
+	if f.pending[c.by] == c {
+		delete(f.pending, c.by)
+	}
+	if c.pod != nil && c.method != "PullImage" {
+		c.pod.busy--
+	}
+}
+
+func (f *Fold) ends(t *told, at int64) {
+	c := f.pending[t.key()]
+	if c == nil { // it began before the log
+		f.knows(t)
+		return
+	}
+	f.over(c)
+	c.sandbox, c.container = cmp.Or(t.sandbox, c.sandbox), cmp.Or(t.container, c.container)
+	ev := &trace.CRICall{Method: c.method, Sandbox: c.sandbox, Container: c.container, Image: c.image, Code: "OK", Err: t.err, Class: trace.Classify(t.err)}
+	if t.edge == fails {
+		ev.Code, ev.Plugin = codeOf(t.err), trace.PluginIn(t.err)
+	}
+	if c.method == "PullImage" {
+		f.pullEnds(c, t, ev, at)
+		return
+	}
+	f.end(c.span, at, ev)
+	f.end(c.grace, at, nil)
+	if p := c.pod; p != nil {
+		f.end(c.action, at, c.asAction(t.err))
+		p.idle = at
+		if t.edge == ends {
+			f.knowsOf(p, c, at)
+		}
+	}
+}
+
+// knows takes in the ids that the end of a call tells.
+func (f *Fold) knows(t *told) {
+	if t.edge == ends && t.method == "RunPodSandbox" {
+		f.has(f.named(t.pod), t.sandbox)
+	}
+	if t.edge == ends && t.method == "CreateContainer" {
+		f.holds(f.podOf(t), t.container, t.name)
+	}
+}
+
+// knowsOf is what the success of a call means for its pod.
+func (f *Fold) knowsOf(p *pod, c *call, at int64) {
+	switch c.method {
+	case "RunPodSandbox":
+		f.has(p, c.sandbox)
+	case "CreateContainer":
+		f.holds(p, c.container, c.name)
+	case "StartContainer":
+		if k := f.all[c.container]; k != nil {
+			if k.from = at; k.to != 0 { // it ended before the call did
+				k.to = max(k.to, at)
+			}
+		}
+		p.lastStart = at
+	case "RemovePodSandbox":
+		p.boxes = slices.DeleteFunc(p.boxes, func(id string) bool { return id == c.sandbox })
+		delete(f.boxes, c.sandbox)
+		if len(p.boxes) == 0 {
+			f.put(p.owner, at, trace.Record{Span: f.nextID(), Event: &trace.Milestone{Name: trace.MilestoneGone}})
+			f.drop(p)
+		}
+	}
+}
+
+// pullSlack is how long after a pull its container is made at the latest.
+const pullSlack = 500 * time.Millisecond
+
+func (f *Fold) pullBegins(c *call, at int64) {
+	c.owner = &owner{}
+	n := 0
+	for p := range f.starting {
+		if p.busy == 0 && p.idle <= at {
+			c.sole = p
+			n++
+		}
+	}
+	if n != 1 {
+		c.sole = nil
+	}
+	c.pull = f.begin(c.owner, nil, at, &trace.ImagePull{Image: c.image})
+	c.span = f.begin(c.owner, c.pull, at, &trace.CRICall{Method: c.method, Image: c.image})
+}
+
+func (f *Fold) pullEnds(c *call, t *told, ev *trace.CRICall, at int64) {
+	f.end(c.span, at, ev)
+	f.end(c.pull, at, &trace.ImagePull{Image: c.image, Ref: t.ref, Bytes: c.bytes, Err: t.err, Class: trace.ClassifyPull(t.err)})
+	if c.to = at; c.sole != nil && t.edge == ends {
+		f.pulls = append(f.pulls, c)
+		if len(f.pulls) > 64 {
+			f.pulls = f.pulls[1:]
+		}
+	}
+}
+
+// pullOf gives a pod the pull that only it can have asked for, and after which it goes on.
+func (f *Fold) pullOf(p *pod, name string, at int64) {
+	f.pulls = slices.DeleteFunc(f.pulls, func(c *call) bool { return at-c.to > int64(pullSlack) || c.owner.pod != nil })
+	for _, c := range f.pulls {
+		if c.sole != p || c.pull.from < p.idle {
+			continue
+		}
+		a := f.was(p.owner, nil, c.pull.from, c.to, &trace.Action{ID: "image " + name, Verb: trace.VerbImage, Container: name, Target: c.image})
+		c.owner.pod, c.owner.above = p, a.id
+		return
+	}
+}
