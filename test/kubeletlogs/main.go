@@ -59,7 +59,7 @@ func write(ctx context.Context, out string) (err error) {
 	return nil
 }
 
-// session is a kubelet's with one level.
+// session is a kubelet's with one level. Beside its log, the container runtime's of the same time is kept.
 func session(ctx context.Context, c *lab.Cluster, level int, file, out string) (err error) {
 	a, err := c.StartAgent(ctx, lab.AgentConfig{Kind: lab.Upstream, State: fmt.Sprintf("v%d", level), Args: []string{fmt.Sprintf("--v=%d", level)}, Log: os.Stderr})
 	if err != nil {
@@ -70,6 +70,10 @@ func session(ctx context.Context, c *lab.Cluster, level int, file, out string) (
 		return err
 	}
 	st, err := os.Stat(a.LogFile)
+	if err != nil {
+		return err
+	}
+	runtime, err := os.Stat(c.ContainerdLog)
 	if err != nil {
 		return err
 	}
@@ -90,6 +94,9 @@ func session(ctx context.Context, c *lab.Cluster, level int, file, out string) (
 			return ctx.Err()
 		case <-time.After(s.then):
 		}
+	}
+	if err := keep(c.ContainerdLog, runtime.Size(), strings.TrimSuffix(out, ".log.gz")+".containerd.log.gz"); err != nil {
+		return err
 	}
 	return keep(a.LogFile, st.Size(), out)
 }

@@ -48,18 +48,18 @@ func TestRecorded(t *testing.T) {
 	}{
 		"v2.log.gz": {
 			2,
-			map[string][]string{"web": nil, "probed": nil, "stubborn": nil, "crash": {"KL27"}, "no-secret": {"KL11"}, "no-image": {"KL05"}},
-			map[string][]string{"web": nil, "probed": nil, "stubborn": {"KL17"}, "crash": nil, "no-secret": {"KL11"}, "no-image": {"KL05"}},
+			map[string][]string{"web": nil, "probed": nil, "stubborn": nil, "full": nil, "crash": {"KL27"}, "no-secret": {"KL11"}, "no-image": {"KL05"}},
+			map[string][]string{"web": nil, "probed": nil, "stubborn": {"KL17"}, "full": nil, "crash": nil, "no-secret": {"KL11"}, "no-image": {"KL05"}},
 		},
 		"v3.log.gz": {
 			3,
-			map[string][]string{"web": {"KL21"}, "probed": nil, "stubborn": nil, "crash": {"KL27"}, "no-secret": {"KL11"}, "no-image": {"KL05"}},
-			map[string][]string{"web": {"KL21"}, "probed": nil, "stubborn": {"KL17"}, "crash": nil, "no-secret": {"KL11"}, "no-image": {"KL05"}},
+			map[string][]string{"web": {"KL21"}, "probed": nil, "stubborn": nil, "full": {"KL21"}, "crash": {"KL27"}, "no-secret": {"KL11"}, "no-image": {"KL05"}},
+			map[string][]string{"web": {"KL21"}, "probed": nil, "stubborn": {"KL17"}, "full": {"KL21"}, "crash": nil, "no-secret": {"KL11"}, "no-image": {"KL05"}},
 		},
 		"v4.log.gz": {
 			4,
-			map[string][]string{"web": {"KL21"}, "probed": nil, "stubborn": nil, "crash": {"KL27"}, "no-secret": {"KL11"}, "no-image": {"KL05"}},
-			map[string][]string{"web": {"KL21"}, "probed": nil, "stubborn": {"KL17"}, "crash": nil, "no-secret": {"KL11"}, "no-image": {"KL05"}},
+			map[string][]string{"web": {"KL21"}, "probed": nil, "stubborn": nil, "full": {"KL21"}, "crash": {"KL27"}, "no-secret": {"KL11"}, "no-image": {"KL05"}},
+			map[string][]string{"web": {"KL21"}, "probed": nil, "stubborn": {"KL17"}, "full": {"KL21"}, "crash": nil, "no-secret": {"KL11"}, "no-image": {"KL05"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
