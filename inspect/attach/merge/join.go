@@ -1,0 +1,216 @@
+package merge
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// join makes one of a thing and another observer's begin, point or whole span.
+func (m *Merger) join(t *thing, it *item) {
+	m.report.Shared++
+	t.told[it.from.n] = true
+	r := &it.rec
+	m.agree(t, r, t.from, r.Start(), t.precision, "begins")
+	if r.Edge != trace.EdgePoint {
+		m.same.become(r.Span, t)
+		m.same.spans[r.Span] = t
+	}
+	if r.Edge == trace.EdgeEnd { // it tells of both
+		m.ends(t, it)
+		return
+	}
+	first := t.begin
+	if first == nil || first.gone { // it is out, or told by an end alone
+		it.gone = first != nil || t.end != nil
+		return
+	}
+	best, other := first, it
+	if better(r, &first.rec) {
+		best, other = it, first
+	}
+	joined := best.rec
+	joined.Event = fill(best.rec.Event, other.rec.Event)
+	if joined.Edge != trace.EdgePoint {
+		joined.Span, joined.Parent = t.span, cmp.Or(first.rec.Parent, r.Parent)
+	}
+	if joined.Pod.Name == "" {
+		joined.Pod, joined.Trace = other.rec.Pod, other.rec.Trace
+	}
+	joined.Also = both(&best.rec, &other.rec)
+	t.pod, t.trace, t.from, t.precision = joined.Pod, joined.Trace, joined.Time, joined.Precision.Duration()
+	first.gone, it.rec, it.thing, t.begin = true, joined, t, it
+	if first.lost > 0 {
+		it.lost += first.lost
+	}
+}
+
+// ends is an observer's end of a thing: with another one's, one of both; else it waits as if it were the only one.
+func (m *Merger) ends(t *thing, it *item) {
+	delete(m.same.spans, it.rec.Span)
+	r := &it.rec
+	r.Span = t.span
+	it.thing = t
+	switch first := t.end; {
+	case first == nil:
+	case first.gone: // it is out
+		it.gone = true
+		return
+	default:
+		m.agree(t, r, t.to, r.Time, first.rec.Precision.Duration(), "ends")
+		best, other := first, it
+		if better(r, &first.rec) {
+			best, other = it, first
+		}
+		joined := best.rec
+		joined.Event = fill(best.rec.Event, other.rec.Event)
+		joined.Also = both(&best.rec, &other.rec)
+		joined.Parent = cmp.Or(first.rec.Parent, r.Parent)
+		it.lost += first.lost
+		first.gone, it.rec = true, joined
+	}
+	if it.rec.Pod.Name == "" {
+		it.rec.Pod, it.rec.Trace = t.pod, t.trace
+	}
+	t.to, t.end = it.rec.Time, it
+	it.rec.Dur = time.Duration(max(it.rec.Time-min(t.from, it.rec.Start()), 0))
+	if t.begin != nil {
+		it.rec.Dur = time.Duration(max(it.rec.Time-t.from, 0))
+	}
+}
+
+// finish puts into a record what became known while it waited.
+func (m *Merger) finish(it *item, r *trace.Record) {
+	if it.thing != nil {
+		it.gone = true // it is out
+	}
+	if t := m.same.alias[r.Span]; t != nil && r.Edge != trace.EdgePoint {
+		r.Span = t.span
+	}
+	if t := m.same.alias[r.Parent]; t != nil {
+		r.Parent = t.span
+		if r.Pod.Name == "" {
+			r.Pod, r.Trace = t.pod, t.trace
+		}
+	}
+	if it.thing != nil && r.Pod.Name == "" {
+		r.Pod, r.Trace = it.thing.pod, it.thing.trace
+	}
+}
+
+// agree notes where two observers' times of one thing lie too far apart.
+func (m *Merger) agree(t *thing, r *trace.Record, a, b int64, precision time.Duration, edge string) {
+	if _, own := r.Event.(*trace.Action); own { // a call lies within its action
+		return
+	}
+	d := time.Duration(max(a-b, b-a))
+	if d <= precision+r.Precision.Duration()+slack {
+		return
+	}
+	m.report.Disagreed++
+	if d > m.report.Most {
+		pod := r.Pod
+		if pod.Name == "" {
+			pod = t.pod
+		}
+		m.report.Most, m.report.What = d, pod.String()+" "+r.Event.Kind().String()+" "+edge
+	}
+}
+
+// better reports whether a knows a thing's time better than b. What the kubelet does it knows best itself; calls the runtime.
+func better(a, b *trace.Record) bool {
+	const exact = 10 * time.Millisecond
+	if a.Precision.Duration() <= exact && b.Precision.Duration() <= exact {
+		return rank(a) < rank(b)
+	}
+	return a.Precision < b.Precision
+}
+
+// rank says who knows such a thing best.
+func rank(r *trace.Record) int {
+	order := []trace.Observer{trace.ObserverAgent, trace.ObserverKubeletSpan, trace.ObserverKubeletLog, trace.ObserverProxy, trace.ObserverRuntimeSpan, trace.ObserverRuntimeLog}
+	if _, call := r.Event.(*trace.CRICall); call {
+		order = []trace.Observer{trace.ObserverAgent, trace.ObserverProxy, trace.ObserverRuntimeSpan, trace.ObserverRuntimeLog}
+	}
+	for i, o := range order {
+		if r.Observer == o {
+			return i
+		}
+	}
+	return len(order)
+}
+
+// both are the observers beside the record's own.
+func both(best, other *trace.Record) trace.ObserverSet {
+	return (best.Also | other.Also).With(other.Observer).Without(best.Observer)
+}
+
+// fill is an event with what only the other observer's tells.
+func fill(best, other trace.Event) trace.Event {
+	switch b := best.(type) {
+	case *trace.Action:
+		if o, ok := other.(*trace.Action); ok {
+			e := *b
+			e.Container, e.Target, e.Err, e.Class = cmp.Or(b.Container, o.Container), cmp.Or(b.Target, o.Target), cmp.Or(b.Err, o.Err), cmp.Or(b.Class, o.Class)
+			return &e
+		}
+	case *trace.CRICall:
+		if o, ok := other.(*trace.CRICall); ok {
+			e := *b
+			e.Sandbox, e.Container, e.Image = cmp.Or(b.Sandbox, o.Sandbox), cmp.Or(b.Container, o.Container), cmp.Or(b.Image, o.Image)
+			e.Code, e.Err, e.Class, e.Plugin = cmp.Or(b.Code, o.Code), cmp.Or(b.Err, o.Err), cmp.Or(b.Class, o.Class), cmp.Or(b.Plugin, o.Plugin)
+			return &e
+		}
+	case *trace.ImagePull:
+		if o, ok := other.(*trace.ImagePull); ok {
+			e := *b
+			e.Ref, e.Bytes, e.Err, e.Class = cmp.Or(b.Ref, o.Ref), cmp.Or(b.Bytes, o.Bytes), cmp.Or(b.Err, o.Err), cmp.Or(b.Class, o.Class)
+			return &e
+		}
+	}
+	return best
+}
+
+// startMoves takes in milestones. What the runtime says of a pod's life counts where the kubelet does not tell of the pod; of its start, also
+// where it knows better when that was. Being ready follows, where it was said of the same moment.
+func (m *Merger) startMoves(it *item) bool {
+	e, ok := it.rec.Event.(*trace.Milestone)
+	if !ok {
+		return false
+	}
+	id := m.pods.of(it.rec.Pod, it.rec.Trace)
+	runtime := it.rec.Observer == trace.ObserverRuntimeLog || it.rec.Observer == trace.ObserverRuntimeEvents
+	if runtime && id.kubelet && e.Name != trace.MilestoneStarted {
+		it.gone = true
+		return true
+	}
+	switch s := &id.started; {
+	case e.Name == trace.MilestoneStarted && runtime:
+		s.to, s.by = it.rec.Time, it.rec
+		if r := s.ready; r != nil && !r.gone && s.moves(&r.rec) { // it came before
+			moved := *r
+			s.move(&moved.rec)
+			r.gone, moved.lost = true, r.lost
+			m.out.Add(moved.rec.Time, &moved)
+		}
+	case e.Name == trace.MilestoneStarted:
+		s.from = it.rec.Time
+	case e.Name == trace.MilestoneReady && s.moves(&it.rec):
+		s.move(&it.rec)
+		return true
+	case e.Name == trace.MilestoneReady:
+		s.ready = it
+	}
+	return false
+}
+
+// moves reports whether a pod was said to be ready in the moment of its start, of which another observer knows better when it was.
+func (s *startedAt) moves(ready *trace.Record) bool {
+	return ready.Time == s.from && s.to != 0 && s.to < s.from && ready.Precision > s.by.Precision && ready.Precision.Duration() > time.Millisecond
+}
+
+func (s *startedAt) move(ready *trace.Record) {
+	ready.Also = both(&s.by, ready)
+	ready.Time, ready.Observer, ready.Precision = s.to, s.by.Observer, s.by.Precision
+}

@@ -1,0 +1,87 @@
+package merge
+
+import (
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxPods bounds the pods that are known.
+const maxPods = 1 << 14
+
+// identity is what a pod is called in what comes out: the way it was called first.
+type identity struct {
+	pod   trace.Pod
+	trace trace.TraceID
+	// kubelet says that a kubelet told of it.
+	kubelet bool
+	started startedAt
+}
+
+// startedAt is when a pod's start was moved to, because another observer knew better.
+type startedAt struct {
+	from, to int64
+	by       trace.Record
+	ready    *item
+}
+
+// pods are the identities of pods, by UID and by name. Of a pod of which one observer knows the UID and another one the name only, it is the
+// latest of the name.
+type pods struct {
+	byUID, byName map[string]*identity
+	order         []*identity
+}
+
+func newPods() pods {
+	return pods{byUID: map[string]*identity{}, byName: map[string]*identity{}}
+}
+
+// of returns the identity of a pod, made where it is new.
+func (ps *pods) of(p trace.Pod, t trace.TraceID) *identity {
+	if id := ps.byUID[p.UID]; id != nil && p.UID != "" {
+		return id
+	}
+	name := p.String()
+	if id := ps.byName[name]; id != nil && (p.UID == "" || id.pod.UID == "") {
+		if p.UID != "" && ps.byUID[p.UID] == nil {
+			ps.byUID[p.UID] = id
+		}
+		return id
+	}
+	id := &identity{pod: p, trace: t}
+	ps.byName[name] = id
+	if p.UID != "" {
+		ps.byUID[p.UID] = id
+	}
+	if ps.order = append(ps.order, id); len(ps.order) > maxPods {
+		ps.forget(ps.order[0])
+		ps.order = ps.order[1:]
+	}
+	return id
+}
+
+func (ps *pods) forget(id *identity) {
+	if name := id.pod.String(); ps.byName[name] == id {
+		delete(ps.byName, name)
+	}
+	for _, uid := range []string{id.pod.UID} {
+		if ps.byUID[uid] == id {
+			delete(ps.byUID, uid)
+		}
+	}
+}
+
+// take gives a record's pod its one identity.
+func (ps *pods) take(r *trace.Record) {
+	if r.Pod.Name == "" {
+		return
+	}
+	id := ps.of(r.Pod, r.Trace)
+	r.Pod = id.pod
+	if !id.trace.IsZero() {
+		r.Trace = id.trace
+	}
+	switch r.Observer {
+	case trace.ObserverKubeletLog, trace.ObserverKubeletSpan, trace.ObserverKubeletAPI, trace.ObserverAgent:
+		id.kubelet = true
+	default:
+	}
+}

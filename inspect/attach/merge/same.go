@@ -1,0 +1,181 @@
+package merge
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// near is how far apart two observers' times of one thing may lie beyond their precision: they write at different places in the code.
+	near = 500 * time.Millisecond
+	// slack is up to which difference they agree.
+	slack = 10 * time.Millisecond
+	// maxThings bounds the things that are known, maxAliases the spans that became another's.
+	maxThings  = 1 << 13
+	maxAliases = 1 << 15
+)
+
+// thing is what several observers may tell of: a span or a point.
+type thing struct {
+	key       string
+	in        *Input // who told it first, or best
+	span      trace.SpanID
+	pod       trace.Pod
+	trace     trace.TraceID
+	from, to  int64 // to is 0 while it goes on
+	precision time.Duration
+	begin     *item
+	end       *item
+	told      map[int]bool // by input
+}
+
+// same knows which records tell of the same thing.
+type same struct {
+	things map[string][]*thing
+	order  []*thing
+	spans  map[trace.SpanID]*thing // of those that go on, by each observer's span
+	alias  map[trace.SpanID]*thing
+	old    []trace.SpanID // of alias, the oldest first
+}
+
+func newSame() same {
+	return same{things: map[string][]*thing{}, spans: map[trace.SpanID]*thing{}, alias: map[trace.SpanID]*thing{}}
+}
+
+// keyOf is what a record is about, for all observers alike; "" for what only one can tell.
+func keyOf(r *trace.Record) string {
+	pod := r.Pod.UID + " " + r.Pod.String() + " "
+	switch e := r.Event.(type) {
+	case *trace.Action:
+		return pod + "action " + e.ID
+	case *trace.ImagePull:
+		return "pull " + image(e.Image)
+	case *trace.CRICall:
+		switch e.Method {
+		case "RunPodSandbox", "CreateContainer":
+			if r.Pod.Name == "" {
+				return ""
+			}
+			return pod + e.Method + " " + e.Sandbox
+		case "PullImage":
+			return ""
+		}
+		if id := e.Container + e.Sandbox; id != "" {
+			return e.Method + " " + id
+		}
+	case *trace.Milestone:
+		return pod + "milestone " + string(e.Name)
+	case *trace.Wait:
+		if e.For == trace.WaitInit || e.For == trace.WaitGrace {
+			return pod + "wait " + string(e.For) + " " + e.Target.Name
+		}
+	case *trace.Volume:
+		return pod + "volume " + string(e.Op) + " " + e.Name
+	case *trace.NodeEvent:
+		return pod + "event " + e.Reason + " " + e.Field + " " + e.Message
+	}
+	return ""
+}
+
+// image is an image's name in full.
+func image(s string) string {
+	s = strings.TrimPrefix(s, "docker.io/")
+	s = strings.TrimPrefix(s, "library/")
+	if !strings.Contains(s[strings.LastIndexByte(s, '/')+1:], ":") && !strings.Contains(s, "@") {
+		s += ":latest"
+	}
+	return s
+}
+
+// match finds what others told of the same thing as a record, and makes one of both.
+func (m *Merger) match(it *item) {
+	r := &it.rec
+	if m.startMoves(it) {
+		return
+	}
+	if t := m.same.spans[r.Span]; t != nil && r.Edge == trace.EdgeEnd {
+		m.ends(t, it)
+		return
+	}
+	key := keyOf(r)
+	if key == "" {
+		return
+	}
+	if t := m.same.find(key, it); t != nil {
+		m.join(t, it)
+		return
+	}
+	m.same.add(&thing{
+		key: key, in: it.from, span: r.Span, pod: r.Pod, trace: r.Trace, from: r.Start(), precision: r.Precision.Duration(), told: map[int]bool{it.from.n: true},
+	}, it)
+}
+
+// find returns the thing of another observer that a begin or a point tells of, too.
+func (s *same) find(key string, it *item) *thing {
+	at, precision := it.rec.Start(), it.rec.Precision.Duration()
+	for _, t := range s.things[key] {
+		room := int64(near + precision + t.precision)
+		if t.told[it.from.n] || at < t.from-room || (t.to != 0 && at > t.to+room) || it.rec.Pod.Name != "" && t.pod.Name != "" && it.rec.Pod != t.pod {
+			continue
+		}
+		if it.rec.Edge == trace.EdgePoint && at > t.from+room {
+			continue
+		}
+		return t
+	}
+	return nil
+}
+
+func (s *same) add(t *thing, it *item) {
+	s.things[t.key] = append(s.things[t.key], t)
+	if s.order = append(s.order, t); len(s.order) > maxThings {
+		s.forget(s.order[0])
+		s.order = s.order[1:]
+	}
+	it.thing = t
+	switch it.rec.Edge {
+	case trace.EdgeBegin:
+		t.begin = it
+		s.spans[t.span] = t
+		if _, pull := it.rec.Event.(*trace.ImagePull); pull { // whose pod may be known later
+			s.note(t.span, t)
+		}
+	case trace.EdgeEnd:
+		t.to, t.end = it.rec.Time, it
+	case trace.EdgePoint:
+		t.to, t.begin = it.rec.Time, it
+	}
+}
+
+func (s *same) forget(t *thing) {
+	all := s.things[t.key]
+	for i := range all {
+		if all[i] == t {
+			all = append(all[:i:i], all[i+1:]...)
+			break
+		}
+	}
+	if s.things[t.key] = all; len(all) == 0 {
+		delete(s.things, t.key)
+	}
+	delete(s.spans, t.span)
+}
+
+// become notes that a span is now a thing's.
+func (s *same) become(span trace.SpanID, t *thing) {
+	if span == 0 || span == t.span {
+		return
+	}
+	s.note(span, t)
+}
+
+func (s *same) note(span trace.SpanID, t *thing) {
+	s.alias[span] = t
+	if s.old = append(s.old, span); len(s.old) > maxAliases {
+		delete(s.alias, s.old[0])
+		delete(s.spans, s.old[0])
+		s.old = s.old[1:]
+	}
+}
