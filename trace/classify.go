@@ -54,14 +54,23 @@ type pattern struct {
 // patterns are what the errors of the runtime, of CNI plugins and of the API server look like. What stands first in a text counts: the
 // agent's own words and the runtime's come before what they quote, which anybody may have written: an image, a registry, a plugin.
 var patterns = []pattern{
-	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|failed to create pod network sandbox|cni (plugin|config) not initialized|` + pluginFailed.String() + `|` + pluginMissing.String())},
+	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|failed to create pod network sandbox|cni (plugin|config) (not |un)initialized|[Nn]etwork ?[Pp]lugin cni failed|failed to destroy network for sandbox|` + pluginFailed.String() + `|` + pluginMissing.String())},
 	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name`)},
-	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b`)},
+	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b|` + sandboxImage)},
 	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|couldn't find key .+ in (ConfigMap|Secret) |references non-existent (config|secret) key|failed to fetch PVC from API server`)},
 	{FailReplaced, regexp.MustCompile(`Precondition failed: UID in precondition`)},
-	{FailDeadline, regexp.MustCompile(`code = DeadlineExceeded|context deadline exceeded`)},
-	{FailCanceled, regexp.MustCompile(`code = Canceled|context canceled`)},
+	{FailDeadline, regexp.MustCompile(`context deadline exceeded`)},
+	{FailCanceled, regexp.MustCompile(`context canceled`)},
 	{FailUnreachable, regexp.MustCompile(unreachable)},
+}
+
+// sandboxImage is what containerd, docker's shim and CRI-O write where a sandbox has no image.
+const sandboxImage = `failed to get sandbox image "|failed pulling image "|unable to pull sandbox image "|creating pod sandbox with name "[^"]*": initializing source `
+
+// codes are the codes of gRPC that say what sort of failure it was where the description does not.
+var codes = []pattern{
+	{FailDeadline, regexp.MustCompile(`code = DeadlineExceeded`)},
+	{FailCanceled, regexp.MustCompile(`code = Canceled`)},
 }
 
 const unreachable = `\bdial (tcp|unix|udp)\b|no such host|connection refused|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|\bx509: |\btls: `
@@ -105,6 +114,10 @@ func Classify(err string) FailureClass {
 		return FailPlugin
 	case class == FailImage:
 		return ClassifyPull(err[first:])
+	case class == "":
+		if i := slices.IndexFunc(codes, func(p pattern) bool { return p.text.MatchString(err) }); i >= 0 {
+			return codes[i].class
+		}
 	}
 	return class
 }
