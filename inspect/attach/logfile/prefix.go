@@ -2,6 +2,7 @@ package logfile
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ type stripped struct {
 
 var (
 	// What journalctl and syslog write: Sep 17 10:01:34.123 host kubelet[2310]: ..., and the forms with a whole time.
-	journalLine = regexp.MustCompile(`^(?:(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z]{3,5})?|(?:[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)?|\d{10}\.\d+|\[ *\d+\.\d+\]) (\S+) ([^\s\[:]{1,100})(?:\[(\d+)\])?: ?(.*)$`)
+	journalLine = regexp.MustCompile(`^(?:(?:[A-Z][a-z]{2} )?(?:[A-Z][a-z]{2}|\d{1,2}月|\pL{3,5}\.?) [ \d]?\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z]{3,5})?|(?:[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)?|\d{10}\.\d+|\[ *\d+\.\d+\]) (\S+) ([^\s\[:]{1,100})(?:(?:\[(\d+)\])?:| (\d+) - - ?) ?(.*)$`)
 	// What CRI runtimes write to the logs of containers.
 	criLine = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) (?:stdout|stderr) ([PF])(?::\S*)? (.*)$`)
 )
@@ -41,18 +42,34 @@ func mayBeKubelet(name string) bool {
 	return false
 }
 
+// others are names of programs that write klog's format and are no kubelet.
+var others = []string{"apiserver", "controller", "scheduler", "proxy", "autoscaler", "etcd", "flannel", "calico", "cilium", "csi", "containerd", "crio", "cri-o", "cri-dockerd", "ovn", "router"}
+
+// isOther reports whether a program of that name is known to be none that has a kubelet within.
+func isOther(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(others, func(o string) bool { return strings.Contains(name, o) })
+}
+
+// maxQuote bounds how far into a line the journal's prefix begins where somebody quotes one.
+const maxQuote = 64
+
 // strip takes away what was put before a line; own is false where the line belongs to another program.
 func strip(line string) (s stripped, own bool) {
 	if m := criLine.FindStringSubmatch(line); m != nil {
 		at, _ := time.Parse(time.RFC3339Nano, m[1])
 		return stripped{text: m[3], at: at, process: "container", part: m[2] == "P"}, true
 	}
-	if m := journalLine.FindStringSubmatch(line); m != nil {
-		s = stripped{text: m[6], process: m[4] + m[5], journal: true}
+	// Behind the indentation and the comment sign of who quotes a journal.
+	if m := journalLine.FindStringSubmatch(strings.TrimLeft(line[:min(len(line), maxQuote)], "# \t>") + line[min(len(line), maxQuote):]); m != nil {
+		s = stripped{text: m[7], process: m[4] + m[5] + m[6], journal: true}
 		if m[1] != "" && m[2] != "" {
 			s.at = parseISO(m[1], m[2])
 		}
-		return s, mayBeKubelet(m[4])
+		return s, mayBeKubelet(m[4]) || klog.HeaderAt(strings.TrimLeft(s.text, " ")) == 0 && !isOther(m[4])
+	}
+	if i := strings.Index(line[:min(len(line), maxQuote)], `: {"ts":`); i > 0 && line[0] != '{' { // talosctl writes the node before it
+		return stripped{text: line[i+2:]}, true
 	}
 	if strings.HasPrefix(line, `time="`) {
 		if text, ok := wrapped(line); text != "" {

@@ -105,6 +105,11 @@ func TestReader(t *testing.T) {
 		"cri":            {"2020-09-17T10:01:34.876Z stderr P " + one[:30] + "\n2020-09-17T10:01:34.876Z stderr F " + one[30:] + "\n2020-09-17T10:01:35.1Z stderr F " + two + "\n", "", []string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\"", "2020-09-17T10:01:35.000001 E two"}, logfile.Stats{Entries: 2}},
 		"docker":         {fmt.Sprintf("{\"log\":%q,\"stream\":\"stderr\",\"time\":\"2020-09-17T10:01:34.876Z\"}\n", one+"\n"), "", []string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\""}, logfile.Stats{Entries: 1}},
 		"k0s":            {fmt.Sprintf("time=\"2020-09-17 10:01:34\" level=info msg=%q component=kubelet stream=stderr\ntime=\"2020\" level=info msg=%q component=etcd\n", one, two), "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 1}},
+		"another locale": {"11月 22 10:01:34 n kubelet[2310]: " + one + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
+		"quoted":         {"    Sep 17 10:01:34 m kubelet[2310]: " + one + " e=<\n    Sep 17 10:01:34 m kubelet[2310]: \tx\n    Sep 17 10:01:34 m systemd[1]: y\n    Sep 17 10:01:34 m kubelet[2310]:  >\n", "UTC", []string{at1 + ` e="x"`}, logfile.Stats{Entries: 1, Other: 1}},
+		"a wrapper":      {"Sep 17 10:01:34 m sh[7]: " + one + "\nSep 17 10:01:35 m kube-apiserver[8]: " + two + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 1}},
+		"syslog 5424":    {"2020-09-17T10:01:34.876000+00:00 m kubelet 2310 - -  " + one + "\n2020-09-17T10:01:35.000000+00:00 m containerd 7 - -  time=\"x\" msg=\"y\"\n", "", []string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\""}, logfile.Stats{Entries: 1, Other: 1}},
+		"talosctl":       {`10.0.0.3: {"ts":1600336894875.534,"caller":"a/a.go:1","msg":"one","v":2}` + "\n", "", []string{"2020-09-17T10:01:34.875534 I one"}, logfile.Stats{Entries: 1}},
 		"minikube":       {"==> Audit <==\nx\n==> kubelet <==\nSep 17 10:01:34 minikube kubelet[2310]: " + one + "\n\n==> kube-scheduler [x] <==\n" + two + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 3}},
 		"klog JSON":      {`{"ts":1600336894875.534,"caller":"a/a.go:1","msg":"one","v":2}` + "\n" + `{"ts":1600336895000.001,"caller":"a/a.go:1","msg":"two"}` + "\n", "", []string{"2020-09-17T10:01:34.875534 I one", "2020-09-17T10:01:35.000001 E two"}, logfile.Stats{Entries: 2}},
 		"journal JSON": {
