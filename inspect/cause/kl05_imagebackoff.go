@@ -28,13 +28,20 @@ func findImageBackoff(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
 		return e.For == trace.WaitBackoff && (e.Because(imageReasons...) || e.Class.Of(trace.FailImage))
 	})
-	failed := slices.DeleteFunc(slices.Clone(ownSpans[*trace.Action](c)), func(s Span[*trace.Action]) bool { return s.Event.Verb != trace.VerbImage || s.Err() == "" })
-	if len(w.spans) == 0 || len(failed) == 0 || !c.speaks(w.cost, w.open != nil) {
+	failed := slices.DeleteFunc(slices.Clone(ownSpans[*trace.Action](c)), func(s Span[*trace.Action]) bool {
+		sandbox := s.Event.Verb == trace.VerbSandbox && s.Event.Class.Of(trace.FailImage)
+		return s.Err() == "" || s.Event.Verb != trace.VerbImage && !sandbox
+	})
+	if len(failed) == 0 || len(w.spans) == 0 && !c.fromLog() {
 		return nil
 	}
 	last := failed[len(failed)-1]
-	why, image := last.Err(), last.Event.Target
-	f := Finding{Confidence: Certain, Cost: w.cost, Current: w.open != nil}
+	open := w.open != nil || len(w.spans) == 0 && c.stuck() && !c.workedAfter(&last)
+	if !c.fails(w.cost, open) {
+		return nil
+	}
+	why, image := last.Err(), cmp.Or(last.Event.Target, "of the sandbox")
+	f := Finding{Confidence: Certain, Cost: w.cost, Current: open}
 	for _, a := range failed {
 		f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s failed: %s", a.Event.ID, quoted(a.Err())))
 	}
@@ -49,7 +56,10 @@ func findImageBackoff(c *Case) []Finding {
 	if len(verdicts) > 0 {
 		f.Evidence = verdicts // they tell of each failure, and of the wait that follows
 	}
-	f.Evidence = few(append(f.Evidence, waitEvidence(&w.spans[len(w.spans)-1])))
+	if n := len(w.spans); n > 0 {
+		f.Evidence = append(f.Evidence, waitEvidence(&w.spans[n-1]))
+	}
+	f.Evidence = few(f.Evidence)
 	can, has := "could not be pulled", "had"
 	if f.Current {
 		can, has = "cannot be pulled", "has"
@@ -59,6 +69,13 @@ func findImageBackoff(c *Case) []Finding {
 	f.Remedy = imageRemedy(imageClass(failed))
 	f.RuledOutBy = "A pull of the same reference on the node (crictl pull) works at once: then the registry has recovered, and the next attempt will succeed."
 	return []Finding{f}
+}
+
+// workedAfter reports whether a step that failed was done later.
+func (c *Case) workedAfter(failed *Span[*trace.Action]) bool {
+	return slices.ContainsFunc(ownSpans[*trace.Action](c), func(a Span[*trace.Action]) bool {
+		return a.Event.ID == failed.Event.ID && !a.Open && a.Err() == "" && a.Stop.After(failed.Stop)
+	})
 }
 
 // failures says how often the pull failed.

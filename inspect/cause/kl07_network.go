@@ -46,7 +46,7 @@ func findNetwork(c *Case) []Finding {
 			why, class, plugin = e.Cause, e.Class, e.Plugin
 		}
 	}
-	if !c.speaks(f.Cost, f.Current) {
+	if !c.fails(f.Cost, f.Current) {
 		return nil
 	}
 	f.Evidence = append(f.Evidence, w.evidence()...)

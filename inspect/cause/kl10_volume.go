@@ -65,6 +65,8 @@ func (c *Case) volumeWait(w *Span[*trace.Wait], plugins map[string]string) strin
 		}
 		if v := c.failedVolume(w, func(*trace.Volume) bool { return true }); v != nil && storage(v.Event.Plugin) {
 			return "the retry: " + quoted(v.Err())
+		} else if v == nil && a.Event.Class == trace.FailDeadline { // nothing failed: they did not come
+			return "its volumes: " + quoted(a.Err())
 		}
 	}
 	return ""
@@ -107,7 +109,7 @@ func findVolumeWait(c *Case) []Finding {
 	others = append(others, stretches(c.throttled())...)
 	cost := coveredBut(stretches(all), others)
 	open := openOf(all) && !c.up()
-	if len(all) == 0 || cost == 0 || !c.speaks(cost, open) {
+	if len(all) == 0 || cost == 0 && !(open && len(others) == 0) || !c.fails(cost, open) {
 		return nil
 	}
 	own := func(h *holdup) time.Duration { return coveredBut(h.at, others) }

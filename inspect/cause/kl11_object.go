@@ -121,7 +121,7 @@ func findObjectWait(c *Case) []Finding {
 	all := c.objectHoldups()
 	cost := coveredBut(stretches(all), stretches(c.throttled()))
 	open := openOf(all) && !c.up()
-	if len(all) == 0 || !c.speaks(cost, open) {
+	if len(all) == 0 || !c.fails(cost, open) {
 		return nil
 	}
 	f := Finding{Confidence: Certain, Cost: cost, Current: open}

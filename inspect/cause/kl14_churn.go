@@ -10,7 +10,7 @@ func sandboxChurn() Rule {
 	return Rule{
 		ID: "KL14", Name: "sandbox churn",
 		About: "The pod's sandbox was replaced, for a reason that the plan gives (it is not ready, has no address, the network namespace " +
-			"changed), or making it failed again and again. A first sandbox is none, nor what other rules name better: CNI, reserved names.",
+			"changed), or making it failed again and again. A first sandbox is none, nor what other rules name better: CNI, its image, reserved names.",
 		Find: findChurn,
 	}
 }
@@ -24,7 +24,7 @@ func findChurn(c *Case) []Finding {
 			continue
 		}
 		switch err := s.Err(); {
-		case cniError(s.Event.Class) || s.Event.Class == trace.FailNameReserved:
+		case cniError(s.Event.Class) || s.Event.Class.Of(trace.FailImage) || s.Event.Class == trace.FailNameReserved:
 			continue
 		case err != "":
 			failed++
@@ -49,7 +49,7 @@ func findChurn(c *Case) []Finding {
 	if f.Current && f.Cost == 0 {
 		f.Cost = c.Now.Sub(last.Start)
 	}
-	if !c.speaks(f.Cost, f.Current) && replaced < 2 {
+	if !c.fails(f.Cost, f.Current) && replaced < 2 {
 		return nil
 	}
 	f.Confidence, f.Evidence = Certain, few(f.Evidence)

@@ -25,7 +25,7 @@ func stalledRuntime() Rule {
 		About: "The container runtime did not answer in time, or did not report what had happened. It rests on calls that only read (List..., ...Status, " +
 			"Version) and relists that took 2 s or more or failed, on calls that ran into their deadline or found nobody (not pulls and commands), on " +
 			"the syncLoop waiting for the runtime, and on the pod waiting 100 ms or more for the event about what was done. It is reported when that took 10 ms and 5 % of " +
-			"the critical path, or of the pod's end, or more. A long RunPodSandbox alone is no stall.",
+			"the critical path, or of the pod's end, or more, or where a kubelet's log shows that the pod's last call got no answer. A long RunPodSandbox alone is no stall.",
 		Find: findStalledRuntime,
 	}
 }
@@ -49,7 +49,53 @@ func findStalledRuntime(c *Case) (out []Finding) {
 	for _, part := range c.parts(c.pathStretches(c.atRuntime())) {
 		out = append(out, c.stalledIn(&part, all)...)
 	}
+	if len(out) == 0 && c.fromLog() && c.stuck() {
+		return c.stalledAtEnd()
+	}
 	return out
+}
+
+// stalledAtEnd is what a kubelet's log tells of a pod whose last call to the runtime got no answer, where it does not tell since when: below
+// V4 a call's begin is not in the log.
+func (c *Case) stalledAtEnd() []Finding {
+	var last *Span[*trace.CRICall]
+	calls := ownSpans[*trace.CRICall](c)
+	for i := range calls {
+		if k := &calls[i]; !k.Open && (last == nil || !k.Stop.Before(last.Stop)) {
+			last = k
+		}
+	}
+	waits := ownSpans[*trace.Wait](c)
+	told := c.toTell()
+	for i := range waits {
+		w := &waits[i]
+		if tells := told[w.ID()]; tells && w.Open && w.Event.Cause != "" {
+			return []Finding{c.stallFinding(w.Dur(), waitEvidence(w), "it waited for "+say.On(w.Event)+": "+quoted(w.Event.Cause))}
+		}
+	}
+	if last == nil || !unanswered(last.Event) {
+		return nil
+	}
+	return []Finding{c.stallFinding(c.Now.Sub(last.Stop), callEvidence(last), last.Event.Method+" ended with "+last.Event.Code)}
+}
+
+func (c *Case) stallFinding(cost time.Duration, ev Evidence, what string) Finding {
+	return Finding{
+		Confidence: Certain, Cost: cost, Current: true, Evidence: []Evidence{ev},
+		Sentence: "the container runtime does not answer in time: " + what, Remedy: runtimeRemedy, RuledOutBy: runtimeRuledOut,
+	}
+}
+
+const (
+	runtimeRemedy = "Look at the runtime: systemctl status containerd, journalctl -u containerd, crictl info; take its goroutines (kill -USR1 writes them to its log); " +
+		"and at the node's disk and memory (KL24, KL25)."
+	runtimeRuledOut = "crictl ps and crictl pods answer at once all that time."
+)
+
+// unanswered reports whether a call got no answer, for no reason that its error names.
+func unanswered(k *trace.CRICall) bool {
+	return (k.Code == "DeadlineExceeded" || k.Code == "Unavailable") && k.Method != "PullImage" && k.Method != "ExecSync" &&
+		!k.Class.Of(trace.FailImage) && !k.Class.Of(trace.FailNetwork) && k.Class != trace.FailNameReserved
 }
 
 // stalledIn is what stalls did to the pod's start, or to its end.
@@ -80,9 +126,7 @@ func (c *Case) stalledIn(in *part, all []stall) []Finding {
 	slices.SortFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
 	f.Sentence = fmt.Sprintf("the container runtime did not answer or report in time, which delayed the pod for %s: %s", took(f.Cost, f.Current), what)
-	f.Remedy = "Look at the runtime: systemctl status containerd, journalctl -u containerd, crictl info; take its goroutines (kill -USR1 writes them to its log); " +
-		"and at the node's disk and memory (KL24, KL25)."
-	f.RuledOutBy = "crictl ps and crictl pods answer at once all that time."
+	f.Remedy, f.RuledOutBy = runtimeRemedy, runtimeRuledOut
 	return []Finding{f}
 }
 
@@ -91,17 +135,13 @@ func stalledCalls(calls []Span[*trace.CRICall], own bool) (out []stall) {
 	for i := range calls {
 		k := &calls[i]
 		m := k.Event.Method
-		code := ""
-		if !k.Open {
-			code = k.Event.Code
-		}
-		gaveUp := (code == "DeadlineExceeded" || code == "Unavailable") && m != "PullImage" && m != "ExecSync"
+		gaveUp := !k.Open && unanswered(k.Event)
 		if !gaveUp && (!asks(m) || k.Dur() < lateAnswer) {
 			continue
 		}
 		text := m + " took " + took(k.Dur(), k.Open)
 		if gaveUp {
-			text = m + " ended with " + code + " after " + took(k.Dur(), false)
+			text = m + " ended with " + k.Event.Code + " after " + took(k.Dur(), false)
 		}
 		out = append(out, stall{stretch{k.Start, k.Stop}, callEvidence(k), own, k.Open, text})
 	}

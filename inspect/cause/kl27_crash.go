@@ -23,7 +23,7 @@ func findCrashBackoff(c *Case) []Finding {
 	decisions := slices.DeleteFunc(slices.Clone(ownPoints[*trace.Decision](c)), func(p Point[*trace.Decision]) bool {
 		return p.Event.By != trace.ByRestart || p.Event.Verdict != trace.VerdictWait
 	})
-	if len(w.spans) == 0 || len(decisions) == 0 || !c.speaks(w.cost, w.open != nil) {
+	if len(w.spans) == 0 || len(decisions) == 0 || !c.fails(w.cost, w.open != nil) {
 		return nil
 	}
 	last := decisions[len(decisions)-1].Event

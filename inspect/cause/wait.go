@@ -83,6 +83,16 @@ func (w *waited) evidence() (out []Evidence) {
 	return out
 }
 
+// fails is speaks of what fails. A kubelet's log is often a part, and may end, where the pod fails: then that counts, whatever it cost by then.
+func (c *Case) fails(cost time.Duration, current bool) bool {
+	return c.speaks(cost, current) || current && c.fromLog()
+}
+
+// fromLog reports whether the pod was seen in a kubelet's log, which may begin and end anywhere.
+func (c *Case) fromLog() bool {
+	return len(c.Records) > 0 && c.Records[0].Observer == trace.ObserverKubeletLog
+}
+
 // speaks reports whether a cost is worth a word: on the critical path, or because it continues in a pod that is not up.
 func (c *Case) speaks(cost time.Duration, current bool) bool {
 	return c.material(cost) || current && cost >= leastCost

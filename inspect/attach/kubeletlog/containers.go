@@ -107,6 +107,9 @@ func (f *Fold) sandboxErr(p *pod, at int64, err string) {
 	class := trace.Classify(err)
 	call := &trace.CRICall{Method: "RunPodSandbox", Code: codeOf(err), Err: err, Class: class, Plugin: trace.PluginIn(err)}
 	a := &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Replaces: p.why, Reason: p.whyNew(), Err: err, Class: class}
+	if m := imageIn.FindStringSubmatch(err); m != nil && class.Of(trace.FailImage) {
+		a.Target = m[1]
+	}
 	s := p.sandbox
 	if s == nil {
 		s = &span{id: f.nextID(), from: at, pod: p, event: a}

@@ -35,11 +35,13 @@ type Fold struct {
 	pods pods
 	node nodeState
 
-	seq   uint64
-	ids   uint64
-	gaps  uint64 // lines that are missing before the next record
-	level int    // the verbosity that was seen so far
-	last  int64
+	seq uint64
+	ids uint64
+	// renewals are the errors of the last killings of pods for new sandboxes.
+	renewals []string
+	gaps     uint64 // lines that are missing before the next record
+	level    int    // the verbosity that was seen so far
+	last     int64
 }
 
 // held is a record whose pod is not known in full yet, or a gap.
@@ -116,6 +118,7 @@ func (f *Fold) Next(all bool) (r trace.Record, lost uint64, ok bool) {
 
 // take makes records of one entry.
 func (f *Fold) take(e *klog.Entry) {
+	f.nameOld(e)
 	modern(e)
 	at := e.Time.UnixNano()
 	f.last = max(f.last, at)

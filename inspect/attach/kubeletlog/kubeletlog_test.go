@@ -206,8 +206,8 @@ func TestRecords(t *testing.T) {
 				`00:09.0 I "Observed pod startup duration" pod="shop/web" podStartE2EDuration="9s"`,
 			),
 			[]string{
-				`00:01.000 end 11111111-2222-3333-4444-555555555555 volume: setup a kubernetes.io/configmap MountVolume.SetUp failed for volume "a" (UniqueName: "kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a") pod "web" (UID: "11111111-2222-3333-4444-555555555555") : configmap "a" not found 0s`,
-				"00:01.000 begin 11111111-2222-3333-4444-555555555555 pod.wait: backoff volume a", "00:01.500 end 11111111-2222-3333-4444-555555555555 pod.wait: backoff volume a 500ms",
+				`00:01.000 end web volume: setup a kubernetes.io/configmap MountVolume.SetUp failed for volume "a" (UniqueName: "kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a") pod "web" (UID: "11111111-2222-3333-4444-555555555555") : configmap "a" not found 0s`,
+				"00:01.000 begin web pod.wait: backoff volume a", "00:01.500 end web pod.wait: backoff volume a 500ms",
 				"00:09.000 web pod.milestone: started", "00:09.000 web pod.milestone: ready",
 			},
 		},
@@ -354,6 +354,54 @@ func TestCauses(t *testing.T) {
 				`00:45.0 E "Failed to create sandbox for pod" err="rpc error: code = Unknown desc = failed to reserve sandbox name \"web_shop_u1_0\": name \"web_shop_u1_0\" is reserved for \"abc\"" pod="shop/web"`,
 				`00:45.001 E "Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"web_shop(u1)\" with CreatePodSandboxError: \"rpc error: code = Unknown desc = failed to reserve sandbox name \\\"web_shop_u1_0\\\": name \\\"web_shop_u1_0\\\" is reserved for \\\"abc\\\"\"" pod="shop/web" podUID="u1"`,
 				`00:59.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL08"}},
+		},
+		"an image back-off alone": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with ImagePullBackOff: \"Back-off pulling image \\\"r/i:1\\\"\"" pod="shop/web" podUID="u1"`),
+			map[string][]string{"web": {"KL05"}},
+		},
+		"the image of a sandbox": {
+			lines(`00:01.0 E "Failed to create sandbox for pod" err="rpc error: code = DeadlineExceeded desc = failed to get sandbox image \"r.io/pause:3\": failed to pull image \"r.io/pause:3\": dial tcp 10.0.0.1:443: i/o timeout" pod="shop/web"`),
+			map[string][]string{"web": {"KL05"}},
+		},
+		"the image of a sandbox, by a kubelet of 1.5": {
+			lines(
+				`00:01.0 E Error syncing pod 0123456789abcdef0123456789abcdef, skipping: failed to "StartContainer" for "POD" with ImagePullBackOff: "Back-off pulling image \"r.io/pause:3\""`,
+				`00:01.1 I SyncLoop (UPDATE, "api"): "web_shop(0123456789abcdef0123456789abcdef)"`,
+			),
+			map[string][]string{"web": {"KL05"}},
+		},
+		"a pod that cannot be killed": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="[failed to \"KillContainer\" for \"main\" with KillContainerError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\", failed to \"KillPodSandbox\" for \"u1\" with KillPodSandboxError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"]" pod="shop/web" podUID="u1"`),
+			map[string][]string{"web": {"KL15", "KL17"}},
+		},
+		"a sandbox that cannot be stopped for a new one": {
+			lines(
+				`00:01.0 E "killPodWithSyncResult failed" err="failed to \"KillPodSandbox\" for \"u1\" with KillPodSandboxError: \"rpc error: code = Unknown desc = no shim\""`,
+				`00:01.0 E "Error syncing pod, skipping" err="failed to \"KillPodSandbox\" for \"u1\" with KillPodSandboxError: \"rpc error: code = Unknown desc = no shim\"" pod="shop/web" podUID="u1"`,
+			),
+			map[string][]string{"web": nil},
+		},
+		"a runtime that does not answer": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="rpc error: code = Unavailable desc = connection error: dial unix /run/x.sock: connect: connection refused" pod="shop/web" podUID="u1"`),
+			map[string][]string{"web": {"KL15"}},
+		},
+		"a ConfigMap that an environment needs": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with CreateContainerConfigError: \"configmap \\\"a\\\" not found\"" pod="shop/web" podUID="u1"`),
+			map[string][]string{"web": {"KL11"}},
+		},
+		"storage that does not come": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="unmounted volumes=[data], unattached volumes=[data kube-api-access-x]: timed out waiting for the condition" pod="shop/web" podUID="u1"`, `00:03.0 I "other"`),
+			map[string][]string{"web": {"KL10"}},
+		},
+		"a token that does not come": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="unmounted volumes=[kube-api-access-x], unattached volumes=[data kube-api-access-x]: timed out waiting for the condition" pod="shop/web" podUID="u1"`, `00:03.0 I "other"`),
+			map[string][]string{"web": nil},
+		},
+		"a name that is reserved as the log begins": {
+			lines(
+				`00:45.0 E "Failed to create sandbox for pod" err="rpc error: code = Unknown desc = failed to reserve sandbox name \"web_shop_u1_0\": name \"web_shop_u1_0\" is reserved for \"abc\"" pod="shop/web"`,
 			),
 			map[string][]string{"web": {"KL08"}},
 		},

@@ -17,12 +17,13 @@ var old = []struct {
 }{
 	{`SyncLoop (PLEG): "`, regexp.MustCompile(`^SyncLoop \(PLEG\): "([^"]+)", event: (.+)`), "SyncLoop (PLEG): event for pod", []string{"pod", "event"}},
 	{`SyncLoop (`, regexp.MustCompile(`^SyncLoop \((ADD|UPDATE|REMOVE|DELETE|RECONCILE), "([a-z]{1,10})"\): "(.*)"`), "", []string{"op", "source", "pods"}},
-	{`Error syncing pod `, regexp.MustCompile(`(?s)^Error syncing pod [-0-9a-f]+ \("([^"]+)"\), skipping: (.*)`), "Error syncing pod, skipping", []string{"pod", "err"}},
+	{`Error syncing pod `, regexp.MustCompile(`(?s)^Error syncing pod ([-0-9a-f]{8,64})(?: \("([^"]+)"\))?, skipping: (.*)`), "Error syncing pod, skipping", []string{"podUID", "pod", "err"}}, // before 1.6 without the name
 	{`No sandbox for pod "`, regexp.MustCompile(`^No sandbox for pod "([^"]+)" can be found`), "No sandbox for pod can be found. Need to start a new one", []string{"pod"}},
 	{`No ready sandbox for pod "`, regexp.MustCompile(`^No ready sandbox for pod "([^"]+)" can be found`), "No ready sandbox for pod can be found. Need to start a new one", []string{"pod"}},
 	{`Sandbox for pod "`, regexp.MustCompile(`^Sandbox for pod "([^"]+)" has changed`), "Sandbox for pod has changed. Need to start a new one", []string{"pod"}},
 	{`Sandbox for pod "`, regexp.MustCompile(`^Sandbox for pod "([^"]+)" has no IP address`), "Sandbox for pod has no IP address. Need to start a new one", []string{"pod"}},
 	{`CreatePodSandbox for pod "`, regexp.MustCompile(`(?s)^CreatePodSandbox for pod "([^"]+)" failed: (.*)`), "CreatePodSandbox for pod failed", []string{"pod", "err"}},
+	{`killPodWithSyncResult failed: `, regexp.MustCompile(`(?s)^(killPodWithSyncResult failed): (.*)`), "killPodWithSyncResult failed", []string{"text", "err"}},
 	{`Container runtime network not ready: `, regexp.MustCompile(`(?s)^Container runtime network not ready: (.*)`), "Container runtime network not ready", []string{"networkReady"}},
 	{`Container runtime sanity check failed: `, regexp.MustCompile(`(?s)^Container runtime sanity check failed: (.*)`), "Container runtime sanity check failed", []string{"err"}},
 	{`skipping pod synchronization - `, regexp.MustCompile(`(?s)^skipping pod synchronization - (.*)`), "Skipping pod synchronization", []string{"err"}},
@@ -60,7 +61,9 @@ func modern(e *klog.Entry) {
 				e.Fields = append(e.Fields, klog.Field{Key: k, Value: v})
 				continue
 			}
-			e.Fields = append(e.Fields, klog.Field{Key: key, Value: m[n+1]})
+			if m[n+1] != "" {
+				e.Fields = append(e.Fields, klog.Field{Key: key, Value: m[n+1]})
+			}
 		}
 		switch {
 		case o.msg == "":

@@ -97,6 +97,7 @@ type pods struct {
 	// retrying are those with waits whose end is known.
 	retrying map[*pod]bool
 	checked  int64
+	nameless int // how many were ever made of a UID alone
 }
 
 func newPods() pods {
@@ -160,13 +161,46 @@ func (f *Fold) ofUID(uid string) *pod {
 	return p
 }
 
+// legacyIn is an old form of a pod within a text.
+var legacyIn = regexp.MustCompile(`([a-z0-9][-a-z0-9.]{0,252}_[a-z0-9][-a-z0-9]{0,62}\([-0-9a-f]{8,64}\))`)
+
+// nameOld names pods of which the UID alone was known, where an old kubelet writes both.
+func (f *Fold) nameOld(e *klog.Entry) {
+	if !e.Free || f.pods.nameless == 0 {
+		return
+	}
+	for _, s := range legacyIn.FindAllString(e.Msg[:min(len(e.Msg), maxError)], 64) {
+		if _, _, uid, ok := ref(s); ok {
+			if p := f.pods.byUID[uid]; p != nil && p.id.Namespace == noNamespace {
+				f.named(s, uid)
+			}
+		}
+	}
+}
+
 // unnamed is ofUID that makes a pod where there is none.
 func (f *Fold) unnamed(uid string) *pod {
 	if p := f.ofUID(uid); p != nil || uid == "" || len(uid) > 64 {
 		return p
 	}
+	f.pods.nameless++
 	return f.pods.add(f, trace.Pod{Namespace: noNamespace, Name: uid, UID: uid})
 }
+
+// unnamedAs is unnamed of a pod of which the name is known as well, but not its namespace.
+func (f *Fold) unnamedAs(uid, name string) *pod {
+	p := f.unnamed(uid)
+	if p == nil || p.sealed || p.id.Namespace != noNamespace || name == "" || name == uid || !podName.MatchString(name) || f.pods.byName[noNamespace+"/"+name] != nil {
+		return p
+	}
+	delete(f.pods.byName, noNamespace+"/"+p.id.Name)
+	p.id.Name = name
+	f.pods.byName[noNamespace+"/"+name] = p
+	return p
+}
+
+// podName is what a pod may be called.
+var podName = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]{0,252}$`)
 
 // podOf returns the pod that an entry's keys name; nil where they name none.
 func (f *Fold) podOf(e *klog.Entry) *pod {

@@ -68,6 +68,7 @@ var table = map[string]rule{
 	"CreatePodSandbox for pod failed":                                {0, (*Fold).sandboxFailed},
 	"RunPodSandbox from runtime service failed":                      {0, ignored}, // names no pod; "Failed to create sandbox" follows
 	"Stopping PodSandbox for pod, will start new one":                {4, ignored}, // also written at first starts
+	"killPodWithSyncResult failed":                                   {0, (*Fold).renewing},
 	// Containers and images.
 	"Creating container in pod":                      {4, (*Fold).containerBegins},
 	"Failed to pull image":                           {0, (*Fold).pullFailed},

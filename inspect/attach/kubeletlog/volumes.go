@@ -44,6 +44,9 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 		return false
 	}
 	name, plugin := m[2], pluginOf(m[3])
+	if p := f.pods.byUID[m[5]]; p != nil && p.id.Namespace == noNamespace {
+		f.named(e.Get("pod"), m[5])
+	}
 	p := f.podOf(e)
 	if p == nil {
 		if p = f.ofUID(m[5]); p == nil && m[4] != "" && m[4] != m[5] {
@@ -180,22 +183,21 @@ func (f *Fold) operationFailed(text string, at int64) bool {
 		return false
 	}
 	err := strings.TrimSuffix(unquoted(m[5]), `"`)
-	of := regexpVolume.FindStringSubmatch(err)
-	name, uid := "", ""
-	if of != nil {
-		name, uid = of[1], of[4]
+	name, unique, podName, uid := "", "", "", ""
+	if of := regexpVolume.FindStringSubmatch(err); of != nil {
+		name, unique, podName, uid = of[1], of[3], of[4], of[5]
+		if of[2] != "UniqueName" { // before 1.6
+			name, unique = unique, name
+		}
 	}
 	if u := podInOperation.FindStringSubmatch(m[1]); uid == "" && u != nil {
 		uid = u[1]
 	}
-	p := f.ofUID(uid)
-	if p == nil {
-		p = f.unnamed(uid)
-	}
+	p := f.unnamedAs(uid, podName)
 	if p == nil || name == "" {
 		return false
 	}
-	v := p.volume(name, pluginOf(of[2]))
+	v := p.volume(name, pluginOf(unique))
 	wait := &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetVolume, Name: name}, Cause: err, Class: trace.Classify(err)}
 	if until, parsed := time.Parse("2006-01-02 15:04:05.999999999 -0700", m[2]+" "+m[3]); parsed == nil {
 		wait.Until = until.UnixNano()
@@ -250,7 +252,7 @@ func (f *Fold) retried(p *pod, now int64) {
 }
 
 var (
-	regexpVolume   = regexp.MustCompile(`for volume "([^"]+)" \(UniqueName: "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-f]{1,64})"\)`)
+	regexpVolume   = regexp.MustCompile(`for volume "([^"]+)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-f]{1,64})"\)`)
 	podInOperation = regexp.MustCompile(`podName:([-0-9a-f]{8,64})`)
 )
 
@@ -324,13 +326,46 @@ func (f *Fold) volumesErr(p *pod, at int64, err string) {
 		return // told already
 	}
 	p.volumesAt = at
-	a := &trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err, Class: trace.Classify(err)}
+	a := &trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err, Class: p.classOfVolumes(err)}
 	if p.volumes != nil {
 		f.end(p.volumes, at, micros, a)
 		p.volumes = nil
 		return
 	}
 	f.was(p, p.sync, at, at, micros, a)
+}
+
+// unmounted are the volumes that a wait was given up for, timedOut says that nothing else is known.
+var (
+	unmounted = regexp.MustCompile(`unmounted volumes=\[([^\]]{0,1000})\]`)
+	timedOut  = regexp.MustCompile(`timed out waiting for the condition|timeout expired waiting|context deadline exceeded`)
+)
+
+// classOfVolumes is FailDeadline where storage did not come in time. The volumes that kubelets make of objects are none: those that the
+// kubelet adds for a service account are known by their names.
+func (p *pod) classOfVolumes(err string) trace.FailureClass {
+	class := trace.Classify(err)
+	m := unmounted.FindStringSubmatch(err)
+	if m == nil || class != "" && class != trace.FailDeadline || !timedOut.MatchString(err) {
+		return class
+	}
+	for name := range strings.FieldsSeq(m[1]) {
+		v := p.vols[strings.TrimSuffix(name, ",")]
+		if strings.HasPrefix(name, "kube-api-access-") || strings.Contains(name, "-token-") || v != nil && v.plugin != "" && ofObjects(v.plugin) {
+			continue
+		}
+		return trace.FailDeadline
+	}
+	return ""
+}
+
+// ofObjects reports whether a plugin makes volumes of objects of the API server.
+func ofObjects(plugin string) bool {
+	switch plugin {
+	case "kubernetes.io/configmap", "kubernetes.io/secret", "kubernetes.io/projected", "kubernetes.io/downward-api":
+		return true
+	}
+	return false
 }
 
 func (f *Fold) unmountBegins(e *klog.Entry, at int64) bool {

@@ -87,6 +87,9 @@ const maxError = 16 << 10
 func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 	p := f.podOf(e)
 	if p == nil {
+		p = f.unnamed(e.Get("podUID"))
+	}
+	if p == nil {
 		return false
 	}
 	err := trace.Clip(e.Get("err"), maxError)
@@ -104,6 +107,9 @@ func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 	delete(f.pods.starting, p)
 	p.fresh, p.passed = true, 0
 	steps := failedStep.FindAllStringSubmatch(err, 32)
+	if f.isKilled(p, steps, err) {
+		f.ends(p, at)
+	}
 	f.endWaits(p, at, func(key string) bool { return key == "retry" || len(steps) > 0 && key == "network" })
 	if strings.HasPrefix(err, "network is not ready") {
 		if p.waits["network"] == nil {
@@ -114,8 +120,15 @@ func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 		return true
 	}
 	if len(steps) == 0 {
-		if strings.HasPrefix(err, "unmounted volumes=") {
+		if strings.Contains(err, "unmounted volumes=") {
 			f.volumesErr(p, at, err)
+		}
+		if code := codeOf(err); strings.HasPrefix(err, "rpc error: ") && (code == "DeadlineExceeded" || code == "Unavailable") {
+			// The worker has asked for what the PLEG knows of the pod: the runtime did not say.
+			p.waits["retry"] = f.begin(p, nil, at, &trace.Wait{
+				For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}, Cause: err, Class: trace.Classify(err),
+			})
+			return true
 		}
 		f.retry(p, at, err)
 		return true
@@ -131,6 +144,25 @@ func unquoted(s string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, " ").Replace(s)
 }
 
+// isKilled reports whether what failed was the killing of a pod that ends. A pod that goes on is killed too, for a new sandbox: then the
+// plan says so before, or a line with the same error.
+func (f *Fold) isKilled(p *pod, steps [][]string, err string) bool {
+	if p.why != "" || slices.Contains(f.renewals, err) {
+		return false
+	}
+	return !slices.ContainsFunc(steps, func(m []string) bool { return m[1] != "KillPodSandbox" && m[1] != "KillContainer" }) &&
+		slices.ContainsFunc(steps, func(m []string) bool { return m[1] == "KillPodSandbox" })
+}
+
+// maxRenewals is how many errors of killings for a new sandbox are remembered.
+const maxRenewals = 16
+
+// renewing is the killing of a pod for a new sandbox, which failed. It names no pod: the pass's error, which follows, is the same.
+func (f *Fold) renewing(e *klog.Entry, _ int64) bool {
+	f.renewals = append(f.renewals[max(len(f.renewals)-maxRenewals+1, 0):], trace.Clip(e.Get("err"), maxError))
+	return false
+}
+
 // retry is the worker's pause after an error. It ends with the next pass that is seen.
 func (f *Fold) retry(p *pod, at int64, err string) {
 	p.waits["retry"] = f.begin(p, nil, at, &trace.Wait{
@@ -143,6 +175,11 @@ func (f *Fold) stepFailed(p *pod, at int64, step, of, reason, err string) {
 	class := trace.Classify(reason + ": " + err)
 	switch step {
 	case "StartContainer":
+		if of == "POD" { // what sandboxes were called once
+			f.sandboxErr(p, at, reason+": "+err)
+			f.retry(p, at, reason+": "+err)
+			return
+		}
 		f.startFailed(p, at, p.container(of), reason, err, class)
 	case "CreatePodSandbox":
 		f.sandboxErr(p, at, err)
@@ -150,6 +187,7 @@ func (f *Fold) stepFailed(p *pod, at int64, step, of, reason, err string) {
 	case "KillContainer":
 		c := p.container(of)
 		a := &trace.Action{ID: "kill " + of, Verb: trace.VerbKill, Container: of, Err: err, Class: class}
+		f.called(p, at, "StopContainer", err)
 		if c.kill != nil {
 			f.end(c.grace, at, micros, nil)
 			f.end(c.kill, at, micros, a)
@@ -159,10 +197,18 @@ func (f *Fold) stepFailed(p *pod, at int64, step, of, reason, err string) {
 		}
 		f.retry(p, at, err)
 	case "KillPodSandbox":
+		f.called(p, at, "StopPodSandbox", err)
 		f.was(p, p.sync, at, at, micros, &trace.Action{ID: "stop-sandbox", Verb: trace.VerbStopSandbox, Err: err, Class: class})
 		f.retry(p, at, err)
 	default:
 		f.retry(p, at, err)
+	}
+}
+
+// called is a call to the runtime that failed, of which the log has the end alone.
+func (f *Fold) called(p *pod, at int64, method, err string) {
+	if rpcCode.MatchString(err) {
+		f.was(p, p.sync, at, at, micros, &trace.CRICall{Method: method, Code: codeOf(err), Err: err, Class: trace.Classify(err), Plugin: trace.PluginIn(err)})
 	}
 }
 
@@ -182,6 +228,8 @@ func (f *Fold) startFailed(p *pod, at int64, c *container, reason, err string, c
 		if c.image != nil { // the pass came as far as this
 			f.end(c.image, at, micros, &trace.Action{ID: "image " + c.name, Verb: trace.VerbImage, Container: c.name, Target: c.target, Code: reason, Err: firstOf(c.lastErr, err), Class: trace.ClassifyPull(firstOf(c.lastErr, err))})
 			c.image = nil
+		} else if c.lastErr == "" { // the log begins after the pull that failed
+			f.imageEnds(p, c, at, reason, err)
 		}
 	case class.Of(trace.FailImage) || c.image != nil:
 		f.imageEnds(p, c, at, reason, err)
