@@ -1,26 +1,27 @@
 package trace
 
-// Change is one way in which an object differs from what the API server has of it.
+// Change is one difference between an object and the version that the API server has.
 type Change struct {
-	// What is what sort of thing differs, Name which one: a condition's type, a container, a resource, a field of the status.
+	// What is the kind of the difference, Name what differs: a condition's type, a container, a resource, a field of the status.
 	What ChangeKind `json:"what"`
 	Name string     `json:"name,omitempty"`
-	// Field is what differs of a container: ready, restarts, or details of which nothing more is said. Left out for its state.
+	// Field is the field of a container that differs: ready, restarts, or details, which is not specified further. Omitted for its
+	// state.
 	Field string `json:"field,omitempty"`
-	// From and To are the values: of a condition True, False or Unknown, of a container's state waiting, running or terminated. From is
-	// left out for what is new, To for what is gone; both are left out where values would say nothing to people.
+	// From and To are the values: True, False or Unknown for a condition; waiting, running or terminated for a container's state.
+	// From is omitted if the value is new, To if it was removed, and both if the values are of no use for people.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// FromReason and Reason are Kubernetes' words for why these are the values, FromCode and Code exit codes of containers.
+	// FromReason and Reason are Kubernetes' reasons for the values, FromCode and Code the exit codes of containers.
 	FromReason string `json:"from_reason,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 	FromCode   int32  `json:"from_code,omitempty"`
 	Code       int32  `json:"code,omitempty"`
-	// Message says more, for people: of a condition that has the same value for another reason.
+	// Message is a further text for people, for a condition whose value is the same but whose reason differs.
 	Message string `json:"message,omitempty" scrub:"text"`
 }
 
-// ChangeKind says what sort of thing differs.
+// ChangeKind is the kind of a difference.
 type ChangeKind string
 
 // The kinds of change.
@@ -29,10 +30,10 @@ const (
 	ChangeContainer   ChangeKind = "container"           // a container's status
 	ChangeInit        ChangeKind = "init-container"      // an init container's status
 	ChangeEphemeral   ChangeKind = "ephemeral-container" // an ephemeral container's status
-	ChangeCapacity    ChangeKind = "capacity"            // a resource that the node has
-	ChangeAllocatable ChangeKind = "allocatable"         // what of a resource is for pods
+	ChangeCapacity    ChangeKind = "capacity"            // the total amount of a resource
+	ChangeAllocatable ChangeKind = "allocatable"         // the amount of a resource that pods can request
 	ChangeField       ChangeKind = "field"               // another field
-	ChangeOther       ChangeKind = "other"               // of a recording of the first schema: what its text says
+	ChangeOther       ChangeKind = "other"               // only in recordings of the first schema: the text of the change
 )
 
 // Sets reports whether the change gives a condition the status, which it did not have before.

@@ -7,28 +7,28 @@ import (
 	"slices"
 )
 
-// FailureClass says what sort of thing went wrong, as far as the text of an error tells. What it is empty for is not known.
+// FailureClass is the class of a failure, inferred from the text of its error. It is empty if the class is unknown.
 type FailureClass string
 
 // The classes of failure.
 const (
-	FailDeadline      FailureClass = "deadline"           // no answer came in time
-	FailCanceled      FailureClass = "canceled"           // whoever asked did not want it any more
+	FailDeadline      FailureClass = "deadline"           // the call timed out
+	FailCanceled      FailureClass = "canceled"           // the caller canceled the call
 	FailUnreachable   FailureClass = "unreachable"        // the other side cannot be reached: its name, route, port, proxy or certificate
-	FailNameReserved  FailureClass = "name-reserved"      // the runtime still makes what has the name
+	FailNameReserved  FailureClass = "name-reserved"      // the runtime still creates the sandbox or container with this name
 	FailNetwork       FailureClass = "pod-network"        // the pod network: CNI is not configured, or failed without naming a plugin
 	FailPlugin        FailureClass = "cni-plugin"         // a CNI plugin failed
 	FailPluginMissing FailureClass = "cni-plugin-missing" // a CNI plugin is not on the node
-	FailImage         FailureClass = "image"              // the image is not available; ErrImagePull and its like
-	FailImageNever    FailureClass = "image-never"        // the image is not on the node, and is not to be pulled
-	FailImageName     FailureClass = "image-name"         // the image's name cannot be read as one
+	FailImage         FailureClass = "image"              // the image is not available (ErrImagePull and similar reasons)
+	FailImageNever    FailureClass = "image-never"        // the image is not on the node, and the pull policy is Never
+	FailImageName     FailureClass = "image-name"         // the image's name is invalid
 	FailImageMissing  FailureClass = "image-missing"      // the registry does not have the image
-	FailImageDenied   FailureClass = "image-denied"       // the registry does not let this node read the image
-	FailImageLimited  FailureClass = "image-limited"      // the registry limits how much it is asked
+	FailImageDenied   FailureClass = "image-denied"       // the registry denies this node access to the image
+	FailImageLimited  FailureClass = "image-limited"      // the registry limits the rate of requests
 	FailImageReach    FailureClass = "image-unreachable"  // the registry cannot be reached
-	FailObject        FailureClass = "object"             // a ConfigMap, Secret or another object of the API server is missing or refused
-	FailGone          FailureClass = "gone"               // the object that was to be written is not there any more
-	FailReplaced      FailureClass = "replaced"           // another object has the name by now
+	FailObject        FailureClass = "object"             // a ConfigMap, Secret or another object of the API server is missing, or access to it is denied
+	FailGone          FailureClass = "gone"               // the object to write no longer exists
+	FailReplaced      FailureClass = "replaced"           // another object has the name now
 )
 
 // Of reports whether a class is the wider one or a part of it: FailImageMissing is a part of FailImage, FailPlugin of FailNetwork.

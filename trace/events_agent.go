@@ -8,7 +8,7 @@ type KV struct {
 	V string `json:"v"`
 }
 
-// Agent tells what the agent as a whole is doing.
+// Agent reports the state of the agent as a whole.
 type Agent struct {
 	State AgentState `json:"state"`
 	// Node is the node's name.
@@ -28,50 +28,49 @@ type Agent struct {
 	Reason string `json:"reason,omitempty" scrub:"text"`
 }
 
-// Source tells what a pod source delivered.
+// Source reports what a pod source delivered.
 type Source struct {
 	Source SourceName `json:"source"`
-	// Op is SET when the source delivered its whole set, otherwise what the mux made
-	// of it for one pod: ADD, UPDATE, REMOVE, RECONCILE, DELETE.
+	// Op is SET when the source delivered its whole set. Otherwise it is the change of one pod that the mux computed: ADD, UPDATE,
+	// REMOVE, RECONCILE or DELETE.
 	Op SourceOp `json:"op"`
-	// Pods is how many pods the source holds.
+	// Pods is the number of pods of the source.
 	Pods int `json:"pods,omitempty"`
-	// Cause is what made the source look; left out for what the mux made of it.
+	// Cause is the reason why the source looked for changes; omitted for changes that the mux computed.
 	Cause SourceCause `json:"cause,omitempty"`
-	// Path is the file it came from.
+	// Path is the file of the pod.
 	Path string `json:"path,omitempty"`
 }
 
-// SourceError tells that a manifest could not be used. A pod that runs from an
-// earlier good version of it continues. One without a message tells that all that was said
-// of its path is over: the manifest is good again, or gone.
+// SourceError reports that a manifest cannot be used. A pod that runs from an earlier valid version continues. A SourceError
+// without a message withdraws all earlier errors of the path: the manifest is valid again or was removed.
 type SourceError struct {
 	Source SourceName `json:"source"`
 	Path   string     `json:"path,omitempty"`
 	// Line is the line in the file, from 1; 0 when unknown.
 	Line int `json:"line,omitempty"`
-	// Field is the path of the field, as spec.containers[0].image.
+	// Field is the path of the field, such as spec.containers[0].image.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message" scrub:"text"`
-	// Kept says whether an earlier good version stays in use.
+	// Kept says whether an earlier valid version remains in use.
 	Kept bool `json:"kept,omitempty"`
-	// Gone says that the manifest was removed, where there is no message.
+	// Gone says that the manifest was removed; only without a message.
 	Gone bool `json:"gone,omitempty"`
 }
 
-// Loop is one syncLoop iteration: from a ready channel to the end of its dispatch.
+// Loop is one syncLoop iteration, from a ready channel to the end of its dispatch.
 type Loop struct {
 	// N numbers the iterations from 1.
 	N uint64 `json:"n"`
-	// Case is what was ready.
+	// Case is the channel that was ready.
 	Case LoopCase `json:"case"`
-	// Op is what happened; left out for the case sync.
+	// Op is what happened; omitted for the case sync.
 	Op LoopOp `json:"op,omitempty"`
-	// Pods is how many pods it concerned.
+	// Pods is the number of pods that the iteration concerned.
 	Pods int `json:"pods,omitempty"`
-	// Detail names what happened, for people.
+	// Detail describes what happened, for people.
 	Detail string `json:"detail,omitempty"`
-	// Idle is how long the loop had been waiting before.
+	// Idle is how long the loop had been idle before.
 	Idle time.Duration `json:"idle_ns,omitempty"`
 }
 
@@ -80,31 +79,31 @@ type Log struct {
 	Level   LogLevel `json:"level"`
 	Message string   `json:"message" scrub:"text"`
 	Attrs   []KV     `json:"attrs,omitempty" scrub:"text"`
-	// Clipped is how many attributes were left out because they were too many.
+	// Clipped is how many attributes were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
 
-// Pressure is how full one of the node's resources is.
+// Pressure is the usage of one of the node's resources.
 type Pressure struct {
 	Signal Signal `json:"signal"`
 	// Used and Capacity are in bytes.
 	Used     int64 `json:"used"`
 	Capacity int64 `json:"capacity"`
-	// Thresholds are the marks of the signal, and what happens there.
+	// Thresholds are the thresholds of the signal, and what happens there.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// Clipped is how many thresholds were left out because they were too many.
+	// Clipped is how many thresholds were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
 
-// Threshold is a mark of a resource.
+// Threshold is a threshold of a resource.
 type Threshold struct {
-	// Kind is what happens at the mark.
+	// Kind is what happens at the threshold.
 	Kind ThresholdKind `json:"kind"`
-	// Percent is the mark in percent of the capacity, Bytes in bytes; one of them is set. They are of what is free for pressure, and of what
-	// is used for image-gc.
+	// Percent is the threshold in percent of the capacity, Bytes in bytes; one of them is set. For pressure, it is a threshold of
+	// the free part; for image-gc, of the used part.
 	Percent float64 `json:"percent,omitempty"`
 	Bytes   int64   `json:"bytes,omitempty"`
-	// DownTo is the use, in percent of the capacity, at which image garbage collection stops.
+	// DownTo is the usage, in percent of the capacity, at which image garbage collection stops.
 	DownTo float64 `json:"down_to_percent,omitempty"`
 }
 
@@ -121,40 +120,41 @@ func (t *Threshold) Used(capacity int64) (int64, bool) {
 	return bytes, capacity > 0 && t.Percent < 100
 }
 
-// Decision is one verdict: what was considered, what became of it and why.
+// Decision is one decision: its subject, the verdict and the reason.
 type Decision struct {
 	// By is who decided.
 	By Decider `json:"by"`
-	// Subject is what was considered: an image, a container, a pod.
+	// Subject is what was decided about: an image, a container, a pod.
 	Subject string  `json:"subject" scrub:"text"`
 	Verdict Verdict `json:"verdict"`
-	// Reason is one sentence that says why.
+	// Reason is one sentence with the reason.
 	Reason string `json:"reason" scrub:"text"`
-	// Until is when it is decided anew, in Unix nanoseconds: the end of a back-off.
+	// Until is when it is decided again, in Unix nanoseconds: the end of a back-off.
 	Until int64 `json:"until_ns,omitempty"`
-	// Tries is how many attempts failed before, Cause the error of the last.
+	// Tries is the number of earlier attempts that failed, Cause the error of the last one.
 	Tries int    `json:"tries,omitempty"`
 	Cause string `json:"cause,omitempty" scrub:"text"`
-	// ExitCode and Attempt are those of the container that ended, for restart; no code where it is not known.
+	// ExitCode and Attempt are those of the container that exited, for restart. An unknown exit code is omitted.
 	ExitCode *int32 `json:"exit_code,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"`
-	// Limit is the mark below which a signal is short, in bytes.
+	// Limit is the threshold below which the node reports pressure, in bytes.
 	Limit int64 `json:"limit,omitempty"`
 	// Ground is why an image is removed.
 	Ground RemovalGround `json:"ground,omitempty"`
-	// Orphan is the UID of the pod that nobody knows, Path its directory, and Volume the name on disk of one that could not be torn down.
+	// Orphan is the UID of the unknown pod, Path its directory, and Volume the name on disk of a volume that could not be torn
+	// down.
 	Orphan string `json:"orphan,omitempty"`
 	Path   string `json:"path,omitempty"`
 	Volume string `json:"volume,omitempty"`
-	// Inputs are further figures that the verdict rests on, for people.
+	// Inputs are further figures that the verdict depends on, for people.
 	Inputs []KV `json:"inputs,omitempty" scrub:"text"`
 	// Bytes is what the verdict freed or would have freed.
 	Bytes int64 `json:"bytes,omitempty"`
-	// Clipped is how many inputs were left out because they were too many.
+	// Clipped is how many inputs were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
 
-// GC is one garbage collection pass.
+// GC is one garbage collection run.
 type GC struct {
 	What GCKind `json:"what"`
 	// Cause is what started it.
@@ -164,48 +164,48 @@ type GC struct {
 	Removed    int `json:"removed,omitempty"`
 	// Freed is in bytes.
 	Freed int64 `json:"freed,omitempty"`
-	// Usage is the file system's use in percent, where that is what drives the pass.
+	// Usage is the usage of the file system in percent, if the run depends on it.
 	Usage int    `json:"usage_percent,omitempty"`
 	Err   string `json:"err,omitempty" scrub:"text"`
 }
 
-// NodeEvent is an event for people as Kubernetes knows it (Pulling, Started, BackOff).
+// NodeEvent is a Kubernetes Event (Pulling, Started, BackOff).
 type NodeEvent struct {
 	Type EventType `json:"type"`
-	// Reason is the CamelCase reason that tools match on.
+	// Reason is the reason in CamelCase, which other programs read.
 	Reason  string `json:"reason"`
 	Message string `json:"message" scrub:"text"`
-	// Field is the field of the object, as spec.containers{web}.
+	// Field is the field of the object, such as spec.containers{web}.
 	Field string `json:"field,omitempty"`
 }
 
-// Usage is what the agent took since the last such record, and how long the node's tasks stalled meanwhile. It is published every 10 s,
-// and every second while pods start.
+// Usage is the resource usage of the agent since the last such record, and how long the node's tasks stalled in that time. It is
+// published every 10 s, and every second while pods start.
 type Usage struct {
-	// Interval is what the figures are about.
+	// Interval is the time that the figures cover.
 	Interval time.Duration `json:"interval_ns"`
-	// CPU is the agent's own time on processors.
+	// CPU is the CPU time of the agent.
 	CPU time.Duration `json:"cpu_ns"`
-	// RunDelay is how long the agent's threads were runnable and had no processor.
+	// RunDelay is how long the agent's threads were runnable but waited for a CPU.
 	RunDelay time.Duration `json:"run_delay_ns,omitempty"`
 	// RSS is the agent's resident memory in bytes.
 	RSS int64 `json:"rss"`
-	// Goroutines is how many the agent has.
+	// Goroutines is the number of the agent's goroutines.
 	Goroutines int `json:"goroutines,omitempty"`
-	// CPUs is how many processors the node has.
+	// CPUs is the number of the node's CPUs.
 	CPUs int `json:"cpus,omitempty"`
-	// Busy is how long all processors together were not idle.
+	// Busy is the time in which the CPUs were not idle, added up over all CPUs.
 	Busy time.Duration `json:"busy_ns,omitempty"`
-	// Stalls are the kernel's pressure figures (PSI), where it has them.
+	// Stalls are the kernel's pressure figures (PSI), if it has them.
 	Stalls []Stall `json:"stalls,omitempty"`
-	// Clipped is how many stalls were left out because they were too many.
+	// Clipped is how many stalls were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
 
 // Stall is how long tasks of the node waited for one resource.
 type Stall struct {
 	Resource Resource `json:"resource"`
-	// Some is how long at least one task waited for it, Full how long all did.
+	// Some is how long at least one task waited for it, Full how long all tasks waited.
 	Some time.Duration `json:"some_ns"`
 	Full time.Duration `json:"full_ns,omitempty"`
 }

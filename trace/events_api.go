@@ -2,43 +2,43 @@ package trace
 
 import "time"
 
-// APICall is one request to the API server. Each attempt is one: a retry is a call of its own. A watch's
-// span is its opening; its end is told by a call without duration that has Ended set.
+// APICall is one request to the API server. Each attempt is a separate call. The span of a watch is its opening; a call without
+// duration, with Ended set, reports its end.
 type APICall struct {
-	// Client is the client that asked.
+	// Client is the client that sent the request.
 	Client APIClient `json:"client"`
-	// Verb is what was asked for.
+	// Verb is the verb of the request.
 	Verb APIVerb `json:"verb"`
-	// Resource is as pods, pods/status or leases; a path where the request is for none.
+	// Resource is the resource, such as pods, pods/status or leases; for a request without a resource, the path.
 	Resource  string `json:"resource"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Attempt numbers the tries of one request from 1; left out for the first.
+	// Attempt numbers the attempts of one request from 1; omitted for the first.
 	Attempt int `json:"attempt,omitempty"`
-	// Code is the HTTP status, set at the end; 0 when no answer came.
+	// Code is the HTTP status, set at the end; 0 if there was no response.
 	Code int `json:"code,omitempty"`
-	// RetryAfter is how long the server asks to wait.
+	// RetryAfter is the Retry-After of the server.
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
-	// Ended says that a watch's stream is over.
+	// Ended says that the stream of a watch has ended.
 	Ended bool   `json:"ended,omitempty"`
 	Err   string `json:"err,omitempty" scrub:"text"`
-	// Class is what sort of failure Err tells of.
+	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
 }
 
-// NodeStatus is one write of the node's object.
+// NodeStatus is one write of the Node object.
 type NodeStatus struct {
-	// Op is how the object is written.
+	// Op is the kind of write.
 	Op NodeOp `json:"op"`
-	// Cause is why.
+	// Cause is the reason of the write.
 	Cause NodeCause `json:"cause,omitempty"`
 	// Ready is the Ready condition as written.
 	Ready bool `json:"ready,omitempty"`
-	// Changed is how the object differs from the one that the API server has.
+	// Changed lists the differences from the object that the API server has.
 	Changed []Change `json:"changed,omitempty"`
-	// Refused is the API server's word for why it did not make the object that was to be registered, as AlreadyExists.
+	// Refused is the API server's reason for not creating the object at registration, such as AlreadyExists.
 	Refused string `json:"refused,omitempty"`
 	Err     string `json:"err,omitempty" scrub:"text"`
-	// Clipped is how many changes were left out because they were too many.
+	// Clipped is how many changes were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }

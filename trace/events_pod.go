@@ -9,7 +9,7 @@ type Milestone struct {
 	Source SourceName `json:"source,omitempty"`
 	// Since is the time since seen (or since terminating, for gone).
 	Since time.Duration `json:"since_ns,omitempty"`
-	// Adopted says that its containers were found running.
+	// Adopted says that the agent found the containers running.
 	Adopted bool `json:"adopted,omitempty"`
 	// Spec describes the pod, for seen.
 	Spec *PodSpec `json:"spec,omitempty"`
@@ -23,7 +23,7 @@ type PodSpec struct {
 	QoS            QoSClass        `json:"qos,omitempty"`
 	Volumes        []string        `json:"volumes,omitempty"`
 	HostNetwork    bool            `json:"host_network,omitempty"`
-	// Clipped is how many containers were left out because they were too many.
+	// Clipped is how many containers were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
 
@@ -33,35 +33,35 @@ type ContainerSpec struct {
 	Image string `json:"image"`
 }
 
-// Worker is a pod worker changing state.
+// Worker is a state change of a pod worker.
 type Worker struct {
 	From WorkerState `json:"from"`
 	To   WorkerState `json:"to"`
-	// Reason says what moved it.
+	// Reason is the reason of the change.
 	Reason string `json:"reason,omitempty" scrub:"text"`
 	// Grace is the grace period in seconds, for terminating.
 	Grace int64 `json:"grace_s,omitempty"`
 }
 
-// Sync is one pass of a pod worker over its pod.
+// Sync is one sync of a pod by its worker.
 type Sync struct {
-	// Why is what the pass is for.
+	// Why is the purpose of the sync.
 	Why SyncWhy `json:"why"`
-	// Cause is what asked for it: ADD, UPDATE, a PLEG event, a back-off that ran out.
+	// Cause is what requested it: ADD, UPDATE, a PLEG event, the end of a back-off.
 	Cause string `json:"cause,omitempty" scrub:"text"`
-	// N numbers the passes of this worker from 1.
+	// N numbers the syncs of this worker from 1.
 	N int `json:"n"`
-	// Merged is how many further requests this pass answers.
+	// Merged is the number of further requests that this sync serves.
 	Merged int    `json:"merged,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
-// Plan is what a pure function decided to do for a pod, as a graph.
+// Plan is a pod's plan: a graph of actions that a pure function computed.
 type Plan struct {
 	Steps []PlanStep `json:"steps"`
-	// Why says what was found that led here.
+	// Why is the reason for the plan.
 	Why string `json:"why,omitempty" scrub:"text"`
-	// Clipped is how many steps were left out because they were too many.
+	// Clipped is how many steps were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
 
@@ -77,45 +77,45 @@ type PlanStep struct {
 	Reason string `json:"reason,omitempty" scrub:"text"`
 }
 
-// Action is one step of a plan being carried out.
+// Action is the execution of one step of a plan.
 type Action struct {
 	// ID is the step's name within its plan.
 	ID string `json:"id"`
 	// Verb is the kind of action.
 	Verb      Verb   `json:"verb"`
 	Container string `json:"container,omitempty"`
-	// Target is the id or image it acts on, when known.
+	// Target is the id or image that the action is about, if known.
 	Target string `json:"target,omitempty"`
-	// Replaces says what is wrong with the sandbox that this one replaces; left out for a first one.
+	// Replaces says what is wrong with the sandbox that this one replaces; omitted for a first sandbox.
 	Replaces SandboxFault `json:"replaces,omitempty"`
 	Reason   string       `json:"reason,omitempty" scrub:"text"`
 	Err      string       `json:"err,omitempty" scrub:"text"`
-	// Class is what sort of failure Err tells of.
+	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
-	// Code is Kubernetes' word for how a container's step failed, as ErrImagePull or CreateContainerConfigError.
+	// Code is Kubernetes' reason for a failed step of a container, such as ErrImagePull or CreateContainerConfigError.
 	Code string `json:"code,omitempty"`
 }
 
-// Gate is what a stepping client told the gate where an action of the pod waited.
+// Gate is a command of a step client for an action that is paused.
 type Gate struct {
 	// Action is the step's id.
 	Action string `json:"action"`
-	// When is where in the action the pod stood; left out for before it.
+	// When is the point of the action where the pod was paused; omitted for the point before the action.
 	When GateWhen `json:"when,omitempty"`
 	// Call is the CRI method, for call.
 	Call    string      `json:"call,omitempty"`
 	Verdict GateVerdict `json:"verdict"`
-	// Code is the gRPC code of a fail, as Unavailable.
+	// Code is the gRPC code of a fail, such as Unavailable.
 	Code string `json:"code,omitempty"`
-	// Delay is how long a delay is.
+	// Delay is the duration of a delay.
 	Delay time.Duration `json:"delay_ns,omitempty"`
 }
 
-// PodStatus is a pod's status after it changed.
+// PodStatus is a pod's status after a change.
 type PodStatus struct {
 	Phase  PodPhase `json:"phase"`
 	Reason string   `json:"reason,omitempty"`
-	// Message says more, for people.
+	// Message is a further text, for people.
 	Message    string            `json:"message,omitempty" scrub:"text"`
 	Ready      int               `json:"ready"`
 	Total      int               `json:"total"`
@@ -123,7 +123,7 @@ type PodStatus struct {
 	IP         string            `json:"ip,omitempty"`
 	SandboxID  string            `json:"sandbox_id,omitempty"`
 	Containers []ContainerStatus `json:"containers,omitempty"`
-	// Clipped is how many containers were left out because they were too many.
+	// Clipped is how many containers were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
 
@@ -132,7 +132,7 @@ type ContainerStatus struct {
 	Name  string         `json:"name"`
 	Init  bool           `json:"init,omitempty"`
 	State ContainerState `json:"state"`
-	// Reason is what users know: ImagePullBackOff, CrashLoopBackOff, Completed, ...
+	// Reason is Kubernetes' reason: ImagePullBackOff, CrashLoopBackOff, Completed, ...
 	Reason   string `json:"reason,omitempty"`
 	Message  string `json:"message,omitempty" scrub:"text"`
 	ID       string `json:"id,omitempty"`

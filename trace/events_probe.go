@@ -8,34 +8,34 @@ type ProbeAttempt struct {
 	ContainerID string    `json:"container_id,omitempty"`
 	Probe       ProbeKind `json:"probe"`
 	How         ProbeHow  `json:"how"`
-	// Early says that it was made before its time, to learn of a success sooner: that it
-	// failed does not count.
+	// Early says that the attempt was made before its time, to notice a success sooner. A failure of an early attempt does not
+	// count.
 	Early bool `json:"early,omitempty"`
-	// Result is how it went; empty when it was cut short. Set at the end, as all below.
+	// Result is the result; empty if the attempt was canceled. This field and all below are set at the end.
 	Result ProbeResult `json:"result,omitempty"`
-	// TimedOut says that it took longer than its timeout.
+	// TimedOut says that the attempt timed out.
 	TimedOut bool `json:"timed_out,omitempty"`
-	// Output is what the probe said, cut to some hundred bytes.
+	// Output is the probe's output, truncated to a few hundred bytes.
 	Output string `json:"output,omitempty" scrub:"text"`
-	// Count is how many attempts in a row had this result, of Threshold that are needed.
+	// Count is the number of attempts in a row with this result; Threshold is how many are needed.
 	Count     int `json:"count,omitempty"`
 	Threshold int `json:"threshold,omitempty"`
-	// State is what the probe says of the container after this attempt.
+	// State is the probe's state of the container after this attempt.
 	State ProbeState `json:"state,omitempty"`
-	// Throttle is what the container's CPU limit held back before the end of an attempt that
-	// failed; left out where there is no such limit or its figures cannot be read.
+	// Throttle shows how the CPU limit throttled the container before the end of a failed attempt; omitted if there is no limit or
+	// its figures cannot be read.
 	Throttle *Throttle `json:"throttle,omitempty"`
 }
 
-// Throttle is how a CPU limit held a container, or its pod, back for a time.
+// Throttle shows how a CPU limit throttled a container, or its pod.
 type Throttle struct {
-	// Interval is the time that the figures are about. It ends with the attempt, and begins with
-	// the container, with the figures before these or, if that is long ago, within the attempt.
+	// Interval is the time that the figures cover. It ends with the attempt. It begins with the container, or with the previous
+	// figures or, if those are old, within the attempt.
 	Interval time.Duration `json:"interval_ns"`
-	// Periods is in how many of the kernel's periods (mostly 100 ms) there was something to run,
-	// Throttled in how many of these the limit was used up.
+	// Periods is the number of the kernel's periods (usually 100 ms) with runnable threads, Throttled the number of those in which
+	// the limit was reached.
 	Periods   int64 `json:"periods"`
 	Throttled int64 `json:"throttled"`
-	// Stopped is how long threads were stopped for it, added up over the processors.
+	// Stopped is how long the limit stopped threads, added up over the CPUs.
 	Stopped time.Duration `json:"stopped_ns,omitempty"`
 }

@@ -4,33 +4,33 @@ import "time"
 
 // CRICall is one call to the container runtime.
 type CRICall struct {
-	// Method is the RPC's name, as RunPodSandbox.
+	// Method is the RPC's name, such as RunPodSandbox.
 	Method string `json:"method"`
-	// Sandbox, Container and Image are the ids it concerns, filled in as they become known.
+	// Sandbox, Container and Image are the ids that the call concerns, set when they are known.
 	Sandbox   string `json:"sandbox,omitempty"`
 	Container string `json:"container,omitempty"`
 	Image     string `json:"image,omitempty"`
 	// Code is the gRPC code's name, set at the end: OK, NotFound, ...
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`
-	// Class is what sort of failure Err tells of.
+	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
-	// Plugin is the CNI plugin that is at fault, where Err names one.
+	// Plugin is the CNI plugin that failed, if Err names one.
 	Plugin string `json:"plugin,omitempty"`
-	// Items is how many items a list call returned.
+	// Items is the number of items that a list call returned.
 	Items int `json:"items,omitempty"`
-	// Request and Response are kept for inspection, with secrets redacted. Large lists are left out.
+	// Request and Response are kept for inspection, with secrets redacted. Large lists are omitted.
 	Request  Body `json:"request,omitzero"`
 	Response Body `json:"response,omitzero"`
 }
 
-// PLEGRelist is one pass over all sandboxes and containers.
+// PLEGRelist is one listing of all sandboxes and containers.
 type PLEGRelist struct {
-	// Cause is what made the PLEG look.
+	// Cause is the reason of the relist.
 	Cause      RelistCause `json:"cause"`
 	Sandboxes  int         `json:"sandboxes,omitempty"`
 	Containers int         `json:"containers,omitempty"`
-	// Events is how many lifecycle events it found that the stream had not told.
+	// Events is the number of lifecycle events that the relist found and the event stream had not delivered.
 	Events int    `json:"events,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
 }
@@ -44,11 +44,11 @@ type PLEGEvent struct {
 	Sandbox   string   `json:"sandbox,omitempty"`
 	// From is how the agent learned of it.
 	From PLEGFrom `json:"from"`
-	// Lag is how long after the runtime made the event it arrived, in nanoseconds.
+	// Lag is the time from when the runtime created the event until it arrived, in nanoseconds.
 	Lag int64 `json:"lag_ns,omitempty"`
 }
 
-// PLEGMode tells how the agent learns of changes.
+// PLEGMode reports how the agent learns of changes.
 type PLEGMode struct {
 	// Mode is how the agent learns of changes.
 	Mode   PLEGFrom `json:"mode"`
@@ -62,61 +62,61 @@ type ImagePull struct {
 	Ref string `json:"ref,omitempty"`
 	// Bytes is the image's size once pulled.
 	Bytes int64 `json:"bytes,omitempty"`
-	// Shared says that another pod's pull of the same image served this one.
+	// Shared says that a pull for another pod fetched the image for this one too.
 	Shared bool   `json:"shared,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
-	// Class is what sort of failure Err tells of.
+	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
 }
 
-// ImageProgress is how far a pull has come.
+// ImageProgress is the progress of a pull.
 type ImageProgress struct {
 	Image string `json:"image"`
 	// Done and Total are in bytes; Total is 0 while unknown.
 	Done  int64 `json:"done"`
 	Total int64 `json:"total,omitempty"`
-	// Source is how it is known. A pull whose progress cannot be followed has none.
+	// Source is where the progress comes from. A pull whose progress is unknown has none.
 	Source ProgressSource `json:"source,omitempty"`
 }
 
 // Volume is one operation on a volume.
 type Volume struct {
-	// Op is what is done.
+	// Op is the operation.
 	Op VolumeOp `json:"op"`
 	// Name is the volume's name in the pod.
 	Name string `json:"name"`
-	// Plugin is as kubernetes.io/empty-dir.
+	// Plugin is the plugin's name, such as kubernetes.io/empty-dir.
 	Plugin string `json:"plugin"`
 	Path   string `json:"path,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
-	// Class is what sort of failure Err tells of.
+	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
 }
 
-// CgroupOp is one operation on a pod's or tier's cgroup.
+// CgroupOp is one operation on the cgroup of a pod or of a QoS class.
 type CgroupOp struct {
-	// Op is what is done.
+	// Op is the operation.
 	Op CgroupAction `json:"op"`
-	// Path is relative to the cgroup mount, as /kubepods/burstable/pod<uid>.
+	// Path is relative to the cgroup mount, such as /kubepods/burstable/pod<uid>.
 	Path string `json:"path"`
-	// Killed is how many leftover processes had to be killed.
+	// Killed is the number of leftover processes that had to be killed.
 	Killed int    `json:"killed,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
-// RuntimeSpan is a span that the runtime itself told (OpenTelemetry), published when it arrived, which is some time after it ended.
-// The record's Span and Parent are the span's own: the one at the top of a tree has the CRI call as its parent.
+// RuntimeSpan is a span that the container runtime sent (OpenTelemetry). It is published when it arrives, which is some time after
+// its end. The record's Span and Parent are those of the span; the parent of the root of a tree is the CRI call.
 type RuntimeSpan struct {
-	// Name is what the runtime calls it.
+	// Name is the runtime's name of the span.
 	Name string `json:"name" scrub:"text"`
-	// Service is who told it, as containerd.
+	// Service is the sender, such as containerd.
 	Service string `json:"service,omitempty" scrub:"text"`
-	// Start is in Unix nanoseconds, by the runtime's clock, which is the node's.
+	// Start is in Unix nanoseconds, by the clock of the node.
 	Start int64 `json:"start_ns"`
-	// Dur is how long it took.
+	// Dur is the duration.
 	Dur   time.Duration `json:"dur_ns"`
 	Err   string        `json:"err,omitempty" scrub:"text"`
 	Attrs []KV          `json:"attrs,omitempty" scrub:"names and text"`
-	// Clipped is how many attributes were left out because they were too many.
+	// Clipped is how many attributes were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }

@@ -1,26 +1,26 @@
 package trace
 
-// ServerRequest is one request to one of the agent's own HTTP servers, from its arrival to the end of the answer. Of exec, attach,
-// port-forward and followed logs, that is as long as they last.
+// ServerRequest is one request to one of the agent's HTTP servers, from its arrival to the end of the response. For exec, attach,
+// port-forward and followed logs, it lasts as long as the stream.
 type ServerRequest struct {
-	// Server is which of the servers.
+	// Server is the server that received it.
 	Server ServerName `json:"server"`
 	Method string     `json:"method"`
-	// Path is without the query, which may have what is no one else's.
+	// Path is without the query, which may contain secrets.
 	Path string `json:"path"`
 	From string `json:"from,omitempty"`
-	// User is who asked, How they showed it.
+	// User is the client's user name, How the kind of its credential.
 	User string     `json:"user,omitempty"`
 	How  Credential `json:"how,omitempty"`
-	// Verdict is whether the request may be served; empty where nobody is asked who they are.
+	// Verdict is the result of authentication and authorization; empty on servers without authentication.
 	Verdict AccessVerdict `json:"verdict,omitempty"`
-	// Reason says why, as the authorizer does.
+	// Reason is the authorizer's reason.
 	Reason string `json:"reason,omitempty" scrub:"text"`
-	// Code is the HTTP status; 101 where a stream followed.
+	// Code is the HTTP status; 101 if a stream followed.
 	Code int `json:"code,omitempty"`
-	// Bytes is how much was sent.
+	// Bytes is the number of bytes that were sent.
 	Bytes int64 `json:"bytes,omitempty"`
-	// Unpublished is how many requests before this one were not published, because too many came over connections on which nothing was
-	// allowed yet.
+	// Unpublished is the number of earlier requests that were not published, because too many arrived over connections of unknown
+	// clients.
 	Unpublished int `json:"unpublished,omitempty"`
 }

@@ -2,26 +2,27 @@ package trace
 
 import "time"
 
-// StatusPatch is one write about a pod's object in the API: its status, or its end.
+// StatusPatch is one write of a pod's object in the API: of its status, or its deletion.
 type StatusPatch struct {
-	// Op is what is written.
+	// Op is the kind of write.
 	Op PatchOp `json:"op"`
 	// Version numbers the statuses of the pod from 1.
 	Version uint64 `json:"version,omitempty"`
-	// Changed is how it differs from the status that the API server has.
+	// Changed lists the differences from the status that the API server has.
 	Changed []Change `json:"changed,omitempty"`
-	// Patch is what was sent, cut short when it is long; Bytes is its whole length.
+	// Patch is the patch that was sent, truncated if it is long; Bytes is its complete length.
 	Patch string `json:"patch,omitempty" scrub:"text"`
 	Bytes int    `json:"bytes,omitempty"`
-	// Attempt numbers the tries of one version from 1; left out for the first.
+	// Attempt numbers the attempts of one version from 1; omitted for the first.
 	Attempt int `json:"attempt,omitempty"`
-	// Age is the time since the agent knew, at the begin until it was sent, at the end until it was written.
+	// Age is the time since the agent knew of the status: in the begin record until the request was sent, in the end record until
+	// the status was written.
 	Age time.Duration `json:"age_ns,omitempty"`
-	// Mirror says that the object mirrors a static pod.
+	// Mirror says that the object is the mirror pod of a static pod.
 	Mirror bool   `json:"mirror,omitempty"`
 	Err    string `json:"err,omitempty" scrub:"text"`
-	// Class is what sort of failure Err tells of.
+	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
-	// Clipped is how many changes were left out because they were too many.
+	// Clipped is how many changes were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Observer says who observed what a record tells. Records of several observers can stand in one stream.
+// Observer is who observed the event of a record. One stream can have records of several observers.
 type Observer uint8
 
 // The observers.
 const (
-	ObserverAgent         Observer = iota // the agent itself, which did it or was called
+	ObserverAgent         Observer = iota // the agent itself, by its own action or a call to it
 	ObserverRuntimeSpan                   // a span that the container runtime sent (OpenTelemetry)
 	ObserverRuntimeLog                    // a line of the container runtime's log
 	ObserverRuntimeEvents                 // the container runtime's events

@@ -1,6 +1,6 @@
 package trace
 
-// Decider is the part of the agent that decided.
+// Decider is the part of the agent that decides.
 type Decider string
 
 // Who decides.
@@ -11,18 +11,18 @@ const (
 	ByDeadline     Decider = "deadline"     // when a pod has been active for too long
 	ByContainerGC  Decider = "gc.container" // which containers, sandboxes and logs are removed
 	ByImageGC      Decider = "gc.image"     // which images are removed
-	ByHousekeeping Decider = "housekeeping" // what becomes of containers whose pod nobody knows
+	ByHousekeeping Decider = "housekeeping" // what happens to containers of unknown pods
 	ByLogRotation  Decider = "log.rotate"   // when a container's log is rotated
-	ByNode         Decider = "node"         // what becomes of a node object of another machine
-	ByOrphans      Decider = "orphan"       // what becomes of directories and cgroups whose pod nobody knows
+	ByNode         Decider = "node"         // what happens to a Node object of another machine
+	ByOrphans      Decider = "orphan"       // what happens to directories and cgroups of unknown pods
 	ByPlugins      Decider = "plugins"      // which plugins are registered
 	ByEviction     Decider = "eviction"     // the eviction manager of another kubelet
-	ByPreemption   Decider = "preemption"   // which pods make room for a critical one
-	ByPressure     Decider = "pressure"     // when the node runs short of something
-	ByResize       Decider = "resize"       // whether a pod may have other resources
-	ByRestart      Decider = "restart"      // whether and when a container that ended starts again
-	BySlots        Decider = "slots"        // who gives up a place among those that work at a time
-	ByStatus       Decider = "status"       // whether a pod's status may become another one
+	ByPreemption   Decider = "preemption"   // which pods are preempted for a critical pod
+	ByPressure     Decider = "pressure"     // when the node has resource pressure
+	ByResize       Decider = "resize"       // whether a pod can be resized
+	ByRestart      Decider = "restart"      // whether and when a container that exited is restarted
+	BySlots        Decider = "slots"        // which operation releases its slot
+	ByStatus       Decider = "status"       // whether a change of a pod's status is allowed
 	ByUserNS       Decider = "userns"       // which ids of the host a pod gets
 	ByVolumes      Decider = "volumes"      // when a volume is set up again
 )
@@ -38,7 +38,7 @@ const (
 	VerdictRestart    Verdict = "restart"      // the container starts again
 	VerdictLeave      Verdict = "leave"        // the container will not be restarted
 	VerdictKill       Verdict = "kill"         // the container is ended, and will not be restarted
-	VerdictEnd        Verdict = "end"          // the pod is ended
+	VerdictEnd        Verdict = "end"          // the pod is terminated
 	VerdictKeep       Verdict = "keep"         // it stays
 	VerdictRemove     Verdict = "remove"       // it is removed
 	VerdictResize     Verdict = "resize"       // the pod gets the resources that it asks for
@@ -60,12 +60,12 @@ const (
 	VerdictAdopt      Verdict = "adopt"        // the node object of another machine is taken over
 )
 
-// RemovalGround is why garbage collection removes an image.
+// RemovalGround is the reason why garbage collection removes an image.
 type RemovalGround string
 
 // The grounds of a removal.
 const (
 	RemovedForAge    RemovalGround = "age"    // it was unused for longer than imageMaximumGCAge
 	RemovedForSpace  RemovalGround = "space"  // the file system is too full
-	RemovedForDisuse RemovalGround = "unused" // all that is unused was asked to go
+	RemovedForDisuse RemovalGround = "unused" // the removal of all unused images was requested
 )

@@ -1,6 +1,6 @@
 package trace
 
-// MilestoneName names a point in a pod's life.
+// MilestoneName is the name of a milestone.
 type MilestoneName string
 
 // The milestones.
@@ -8,7 +8,7 @@ const (
 	MilestoneSeen        MilestoneName = "seen"        // the agent received the pod
 	MilestoneStarted     MilestoneName = "started"     // all app containers run
 	MilestoneReady       MilestoneName = "ready"       // the pod is ready
-	MilestoneTerminating MilestoneName = "terminating" // the pod is being ended
+	MilestoneTerminating MilestoneName = "terminating" // the pod is being terminated
 	MilestoneGone        MilestoneName = "gone"        // nothing of the pod is left
 )
 
@@ -18,22 +18,22 @@ type WorkerState string
 // The states of a pod worker. Upstream: pkg/kubelet/pod_workers.go, PodWorkerState.
 const (
 	WorkerNone        WorkerState = "none"        // there is no worker
-	WorkerSyncing     WorkerState = "syncing"     // the pod is brought to what its spec wants
-	WorkerTerminating WorkerState = "terminating" // the pod is being ended
-	WorkerTerminated  WorkerState = "terminated"  // nothing of the pod runs; its remains are cleaned up
+	WorkerSyncing     WorkerState = "syncing"     // the pod is synced with its spec
+	WorkerTerminating WorkerState = "terminating" // the pod is being terminated
+	WorkerTerminated  WorkerState = "terminated"  // no container of the pod runs; the remains are cleaned up
 	WorkerGone        WorkerState = "gone"        // the worker has ended
 )
 
-// SyncWhy says what a pass of a pod worker is for.
+// SyncWhy is the purpose of a pod sync.
 type SyncWhy string
 
 // The passes of a pod worker.
 const (
-	SyncCreate SyncWhy = "create" // the first pass over a pod
-	SyncAgain  SyncWhy = "sync"   // another look at a pod
-	SyncRetry  SyncWhy = "retry"  // the pass before failed
-	SyncKill   SyncWhy = "kill"   // the pod is ended
-	SyncFinish SyncWhy = "finish" // what is left of the pod is cleaned up
+	SyncCreate SyncWhy = "create" // the first sync of a pod
+	SyncAgain  SyncWhy = "sync"   // a further sync of a pod
+	SyncRetry  SyncWhy = "retry"  // the last sync failed
+	SyncKill   SyncWhy = "kill"   // the pod is terminated
+	SyncFinish SyncWhy = "finish" // the remains of the pod are cleaned up
 )
 
 // Verb is the kind of an action.
@@ -41,89 +41,89 @@ type Verb string
 
 // The verbs.
 const (
-	VerbCgroup        Verb = "cgroup"         // make the pod's cgroup
-	VerbDirs          Verb = "dirs"           // make the pod's directories
-	VerbVolumes       Verb = "volumes"        // have the pod's volumes set up
-	VerbImage         Verb = "image"          // have an image on the node
-	VerbSandbox       Verb = "sandbox"        // make the pod's sandbox
+	VerbCgroup        Verb = "cgroup"         // create the pod's cgroup
+	VerbDirs          Verb = "dirs"           // create the pod's directories
+	VerbVolumes       Verb = "volumes"        // set up the pod's volumes
+	VerbImage         Verb = "image"          // pull an image, if it is not on the node
+	VerbSandbox       Verb = "sandbox"        // create the pod's sandbox
 	VerbCreate        Verb = "create"         // create a container
 	VerbStart         Verb = "start"          // start a container
 	VerbPostStart     Verb = "post-start"     // run a postStart handler
 	VerbPreStop       Verb = "pre-stop"       // run a preStop handler
-	VerbResize        Verb = "resize"         // give a running container other resources
-	VerbResizePod     Verb = "resize-pod"     // give the pod's cgroup other resources
-	VerbKill          Verb = "kill"           // end a container
-	VerbStopSandbox   Verb = "stop-sandbox"   // end a sandbox
+	VerbResize        Verb = "resize"         // resize a running container
+	VerbResizePod     Verb = "resize-pod"     // resize the pod's cgroup
+	VerbKill          Verb = "kill"           // stop a container
+	VerbStopSandbox   Verb = "stop-sandbox"   // stop a sandbox
 	VerbRemove        Verb = "remove"         // remove a container
 	VerbRemoveSandbox Verb = "remove-sandbox" // remove a sandbox with its containers
-	VerbUnmount       Verb = "unmount"        // have the pod's volumes torn down
+	VerbUnmount       Verb = "unmount"        // tear down the pod's volumes
 	VerbRemoveCgroup  Verb = "remove-cgroup"  // remove the pod's cgroup
 	VerbRemoveDirs    Verb = "remove-dirs"    // remove the pod's directories
 )
 
-// GateWhen says where in an action a pod that is stepped stands.
+// GateWhen is the point of an action where a pod is paused.
 type GateWhen string
 
 // Where a pod may be held. A record leaves out before.
 const (
 	GateBefore GateWhen = "before" // before an action
-	GateCall   GateWhen = "call"   // within an action, before one CRI call of it
+	GateCall   GateWhen = "call"   // within an action, before one of its CRI calls
 	GateAfter  GateWhen = "after"  // after an action, or its failure
 )
 
-// GateVerdict is what a stepping client told the gate.
+// GateVerdict is the command of a step client.
 type GateVerdict string
 
 // The answers of a stepping client.
 const (
-	GateGo       GateVerdict = "go"        // go on
-	GateFail     GateVerdict = "fail"      // the action is not done, and fails
-	GateDelay    GateVerdict = "delay"     // go on after a delay
-	GateRetry    GateVerdict = "retry"     // do the action again
-	GateSkipRest GateVerdict = "skip-rest" // the client quits: nothing more is done
-	GateOpen     GateVerdict = "open"      // the client went away: the pod goes on by itself
+	GateGo       GateVerdict = "go"        // run the action
+	GateFail     GateVerdict = "fail"      // the action is not run, and fails
+	GateDelay    GateVerdict = "delay"     // run the action after a delay
+	GateRetry    GateVerdict = "retry"     // run the action again
+	GateSkipRest GateVerdict = "skip-rest" // the client quits: the remaining actions are not run
+	GateOpen     GateVerdict = "open"      // the client disconnected: the pod continues without steps
 )
 
-// PodPhase is a pod's phase, as Kubernetes has it.
+// PodPhase is a pod's phase, as in Kubernetes.
 type PodPhase string
 
 // The phases of a pod that the agent sets.
 const (
-	PodPending   PodPhase = "Pending"   // not all init containers have ended, or no app container has started
+	PodPending   PodPhase = "Pending"   // not all init containers have exited, or no app container has started
 	PodRunning   PodPhase = "Running"   // an app container runs, or will be restarted
-	PodSucceeded PodPhase = "Succeeded" // all containers ended well and none restarts
-	PodFailed    PodPhase = "Failed"    // all containers ended, one of them badly; or the agent refused or ended the pod
+	PodSucceeded PodPhase = "Succeeded" // all containers exited with status 0, and none restarts
+	PodFailed    PodPhase = "Failed"    // all containers exited, and at least one failed; or the agent rejected or terminated the pod
 )
 
-// ContainerState is what a container does.
+// ContainerState is the state of a container.
 type ContainerState string
 
 // The states of a container.
 const (
-	ContainerWaiting    ContainerState = "waiting"    // it is yet to start, or to start again
+	ContainerWaiting    ContainerState = "waiting"    // it has not started, or waits for its restart
 	ContainerRunning    ContainerState = "running"    // it runs
-	ContainerTerminated ContainerState = "terminated" // it has ended
+	ContainerTerminated ContainerState = "terminated" // it has exited
 )
 
-// PatchOp is what is written about a pod's object in the API.
+// PatchOp is the kind of a write of a pod's object in the API.
 type PatchOp string
 
 // The writes about a pod's object.
 const (
-	PatchStatus  PatchOp = "patch"         // its status is patched
-	PatchDelete  PatchOp = "delete"        // it is deleted, as nothing is left of a pod that was to go
+	PatchStatus  PatchOp = "patch"         // the object's status is patched
+	PatchDelete  PatchOp = "delete"        // the object is deleted, because nothing is left of the terminated pod
 	CreateMirror PatchOp = "create-mirror" // the mirror of a static pod is created
 	DeleteMirror PatchOp = "delete-mirror" // the mirror of a static pod is deleted
 )
 
-// SandboxFault says what is wrong with a sandbox, so that another one is made.
+// SandboxFault is the reason why a sandbox must be replaced.
 type SandboxFault string
 
 // The faults of a sandbox. Upstream: pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged.
 const (
 	SandboxNotReady  SandboxFault = "not-ready"       // it does not run
 	SandboxSurplus   SandboxFault = "surplus"         // more than one is ready
-	SandboxNetwork   SandboxFault = "network-changed" // it is on the host's network and the pod is not, or the other way round
+	SandboxNetwork   SandboxFault = "network-changed" // the pod has host network and the sandbox does not, or vice versa
 	SandboxNoAddress SandboxFault = "no-address"      // it has no address
 )
 
@@ -142,7 +142,7 @@ type QoSClass string
 
 // The classes.
 const (
-	QoSGuaranteed QoSClass = "Guaranteed" // each container has limits of CPU and memory, and requests as much
+	QoSGuaranteed QoSClass = "Guaranteed" // each container has limits of CPU and memory, and equal requests
 	QoSBurstable  QoSClass = "Burstable"  // a container has a request or limit
 	QoSBestEffort QoSClass = "BestEffort" // no container has any
 )

@@ -1,16 +1,16 @@
 package trace
 
-// ProbeKind is which of a container's probes it is.
+// ProbeKind is the kind of a probe.
 type ProbeKind string
 
 // The probes of a container.
 const (
 	ProbeStartup   ProbeKind = "startup"   // the container has started
-	ProbeReadiness ProbeKind = "readiness" // the container takes traffic
-	ProbeLiveness  ProbeKind = "liveness"  // the container need not be restarted
+	ProbeReadiness ProbeKind = "readiness" // the container can receive traffic
+	ProbeLiveness  ProbeKind = "liveness"  // the container is healthy; it is restarted if not
 )
 
-// ProbeHow is how a probe asks.
+// ProbeHow is the mechanism of a probe.
 type ProbeHow string
 
 // The ways of a probe.
@@ -21,23 +21,23 @@ const (
 	ProbeGRPC ProbeHow = "grpc"      // the gRPC health service
 )
 
-// ProbeResult is how an attempt of a probe went.
+// ProbeResult is the result of a probe attempt.
 type ProbeResult string
 
 // The results of an attempt.
 const (
-	ProbeSuccess ProbeResult = "success" // the container answered well
-	ProbeWarning ProbeResult = "warning" // a success with something to say
-	ProbeFailure ProbeResult = "failure" // the container did not answer, or not well
+	ProbeSuccess ProbeResult = "success" // the attempt succeeded
+	ProbeWarning ProbeResult = "warning" // the attempt succeeded with a warning
+	ProbeFailure ProbeResult = "failure" // the attempt failed or timed out
 	ProbeError   ProbeResult = "error"   // the attempt could not be made
 )
 
-// ProbeState is what a probe says of its container.
+// ProbeState is the state of a container according to a probe.
 type ProbeState string
 
 // What a probe may say.
 const (
 	ProbeSays    ProbeState = "success" // started, ready or alive
-	ProbeDenies  ProbeState = "failure" // not ready, or to be restarted
-	ProbeUnknown ProbeState = "unknown" // it does not know yet
+	ProbeDenies  ProbeState = "failure" // not ready, or must be restarted
+	ProbeUnknown ProbeState = "unknown" // there is no result yet
 )

@@ -1,17 +1,17 @@
 package trace
 
-// RelistCause says what made the PLEG look at all sandboxes and containers.
+// RelistCause is the reason of a relist.
 type RelistCause string
 
 // The causes of a relist.
 const (
 	RelistStart     RelistCause = "start"                 // the agent starts
-	RelistPeriod    RelistCause = "period"                // the period ran out
-	RelistOpened    RelistCause = "stream-open"           // the stream of events is open: what was before it is not in it
-	RelistBroken    RelistCause = "stream-error"          // the stream of events ended
-	RelistNoEvents  RelistCause = "no-events"             // the runtime has no stream of events
-	RelistNoStatus  RelistCause = "event without status"  // an event did not say how the pod is
-	RelistOvertaken RelistCause = "overtaken by an event" // an event came while the pod was looked at, and told of one sandbox only
+	RelistPeriod    RelistCause = "period"                // the period has elapsed
+	RelistOpened    RelistCause = "stream-open"           // the event stream was opened; it does not contain earlier events
+	RelistBroken    RelistCause = "stream-error"          // the event stream ended
+	RelistNoEvents  RelistCause = "no-events"             // the runtime has no event stream
+	RelistNoStatus  RelistCause = "event without status"  // an event had no pod status
+	RelistOvertaken RelistCause = "overtaken by an event" // an event arrived during a status call, and described one sandbox only
 )
 
 // PLEGType is what happened to a container or sandbox. Upstream: pkg/kubelet/pleg/pleg.go, PodLifeCycleEventType.
@@ -21,9 +21,9 @@ type PLEGType string
 const (
 	ContainerCreated PLEGType = "ContainerCreated" // a container was made
 	ContainerStarted PLEGType = "ContainerStarted" // a container runs
-	ContainerDied    PLEGType = "ContainerDied"    // a container ended
+	ContainerDied    PLEGType = "ContainerDied"    // a container exited
 	ContainerRemoved PLEGType = "ContainerRemoved" // a container was removed
-	SandboxChanged   PLEGType = "SandboxChanged"   // a sandbox was made, ended or was removed
+	SandboxChanged   PLEGType = "SandboxChanged"   // a sandbox was created, stopped or removed
 )
 
 // PLEGFrom is how the agent learns of changes in the container runtime.
@@ -32,38 +32,38 @@ type PLEGFrom string
 // The ways in which the agent learns of changes.
 const (
 	PLEGEvented PLEGFrom = "evented" // by the runtime's stream of events
-	PLEGRelists PLEGFrom = "relist"  // by listing all, again and again
+	PLEGRelists PLEGFrom = "relist"  // by listing everything periodically
 )
 
-// VolumeOp is what is done to a volume.
+// VolumeOp is an operation on a volume.
 type VolumeOp string
 
 // The operations on volumes.
 const (
-	VolumeSetup    VolumeOp = "setup"    // it is made, or mounted
-	VolumeTeardown VolumeOp = "teardown" // it is unmounted, and what the agent made of it removed
-	VolumeAdopt    VolumeOp = "adopt"    // one that an earlier agent set up is taken over
-	VolumeGrow     VolumeOp = "grow"     // its file system is made as large as its device
-	VolumeRefresh  VolumeOp = "refresh"  // its contents are brought up to date
+	VolumeSetup    VolumeOp = "setup"    // the volume is created or mounted
+	VolumeTeardown VolumeOp = "teardown" // the volume is unmounted, and everything that the agent created for it is removed
+	VolumeAdopt    VolumeOp = "adopt"    // a volume of an earlier agent is adopted
+	VolumeGrow     VolumeOp = "grow"     // the file system is expanded to the size of the device
+	VolumeRefresh  VolumeOp = "refresh"  // the content is updated
 )
 
-// CgroupAction is what is done to a cgroup.
+// CgroupAction is an operation on a cgroup.
 type CgroupAction string
 
 // The operations on cgroups.
 const (
-	CgroupEnsure  CgroupAction = "ensure"  // it is made if it is not there, and its limits are set
+	CgroupEnsure  CgroupAction = "ensure"  // it is created if it does not exist, and its limits are set
 	CgroupUpdate  CgroupAction = "update"  // its limits are set
-	CgroupDestroy CgroupAction = "destroy" // it is removed, and what runs in it ended
+	CgroupDestroy CgroupAction = "destroy" // its processes are killed, and it is removed
 )
 
-// VolumeChange is what is changed in all files of a volume.
+// VolumeChange is a change to all files of a volume.
 type VolumeChange string
 
 // VolumeFSGroup is the one change that is published.
 const VolumeFSGroup VolumeChange = "fsgroup" // files get the pod's fsGroup
 
-// ProgressSource is how the progress of a pull is known.
+// ProgressSource is where the progress of a pull comes from.
 type ProgressSource string
 
 // ProgressContentStore is the one source of progress.

@@ -10,23 +10,23 @@ const (
 	ServerHealthz  ServerName = "healthz"   // the health port
 )
 
-// Credential is how a client showed who it is.
+// Credential is the kind of credential of a client.
 type Credential string
 
 // The credentials.
 const (
 	CredentialX509      Credential = "x509"      // a client certificate
-	CredentialToken     Credential = "token"     // a bearer token, which the API server reviewed
+	CredentialToken     Credential = "token"     // a bearer token that the API server verified
 	CredentialAnonymous Credential = "anonymous" // none: the client is system:anonymous
 )
 
-// AccessVerdict is whether a request may be served.
+// AccessVerdict is the result of authentication and authorization.
 type AccessVerdict string
 
 // The verdicts on requests.
 const (
-	AccessAllowed         AccessVerdict = "allowed"         // the client may
-	AccessUnauthenticated AccessVerdict = "unauthenticated" // it is not known who the client is
-	AccessForbidden       AccessVerdict = "forbidden"       // the client may not
-	AccessError           AccessVerdict = "error"           // it could not be decided
+	AccessAllowed         AccessVerdict = "allowed"         // the client is authorized
+	AccessUnauthenticated AccessVerdict = "unauthenticated" // the client is not authenticated
+	AccessForbidden       AccessVerdict = "forbidden"       // the client is not authorized
+	AccessError           AccessVerdict = "error"           // the check failed
 )

@@ -5,52 +5,51 @@ import (
 	"time"
 )
 
-// Wait is time in which nothing works for the pod. What it says is in its fields; package say puts it into words.
+// Wait is a time in which a pod waits. Package say renders its fields as text.
 type Wait struct {
-	// For is what sort of thing is waited for, Target what it is.
+	// For is the kind of the wait, Target what the pod waits for.
 	For    WaitKind `json:"for"`
 	Target Target   `json:"target,omitzero"`
-	// More are further containers that are held back, where the target is one.
+	// More are further containers that wait too, if the target is a container.
 	More []Held `json:"more,omitempty"`
-	// Reason is Kubernetes' word for why, as CrashLoopBackOff, ErrImagePull or NetworkPluginNotReady.
+	// Reason is Kubernetes' reason for the wait, such as CrashLoopBackOff, ErrImagePull or NetworkPluginNotReady.
 	Reason string `json:"reason,omitempty"`
-	// Cause is the error because of which it is tried again, or because of which what is waited for is not there.
+	// Cause is the error that led to the retry, or the error because of which the target is missing.
 	Cause string `json:"cause,omitempty" scrub:"text"`
-	// Class is what sort of failure Cause tells of.
+	// Class is the class of the failure in Cause.
 	Class FailureClass `json:"class,omitempty"`
-	// Plugin is the CNI plugin that is at fault, where Cause names one.
+	// Plugin is the CNI plugin that failed, if Cause names one.
 	Plugin string `json:"plugin,omitempty"`
-	// Tries is how many attempts failed before.
+	// Tries is the number of earlier attempts that failed.
 	Tries int `json:"tries,omitempty"`
-	// Until is when it ends by itself, in Unix nanoseconds; left out where that is not known.
+	// Until is when the wait ends by itself, in Unix nanoseconds; omitted if unknown.
 	Until int64 `json:"until_ns,omitempty"`
-	// Limit is the longest that it may last; left out where there is no limit.
+	// Limit is the longest duration of the wait; omitted if there is no limit.
 	Limit time.Duration `json:"limit_ns,omitempty"`
-	// Size is how many do at a time what is waited for. Busy is how many of these places were taken, Ahead how many waited
-	// already.
+	// Size is the number of slots. Busy is the number of slots in use, Ahead the number of earlier waiters.
 	Size  int `json:"size,omitempty"`
 	Busy  int `json:"busy,omitempty"`
 	Ahead int `json:"ahead,omitempty"`
-	// Large says that it is large work, of which one is done at a time, while others have no need of the places.
+	// Large says that the work is large. One such work is done at a time, when no other work needs the slots.
 	Large bool `json:"large,omitempty"`
-	// Every is how often a token bucket lets one through, Burst how many at once.
+	// Every is the interval of a token bucket, Burst its size.
 	Every time.Duration `json:"every_ns,omitempty"`
 	Burst int           `json:"burst,omitempty"`
-	// Doing is the operation that is under way, where the target is busy with another one: setup, teardown.
+	// Doing is the operation in progress, if the target is busy with another one: setup, teardown.
 	Doing string `json:"doing,omitempty"`
-	// Note says more, for people alone.
+	// Note is a further text, for people only.
 	Note string `json:"note,omitempty" scrub:"text"`
-	// Behind are who had what is waited for: when the wait began, and in its end also who gave it away meanwhile
-	// because they overstayed. The longest come first, at most 4.
+	// Behind are the holders of what the pod waits for, at most 4, the longest first: those when the wait began, and in the end
+	// record also those that released it meanwhile because they took too long.
 	Behind []Holder `json:"behind,omitempty"`
-	// Clipped is how many of these and of the containers were left out because they were too many.
+	// Clipped is how many of these and of the containers were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
 
-// Held is a container that is held back.
+// Held is a container that waits.
 type Held struct {
 	Name string `json:"name"`
-	// Reason is as that of [Wait].
+	// Reason is the same as that of [Wait].
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -70,37 +69,37 @@ func (w *Wait) Concerns(container string) bool {
 	return w.Target.Kind == TargetContainer && (w.Target.Name == container || slices.ContainsFunc(w.More, func(h Held) bool { return h.Name == container }))
 }
 
-// Holder is who had what somebody waited for.
+// Holder is a pod that had what another one waited for.
 type Holder struct {
 	Pod Pod `json:"pod,omitzero"`
-	// Call is what it did, as sandbox, "setup kubernetes.io/nfs" or "pull registry.example.com".
+	// Call is its operation, such as sandbox, "setup kubernetes.io/nfs" or "pull registry.example.com".
 	Call string `json:"call"`
-	// For is how long that had taken.
+	// For is how long the operation had taken.
 	For time.Duration `json:"for_ns"`
-	// Overstays says that it took clearly longer than such work usually takes, and gave its place away.
+	// Overstays says that the operation took clearly longer than usual and released its slot.
 	Overstays bool `json:"overstays,omitempty"`
 }
 
-// WaitKind says what sort of thing is waited for.
+// WaitKind is the kind of a wait.
 type WaitKind string
 
 // The kinds of wait.
 const (
-	WaitQueue       WaitKind = "queue"       // a turn at something that is done for a few at a time
-	WaitBackoff     WaitKind = "backoff"     // a back-off to run out
+	WaitQueue       WaitKind = "queue"       // a slot for an operation with limited concurrency
+	WaitBackoff     WaitKind = "backoff"     // the end of a back-off
 	WaitTokens      WaitKind = "tokens"      // a token bucket (registryPullQPS, the client's limit)
-	WaitLock        WaitKind = "lock"        // a lock somebody holds
-	WaitOtherPull   WaitKind = "other-pull"  // another pod's pull of the same image, or of any when serialised
-	WaitRuntime     WaitKind = "runtime"     // the runtime to do something on its own
+	WaitLock        WaitKind = "lock"        // a lock to be released
+	WaitOtherPull   WaitKind = "other-pull"  // another pod's pull of the same image, or of any image if pulls are serialized
+	WaitRuntime     WaitKind = "runtime"     // an action of the container runtime
 	WaitProbe       WaitKind = "probe"       // a probe's delay or period
-	WaitGate        WaitKind = "gate"        // a person who steps
-	WaitInit        WaitKind = "init"        // an init container to finish
+	WaitGate        WaitKind = "gate"        // the user of a step session
+	WaitInit        WaitKind = "init"        // an init container to exit
 	WaitGrace       WaitKind = "grace"       // a container to end within its grace period
-	WaitPod         WaitKind = "pod"         // an earlier pod of the same full name to be gone
+	WaitPod         WaitKind = "pod"         // an earlier pod with the same full name to be gone
 	WaitAttach      WaitKind = "attach"      // a volume to be attached to the node
 	WaitObject      WaitKind = "object"      // an object of the API server to be fetched
 	WaitApproval    WaitKind = "approval"    // a certificate signing request to be approved
-	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to end
-	WaitCredentials WaitKind = "credentials" // an exec credential provider to answer
-	WaitPoll        WaitKind = "poll"        // the next look of something that only looks from time to time
+	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to finish
+	WaitCredentials WaitKind = "credentials" // an exec credential provider to respond
+	WaitPoll        WaitKind = "poll"        // the next poll of a component that polls periodically
 )
