@@ -35,8 +35,14 @@ func TestVersion1(t *testing.T) {
 		t.Fatalf("%d records, then %d", len(got), len(then))
 	}
 	for i := range then {
-		if w, ok := recs[i].Event.(*trace.Wait); ok {
-			then[i] = waitNow(t, then[i], w, recs[i].Start())
+		switch e := recs[i].Event.(type) {
+		case *trace.Wait:
+			then[i] = wordsNow(t, then[i], map[string]string{"on": say.On(e), "detail": say.Detail(e, recs[i].Start())})
+			if e.Target.Kind == trace.TargetOther {
+				t.Errorf("record %d: got no target, from\n%s", i, then[i])
+			}
+		case *trace.Pressure:
+			then[i] = wordsNow(t, then[i], map[string]string{"rule": say.Thresholds(e.Thresholds)})
 		}
 		if why := lacks(value(t, got[i]), value(t, then[i]), ""); why != "" {
 			t.Errorf("record %d: %s\nnow:  %s\nthen: %s", i, why, got[i], then[i])
@@ -50,21 +56,20 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// waitNow is a line about a wait in the present schema: what it said in words before are facts now, and said of them.
-func waitNow(t *testing.T, then string, w *trace.Wait, began int64) string {
+// wordsNow is a line without the fields that were sentences. They are facts now, and this is said of them.
+func wordsNow(t *testing.T, then string, now map[string]string) string {
 	t.Helper()
 	v, ok := value(t, then).(map[string]any)
 	event, isObject := v["event"].(map[string]any)
 	if !ok || !isObject {
 		t.Fatalf("no record: %s", then)
 	}
-	on, _ := event["on"].(string)
-	detail, _ := event["detail"].(string)
-	if (say.On(w) == "") != (on == "") || (say.Detail(w, began) == "") != (detail == "") || w.Target.Kind == trace.TargetOther {
-		t.Errorf("%q, %q, then %q, %q", say.On(w), say.Detail(w, began), on, detail)
+	for field, said := range now {
+		if was, _ := event[field].(string); (said == "") != (was == "") {
+			t.Errorf("%s: got %q, then %q", field, said, was)
+		}
+		delete(event, field)
 	}
-	delete(event, "on")
-	delete(event, "detail")
 	out, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
