@@ -61,6 +61,9 @@ type Wait struct {
 // On says what is waited for.
 func (w *Wait) On() string { return say.On(&w.Wait) }
 
+// Text says all of it but how long it has taken.
+func (w *Wait) Text() string { return say.Wait(&w.Wait, w.Since.UnixNano()) }
+
 // Detail says more of it.
 func (w *Wait) Detail() string { return say.Detail(&w.Wait, w.Since.UnixNano()) }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func makePods(m *model.Model, args Args) (*Table, error) {
@@ -70,7 +71,7 @@ func doing(p *model.Pod, now time.Time) string {
 	}
 	for i := range p.Waits {
 		if w := &p.Waits[i]; w.For != trace.WaitProbe {
-			return fmt.Sprintf("waits %s for %s (%s)", human.Duration(max(now.Sub(w.Since), 0)), w.On(), w.For)
+			return say.WaitsFor(&w.Wait, now.Sub(w.Since))
 		}
 	}
 	if len(p.Actions) > 0 {

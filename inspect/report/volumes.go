@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func makeVolumes(m *model.Model, args Args) (*Table, error) { return volumesOf(m, args), nil }
@@ -37,7 +38,7 @@ func volumeNote(v *model.Volume, now time.Time) string {
 	switch {
 	case len(v.Waits) > 0:
 		w := v.Waits[0]
-		return strings.TrimSpace(fmt.Sprintf("waits %s for %s (%s) %s", human.Duration(max(now.Sub(w.Since), 0)), w.On(), w.For, w.Detail()))
+		return strings.TrimSpace(say.WaitsFor(&w.Wait, now.Sub(w.Since)) + " " + w.Detail())
 	case v.Running && v.Progress != nil:
 		return fmt.Sprintf("%s: %d files, %d/s", v.Progress.Op, v.Progress.Files, v.Progress.PerSecond)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
@@ -49,21 +50,33 @@ func on(w *trace.Wait) string {
 }
 
 // Waits says what sort of thing is waited for and what it is: "queue for container runtime", "readiness probe of web".
-func Waits(w *trace.Wait) string {
-	kind, on := string(w.For), cmp.Or(on(w), "an unknown target")
-	if strings.Contains(" "+on+" ", " "+kind+" ") {
-		return noise.Of(on)
-	}
-	return noise.Of(kind + " for " + on)
-}
+func Waits(w *trace.Wait) string { return noise.Of(waits(w, " for ", "an unknown target")) }
 
 // Waiting is [Waits] in a few words, for a label: "queue container runtime".
-func Waiting(w *trace.Wait) string {
-	kind, on := string(w.For), on(w)
-	if on == kind || strings.HasPrefix(on, kind+" ") {
-		return noise.Of(on)
+func Waiting(w *trace.Wait) string { return noise.Of(strings.TrimSpace(waits(w, " ", ""))) }
+
+// waits leaves out the kind where the target has it in its name.
+func waits(w *trace.Wait, between, unknown string) string {
+	kind, on := string(w.For), cmp.Or(on(w), unknown)
+	if strings.Contains(" "+on+" ", " "+kind+" ") {
+		return on
 	}
-	return noise.Of(strings.TrimSpace(kind + " " + on))
+	return kind + between + on
+}
+
+// Wait says all of a wait but how long it has taken: "wait queue container runtime: 3 of 3 slots busy, 7 in the queue". It began at that
+// time, in Unix nanoseconds.
+func Wait(w *trace.Wait, began int64) string {
+	said := "wait " + waits(w, " ", "")
+	if more := detail(w, began); more != "" {
+		said += ": " + more
+	}
+	return noise.Of(said)
+}
+
+// WaitsFor says how long what is waited for: "waits 3.20s for container runtime (queue)".
+func WaitsFor(w *trace.Wait, took time.Duration) string {
+	return noise.Of(fmt.Sprintf("waits %s for %s (%s)", human.Duration(max(took, 0)), cmp.Or(on(w), "an unknown target"), w.For))
 }
 
 // Target names a target: "volume data", "secret shop/keys".

@@ -3,8 +3,11 @@ package tracetest
 import (
 	"reflect"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 // InputNoise is what [Noise] puts in the place of a text.
@@ -56,3 +59,29 @@ func noisy(v reflect.Value, keep []string) reflect.Value {
 	}
 	return own
 }
+
+// OnlyWords reports whether what is drawn in noise differs from what is drawn otherwise by words alone: all that it has besides noise is
+// in the other, in that order.
+func OnlyWords(drawn, noisy string) bool {
+	rest := strings.FieldsFunc(marks.Replace(drawn), apart)
+	for _, w := range strings.FieldsFunc(strings.ReplaceAll(marks.Replace(noisy), noise.Word, " "), apart) {
+		i := slices.IndexFunc(rest, func(of string) bool { return begins(of, w) || begins(w, of) })
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+1:]
+	}
+	return true
+}
+
+// begins reports whether one word is another, or what is left of it for want of room.
+func begins(word, cut string) bool {
+	start, isCut := strings.CutSuffix(cut, "…")
+	return word == cut || isCut && strings.HasPrefix(word, start)
+}
+
+// marks are words of their own, wherever they stand.
+var marks = strings.NewReplacer("▶", " ▶ ", "◀", " ◀ ")
+
+// apart reports whether a rune stands between words.
+func apart(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`:,;()"`, r) }

@@ -189,7 +189,7 @@ func (p *Node) certificates(m *model.Model) section {
 	}
 	for _, w := range m.API().Waits {
 		if w.For == trace.WaitApproval {
-			s.add("waits", p.Theme.Clean(style.Age(p.now.Sub(w.Since))+"  "+waitText(&w)), style.Slow)
+			s.add("waits", p.Theme.Clean(style.Age(p.now.Sub(w.Since))+"  "+w.Text()), style.Slow)
 		}
 	}
 	if len(s.facts) == 0 {

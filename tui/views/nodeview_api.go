@@ -92,7 +92,7 @@ func (p *Node) server(m *model.Model) section {
 	s.add("requests", fmt.Sprintf("%s, %s failed, %d open", style.Count(a.Calls), style.Count(a.Errors), a.Open), toneIf(a.Errors > 0, style.Slow))
 	s.add("watches", fmt.Sprintf("%d open", a.Watches), style.Plain)
 	for i := range a.Waits {
-		s.add("waits", th.Clean(style.Age(p.now.Sub(a.Waits[i].Since))+"  "+waitText(&a.Waits[i])), style.Slow)
+		s.add("waits", th.Clean(style.Age(p.now.Sub(a.Waits[i].Since))+"  "+a.Waits[i].Text()), style.Slow)
 	}
 	for _, t := range a.Waited {
 		if t.For == trace.WaitTokens {

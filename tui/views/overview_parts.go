@@ -110,7 +110,7 @@ func now(th *style.Theme, pod *model.Pod) (text string, since time.Time, tone st
 		text, since = "pull "+human.Image(pod.Pulls[0].Image), pod.Pulls[0].Since
 	case len(pod.Waits) > 0 && len(pod.Actions) == 0:
 		w := pod.Waits[len(pod.Waits)-1]
-		text, since, tone = "wait "+string(w.For)+" "+w.On(), w.Since, style.Dim
+		text, since, tone = "wait "+say.Waiting(&w.Wait), w.Since, style.Dim
 	case len(pod.Actions) > 0:
 		a := pod.Actions[len(pod.Actions)-1]
 		text, since = actionName(th, a.ID), a.Since

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/query"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -14,6 +15,8 @@ import (
 type Text struct {
 	Line string // clean
 	Tone style.Tone
+	// Indent is how many columns a line is indented that continues this one; 0: the line is cut where the page ends.
+	Indent int
 }
 
 // Pager is a page of text that scrolls. A filter leaves out lines, as less's & does.
@@ -40,14 +43,30 @@ func (p *Pager) Name() string { return p.name }
 func (p *Pager) Refresh(Frame) {}
 
 // SetSize implements Page.
-func (p *Pager) SetSize(w, h int) { p.w, p.h = w, h }
+func (p *Pager) SetSize(w, h int) {
+	p.w, p.h = w, h
+	p.lay()
+}
 
 // SetFilter implements Page.
 func (p *Pager) SetFilter(q *query.Filter) {
-	p.filter, p.shown = q, p.shown[:0]
+	p.filter = q
+	p.lay()
+}
+
+// lay chooses and breaks the lines.
+func (p *Pager) lay() {
+	p.shown = p.shown[:0]
 	for _, l := range p.lines {
-		if q.MatchString(l.Line) {
+		switch {
+		case !p.filter.MatchString(l.Line):
+		case l.Indent == 0 || p.w <= l.Indent+1 || fit.Width(l.Line) < p.w:
 			p.shown = append(p.shown, l)
+		default:
+			label := fit.Cut(l.Line, l.Indent, "")
+			for _, part := range fit.Paragraph(label, strings.TrimPrefix(l.Line, label), p.w-1) {
+				p.shown = append(p.shown, Text{Line: part, Tone: l.Tone})
+			}
 		}
 	}
 }

@@ -195,12 +195,8 @@ func (p *Sources) details(r sourceRow) tea.Cmd {
 		f.add("watches", style.Count(p.api.Watches), style.Plain)
 		f.add("answered", ago(p.api.OK), style.Plain)
 	}
-	if w := r.Wait; !w.Since.IsZero() {
-		label := "waits"
-		for _, l := range fit.Wrap(style.Age(p.now.Sub(w.Since))+" "+waitText(&w), 64) {
-			f.add(label, l, style.Slow)
-			label = ""
-		}
+	if !r.Wait.Since.IsZero() {
+		f.waits([]model.Wait{r.Wait}, nil, p.now)
 	}
 	for i := range r.Errors {
 		f.lines = append(f.lines, Text{})

@@ -132,7 +132,7 @@ func (p *Status) server() string {
 	}
 	parts = append(parts, span{text: style.Count(a.Calls) + " requests"}, span{text: style.Count(a.Errors) + " failed", tone: toneIf(a.Errors > 0, style.Slow)})
 	if len(a.Waits) > 0 {
-		parts = append(parts, span{text: th.Clean(waitText(&a.Waits[0])), tone: style.Slow})
+		parts = append(parts, span{text: th.Clean(a.Waits[0].Text()), tone: style.Slow})
 	}
 	return ends(th, parts, fmt.Sprintf("%d watches  %d open ", a.Watches, a.Open), p.w)
 }
@@ -209,7 +209,7 @@ func (p *Status) late(s model.Status) time.Duration {
 func (p *Status) doing(s model.Status) string {
 	switch {
 	case len(s.Waits) > 0:
-		return p.Theme.Clean(waitText(&s.Waits[0]))
+		return p.Theme.Clean(s.Waits[0].Text())
 	case s.State() == "failing":
 		return p.Theme.Clean(s.Last.Err)
 	case s.Open.Known():

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -110,7 +109,7 @@ func waited(of []model.WaitTotal) (sum time.Duration) {
 func (p *Volumes) doing(v model.Volume) string {
 	switch {
 	case len(v.Waits) > 0:
-		return p.Theme.Clean(waitText(&v.Waits[0]))
+		return p.Theme.Clean(v.Waits[0].Text())
 	case v.Running && v.Progress != nil && !v.Progress.Done:
 		return fmt.Sprintf("%s %s files, %s/s", v.Progress.Op, style.Count(v.Progress.Files), style.Count(v.Progress.PerSecond))
 	case v.Running:
@@ -126,18 +125,6 @@ func (p *Volumes) doing(v model.Volume) string {
 	return ""
 }
 
-// waitText says what is waited for: the kind, what, figures.
-func waitText(w *model.Wait) string {
-	s := "wait " + string(w.For) + " " + w.On()
-	if strings.Contains(" "+w.On()+" ", " "+string(w.For)+" ") {
-		s = "wait " + w.On()
-	}
-	if w.Detail() != "" {
-		s += ": " + w.Detail()
-	}
-	return s
-}
-
 // details opens all that is known of a volume.
 func (p *Volumes) details(v model.Volume) tea.Cmd {
 	th := p.Theme
@@ -149,9 +136,7 @@ func (p *Volumes) details(v model.Volume) tea.Cmd {
 	f.add("last", strings.TrimSpace(string(v.Op)+" "+style.Clock(v.Since)), style.Plain)
 	f.add("took", style.Known(p.took(v)), toneIf(p.took(v) >= slowVolume, style.Slow))
 	f.add("errors", style.Count(v.Errors), toneIf(v.Errors > 0, style.Fail))
-	for _, l := range fit.Wrap(th.Clean(v.Err), 100) {
-		f.add("error", l, style.Fail)
-	}
+	f.add("error", v.Err, style.Fail)
 	if g := v.Progress; g != nil {
 		f.add(string(g.Op), fmt.Sprintf("%s files at %s", style.Count(g.Files), style.Clock(v.ProgressAt)), style.Plain)
 	}
