@@ -202,3 +202,16 @@ func codeOf(err string) string {
 	}
 	return "Unknown"
 }
+
+// Began returns the id of the sandbox or container that a line says to run now; "" where it says none. A kubelet's log tells of the same.
+func Began(l *Line) string {
+	t, ok := read(l)
+	switch {
+	case !ok || t.edge != ends:
+	case t.method == "RunPodSandbox":
+		return t.sandbox
+	case t.method == "StartContainer":
+		return t.container
+	}
+	return ""
+}

@@ -56,6 +56,11 @@ func ParseLine(line string) (l Line, ok bool) {
 	for _, k := range []string{"time", "level", "msg", "error"} {
 		delete(fields, k)
 	}
+	if Is(l.Msg) { // a supervisor wrapped it
+		if within, ok := ParseLine(l.Msg); ok {
+			return within, true
+		}
+	}
 	return l, true
 }
 

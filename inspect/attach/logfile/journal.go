@@ -30,7 +30,13 @@ func (j *journalFields) piece(text string, ok bool) *piece {
 		return nil
 	}
 	if !mayBeKubelet(j.Identifier) && !mayBeKubelet(orNone(j.Unit)) {
+		if ok && (isRuntime(j.Identifier) || isRuntime(j.Unit)) {
+			return &piece{text: text, runtime: true}
+		}
 		return nil
+	}
+	if ok && isRuntimeLine(text) {
+		return &piece{text: text, runtime: true}
 	}
 	p := &piece{text: text, process: j.Stream + j.PID, part: j.Break == "line-max"}
 	if us, err := strconv.ParseInt(j.Realtime, 10, 64); err == nil {
@@ -77,6 +83,8 @@ func (x *export) next() (piece, error) {
 		case p == nil:
 			x.other++
 			continue
+		case p.runtime:
+			return *p, nil
 		case whole == nil && !p.part:
 			return *p, nil
 		case whole == nil:

@@ -12,6 +12,7 @@ import (
 // stripped is a line without what was put before it.
 type stripped struct {
 	text    string
+	runtime bool      // the container runtime wrote it
 	at      time.Time // with year and zone; else zero
 	process string
 	part    bool // the line continues in the next one
@@ -54,8 +55,26 @@ func isOther(name string) bool {
 // maxQuote bounds how far into a line the journal's prefix begins where somebody quotes one.
 const maxQuote = 64
 
+// isRuntime reports whether a program or unit of that name is a container runtime.
+func isRuntime(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "containerd") || strings.Contains(name, "crio") || strings.Contains(name, "cri-o")
+}
+
+// isRuntimeLine reports whether a line looks like those that containerd and CRI-O write, and no kubelet's entry is within it.
+func isRuntimeLine(line string) bool {
+	if strings.HasPrefix(line, `time="`) {
+		text, own := wrapped(line)
+		return text != "" && !own && strings.Contains(line, " level=")
+	}
+	return strings.HasPrefix(line, "{") && !strings.Contains(line, `"ts":`) && strings.Contains(line, `"level":"`) && strings.Contains(line, `"msg":"`) && strings.Contains(line, `"time":"`)
+}
+
 // strip takes away what was put before a line; own is false where the line belongs to another program.
 func strip(line string) (s stripped, own bool) {
+	if isRuntimeLine(line) {
+		return stripped{text: line, runtime: true}, true
+	}
 	if m := criLine.FindStringSubmatch(line); m != nil {
 		at, _ := time.Parse(time.RFC3339Nano, m[1])
 		return stripped{text: m[3], at: at, process: "container", part: m[2] == "P"}, true
@@ -66,7 +85,9 @@ func strip(line string) (s stripped, own bool) {
 		if m[1] != "" && m[2] != "" {
 			s.at = parseISO(m[1], m[2])
 		}
-		return s, mayBeKubelet(m[4]) || klog.HeaderAt(strings.TrimLeft(s.text, " ")) == 0 && !isOther(m[4])
+		own = mayBeKubelet(m[4]) || klog.HeaderAt(strings.TrimLeft(s.text, " ")) == 0 && !isOther(m[4])
+		s.runtime = own && isRuntimeLine(s.text) || !own && isRuntime(m[4])
+		return s, own
 	}
 	if i := strings.Index(line[:min(len(line), maxQuote)], `: {"ts":`); i > 0 && line[0] != '{' { // talosctl writes the node before it
 		return stripped{text: line[i+2:]}, true

@@ -30,6 +30,9 @@ type Options struct {
 	Zone *time.Location
 	// Latest is when the log ends at the latest, mostly the file's time: headers have no year. Zero is now.
 	Latest time.Time
+	// Runtime takes the lines of a container runtime's log that are in the same file, without what is around them: those of its
+	// own log, and those in a journal of both. It is called while [Reader.Next] reads, and reports whether the line was one. May be nil.
+	Runtime func(line string) bool
 }
 
 // Item is an entry, or what is missing at the end of a log: then Entry.Msg and Entry.Time are empty.
@@ -43,8 +46,8 @@ type Item struct {
 type Stats struct {
 	// Entries is how many entries there were, Lost how many lines are known to be missing, Cut how many entries end within a value.
 	Entries, Lost, Cut uint64
-	// Other is how many lines belong to something else, as other units of a journal.
-	Other uint64
+	// Other is how many lines belong to something else, as other units of a journal. Runtime is how many the container runtime wrote.
+	Other, Runtime uint64
 }
 
 // Reader reads one log.
@@ -61,6 +64,7 @@ type Reader struct {
 	before  uint64 // lines that are missing before it
 	lost    uint64 // and after it, so far
 	fresh   bool   // nothing has been read yet
+	runtime func(line string) bool
 	end     error
 }
 
@@ -75,6 +79,8 @@ type piece struct {
 	part bool
 	lost uint64 // lines that are missing here
 	cut  bool
+	// runtime says that the container runtime wrote it, or may have.
+	runtime bool
 }
 
 // pieces is a form that logs come in. It returns io.EOF after the last piece.
@@ -102,7 +108,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	out := &Reader{zone: o.Zone, clock: klog.Clock{Zone: o.Zone, Latest: o.Latest}, fresh: true}
+	out := &Reader{zone: o.Zone, clock: klog.Clock{Zone: o.Zone, Latest: o.Latest}, fresh: true, runtime: o.Runtime}
 	lines := &lines{r: b}
 	if isExport(head) {
 		out.pieces = &export{lines: lines}
@@ -126,6 +132,14 @@ func (r *Reader) Next() (Item, error) {
 		if err != nil {
 			r.end = err
 			break
+		}
+		if p.runtime {
+			if r.runtime != nil && r.runtime(p.text) {
+				r.stats.Runtime++
+			} else {
+				r.stats.Other++
+			}
+			continue
 		}
 		begins := !p.part && isEntry(p.text)
 		if it, ok := r.done(begins); ok {
@@ -261,12 +275,12 @@ func Sniff(head []byte) bool {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.HasPrefix(line, "{") {
 			_, entry := klog.ParseJSON(line)
-			if _, known := inJSON(line); known || entry {
+			if _, known := inJSON(line); known || entry || isRuntimeLine(line) {
 				return true
 			}
 			continue
 		}
-		if p, _ := strip(line); isEntry(cmp.Or(p.text, line)) || strings.HasPrefix(line, "-- Logs begin at ") || strings.HasPrefix(line, "-- Journal begins at ") || isSection(line) || p.journal {
+		if p, _ := strip(line); p.runtime || isEntry(cmp.Or(p.text, line)) || strings.HasPrefix(line, "-- Logs begin at ") || strings.HasPrefix(line, "-- Journal begins at ") || isSection(line) || p.journal {
 			return true
 		}
 	}

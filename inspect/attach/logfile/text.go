@@ -11,7 +11,7 @@ import (
 // text is a log of lines, each of which may have something before it, or be JSON that has the line within.
 type text struct {
 	lines *lines
-	off   bool // within a section that is not the kubelet's
+	off   bool // within a section that is neither the kubelet's nor the container runtime's
 	other uint64
 }
 
@@ -32,7 +32,7 @@ func (t *text) next() (piece, error) {
 			return piece{}, err
 		}
 		if m := section.FindStringSubmatch(line); m != nil {
-			t.off = !strings.Contains(m[1], "kubelet")
+			t.off = !strings.Contains(m[1], "kubelet") && !isRuntime(m[1])
 			continue
 		}
 		if t.off || line == "" || strings.HasPrefix(line, "-- ") {
@@ -44,10 +44,15 @@ func (t *text) next() (piece, error) {
 				t.other++
 				continue
 			}
-			p.cut = p.cut || cut
+			if p.cut = p.cut || cut; p.runtime {
+				return *p, nil
+			}
 			return t.whole(*p)
 		}
 		s, own := strip(line)
+		if s.runtime {
+			return piece{text: s.text, runtime: true}, nil
+		}
 		if m := suppressed.FindStringSubmatch(s.text); m != nil && mayBeKubelet(m[2]) {
 			n, _ := strconv.ParseUint(m[1], 10, 64)
 			return piece{lost: n}, nil
