@@ -1,0 +1,66 @@
+package cri
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Of another program's calls no variable's value is shown, wherever it is; names stay.
+func TestForeign(t *testing.T) {
+	f := NewForeign()
+	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "u1"}
+	req := &runtimeapi.CreateContainerRequest{
+		PodSandboxId:  "s1",
+		SandboxConfig: &runtimeapi.PodSandboxConfig{Metadata: &runtimeapi.PodSandboxMetadata{Namespace: "shop", Name: "web", Uid: "u1"}, LogDirectory: "/var/log/pods/shop_web_u1"},
+		Config: &runtimeapi.ContainerConfig{
+			Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, Args: []string{"--url=pg://c4nary-value@db", "shop", "web"},
+			Envs: []*runtimeapi.KeyValue{{Key: "URL", Value: []byte("c4nary-value")}, {Key: "NAME", Value: []byte("web")}, {Key: "EMPTY"}},
+		},
+	}
+	call := f.Request(pod, "CreateContainer", req)
+	text := func(b json.Marshaler) string {
+		p, err := b.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(p)
+	}
+	for _, got := range []string{text(call.Request), text(f.Readable(pod, req))} {
+		if strings.Contains(got, "c4nary") || !strings.Contains(got, "URL") || !strings.Contains(got, "shop_web_u1") || !strings.Contains(got, `"web"`) {
+			t.Errorf("%s", got)
+		}
+	}
+	if string(req.GetConfig().GetEnvs()[0].GetValue()) != "c4nary-value" {
+		t.Error("the request was changed")
+	}
+	// What the runtime says of the container has it neither.
+	f.Reply(pod, &call, &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, Message: `exec: "c4nary-value"`}}, nil)
+	if got := text(call.Response); strings.Contains(got, "c4nary") || call.Code != "OK" {
+		t.Errorf("%s: %s", call.Code, got)
+	}
+	bus := trace.NewBus(0)
+	bus.Scrub(f.Scrubber())
+	cur := bus.Subscribe(trace.FromOldest)
+	defer cur.Close()
+	f.Reply(pod, &call, nil, errors.New("exec c4nary-value: not found"))
+	trace.Point(bus, trace.ForPod(trace.Span{}, pod), call)
+	recs, _, err := cur.Next(t.Context(), make([]trace.Record, 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, ok := recs[0].Event.(*trace.CRICall); !ok || strings.Contains(e.Err, "c4nary") || e.Code != "Unknown" {
+		t.Errorf("%+v", recs[0].Event)
+	}
+	// Of a container that it did not see created, nothing is shown that may have a value.
+	f.Reply(pod, &call, &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{Metadata: &runtimeapi.ContainerMetadata{Name: "old"}, Message: "other"}}, nil)
+	if got := text(call.Response); strings.Contains(got, "other") {
+		t.Errorf("%s", got)
+	}
+	f.Forget(pod)
+}
