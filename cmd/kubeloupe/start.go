@@ -8,12 +8,13 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 )
 
 // lifeOf finds the life that ref is about, and, if the agent of that life found the pod running, the one before in which
 // an earlier agent of the same recording saw it start. chosen says that ref itself says which (#2).
-func lifeOf(s *session.Session, ref string) (l, before *session.PodRun, chosen bool, err error) {
+func lifeOf(s *session.Session, ref string) (l, before *store.PodRun, chosen bool, err error) {
 	if l, err = s.Find(ref); err != nil {
 		return nil, nil, false, userError{err}
 	}
@@ -24,7 +25,7 @@ func lifeOf(s *session.Session, ref string) (l, before *session.PodRun, chosen b
 }
 
 // fallOf is the start that ref is about, laid out. That a pod was found running is no obstacle where its start is known, and is said.
-func (t *tracing) fallOf(s *session.Session, ref string, now time.Time) (*session.PodRun, *waterfall.Waterfall, error) {
+func (t *tracing) fallOf(s *session.Session, ref string, now time.Time) (*store.PodRun, *waterfall.Waterfall, error) {
 	l, before, chosen, err := lifeOf(s, ref)
 	if err != nil {
 		return nil, nil, err
@@ -44,7 +45,7 @@ func (t *tracing) fallOf(s *session.Session, ref string, now time.Time) (*sessio
 }
 
 // life is the one that ref is about. Of a pod that was found running and is well, its start is of interest, where that is known.
-func (a *asking) life(s *session.Session, ref string, now time.Time) (*session.PodRun, error) {
+func (a *asking) life(s *session.Session, ref string, now time.Time) (*store.PodRun, error) {
 	l, before, chosen, err := lifeOf(s, ref)
 	switch {
 	case err != nil || before == nil:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
@@ -106,7 +107,7 @@ func (a *asking) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		cases = func(yield func(*session.PodRun, *cause.Case) bool) { yield(l, s.Case(l, now)) }
+		cases = func(yield func(*store.PodRun, *cause.Case) bool) { yield(l, s.Case(l, now)) }
 	}
 	return a.tell(cases, only, conditions)
 }
@@ -127,7 +128,7 @@ func parseWhere(text string, all bool) (*why.Condition, error) {
 }
 
 // tell explains each life that only selects, and returns an error that names the conditions that hold.
-func (a *asking) tell(cases iter.Seq2[*session.PodRun, *cause.Case], only *why.Condition, conditions []why.Condition) error {
+func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], only *why.Condition, conditions []why.Condition) error {
 	var held []string
 	reports := []*why.Report{}
 	for l, r := range why.All(cases) {

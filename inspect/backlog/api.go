@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -16,18 +17,18 @@ const (
 
 // api is what is kept of calls to the API server.
 type api struct {
-	calls   ring.Ring[*item] // the last that ended
-	watches map[trace.SpanID]*item
+	calls   ring.Ring[*store.Item] // the last that ended
+	watches map[trace.SpanID]*store.Item
 	// ok is the last answer, failures those since: the first and the last ones.
-	ok       *item
-	failures []*item
-	failed   *item // the last failure ever
+	ok       *store.Item
+	failures []*store.Item
+	failed   *store.Item // the last failure ever
 	// lease is the last renewal of the node's lease that worked, noLease the last that did not.
-	lease, noLease *item
+	lease, noLease *store.Item
 }
 
 func newAPI(calls int) api {
-	return api{calls: ring.New[*item](calls), watches: map[trace.SpanID]*item{}}
+	return api{calls: ring.New[*store.Item](calls), watches: map[trace.SpanID]*store.Item{}}
 }
 
 func (a *api) walk(v visit) {
@@ -37,7 +38,7 @@ func (a *api) walk(v visit) {
 	one(v, needNode, &a.ok, &a.failed, &a.lease, &a.noLease)
 }
 
-func (a *api) fold(r *trace.Record, e *trace.APICall, it *item) {
+func (a *api) fold(r *trace.Record, e *trace.APICall, it *store.Item) {
 	if e.Ended {
 		delete(a.watches, r.Parent)
 		a.calls.Push(it)
@@ -59,7 +60,7 @@ func (a *api) fold(r *trace.Record, e *trace.APICall, it *item) {
 	}
 }
 
-func (a *api) health(e *trace.APICall, it *item) {
+func (a *api) health(e *trace.APICall, it *store.Item) {
 	switch evidence.Health(e) {
 	case evidence.NoAnswer:
 	case evidence.Answered:

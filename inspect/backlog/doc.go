@@ -1,8 +1,8 @@
 // Package backlog keeps of a live stream what somebody who attaches late needs to know the node:
-// what explains each pod's run by the rules of inspect/evidence, the latest of everything that is a state, all that has begun and
+// what explains each pod's run (inspect/store), the latest of everything that is a state, all that has begun and
 // not ended, and the last of what is a history (iterations, calls, verdicts, log lines).
 //
-// It owns those records and nothing else. It makes none up: a backlog is a part of the
+// It owns the latest of each state and the histories, and has a store of its own for the rest. It makes none up: a backlog is a part of the
 // stream, in its order. Folding it gives inspect/model the picture that folding all would, but for counts of what happened before, and
 // inspect/session the same causes, costs and figures.
 //

@@ -1,15 +1,24 @@
 package backlog
 
-import "github.com/kubeloupe/kubeloupe/trace"
+import (
+	"github.com/kubeloupe/kubeloupe/inspect/store"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
 
-func (k *Store) foldMilestone(p *pod, e *trace.Milestone, it *item) {
+func (k *Store) foldMilestone(p *pod, e *trace.Milestone, it *store.Item) {
+	if p.next != nil && e.Name != trace.MilestoneGone && p.run != k.kept.Run(p.key) {
+		p = k.revive(p, p.next) // that it is gone was lost
+	}
 	switch e.Name {
 	case trace.MilestoneSeen:
-		if p.ending != nil {
-			k.seenAgain(p, it)
-			return
+		switch {
+		case p.run != nil && p.run.Next() == it:
+			p.next = it
+		case p.ending != nil:
+			k.revive(p, it)
+		default:
+			p.seen, p.run = it, k.kept.Run(p.key)
 		}
-		p.seen = it
 	case trace.MilestoneStarted:
 		if p.started == nil {
 			p.started = it
@@ -27,17 +36,17 @@ func (k *Store) foldMilestone(p *pod, e *trace.Milestone, it *item) {
 }
 
 // end notes that a pod is to go.
-func (p *pod) end(it *item) {
+func (p *pod) end(it *store.Item) {
 	if p.ending == nil {
 		p.ending = it
 	}
 }
 
-func (k *Store) foldGone(p *pod, it *item) {
+func (k *Store) foldGone(p *pod, it *store.Item) {
 	if p.gone != nil {
 		return
 	}
-	p.gone, p.goneAt = it, it.first.Time
+	p.gone, p.goneAt = it, it.Time
 	if p.next != nil {
 		k.revive(p, p.next)
 		return
@@ -48,21 +57,12 @@ func (k *Store) foldGone(p *pod, it *item) {
 	}
 }
 
-// seenAgain handles a static pod that comes back with the UID it had.
-func (k *Store) seenAgain(p *pod, it *item) {
-	if p.gone == nil {
-		p.next = it
-		return
-	}
-	k.revive(p, it)
-}
-
-// revive begins anew with the next life of a pod.
-func (k *Store) revive(old *pod, seen *item) {
-	k.drop(old)
+// revive begins anew with the next run of a pod.
+func (k *Store) revive(old *pod, seen *store.Item) *pod {
+	k.leave(old)
 	p := k.newPod(old.key, seen)
-	p.last, p.prior = old.last, []*item{old.ending, old.gone}
-	p.run.follow(&old.run, k.opt.PerRun, seen.first.Time)
+	p.last, p.prior = old.last, []*store.Item{old.ending, old.gone}
 	k.pods[p.key], p.heard = p, k.heard.PushBack(p)
-	k.foldPod(p, seen.first, seen)
+	k.foldPod(p, &seen.Record, seen)
+	return p
 }

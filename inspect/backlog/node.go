@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -23,28 +24,28 @@ const (
 // Many fields: one for each kind of record that a late reader needs of the node itself.
 type node struct {
 	state    string
-	first    map[string]*item // the first and the last word of each state of the agent
-	latest   map[string]*item
-	pleg     *item
-	relist   *item
-	loop     *item // the last iteration that ended
-	usage    *item
-	steps    ring.Ring[*item]              // of the wall clock: a start in which one falls is not longer by it
-	pressure map[string]*ring.Ring[*item]  // by signal
-	short    map[string]*item              // the last verdict on each signal
-	sources  map[evidence.Manifest][]*item // errors of manifests that are not known to be mended
-	origins  map[origin]*item              // the last word of each source of each sort
+	first    map[string]*store.Item // the first and the last word of each state of the agent
+	latest   map[string]*store.Item
+	pleg     *store.Item
+	relist   *store.Item
+	loop     *store.Item // the last iteration that ended
+	usage    *store.Item
+	steps    ring.Ring[*store.Item]              // of the wall clock: a start in which one falls is not longer by it
+	pressure map[string]*ring.Ring[*store.Item]  // by signal
+	short    map[string]*store.Item              // the last verdict on each signal
+	sources  map[evidence.Manifest][]*store.Item // errors of manifests that are not known to be mended
+	origins  map[origin]*store.Item              // the last word of each source of each sort
 
 	// Writes of the node's object: the last, the last that worked, the last registration that did.
-	written, good, registered *item
+	written, good, registered *store.Item
 	// conditions are the writes that changed each of the node's conditions last.
-	conditions map[string]*item
+	conditions map[string]*store.Item
 	ready      bool
-	unlike     *item // the write before the one that changed Ready
+	unlike     *store.Item // the write before the one that changed Ready
 
 	// What the node and its runtime are, and the agent's certificates by use: the last words.
-	described, handlers *item
-	certificates        map[trace.CertificateUse]*item
+	described, handlers *store.Item
+	certificates        map[trace.CertificateUse]*store.Item
 }
 
 // origin is a sort of word of a source of pods: that it delivered its set, where from, or what became of a pod.
@@ -52,9 +53,9 @@ type origin struct{ source, sort string }
 
 func newNode() node {
 	return node{
-		first: map[string]*item{}, latest: map[string]*item{}, steps: ring.New[*item](maxSteps),
-		pressure: map[string]*ring.Ring[*item]{}, short: map[string]*item{}, sources: map[evidence.Manifest][]*item{},
-		origins: map[origin]*item{}, conditions: map[string]*item{}, certificates: map[trace.CertificateUse]*item{},
+		first: map[string]*store.Item{}, latest: map[string]*store.Item{}, steps: ring.New[*store.Item](maxSteps),
+		pressure: map[string]*ring.Ring[*store.Item]{}, short: map[string]*store.Item{}, sources: map[evidence.Manifest][]*store.Item{},
+		origins: map[origin]*store.Item{}, conditions: map[string]*store.Item{}, certificates: map[trace.CertificateUse]*store.Item{},
 	}
 }
 
@@ -74,15 +75,12 @@ func (n *node) walk(v visit) {
 		many(v, needParts, &errs)
 		n.sources[key] = errs
 	}
-	maps.DeleteFunc(n.sources, func(_ evidence.Manifest, errs []*item) bool { return len(errs) == 0 })
+	maps.DeleteFunc(n.sources, func(_ evidence.Manifest, errs []*store.Item) bool { return len(errs) == 0 })
 }
 
 // foldNode keeps what a record says of the node as a whole.
-func (k *Store) foldNode(r *trace.Record, it *item) {
+func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 	n, over := &k.node, r.Edge != trace.EdgeBegin
-	if r.Pod.Name == "" && evidence.OfNode(r.Event) {
-		k.around.Push(it)
-	}
 	switch e := r.Event.(type) {
 	case *trace.Agent:
 		k.foldAgent(e, it)
@@ -92,7 +90,7 @@ func (k *Store) foldNode(r *trace.Record, it *item) {
 			n.loop = it
 		}
 	case *trace.CRICall:
-		if r.Edge == it.first.Edge { // the first that is seen of it
+		if r.Edge == it.Edge { // the first that is seen of it
 			k.calls.Push(it)
 		}
 	case *trace.GC:
@@ -139,13 +137,12 @@ func (k *Store) foldNode(r *trace.Record, it *item) {
 	}
 }
 
-func (k *Store) foldAgent(e *trace.Agent, it *item) {
+func (k *Store) foldAgent(e *trace.Agent, it *store.Item) {
 	n := &k.node
 	k.lines.Push(it)
 	if e.State == trace.AgentStarting && n.state != "starting" {
 		clear(n.first)
 		clear(n.latest)
-		k.open.Clear()
 		clear(k.api.watches)
 		n.pleg, n.loop, n.relist = nil, nil, nil
 		n.described, n.handlers = nil, nil
@@ -160,7 +157,7 @@ func (k *Store) foldAgent(e *trace.Agent, it *item) {
 	}
 }
 
-func (n *node) write(e *trace.NodeStatus, it *item) {
+func (n *node) write(e *trace.NodeStatus, it *store.Item) {
 	n.written = it
 	if e.Err != "" {
 		return
@@ -181,27 +178,27 @@ func (n *node) write(e *trace.NodeStatus, it *item) {
 }
 
 // keepLatest replaces what is kept under a name, of which there are at most maxSignals.
-func keepLatest[K comparable](in map[K]*item, name K, it *item) {
+func keepLatest[K comparable](in map[K]*store.Item, name K, it *store.Item) {
 	if in[name] != nil || len(in) < maxSignals {
 		in[name] = it
 	}
 }
 
 // press keeps the last figures of a signal.
-func (n *node) press(e *trace.Pressure, it *item) {
+func (n *node) press(e *trace.Pressure, it *store.Item) {
 	r := n.pressure[string(e.Signal)]
 	if r == nil {
 		if len(n.pressure) >= maxSignals {
 			return
 		}
-		r = new(ring.New[*item](maxFigures))
+		r = new(ring.New[*store.Item](maxFigures))
 		n.pressure[string(e.Signal)] = r
 	}
 	r.Push(it)
 }
 
 // told keeps the last words of a source of pods.
-func (n *node) told(r *trace.Record, e *trace.Source, it *item) {
+func (n *node) told(r *trace.Record, e *trace.Source, it *store.Item) {
 	switch {
 	case e.Op != trace.OpSet:
 		keepLatest(n.origins, origin{string(e.Source), "change"}, it)
@@ -214,7 +211,7 @@ func (n *node) told(r *trace.Record, e *trace.Source, it *item) {
 }
 
 // wrong keeps an error of a manifest until it is known to be mended.
-func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
+func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *store.Item) {
 	key := evidence.ManifestOf(e.Source, e.Path, r.Pod)
 	if e.Message == "" {
 		delete(n.sources, key)
@@ -224,8 +221,8 @@ func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
 	if !known && len(n.sources) >= maxFiles {
 		return
 	}
-	errs = slices.DeleteFunc(errs, func(o *item) bool {
-		was, ok := o.first.Event.(*trace.SourceError)
+	errs = slices.DeleteFunc(errs, func(o *store.Item) bool {
+		was, ok := o.Event.(*trace.SourceError)
 		return ok && was.Line == e.Line && was.Field == e.Field && was.Message == e.Message
 	})
 	if len(errs) < maxErrorsOfFile {
@@ -236,7 +233,7 @@ func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *item) {
 
 // delivered drops the errors of what a source delivered. It is kept beside the lines that told of them: they are
 // about errors that are over.
-func (k *Store) delivered(r *trace.Record, e *trace.Source, it *item) {
+func (k *Store) delivered(r *trace.Record, e *trace.Source, it *store.Item) {
 	key := evidence.ManifestOf(e.Source, e.Path, r.Pod)
 	if !evidence.Delivered(r, e) || len(k.node.sources[key]) == 0 {
 		return

@@ -20,22 +20,21 @@ func (k *Store) hole(n uint64) {
 		k.holes = k.holes[1:]
 	}
 	k.holes = append(k.holes, Hole{After: k.seq, Lost: n})
-	k.open.Lost()
+	k.kept.Lost(n)
 }
 
 // sweep drops, once a minute of the stream's time, what has been gone or in doubt for too long.
 func (k *Store) sweep(now int64) {
-	k.open.Sweep(now)
 	if now-k.swept < int64(time.Minute) {
 		return
 	}
 	k.swept = now
-	k.sweepNode(now)
+	k.kept.Sweep(now)
 	for len(k.gone) > 0 && now-k.gone[0].goneAt > int64(k.opt.GoneFor) {
 		k.drop(k.gone[0])
 	}
 	for _, p := range k.pods {
-		if p.inPassing() && now-p.last.last().Time > int64(k.opt.GoneFor) {
+		if p.inPassing() && now-p.last.Latest().Time > int64(k.opt.GoneFor) {
 			k.drop(p)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -52,7 +53,7 @@ func (k *Store) Picture(ctx context.Context, seq uint64) (Part, error) {
 }
 
 // await waits for a record, and returns what is needed so much or more.
-func (k *Store) await(ctx context.Context, seq uint64, least need) (Part, error) {
+func (k *Store) await(ctx context.Context, seq uint64, least store.Need) (Part, error) {
 	for {
 		b, moved, ok := k.take(seq, least)
 		switch {
@@ -70,7 +71,7 @@ func (k *Store) await(ctx context.Context, seq uint64, least need) (Part, error)
 }
 
 // take returns what is kept, or what closes when there is more; nil when there never will be.
-func (k *Store) take(seq uint64, least need) (b Part, moved <-chan struct{}, ok bool) {
+func (k *Store) take(seq uint64, least store.Need) (b Part, moved <-chan struct{}, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.seq < seq {
@@ -90,18 +91,18 @@ func (k *Store) take(seq uint64, least need) (b Part, moved <-chan struct{}, ok 
 
 // records returns copies of the records that are needed so much or more, in order. What is about pods that were dropped is left out: it
 // would make them appear again.
-func (k *Store) records(least need) []trace.Record {
+func (k *Store) records(least store.Need) []trace.Record {
 	var recs []*trace.Record
-	k.walk(func(it *item, n need) bool {
-		if n > least {
-			return true
+	items, _, _ := k.kept.Count(k.walk)
+	for _, it := range items {
+		if it.Need() > least {
+			continue
 		}
-		recs = append(recs, it.first)
-		if it.end != nil {
-			recs = append(recs, it.end)
+		recs = append(recs, &it.Record)
+		if end := it.End(); end != nil {
+			recs = append(recs, &end.Record)
 		}
-		return true
-	})
+	}
 	slices.SortFunc(recs, func(a, b *trace.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	out := make([]trace.Record, 0, len(recs))
 	for _, r := range recs {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -18,41 +19,42 @@ const maxPulls = 64
 // Many fields: one for each kind of record that a late reader needs of a pod.
 type pod struct {
 	key   trace.Pod
-	first *item
-	last  *item
+	first *store.Item
+	last  *store.Item
 	heard *list.Element // of Store.heard
 	// prior are two records of an earlier pod of the same identity: it terminated, it is gone.
-	prior []*item
-	run   run
+	prior []*store.Item
+	run   *store.PodRun // nil for what has no name
+	lost  uint64        // records that explain its runs, for which there was no room
 
 	// seen is the last milestone of that name, the others are the first.
-	seen, started, ready *item
+	seen, started, ready *store.Item
 	// ending is what first said that it terminates; gone that it is gone, at goneAt.
-	ending, gone *item
+	ending, gone *store.Item
 	goneAt       int64
-	next         *item // the milestone seen of the pod's next life, while this one terminates
+	next         *store.Item // the milestone seen of the pod's next life, while this one terminates
 
-	status   *item // the last
-	worker   *item // the last word of its worker, the one that brought it to its state, and the one before that
-	moved    *item
-	left     *item
+	status   *store.Item // the last
+	worker   *store.Item // the last word of its worker, the one that brought it to its state, and the one before that
+	moved    *store.Item
+	left     *store.Item
 	state    trace.WorkerState
-	sync     *item // the last pass that ended
-	plan     *item
-	retry    *item                    // the last decision that says when a back-off ends
-	progress map[trace.SpanID]*item   // of pulls, by their spans
-	pulls    map[string]*item         // the last that ended, by image
-	volumes  map[string]*volume       // by name
-	within   map[trace.SpanID]*volume // by the open spans of their operations and calls
+	sync     *store.Item // the last pass that ended
+	plan     *store.Item
+	retry    *store.Item                  // the last decision that says when a back-off ends
+	progress map[trace.SpanID]*store.Item // of pulls, by their spans
+	pulls    map[string]*store.Item       // the last that ended, by image
+	volumes  map[string]*volume           // by name
+	within   map[trace.SpanID]*volume     // by the open spans of their operations and calls
 	probes   map[[2]string]*probe
 	writes   writes
 }
 
-func (k *Store) newPod(key trace.Pod, first *item) *pod {
+func (k *Store) newPod(key trace.Pod, first *store.Item) *pod {
 	return &pod{
-		key: key, first: first, run: newRun(k.opt.PerRun),
-		progress: map[trace.SpanID]*item{}, volumes: map[string]*volume{}, within: map[trace.SpanID]*volume{},
-		probes: map[[2]string]*probe{}, pulls: map[string]*item{},
+		key: key, first: first, run: k.kept.Run(key),
+		progress: map[trace.SpanID]*store.Item{}, volumes: map[string]*volume{}, within: map[trace.SpanID]*volume{},
+		probes: map[[2]string]*probe{}, pulls: map[string]*store.Item{},
 	}
 }
 
@@ -74,7 +76,29 @@ func (p *pod) walk(v visit) {
 	maps.DeleteFunc(p.volumes, func(_ string, vol *volume) bool { return !vol.walk(v, parts) })
 	maps.DeleteFunc(p.probes, func(_ [2]string, pr *probe) bool { return !pr.walk(v, parts) })
 	p.writes.walk(v, parts)
-	p.run.walk(v, history)
+	p.walkRuns(v, history)
+}
+
+// walkRuns visits what explains the pod's run, and those that it had before.
+func (p *pod) walkRuns(v visit, first store.Need) {
+	if p.run == nil {
+		return
+	}
+	if p.run.Times.Ready != 0 || p.run.Times.Ending != 0 {
+		first = needPast
+	}
+	p.run.Walk(v, first, needEvidence)
+	for before := p.run.Before; before != nil; before = before.Before {
+		before.Walk(v, needEvidence, needEvidence)
+	}
+}
+
+// explains are the records that explain the pod's runs.
+func (p *pod) explains() (all []*store.Item) {
+	for run := p.run; run != nil; run = run.Before {
+		all = append(all, run.Items()...)
+	}
+	return all
 }
 
 // podFor returns the pod that a record is about.
@@ -87,6 +111,9 @@ func (k *Store) podFor(r *trace.Record) *pod {
 		p = k.newPod(r.Pod, nil)
 		k.pods[r.Pod], p.heard = p, k.heard.PushBack(p)
 	}
+	if p.run == nil { // what the runtime tells of its spans begins none
+		p.run = k.kept.Run(r.Pod)
+	}
 	k.heard.MoveToBack(p.heard)
 	p.last = k.last
 	return p
@@ -98,20 +125,25 @@ func (k *Store) dropQuietest() {
 	}
 }
 
-// drop forgets a pod.
+// drop forgets a pod with its runs.
 func (k *Store) drop(p *pod) {
+	k.leave(p)
+	k.kept.Forget(p.key)
+}
+
+// leave forgets what a pod is.
+func (k *Store) leave(p *pod) {
 	delete(k.pods, p.key)
 	k.heard.Remove(p.heard)
-	k.lost += p.run.lost
+	k.lost += p.lost
 	k.gone = slices.DeleteFunc(k.gone, func(o *pod) bool { return o == p })
 }
 
 // foldPod keeps what a record says of a pod.
-func (k *Store) foldPod(p *pod, r *trace.Record, it *item) {
+func (k *Store) foldPod(p *pod, r *trace.Record, it *store.Item) {
 	if p.first == nil {
 		p.first = it
 	}
-	p.run.add(r, it, k.opt.PerRun)
 	switch e := r.Event.(type) {
 	case *trace.Milestone:
 		k.foldMilestone(p, e, it)
@@ -120,7 +152,9 @@ func (k *Store) foldPod(p *pod, r *trace.Record, it *item) {
 	case *trace.Worker:
 		p.foldWorker(e, it)
 	case *trace.Sync:
-		k.foldSync(p, r, it)
+		if r.Edge != trace.EdgeBegin {
+			p.sync = it
+		}
 	case *trace.Plan:
 		p.plan = it
 	case *trace.Decision:
@@ -128,7 +162,7 @@ func (k *Store) foldPod(p *pod, r *trace.Record, it *item) {
 	case *trace.Wait:
 		p.foldWait(r, e, it)
 	case *trace.ImagePull:
-		p.pulled(r, e, it, k.open.Has)
+		p.pulled(r, e, it, k.kept.IsOpen)
 	case *trace.ImageProgress:
 		p.foldProgress(r, it)
 	case *trace.Volume:
@@ -144,7 +178,7 @@ func (k *Store) foldPod(p *pod, r *trace.Record, it *item) {
 	}
 }
 
-func (p *pod) foldWorker(e *trace.Worker, it *item) {
+func (p *pod) foldWorker(e *trace.Worker, it *store.Item) {
 	if p.moved == nil || p.state != e.To {
 		p.left, p.moved, p.state = p.worker, it, e.To
 	}
@@ -154,29 +188,14 @@ func (p *pod) foldWorker(e *trace.Worker, it *item) {
 	}
 }
 
-func (k *Store) foldSync(p *pod, r *trace.Record, it *item) {
-	if r.Edge != trace.EdgeBegin {
-		p.sync = it
-		return
-	}
-	// A worker is serial: what an earlier pass left open has ended unseen.
-	k.open.Settle(k.open.Doubtful(func(o *item) bool {
-		switch o.first.Event.(type) {
-		case *trace.Sync, *trace.Action:
-			return o != it && o.first.Pod == p.key
-		}
-		return false
-	})...)
-}
-
 // foldDecision keeps the one that says until when a back-off lasts.
-func (p *pod) foldDecision(e *trace.Decision, it *item) {
+func (p *pod) foldDecision(e *trace.Decision, it *store.Item) {
 	if !evidence.RetryAt(e).IsZero() {
 		p.retry = it
 	}
 }
 
-func (p *pod) foldWait(r *trace.Record, e *trace.Wait, it *item) {
+func (p *pod) foldWait(r *trace.Record, e *trace.Wait, it *store.Item) {
 	if r.Edge != trace.EdgeBegin || e.For != trace.WaitProbe {
 		return
 	}
@@ -185,7 +204,7 @@ func (p *pod) foldWait(r *trace.Record, e *trace.Wait, it *item) {
 	}
 }
 
-func (p *pod) foldProgress(r *trace.Record, it *item) {
+func (p *pod) foldProgress(r *trace.Record, it *store.Item) {
 	id := cmp.Or(r.Parent, r.Span)
 	if p.progress[id] == nil && len(p.progress) >= maxPulls {
 		return
@@ -194,7 +213,7 @@ func (p *pod) foldProgress(r *trace.Record, it *item) {
 }
 
 // pulled drops the progress of a pull that ended, and of one of its image whose begin nobody saw.
-func (p *pod) pulled(r *trace.Record, e *trace.ImagePull, it *item, open func(trace.SpanID) bool) {
+func (p *pod) pulled(r *trace.Record, e *trace.ImagePull, it *store.Item, open func(trace.SpanID) bool) {
 	if r.Edge == trace.EdgeBegin {
 		return
 	}
@@ -202,8 +221,8 @@ func (p *pod) pulled(r *trace.Record, e *trace.ImagePull, it *item, open func(tr
 		p.pulls[e.Image] = it
 	}
 	delete(p.progress, r.Span)
-	maps.DeleteFunc(p.progress, func(id trace.SpanID, it *item) bool {
-		was, ok := it.first.Event.(*trace.ImageProgress)
+	maps.DeleteFunc(p.progress, func(id trace.SpanID, it *store.Item) bool {
+		was, ok := it.Event.(*trace.ImageProgress)
 		return ok && was.Image == e.Image && !open(id)
 	})
 }

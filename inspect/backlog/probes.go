@@ -2,6 +2,7 @@ package backlog
 
 import (
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -10,21 +11,21 @@ const maxProbes = 128
 
 // probe is what is kept of one probe of a container.
 type probe struct {
-	any     *item // the last attempt
-	counted *item // the last that counts
-	changed *item // the one that changed what the probe says, and the one before that
-	before  *item
-	next    *item // the wait for the next one
+	any     *store.Item // the last attempt
+	counted *store.Item // the last that counts
+	changed *store.Item // the one that changed what the probe says, and the one before that
+	before  *store.Item
+	next    *store.Item // the wait for the next one
 	state   trace.ProbeState
 }
 
 // walk reports whether anything is left of it.
-func (pr *probe) walk(v visit, n need) bool {
+func (pr *probe) walk(v visit, n store.Need) bool {
 	one(v, n, &pr.any, &pr.counted, &pr.changed, &pr.before, &pr.next)
 	return pr.any != nil || pr.counted != nil
 }
 
-func (p *pod) foldAttempt(r *trace.Record, e *trace.ProbeAttempt, it *item) {
+func (p *pod) foldAttempt(r *trace.Record, e *trace.ProbeAttempt, it *store.Item) {
 	key := [2]string{string(e.Probe), e.Container}
 	pr := p.probes[key]
 	if pr == nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
-	"github.com/kubeloupe/kubeloupe/inspect/pair"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -29,12 +29,12 @@ type Store struct {
 	from  Source        // while Run reads it
 	ended bool          // Run has returned
 
-	last  *item
+	last  *store.Item
 	bytes int    // what is kept takes about that: what was counted last, and all that came since
 	round uint64 // of counts
 	lost  uint64 // records for which there was no room, but for those of starts
 	holes []Hole
-	open  pair.Table[*item]
+	kept  *store.Store // what explains pods
 	pods  map[trace.Pod]*pod
 	heard *list.List // the pods, the least recently heard of first
 	gone  []*pod     // in the order in which they went
@@ -42,10 +42,9 @@ type Store struct {
 
 	node      node
 	api       api
-	calls     ring.Ring[*item]
-	decisions ring.Ring[*item]
-	lines     ring.Ring[*item]
-	around    ring.Ring[*item] // what of the node explains pods
+	calls     ring.Ring[*store.Item]
+	decisions ring.Ring[*store.Item]
+	lines     ring.Ring[*store.Item]
 	loops     groups
 	passes    groups
 }
@@ -60,12 +59,14 @@ const (
 func New(opt Options) *Store {
 	opt = opt.withDefaults()
 	return &Store{
-		opt:  opt,
-		open: pair.NewTable[*item](opt.Open, nil, nil), pods: map[trace.Pod]*pod{}, heard: list.New(),
+		opt: opt,
+		kept: store.New(store.Policy{ // of a run one record more than explain it, by which readers see that there were more
+			First: opt.PerRun / 2, Newest: opt.PerRun - opt.PerRun/2 + 1, Earlier: opt.PerRun, Node: opt.Node, Open: opt.Open, Traces: 4 * opt.Pods, Patches: true,
+		}),
+		pods: map[trace.Pod]*pod{}, heard: list.New(),
 		node: newNode(), api: newAPI(opt.Calls),
-		calls: ring.New[*item](opt.Calls), decisions: ring.New[*item](opt.Decisions), lines: ring.New[*item](opt.Lines),
-		around: ring.New[*item](opt.Node),
-		loops:  newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
+		calls: ring.New[*store.Item](opt.Calls), decisions: ring.New[*store.Item](opt.Decisions), lines: ring.New[*store.Item](opt.Lines),
+		loops: newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
 	}
 }
 
@@ -117,7 +118,9 @@ func (k *Store) Apply(recs []trace.Record, lost uint64) {
 }
 
 func (k *Store) fold(r *trace.Record) {
-	it := k.itemOf(r)
+	kept, _ := k.kept.Apply(r)
+	it := kept.Whole()
+	k.bytes += kept.Bytes()
 	k.seq, k.last = r.Seq, it
 	var p *pod
 	if !r.Pod.IsZero() {
@@ -126,30 +129,12 @@ func (k *Store) fold(r *trace.Record) {
 	if r.Edge != trace.EdgeEnd && r.Parent != 0 {
 		k.loops.child(it)
 	}
-	k.foldNode(r, it)
+	k.foldNode(&kept.Record, it)
 	if p != nil {
-		k.foldPod(p, r, it)
+		k.foldPod(p, &kept.Record, it)
 	}
 	k.sweep(r.Time)
 	if k.bytes > k.opt.Bytes {
 		k.makeBytes()
 	}
-}
-
-// itemOf returns what a record belongs to; what has begun stays open until its end.
-func (k *Store) itemOf(r *trace.Record) *item {
-	if r.Edge == trace.EdgeEnd {
-		if it, open := k.open.Get(r.Span); open {
-			it.end = slim(r)
-			k.weigh(it, it.end)
-			k.open.End(r.Span)
-			return it
-		}
-	}
-	it := &item{first: slim(r)}
-	k.weigh(it, it.first)
-	if r.Edge == trace.EdgeBegin {
-		k.open.Begin(it.first, it)
-	}
-	return it
 }

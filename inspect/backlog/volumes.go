@@ -3,6 +3,7 @@ package backlog
 import (
 	"slices"
 
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -25,13 +26,13 @@ type volume struct {
 
 // operation is one on a volume, with what it needs to be understood.
 type operation struct {
-	it       *item
-	progress *item
-	calls    []*item
+	it       *store.Item
+	progress *store.Item
+	calls    []*store.Item
 }
 
 // walk reports whether anything is left of it.
-func (v *volume) walk(see visit, n need) bool {
+func (v *volume) walk(see visit, n store.Need) bool {
 	for _, o := range v.ops {
 		one(see, n, &o.it, &o.progress)
 		many(see, n, &o.calls)
@@ -54,7 +55,7 @@ func (p *pod) volume(name string) *volume {
 	return v
 }
 
-func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *item) {
+func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *store.Item) {
 	v := p.volume(e.Name)
 	if v == nil {
 		return
@@ -85,7 +86,7 @@ func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *item) {
 }
 
 // of returns the operation that an item is, a new one if necessary.
-func (v *volume) of(it *item) *operation {
+func (v *volume) of(it *store.Item) *operation {
 	for _, o := range v.ops {
 		if o.it == it {
 			return o
@@ -99,7 +100,7 @@ func (v *volume) of(it *item) *operation {
 // within finds the operation whose span, or a call of which, is a parent that is open.
 func (v *volume) within(parent trace.SpanID) *operation {
 	for _, o := range slices.Backward(v.ops) {
-		if o.it.first.Span == parent || slices.ContainsFunc(o.calls, func(c *item) bool { return c.first.Span == parent }) {
+		if o.it.Span == parent || slices.ContainsFunc(o.calls, func(c *store.Item) bool { return c.Span == parent }) {
 			return o
 		}
 	}
@@ -116,11 +117,11 @@ func (v *volume) trim() {
 	newest, crowded := v.ops[len(v.ops)-1], len(v.ops) > maxOperations
 	v.ops = slices.DeleteFunc(v.ops, func(o *operation) bool {
 		needed := o == newest || o == v.ended || o == v.mounted || o == v.unmounted || o == v.progressed || o == v.outdated || len(o.calls) > 0
-		return !needed && (o.it.over() || crowded)
+		return !needed && (o.it.Over() || crowded)
 	})
 }
 
-func (p *pod) volumeProgress(r *trace.Record, it *item) {
+func (p *pod) volumeProgress(r *trace.Record, it *store.Item) {
 	if v := p.within[r.Parent]; v != nil {
 		if op := v.within(r.Parent); op != nil {
 			op.progress, v.progressed = it, op
@@ -128,7 +129,7 @@ func (p *pod) volumeProgress(r *trace.Record, it *item) {
 	}
 }
 
-func (p *pod) foldCSI(r *trace.Record, it *item) {
+func (p *pod) foldCSI(r *trace.Record, it *store.Item) {
 	v := p.within[r.Parent]
 	if r.Edge == trace.EdgeEnd {
 		delete(p.within, r.Span)

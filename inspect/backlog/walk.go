@@ -5,23 +5,21 @@ import (
 	"slices"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 )
 
-// need is how much a late reader needs a record, the most needed first.
-type need uint8
-
+// How much a late reader needs a record, the most needed first.
 const (
-	needNode     need = iota // what the node is
-	needPod                  // what a pod is
-	needOpen                 // what continues
-	needParts                // what a pod consists of, and the parts of the node of which there may be many
-	needHistory              // what happened last
-	needPast                 // what explains that, and starts that are over
-	needEvidence             // what else explains what became of pods
+	needNode     store.Need = iota // what the node is
+	needPod                        // what a pod is
+	needOpen                       // what continues
+	needParts                      // what a pod consists of, and the parts of the node of which there may be many
+	needHistory                    // what happened last
+	needPast                       // what explains that, and starts that are over
+	needEvidence                   // what else explains what became of pods
 )
 
-// visit sees an item at a holder, which lets go of it where visit returns false.
-type visit func(it *item, n need) bool
+type visit = store.Visit
 
 // walk visits all that is kept, at each of its holders.
 func (k *Store) walk(v visit) {
@@ -34,18 +32,17 @@ func (k *Store) walk(v visit) {
 // walkNode visits what is not kept for a pod.
 func (k *Store) walkNode(v visit) {
 	one(v, needNode, &k.last)
-	k.open.Drop(func(it *item) bool { return v(it, needOpen) })
+	k.kept.Walk(v, needEvidence, needOpen)
 	history(v, needHistory, &k.calls)
 	history(v, needHistory, &k.decisions)
 	history(v, needHistory, &k.lines)
-	history(v, needEvidence, &k.around)
 	k.loops.walk(v)
 	k.passes.walk(v)
 	k.node.walk(v)
 	k.api.walk(v)
 }
 
-func one(v visit, n need, of ...**item) {
+func one(v visit, n store.Need, of ...**store.Item) {
 	for _, it := range of {
 		if *it != nil && !v(*it, n) {
 			*it = nil
@@ -53,22 +50,22 @@ func one(v visit, n need, of ...**item) {
 	}
 }
 
-func many(v visit, n need, of *[]*item) {
-	*of = slices.DeleteFunc(*of, func(it *item) bool { return it == nil || !v(it, n) })
+func many(v visit, n store.Need, of *[]*store.Item) {
+	*of = slices.DeleteFunc(*of, func(it *store.Item) bool { return it == nil || !v(it, n) })
 }
 
-func table[K comparable](v visit, n need, of map[K]*item) {
-	maps.DeleteFunc(of, func(_ K, it *item) bool { return !v(it, n) })
+func table[K comparable](v visit, n store.Need, of map[K]*store.Item) {
+	maps.DeleteFunc(of, func(_ K, it *store.Item) bool { return !v(it, n) })
 }
 
-func history(v visit, n need, of *ring.Ring[*item]) {
-	gone := map[*item]bool{}
-	of.Each(func(it *item) {
+func history(v visit, n store.Need, of *ring.Ring[*store.Item]) {
+	gone := map[*store.Item]bool{}
+	of.Each(func(it *store.Item) {
 		if !v(it, n) {
 			gone[it] = true
 		}
 	})
 	if len(gone) > 0 {
-		of.Drop(func(it *item) bool { return gone[it] })
+		of.Drop(func(it *store.Item) bool { return gone[it] })
 	}
 }

@@ -1,5 +1,5 @@
-// Package evidence says which records explain what became of a pod, and for how long. Whoever keeps records for that has these rules:
-// inspect/session for analysis, inspect/backlog for those who attach late. So they find the same.
+// Package evidence says which records explain what became of a pod, and for how long. inspect/store keeps records by these rules, for
+// analysis (inspect/session) and for those who attach late (inspect/backlog). So they find the same.
 //
 // A pod's run is explained by its own records (the first and the newest of them, see PerRun) and by what happened around it at the times of
 // its interest (Times): while it started, and from ten minutes before it was no longer ready, or was to go. What continued around is what

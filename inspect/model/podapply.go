@@ -13,6 +13,9 @@ const maxPulls = 64
 
 // applyPod folds one record about a pod into it.
 func (m *Model) applyPod(p *pod, r *trace.Record) {
+	if e, ok := r.Event.(*trace.Milestone); ok && p.next != nil && (e.Name == trace.MilestoneStarted || e.Name == trace.MilestoneReady) {
+		p = m.revive(p.next) // that the last run is gone was lost
+	}
 	m.keep(p, r)
 	switch e := r.Event.(type) {
 	case *trace.Milestone:

@@ -239,11 +239,12 @@ func (m *Model) seenAgain(p *pod, r *trace.Record) {
 }
 
 // revive replaces a pod that is gone by its next life.
-func (m *Model) revive(seen *trace.Record) {
+func (m *Model) revive(seen *trace.Record) *pod {
 	m.remove(m.pods[seen.Pod])
 	p := m.newPod(seen.Pod)
 	p.Last = m.node.Last
 	m.applyPod(p, seen)
+	return p
 }
 
 // keep remembers a record of a pod's start, without bodies and only the last

@@ -103,7 +103,7 @@ func TestTable(t *testing.T) {
 		tb.Begin(rec(1, 0, b, 1, 0), 1)
 		tb.Lost()
 		tb.Begin(rec(2, 0, b, 2, 0), 2)
-		tb.Settle(tb.Doubtful(func(int) bool { return true })...)
+		tb.Settle(1, 2)
 		check(t, []int{1}, []int{1})
 	})
 	t.Run("the agent starts anew", func(t *testing.T) {

@@ -12,8 +12,8 @@ const DoubtLimit = 10 * time.Minute
 // Table has what is open in a stream, each with a value. Build it with NewTable.
 type Table[V any] struct {
 	byID  map[trace.SpanID]*open[V]
-	below map[trace.SpanID]Peer[V] // by parent, the newest of those that it has
-	// oldest and newest are the ends of all.
+	below map[trace.SpanID]Peer[V] // of those in doubt, by parent: the last that came to be
+	// oldest and newest are the ends of all. Those in doubt come before all others.
 	oldest, newest Peer[V]
 	max            int
 	doubts         int
@@ -28,7 +28,7 @@ type open[V any] struct {
 	began      int64
 	doubt      bool
 	value      V
-	// older and newer are its neighbors among all, left and right those among what has the same parent.
+	// older and newer are its neighbors among all, left and right those among what is in doubt and has the same parent.
 	older, newer, left, right Peer[V]
 }
 
@@ -104,27 +104,16 @@ func (t *Table[V]) Settle(ids ...trace.SpanID) {
 	}
 }
 
-// Doubtful are the spans in doubt of which wanted is true.
-func (t *Table[V]) Doubtful(wanted func(V) bool) (ids []trace.SpanID) {
-	if t.doubts == 0 {
-		return nil
-	}
-	for id, o := range t.byID {
-		if o.doubt && wanted(o.value) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // Lost says that records are missing here: the ends of all that is open may be among them.
 func (t *Table[V]) Lost() {
-	for _, o := range t.byID {
-		if !o.doubt {
-			o.doubt = true
-			t.doubts++
-			t.doubt(o.value)
+	for o := t.newest; o != nil && !o.doubt; o = o.older {
+		o.doubt = true
+		t.doubts++
+		if o.right = t.below[o.parent]; o.right != nil {
+			o.right.left = o
 		}
+		t.below[o.parent] = o
+		t.doubt(o.value)
 	}
 }
 
@@ -141,10 +130,8 @@ func (t *Table[V]) Sweep(now int64) {
 		return
 	}
 	t.swept = now
-	for _, o := range t.byID {
-		if o.doubt && now-o.began > int64(DoubtLimit) {
-			t.remove(o)
-		}
+	for o := t.oldest; o != nil && o.doubt && now-o.began > int64(DoubtLimit); o = t.oldest {
+		t.remove(o)
 	}
 }
 
@@ -162,7 +149,7 @@ func (t *Table[V]) remove(o *open[V]) {
 	t.over(o.value)
 }
 
-// link puts a span at the end of all, and before those of the same parent.
+// link puts a span at the end of all.
 func (t *Table[V]) link(o *open[V]) {
 	if o.older = t.newest; o.older != nil {
 		o.older.newer = o
@@ -170,10 +157,6 @@ func (t *Table[V]) link(o *open[V]) {
 		t.oldest = o
 	}
 	t.newest = o
-	if o.right = t.below[o.parent]; o.right != nil {
-		o.right.left = o
-	}
-	t.below[o.parent] = o
 }
 
 func (t *Table[V]) unlink(o *open[V]) {
@@ -188,6 +171,10 @@ func (t *Table[V]) unlink(o *open[V]) {
 	} else {
 		t.newest = o.older
 	}
+	if !o.doubt {
+		return
+	}
+	t.doubts--
 	if o.right != nil {
 		o.right.left = o.left
 	}
@@ -198,8 +185,5 @@ func (t *Table[V]) unlink(o *open[V]) {
 		t.below[o.parent] = o.right
 	default:
 		delete(t.below, o.parent)
-	}
-	if o.doubt {
-		t.doubts--
 	}
 }

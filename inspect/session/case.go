@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -21,19 +22,19 @@ const (
 )
 
 // Case is what rules look at for a run; now is the time of the question, zero the newest record's.
-func (s *Session) Case(l *PodRun, now time.Time) *cause.Case {
+func (s *Session) Case(l *store.PodRun, now time.Time) *cause.Case {
 	c, _ := s.caseOf(l, now, maxCaseNode)
 	return c
 }
 
 // Cases yields the case of each run, in their order. Where all runs continue beside all others, each has a share of what is known
 // of the others, and is incomplete: else telling of n runs would take n times n.
-func (s *Session) Cases(now time.Time) iter.Seq2[*PodRun, *cause.Case] {
-	return func(yield func(*PodRun, *cause.Case) bool) {
-		left := s.opt.Others
-		for i, l := range s.runs {
+func (s *Session) Cases(now time.Time) iter.Seq2[*store.PodRun, *cause.Case] {
+	return func(yield func(*store.PodRun, *cause.Case) bool) {
+		left, runs := s.others, s.Runs()
+		for i, l := range runs {
 			// One run may take several shares: most take less than one.
-			limit := min(maxCaseNode, max(leastCaseNode, 8*left/(len(s.runs)-i)))
+			limit := min(maxCaseNode, max(leastCaseNode, 8*left/(len(runs)-i)))
 			c, took := s.caseOf(l, now, limit)
 			left = max(left-took, 0)
 			if !yield(l, c) {
@@ -44,26 +45,29 @@ func (s *Session) Cases(now time.Time) iter.Seq2[*PodRun, *cause.Case] {
 }
 
 // caseOf is Case with so many records of others, and what that took of the bound.
-func (s *Session) caseOf(l *PodRun, now time.Time, limit int) (_ *cause.Case, took int) {
+func (s *Session) caseOf(l *store.PodRun, now time.Time, limit int) (_ *cause.Case, took int) {
 	if now.IsZero() {
 		now = s.Last()
 	}
-	c := &cause.Case{Pod: l.Pod, Records: l.Records(), Now: l.at(now), Incomplete: l.Incomplete()}
-	c.Waterfall, _ = l.fall(c.Records, now) // none where the pod was found running
-	at := l.interest(c.Now)
+	c := &cause.Case{Pod: l.Pod, Records: l.Records(), Now: l.At(now), Incomplete: l.Incomplete()}
+	c.Waterfall, _ = l.WaterfallOf(c.Records, now) // none where the pod was found running
+	at := l.Interest(c.Now)
 	if last := &at[len(at)-1]; c.Waterfall != nil && c.Stage() == cause.Up {
 		last.To = min(last.To, c.Waterfall.Origin.Add(c.Waterfall.End).UnixNano())
 	}
 	node, looked, all := s.around(l, at, limit)
-	c.Node, c.Incomplete = s.leftOf(l, at[len(at)-1].To, node), c.Incomplete || !all
+	if r := s.Left(l.Pod.UID); r != nil && l.Pod.UID != "" && r.Time > at[len(at)-1].To {
+		node = append(node, r.Record)
+	}
+	c.Node, c.Incomplete = node, c.Incomplete || !all
 	return c, max(len(node), looked/looksPerRecord)
 }
 
 // around are the records of the node and of other runs at some times, and some of the node's before; false when there are more.
-func (s *Session) around(l *PodRun, at []evidence.Interval, limit int) (_ []trace.Record, looked int, all bool) {
-	var found []*trace.Record
+func (s *Session) around(l *store.PodRun, at []evidence.Interval, limit int) (_ []trace.Record, looked int, all bool) {
+	var found []*store.Item
 	look := func() bool { looked++; return looked <= looksPerRecord*limit } // what is looked at and not taken costs time, too
-	take := func(r *trace.Record) bool {
+	take := func(r *store.Item) bool {
 		if len(found) == limit || !look() {
 			return false
 		}
@@ -74,45 +78,46 @@ func (s *Session) around(l *PodRun, at []evidence.Interval, limit int) (_ []trac
 	for _, i := range at {
 		all = all && s.fromNode(i.From, i.To, take, look) && s.fromOthers(l, i.From, i.To, take, look)
 	}
-	slices.SortFunc(found, func(a, b *trace.Record) int {
+	slices.SortFunc(found, func(a, b *store.Item) int {
 		if a.Time != b.Time {
 			return cmp.Compare(a.Time, b.Time)
 		}
 		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Span, b.Span), cmp.Compare(a.Edge, b.Edge))
 	})
-	found = slices.CompactFunc(found, func(a, b *trace.Record) bool { return a == b || a.Seq == b.Seq && a.Seq != 0 })
+	found = slices.CompactFunc(found, func(a, b *store.Item) bool { return a == b || a.Seq == b.Seq && a.Seq != 0 })
 	out := make([]trace.Record, len(found))
 	for i, r := range found {
-		out[i] = *r
+		out[i] = r.Record
 	}
 	return out, looked, all
 }
 
 // fromNode takes the node's records; false when there was no room for all.
-func (s *Session) fromNode(from, to int64, take func(*trace.Record) bool, look func() bool) bool {
-	some := func(wanted func(*trace.Record) bool) func(*trace.Record) bool {
-		return func(r *trace.Record) bool {
+func (s *Session) fromNode(from, to int64, take func(*store.Item) bool, look func() bool) bool {
+	some := func(wanted func(*store.Item) bool) func(*store.Item) bool {
+		return func(r *store.Item) bool {
 			if wanted(r) {
 				return take(r)
 			}
 			return look()
 		}
 	}
-	return s.node.between(from, to, some(func(r *trace.Record) bool { return evidence.OfNode(r.Event) })) &&
-		s.node.notable(from-int64(evidence.LookBack), from-1, some(func(r *trace.Record) bool { return evidence.Lasting(r.Event) })) &&
-		s.node.notable(to+1, to+int64(evidence.LookAhead), some(func(r *trace.Record) bool {
+	return s.Node(from, to, take) &&
+		s.Notes(from-int64(evidence.LookBack), from-1, some(func(r *store.Item) bool { return evidence.Lasting(r.Event) })) &&
+		s.Notes(to+1, to+int64(evidence.LookAhead), some(func(r *store.Item) bool {
 			u, ok := r.Event.(*trace.Usage)
 			return ok && r.Time-int64(u.Interval) < to // it is told at the end of what it is about
 		}))
 }
 
 // fromOthers takes the records of other runs; false when there was no room for all.
-func (s *Session) fromOthers(l *PodRun, from, to int64, take func(*trace.Record) bool, look func() bool) bool {
-	if len(s.reaches.runs) != len(s.runs) {
-		s.reaches = reachesOf(s.runs)
+func (s *Session) fromOthers(l *store.PodRun, from, to int64, take func(*store.Item) bool, look func() bool) bool {
+	runs := s.Runs()
+	if s.asOf != s.Came() || len(s.reaches.runs) != len(runs) {
+		s.reaches, s.asOf = reachesOf(runs), s.Came()
 	}
 	for i := range s.reaches.within(from, to) {
-		if s.runs[i] != l && !s.runs[i].win.between(from, to, func(r *trace.Record) bool {
+		if runs[i] != l && !runs[i].Between(from, to, func(r *store.Item) bool {
 			if evidence.Private(r.Event) {
 				return look()
 			}
@@ -123,6 +128,3 @@ func (s *Session) fromOthers(l *PodRun, from, to int64, take func(*trace.Record)
 	}
 	return true
 }
-
-// seenAfar tells events of the node that a case may have though they are not of its time.
-func seenAfar(e trace.Event) bool { return evidence.Figures(e) || evidence.Lasting(e) }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -18,7 +19,7 @@ const maxNear = 5
 
 // Find returns the latest run of a pod named NAMESPACE/NAME; of NAME alone where only one namespace has it. With #N
 // behind it, it is the Nth run that was seen.
-func (s *Session) Find(ref string) (*PodRun, error) {
+func (s *Session) Find(ref string) (*store.PodRun, error) {
 	ref, nth, numbered := strings.Cut(ref, "#")
 	n := 0
 	if numbered {
@@ -28,7 +29,7 @@ func (s *Session) Find(ref string) (*PodRun, error) {
 		}
 	}
 	l, err := s.find(ref)
-	for m := l; numbered && m != nil; m = m.before {
+	for m := l; numbered && m != nil; m = m.Before {
 		if m.N == n {
 			return m, nil
 		}
@@ -40,7 +41,7 @@ func (s *Session) Find(ref string) (*PodRun, error) {
 }
 
 // find is Find of the latest.
-func (s *Session) find(ref string) (*PodRun, error) {
+func (s *Session) find(ref string) (*store.PodRun, error) {
 	ns, name, full := strings.Cut(ref, "/")
 	if !full {
 		ns, name = "", ref
@@ -48,8 +49,8 @@ func (s *Session) find(ref string) (*PodRun, error) {
 	if name == "" || full && ns == "" || strings.Contains(name, "/") {
 		return nil, fmt.Errorf("pod %q: want NAMESPACE/NAME", ref)
 	}
-	var found *PodRun
-	for _, l := range slices.Backward(s.runs) {
+	var found *store.PodRun
+	for _, l := range slices.Backward(s.Runs()) {
 		if l.Pod.Name != name || full && l.Pod.Namespace != ns {
 			continue
 		}
@@ -67,12 +68,12 @@ func (s *Session) find(ref string) (*PodRun, error) {
 
 // missing says what there is instead.
 func (s *Session) missing(ref, name string) error {
-	if len(s.runs) == 0 {
+	if len(s.Runs()) == 0 {
 		return fmt.Errorf("pod %q: %w: no record is about any pod", ref, ErrNotFound)
 	}
 	near := s.near(name)
 	if len(near) == 0 {
-		return fmt.Errorf("pod %q: %w: records are about %d others, none with a name like it", ref, ErrNotFound, len(s.byPod))
+		return fmt.Errorf("pod %q: %w: records are about %d others, none with a name like it", ref, ErrNotFound, s.Pods())
 	}
 	return fmt.Errorf("pod %q: %w; there is %s", ref, ErrNotFound, strings.Join(near, ", "))
 }
@@ -81,7 +82,7 @@ func (s *Session) missing(ref, name string) error {
 func (s *Session) near(name string) []string {
 	var near, all []string
 	seen := map[string]bool{}
-	for _, l := range slices.Backward(s.runs) {
+	for _, l := range slices.Backward(s.Runs()) {
 		p := l.Pod.String()
 		if seen[p] {
 			continue

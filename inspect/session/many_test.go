@@ -87,28 +87,3 @@ func TestManySpansOpen(t *testing.T) {
 		t.Errorf("%d records are kept", n)
 	}
 }
-
-// TestTracesAndStopsAreBounded: a recording may have any number of calls, each of a trace of its own, and have its agent stop as often.
-func TestTracesAndStopsAreBounded(t *testing.T) {
-	const perLife = 256
-	s := session.New(session.Options{PerRun: 16, Node: 16})
-	recs := make([]trace.Record, 0, perLife+1)
-	for i := range 2000 { // half a million traces
-		pod := trace.Pod{Namespace: "shop", Name: fmt.Sprint("web-", i), UID: fmt.Sprint(i)}
-		recs = recs[:0]
-		for j := range perLife {
-			recs = append(recs, trace.Record{
-				Seq: 1, Time: int64(i), Edge: trace.EdgePoint, Pod: pod, Trace: trace.TraceID{Hi: 1, Lo: uint64(i*perLife + j)}, Event: &trace.CRICall{Method: "m"},
-			})
-		}
-		recs = append(recs, trace.Record{Seq: 1, Time: int64(i), Event: &trace.Agent{State: trace.AgentStopping}})
-		apply(s, recs)
-	}
-	for range 200_000 {
-		s.Apply(&trace.Record{Seq: 1, Time: 5000, Event: &trace.Agent{State: trace.AgentStopping}})
-	}
-	traces, stops := session.Sizes(s)
-	if traces > 1<<18 || stops > 1<<16 {
-		t.Errorf("%d traces and %d stops are kept", traces, stops)
-	}
-}

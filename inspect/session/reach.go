@@ -3,6 +3,8 @@ package session
 import (
 	"iter"
 	"math"
+
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 )
 
 // reach is the time that a run has records of; those that have not ended reach on.
@@ -17,10 +19,10 @@ const reachBlock = 64
 // reaches are the times of runs, in their order, and of each block of them in a row.
 type reaches struct{ runs, blocks []reach }
 
-func reachesOf(runs []*PodRun) (all reaches) {
+func reachesOf(runs []*store.PodRun) (all reaches) {
 	for i, l := range runs {
-		r := reach{l.from, l.last}
-		if len(l.win.open) > 0 {
+		r := reach{l.Times.From, l.Times.Last}
+		if l.Continues() {
 			r.to = math.MaxInt64
 		}
 		if i%reachBlock == 0 {

@@ -450,3 +450,48 @@ func TestClockSetDuringAnEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestSeenWhileItEnds: a static pod that comes back with the UID it had, while it ends still, has its next run when it is gone; that began when
+// it was seen.
+func TestSeenWhileItEnds(t *testing.T) {
+	tp := tape.New()
+	live(tp, web, 0)
+	tp.Point(2*sec, web, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
+	tp.Point(3*sec, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	tp.Point(4*sec, web, 0, &trace.Log{Message: "it ends"})
+	tp.Point(5*sec, web, 0, &trace.Milestone{Name: trace.MilestoneGone})
+	tp.Point(6*sec, web, 0, &trace.Milestone{Name: trace.MilestoneStarted})
+	tp.Point(6*sec, web, 0, &trace.Milestone{Name: trace.MilestoneReady})
+	s := fold(tp, session.Options{})
+	want := [][]string{{"seen", "started", "ready", "terminating", "it ends", "gone"}, {"seen", "started", "ready"}}
+	if len(s.Runs()) != 2 {
+		t.Fatalf("%d runs, want 2", len(s.Runs()))
+	}
+	for i, l := range s.Runs() {
+		if diff := cmp.Diff(want[i], names(l.Records())); diff != "" {
+			t.Errorf("run %d (-want +got):\n%s", i+1, diff)
+		}
+	}
+	if w, err := s.Runs()[1].Waterfall(time.Time{}); err != nil || w.Ready != 3*sec {
+		t.Errorf("the second start: %+v, %v", w, err)
+	}
+}
+
+// TestSeenByTheNextAgent: who was to go when the agent ended is seen anew by the next one, which says itself what becomes of it.
+func TestSeenByTheNextAgent(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: trace.AgentStarting})
+	live(tp, web, 0)
+	tp.Point(2*sec, web, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
+	tp.Point(3*sec, trace.Pod{}, 0, &trace.Agent{State: trace.AgentStopping})
+	tp.Point(4*sec, trace.Pod{}, 0, &trace.Agent{State: trace.AgentStarting})
+	tp.Point(5*sec, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Adopted: true})
+	tp.Point(6*sec, web, 0, &trace.Milestone{Name: trace.MilestoneGone})
+	s := fold(tp, session.Options{})
+	if n := len(s.Runs()); n != 2 {
+		t.Fatalf("%d runs, want 2", n)
+	}
+	if diff := cmp.Diff([]string{"seen", "gone"}, names(s.Runs()[1].Records())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

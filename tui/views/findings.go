@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -24,10 +25,10 @@ const (
 // causes takes some milliseconds, so answers are kept.
 type findings struct {
 	session *session.Session
-	answers map[*session.PodRun]answer
-	lives   map[lifeKey]*session.PodRun // that were requested
-	frame   time.Time                   // of the last frame for which lists asked
-	asked   int                         // cases looked at for lists in that frame
+	answers map[*store.PodRun]answer
+	lives   map[lifeKey]*store.PodRun // that were requested
+	frame   time.Time                 // of the last frame for which lists asked
+	asked   int                       // cases looked at for lists in that frame
 }
 
 // lifeKey is a life of a pod, by a time at which it continued; the zero time is not a key.
@@ -45,12 +46,12 @@ type answer struct {
 func newFindings() findings {
 	return findings{
 		session: session.New(session.Options{Runs: 256, PerRun: 512, Node: 1 << 13}),
-		answers: map[*session.PodRun]answer{}, lives: map[lifeKey]*session.PodRun{},
+		answers: map[*store.PodRun]answer{}, lives: map[lifeKey]*store.PodRun{},
 	}
 }
 
 // life returns the life of a pod that was going on at a time, the latest for the zero time; nil when it is not kept.
-func (f *findings) life(pod trace.Pod, at time.Time) *session.PodRun {
+func (f *findings) life(pod trace.Pod, at time.Time) *store.PodRun {
 	key := lifeKey{pod, at.UnixNano()}
 	if l := f.lives[key]; l != nil && !at.IsZero() {
 		return l
@@ -67,7 +68,7 @@ func (f *findings) life(pod trace.Pod, at time.Time) *session.PodRun {
 }
 
 // of returns what was found about a life at now, at most a second old.
-func (f *findings) of(l *session.PodRun, now time.Time) []cause.Finding {
+func (f *findings) of(l *store.PodRun, now time.Time) []cause.Finding {
 	a, known := f.answers[l]
 	if age := now.Sub(a.at); known && age >= 0 && (age < againAfter || a.last.Equal(l.Last()) && settled(a.found)) {
 		return a.found

@@ -3,8 +3,9 @@ package ring
 
 // Ring keeps the last max values put into it.
 type Ring[T any] struct {
-	items []T
-	next  int // where the next one goes, once full
+	items []T // in a circle; their number grows up to max
+	from  int // where the oldest is
+	n     int
 	max   int
 }
 
@@ -13,17 +14,46 @@ func New[T any](size int) Ring[T] { return Ring[T]{max: size} }
 
 // Push adds v and returns what it displaced.
 func (r *Ring[T]) Push(v T) (old T, displaced bool) {
-	if len(r.items) < r.max {
+	switch {
+	case r.n == r.max:
+		old, r.items[r.from] = r.items[r.from], v
+		if r.from++; r.from == r.max {
+			r.from = 0
+		}
+		return old, true
+	case r.n < len(r.items):
+		r.items[r.index(r.n)] = v
+	case r.from == 0:
 		r.items = append(r.items, v)
-		return old, false
+	default:
+		r.items, r.from = append(r.List(), v), 0
 	}
-	old, r.items[r.next] = r.items[r.next], v
-	r.next = (r.next + 1) % r.max
-	return old, true
+	r.n++
+	return old, false
+}
+
+// Pop removes the newest, of which there is at least one.
+func (r *Ring[T]) Pop() (newest T) {
+	var none T
+	r.n--
+	i := r.index(r.n)
+	newest, r.items[i] = r.items[i], none
+	return newest
+}
+
+// index is where the i-th is; i is below the number of places.
+func (r *Ring[T]) index(i int) int {
+	if i += r.from; i >= len(r.items) {
+		i -= len(r.items)
+	}
+	return i
 }
 
 // Len is how many there are.
-func (r *Ring[T]) Len() int { return len(r.items) }
+func (r *Ring[T]) Len() int { return r.n }
+
+// At returns the i-th, 0 being the oldest.
+func (r *Ring[T]) At(i int) T { return r.items[r.index(i)] }
 
 // Drop removes what matches.
 func (r *Ring[T]) Drop(match func(T) bool) {
@@ -33,24 +63,20 @@ func (r *Ring[T]) Drop(match func(T) bool) {
 			kept = append(kept, v)
 		}
 	})
-	r.items, r.next = kept, 0
+	r.items, r.from, r.n = kept, 0, len(kept)
 }
 
 // Each visits from the oldest to the newest.
 func (r *Ring[T]) Each(f func(T)) {
-	for _, v := range r.items[r.next:] {
-		f(v)
-	}
-	for _, v := range r.items[:r.next] {
-		f(v)
+	for i := range r.n {
+		f(r.At(i))
 	}
 }
 
 // Back visits from the newest to the oldest until f returns false.
 func (r *Ring[T]) Back(f func(T) bool) {
-	n := len(r.items)
-	for i := range n {
-		if !f(r.items[(r.next-1-i+2*n)%n]) {
+	for i := range r.n {
+		if !f(r.At(r.n - 1 - i)) {
 			return
 		}
 	}
@@ -58,7 +84,7 @@ func (r *Ring[T]) Back(f func(T) bool) {
 
 // List returns a copy, oldest first.
 func (r *Ring[T]) List() []T {
-	out := make([]T, 0, len(r.items))
+	out := make([]T, 0, r.n)
 	r.Each(func(v T) { out = append(out, v) })
 	return out
 }
