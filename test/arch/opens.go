@@ -58,6 +58,7 @@ var opens = map[string]string{
 	"agent/wholefile/read.go":                  "root: it is the guard, O_NONBLOCK, with a limit",
 	"agent/wholefile/wholefile.go":             "a new file in a directory of root's",
 	"inspect/attach/discover/machine_linux.go": "/proc: the kernel, of what processes say of themselves; files of the kubelet's: root; O_NONBLOCK, regular files, 4 MiB",
+	"inspect/attach/follow/file.go":            "a log that root configured: its program, of anybody's words; O_NONBLOCK, a regular file, read in pieces",
 	"inspect/control/lock.go":                  "the lock, in a directory of the user's own: O_NOFOLLOW, O_NONBLOCK",
 	"inspect/otlp/plugins/trust_linux.go":      "/proc: the kernel, of what a process says of itself; 64 KiB",
 	"inspect/recording/create.go":              "recordings: whoever has the directory; O_NOFOLLOW, O_NONBLOCK",

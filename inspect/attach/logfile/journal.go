@@ -58,8 +58,22 @@ func orNone(unit string) string {
 
 // export is a journal in its export format: fields as KEY=value, or KEY, a length and bytes; an empty line after each entry.
 type export struct {
-	lines *lines
-	other uint64
+	lines  *lines
+	other  uint64
+	cursor string // of the last entry
+
+	begun inExport // an entry of which more follows
+	whole *piece   // a line that was taken down in several entries, of which more follow
+	text  strings.Builder
+}
+
+// inExport is an entry as far as it was read.
+type inExport struct {
+	fields         journalFields
+	text           string
+	has, cut, some bool
+	torn           bool
+	cursor         string
 }
 
 func isExport(head []byte) bool {
@@ -70,14 +84,14 @@ func (x *export) others() uint64 { return x.other }
 
 // next implements pieces.
 func (x *export) next() (piece, error) {
-	var whole *piece
-	var text strings.Builder
 	for {
 		p, err := x.entry()
 		switch {
-		case err != nil && whole != nil:
-			whole.cut, whole.part, whole.text = true, false, text.String()
-			return *whole, nil
+		case errors.Is(err, ErrIdle):
+			return piece{}, err
+		case err != nil && x.whole != nil:
+			x.whole.cut = true
+			return x.joined(), nil
 		case err != nil:
 			return piece{}, err
 		case p == nil:
@@ -85,74 +99,98 @@ func (x *export) next() (piece, error) {
 			continue
 		case p.runtime:
 			return *p, nil
-		case whole == nil && !p.part:
+		case x.whole == nil && !p.part:
 			return *p, nil
-		case whole == nil:
-			whole = p
+		case x.whole == nil:
+			x.whole = p
 		}
-		if text.Len() < maxLine {
-			text.WriteString(p.text)
+		if x.text.Len() < maxLine {
+			x.text.WriteString(p.text)
 		}
 		if !p.part {
-			whole.text, whole.part = text.String(), false
-			return *whole, nil
+			return x.joined(), nil
 		}
 	}
 }
 
+// joined is a line that was taken down in several entries.
+func (x *export) joined() piece {
+	p := *x.whole
+	p.text, p.part = x.text.String(), false
+	x.whole = nil
+	x.text.Reset()
+	return p
+}
+
 // entry reads one entry; nil where another program wrote it.
 func (x *export) entry() (*piece, error) {
-	var j journalFields
-	text, has, cut, some := "", false, false, false
+	e := &x.begun
 	for {
 		line, long, err := x.lines.next()
 		if err != nil {
-			if errors.Is(err, io.EOF) && some {
+			if errors.Is(err, io.EOF) && e.some {
 				break
 			}
 			return nil, err
 		}
 		if line == "" {
-			if some {
+			if e.some {
 				break
 			}
 			continue
 		}
-		some = true
+		e.some = true
 		k, v, plain := strings.Cut(line, "=")
 		if !plain {
 			if v, long, err = x.binary(); err != nil {
 				return nil, err
 			}
 		}
-		switch k {
-		case "MESSAGE":
-			text, has, cut = v, true, long
-		case "__REALTIME_TIMESTAMP":
-			j.Realtime = v
-		case "SYSLOG_IDENTIFIER":
-			j.Identifier = v
-		case "_SYSTEMD_UNIT":
-			j.Unit = v
-		case "_STREAM_ID":
-			j.Stream = v
-		case "_PID":
-			j.PID = v
-		case "_LINE_BREAK":
-			j.Break = v
-		}
+		e.take(k, v, long)
 	}
-	p := j.piece(text, has)
+	if e.torn {
+		*e = inExport{}
+		return nil, nil //nolint:nilnil // it is no entry
+	}
+	p := e.fields.piece(e.text, e.has)
 	if p != nil {
-		p.cut = cut
+		p.cut = e.cut
 	}
+	if e.cursor != "" {
+		x.cursor = e.cursor
+	}
+	*e = inExport{}
 	return p, nil
+}
+
+func (e *inExport) take(k, v string, long bool) {
+	switch k {
+	case "MESSAGE":
+		e.text, e.has, e.cut = v, true, long
+	case "__REALTIME_TIMESTAMP":
+		e.fields.Realtime = v
+	case Torn:
+		e.torn = true
+	case "__CURSOR":
+		e.cursor = v
+	case "SYSLOG_IDENTIFIER":
+		e.fields.Identifier = v
+	case "_SYSTEMD_UNIT":
+		e.fields.Unit = v
+	case "_STREAM_ID":
+		e.fields.Stream = v
+	case "_PID":
+		e.fields.PID = v
+	case "_LINE_BREAK":
+		e.fields.Break = v
+	}
 }
 
 // binary reads a field's length and bytes. What is too long is passed over.
 func (x *export) binary() (v string, cut bool, err error) {
 	var size [8]byte
-	if _, err := io.ReadFull(x.lines.r, size[:]); err != nil {
+	in := patient{x.lines.r} // the rest of a field is on its way
+	if _, err := io.ReadFull(in, size[:]); err != nil {
 		return "", false, ended(err)
 	}
 	n := binary.LittleEndian.Uint64(size[:])
@@ -161,13 +199,30 @@ func (x *export) binary() (v string, cut bool, err error) {
 	}
 	kept := min(n, maxLine)
 	var b strings.Builder
-	if _, err := io.CopyN(&b, x.lines.r, int64(kept)); err != nil {
+	if _, err := io.CopyN(&b, in, int64(kept)); err != nil {
 		return "", false, ended(err)
 	}
-	if _, err := io.CopyN(io.Discard, x.lines.r, int64(n-kept)+1); err != nil { // and the newline after it
+	if _, err := io.CopyN(io.Discard, in, int64(n-kept)+1); err != nil { // and the newline after it
 		return "", false, ended(err)
 	}
 	return b.String(), n > kept, nil
+}
+
+// Torn is the key by which who starts journalctl again says that the entry before ends within itself, and will come again: journals have no
+// such key.
+const Torn = "__KUBELOUPE_TORN"
+
+// patient reads on where its reader is idle.
+type patient struct{ r io.Reader }
+
+// Read implements io.Reader.
+func (p patient) Read(b []byte) (int, error) {
+	for {
+		n, err := p.r.Read(b)
+		if n > 0 || !errors.Is(err, ErrIdle) {
+			return n, err
+		}
+	}
 }
 
 // ended is io.EOF for an end within a field: what came before is whole.

@@ -33,6 +33,9 @@ type Options struct {
 	// Runtime takes the lines of a container runtime's log that are in the same file, without what is around them: those of its
 	// own log, and those in a journal of both. It is called while [Reader.Next] reads, and reports whether the line was one. May be nil.
 	Runtime func(line string) bool
+	// Export says that it is a journal in its export format. Otherwise that is known by its beginning, which a log that is followed may not
+	// have yet.
+	Export bool
 }
 
 // Item is an entry, or what is missing at the end of a log: then Entry.Msg and Entry.Time are empty.
@@ -91,9 +94,14 @@ type pieces interface {
 
 // NewReader returns a reader of a log. The form that it comes in is known by its beginning.
 func NewReader(r io.Reader, o Options) (*Reader, error) {
+	out := &Reader{zone: o.Zone, clock: klog.Clock{Zone: o.Zone, Latest: o.Latest}, fresh: true, runtime: o.Runtime}
+	if o.Export { // nothing is read yet
+		out.pieces = &export{lines: &lines{r: bufio.NewReaderSize(r, buffer)}}
+		return out, nil
+	}
 	b := bufio.NewReaderSize(r, buffer)
 	head, err := b.Peek(2)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, ErrIdle) {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	if isGzip(head) {
@@ -105,10 +113,9 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	b = bufio.NewReaderSize(io.LimitReader(b, maxTotal), buffer)
 	head, err = b.Peek(buffer)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, ErrIdle) {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	out := &Reader{zone: o.Zone, clock: klog.Clock{Zone: o.Zone, Latest: o.Latest}, fresh: true, runtime: o.Runtime}
 	lines := &lines{r: b}
 	if isExport(head) {
 		out.pieces = &export{lines: lines}
@@ -125,10 +132,25 @@ func (r *Reader) Stats() Stats {
 	return s
 }
 
-// Next returns the next entry, io.EOF after the last.
+// Cursor is the journal's mark of the last entry that was read; "" where the log is no journal's export.
+func (r *Reader) Cursor() string {
+	if x, ok := r.pieces.(*export); ok {
+		return x.cursor
+	}
+	return ""
+}
+
+// Next returns the next entry, io.EOF after the last. Of a log that is followed, it returns ErrIdle when there is nothing more at the
+// moment; the last entry that was written counts as whole then.
 func (r *Reader) Next() (Item, error) {
 	for r.end == nil {
 		p, err := r.pieces.next()
+		if errors.Is(err, ErrIdle) {
+			if it, ok := r.done(true); ok {
+				return it, nil
+			}
+			return Item{}, ErrIdle
+		}
 		if err != nil {
 			r.end = err
 			break

@@ -2,6 +2,7 @@ package logfile
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,7 +12,8 @@ import (
 // text is a log of lines, each of which may have something before it, or be JSON that has the line within.
 type text struct {
 	lines *lines
-	off   bool // within a section that is neither the kubelet's nor the container runtime's
+	begun *piece // taken down in parts, of which more follow
+	off   bool   // within a section that is neither the kubelet's nor the container runtime's
 	other uint64
 }
 
@@ -26,6 +28,10 @@ func (t *text) others() uint64 { return t.other }
 
 // next implements pieces.
 func (t *text) next() (piece, error) {
+	if p := t.begun; p != nil {
+		t.begun = nil
+		return t.whole(*p)
+	}
 	for {
 		line, cut, err := t.lines.next()
 		if err != nil {
@@ -75,6 +81,10 @@ func (t *text) whole(p piece) (piece, error) {
 	b.WriteString(p.text)
 	for p.part {
 		line, cut, err := t.lines.next()
+		if errors.Is(err, ErrIdle) {
+			p.text, t.begun = b.String(), &p
+			return piece{}, err
+		}
 		if err != nil {
 			p.cut = true // what is read shows the end again
 			break
