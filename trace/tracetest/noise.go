@@ -61,17 +61,21 @@ func noisy(v reflect.Value, keep []string) reflect.Value {
 }
 
 // OnlyWords reports whether what is drawn in noise differs from what is drawn otherwise by words alone: all that it has besides noise is
-// in the other, in that order.
+// in the other, in that order, and without noise it has no less.
 func OnlyWords(drawn, noisy string) bool {
-	rest := strings.FieldsFunc(marks.Replace(drawn), apart)
-	for _, w := range strings.FieldsFunc(strings.ReplaceAll(marks.Replace(noisy), noise.Word, " "), apart) {
+	rest, isNoise := strings.FieldsFunc(marks.Replace(drawn), apart), false
+	for _, w := range strings.FieldsFunc(marks.Replace(noisy), apart) {
+		if begins(noise.Word, strings.ToLower(w)) {
+			isNoise = true
+			continue
+		}
 		i := slices.IndexFunc(rest, func(of string) bool { return begins(of, w) || begins(w, of) })
 		if i < 0 {
 			return false
 		}
 		rest = rest[i+1:]
 	}
-	return true
+	return isNoise || len(rest) == 0
 }
 
 // begins reports whether one word is another, or what is left of it for want of room.
