@@ -70,32 +70,32 @@ func side(f *waterfall.Waterfall) Side {
 	return Side{Pod: f.Pod, Origin: f.Origin.UTC(), Started: f.Started >= 0, Incomplete: f.Incomplete}
 }
 
-// join matches phases by label: in a's order, those that only b has after what they follow there.
+// join matches what both are about: in a's order, what only b has after what it follows there.
 func join(a, b *times) []Line {
 	var out []Line
-	done := map[string]bool{}
+	done := map[about]bool{}
 	next := 0
 	onlyB := func() { // up to b's next phase that a has as well
-		for ; next < len(b.labels); next++ {
-			label := b.labels[next]
-			if _, both := a.by[label]; both && !done[label] {
+		for ; next < len(b.order); next++ {
+			of := b.order[next]
+			if _, both := a.by[of]; both && !done[of] {
 				return
 			}
-			if !done[label] {
-				out, done[label] = append(out, line(label, a, b)), true
+			if !done[of] {
+				out, done[of] = append(out, line(of, a, b)), true
 			}
 		}
 	}
 	onlyB()
-	for _, label := range a.labels {
-		out, done[label] = append(out, line(label, a, b)), true
+	for _, of := range a.order {
+		out, done[of] = append(out, line(of, a, b)), true
 		onlyB()
 	}
 	return out
 }
 
-func line(label string, a, b *times) Line {
-	l := Line{Label: label, A: a.get(label), B: b.get(label)}
+func line(of about, a, b *times) Line {
+	l := Line{Label: of.label(), A: a.get(of), B: b.get(of)}
 	if l.A == nil || l.B == nil {
 		return l
 	}

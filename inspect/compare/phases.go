@@ -1,7 +1,7 @@
 package compare
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 	"time"
 
@@ -9,47 +9,72 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// times are durations by label, in order.
+// about is what a line is about: the start as a whole, a part of its critical path, or what is done in it. Lines of both sides with the same
+// are one.
+type about struct {
+	whole whole
+	part  waterfall.Part // of the critical path
+	kind  waterfall.RowKind
+	verb  trace.Verb // of an action
+	op    string     // the name of another operation
+	on    string     // the container or image
+}
+
+// whole is a duration of the start as a whole.
+type whole string
+
+const (
+	started whole = "seen to started"
+	ready   whole = "started to ready"
+	floor   whole = "floor"
+)
+
+// label names it.
+func (a about) label() string {
+	switch {
+	case a.whole != "":
+		return string(a.whole)
+	case a.part != waterfall.Part{}:
+		return a.part.Label()
+	case a.verb == trace.VerbCgroup:
+		return "cgroup, dirs"
+	}
+	return strings.TrimSpace(cmp.Or(string(a.verb), a.op) + " " + a.on)
+}
+
+// times are durations by what they are about, in order.
 type times struct {
-	labels []string
-	by     map[string]time.Duration
+	order []about
+	by    map[about]time.Duration
 }
 
-func (t *times) add(label string, d time.Duration) {
+func (t *times) add(of about, d time.Duration) {
 	if t.by == nil {
-		t.by = map[string]time.Duration{}
+		t.by = map[about]time.Duration{}
 	}
-	if _, ok := t.by[label]; !ok {
-		t.labels = append(t.labels, label)
+	if _, ok := t.by[of]; !ok {
+		t.order = append(t.order, of)
 	}
-	t.by[label] += d
+	t.by[of] += d
 }
 
-func (t *times) get(label string) *time.Duration {
-	if d, ok := t.by[label]; ok {
+func (t *times) get(of about) *time.Duration {
+	if d, ok := t.by[of]; ok {
 		return &d
 	}
 	return nil
 }
 
-// The labels that this package gives.
-const (
-	labelStarted     = "seen to started"
-	labelReady       = "started to ready"
-	labelFloor       = "floor"
-	labelUnexplained = "unexplained"
-)
-
 func totals(f *waterfall.Waterfall) *times {
 	t := &times{}
 	if f.Started >= 0 {
-		t.add(labelStarted, f.Started)
+		t.add(about{whole: started}, f.Started)
 	}
 	if f.Started >= 0 && f.Ready >= f.Started {
-		t.add(labelReady, f.Ready-f.Started)
+		t.add(about{whole: ready}, f.Ready-f.Started)
 	}
 	if f.Floor > 0 {
-		t.add(labelFloor, f.Floor)
+		t.add(about{whole: floor}, f.Floor)
 	}
 	return t
 }
@@ -59,37 +84,40 @@ func path(f *waterfall.Waterfall) *times {
 	t := &times{}
 	for _, s := range f.Path {
 		if s.Kind != waterfall.SegmentUnexplained {
-			t.add(s.Label(), s.Dur())
+			t.add(about{part: s.Part}, s.Dur())
 		}
 	}
-	t.add(labelUnexplained, f.Unexplained)
+	t.add(about{part: waterfall.Part{Kind: waterfall.SegmentUnexplained}}, f.Unexplained)
 	return t
 }
 
-// phases adds up the actions and probes by what they are and which container they are for. An image is named without
-// tag or digest: it is what two versions of a pod have in common.
+// phases adds up the actions and probes by what they are and which container they are for.
 func phases(f *waterfall.Waterfall) *times {
 	t := &times{}
 	for _, r := range f.Rows() {
-		if r.Depth > 0 || (r.Kind != waterfall.RowAction && r.Kind != waterfall.RowOp) {
-			continue
+		if r.Depth == 0 && (r.Kind == waterfall.RowAction || r.Kind == waterfall.RowOp) {
+			t.add(aboutRow(r), r.Dur())
 		}
-		t.add(labelOf(r), r.Dur())
 	}
 	return t
 }
 
-func labelOf(r waterfall.Row) string {
-	switch r.Verb {
+// aboutRow names an image without tag or digest: it is what two versions of a pod have in common.
+func aboutRow(r waterfall.Row) about {
+	a := about{kind: r.Kind, verb: r.Verb, op: r.Label, on: r.Detail}
+	if a.verb != "" {
+		a.op = ""
+	}
+	switch a.verb {
 	case trace.VerbImage:
-		return strings.TrimSpace("image " + repository(r.Detail))
+		a.on = repository(r.Detail)
 	case trace.VerbSandbox, trace.VerbVolumes:
-		return string(r.Verb)
+		a.on = ""
 	case trace.VerbCgroup, trace.VerbDirs:
-		return "cgroup, dirs" // one row or two, as they are tiny or not
+		a.verb, a.on = trace.VerbCgroup, "" // one row or two, as they are tiny or not
 	case trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
-	return strings.TrimSpace(r.Label + " " + r.Detail)
+	return a
 }
 
 // repository is an image without tag or digest.
@@ -99,13 +127,4 @@ func repository(image string) string {
 		image = image[:i]
 	}
 	return image
-}
-
-// find returns the line with that label.
-func find(lines []Line, label string) (Line, bool) {
-	i := slices.IndexFunc(lines, func(l Line) bool { return l.Label == label })
-	if i < 0 {
-		return Line{}, false
-	}
-	return lines[i], true
 }

@@ -17,7 +17,7 @@ func (c *Comparison) say() string {
 	case !c.B.Started:
 		return "B has not started; A has."
 	}
-	total, _ := find(c.Totals, labelStarted)
+	total := c.Totals[0] // both have started
 	delta := *total.Delta
 	if small(delta, *total.A) {
 		return fmt.Sprintf("Both took as long: %s and %s.", human.Duration(*total.A), human.Duration(*total.B)) + c.missing()
