@@ -4,11 +4,14 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// maxCaused bounds Loop.Caused.
-const maxCaused = 16
+const (
+	// maxCaused bounds Loop.Caused.
+	maxCaused = 16
+	// maxEffect is how large the record of an effect is before it is cut, in bytes.
+	maxEffect = 4 << 10
+)
 
 // Loop is one syncLoop iteration.
 type Loop struct {
@@ -35,9 +38,8 @@ type loop struct {
 
 // Effect is something that a loop iteration caused.
 type Effect struct {
-	Kind string // the event's kind, as pod.sync
-	Pod  trace.Pod
-	What string
+	Pod   trace.Pod
+	Event trace.Event // as it began; not to be changed. What is long in it is cut
 }
 
 // Loops returns the last iterations, oldest first.
@@ -82,6 +84,10 @@ func (m *Model) countChild(r *trace.Record) {
 	}
 	l.Children++
 	if len(l.Caused) < maxCaused {
-		l.Caused = append(l.Caused, Effect{Kind: r.Event.Kind().String(), Pod: r.Pod, What: say.Brief(r.Event)})
+		kept := trace.Record{Event: r.Event}
+		if kept.Size() > maxEffect {
+			kept.Shorten()
+		}
+		l.Caused = append(l.Caused, Effect{Pod: r.Pod, Event: kept.Event})
 	}
 }

@@ -253,7 +253,7 @@ func TestLoopChildrenAndGC(t *testing.T) {
 	tp.Point(4*ms, trace.Pod{}, 0, &trace.Decision{By: trace.ByAdmission, Subject: "web", Verdict: trace.VerdictAdmit})
 	tp.End(5*ms, g, &trace.GC{What: trace.GCImages, Cause: trace.GCPeriod, Considered: 1, Removed: 1, Freed: 5})
 	m := modelOf(tp)
-	if l := m.Loops()[0]; l.Children != 1 || l.Caused[0] != (Effect{"pod.sync", web, "create ADD"}) {
+	if l := m.Loops()[0]; l.Children != 1 || say.Named(l.Caused[0].Pod, l.Caused[0].Event) != "pod.sync shop/web create ADD" {
 		t.Errorf("loop %+v", l)
 	}
 	ps := m.Passes()
@@ -498,10 +498,10 @@ func TestViewsAreCopies(t *testing.T) {
 	s := tp.Begin(ms, web, l, &trace.Sync{N: 1})
 	tp.Begin(ms, web, s, &trace.Action{ID: "create web"})
 	m := modelOf(tp)
-	m.Loops()[0].Caused[0].What = "spoilt"
+	m.Loops()[0].Caused[0].Pod.Name = "spoilt"
 	p, _ := m.Pod(web)
 	p.Actions[0].ID = "spoilt"
-	if m.Loops()[0].Caused[0].What == "spoilt" || m.Pods()[0].Actions[0].ID == "spoilt" {
+	if m.Loops()[0].Caused[0].Pod.Name == "spoilt" || m.Pods()[0].Actions[0].ID == "spoilt" {
 		t.Error("a view shares memory with the model")
 	}
 }

@@ -2,9 +2,9 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
@@ -40,7 +40,7 @@ func makeLoop(m *model.Model, args Args) (*Table, error) {
 func caused(l *model.Loop) Value {
 	var out []string
 	for _, e := range l.Caused {
-		out = append(out, noise.Of(strings.TrimSpace(strings.TrimSpace(e.Kind+" "+e.Pod.String())+" "+e.What)))
+		out = append(out, say.Named(e.Pod, e.Event))
 	}
 	if more := l.Children - len(l.Caused); more > 0 {
 		out = append(out, noise.Of(fmt.Sprintf("%d more", more)))

@@ -13,6 +13,11 @@ import (
 // Brief says in a few words what an event is about, without its kind.
 func Brief(e trace.Event) string { return noise.Of(brief(e)) }
 
+// Named is [Brief] after the kind and the pod: "pod.sync shop/web create ADD".
+func Named(pod trace.Pod, e trace.Event) string {
+	return noise.Of(words(e.Kind().String(), pod.String(), brief(e)))
+}
+
 func brief(e trace.Event) string {
 	switch e := e.(type) {
 	case *trace.Agent:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -120,7 +121,7 @@ func (p *Loop) told(l model.Loop) string {
 			pods = append(pods, pod)
 		}
 	}
-	text := l.Caused[0].Kind
+	text := l.Caused[0].Event.Kind().String()
 	if len(pods) > 0 {
 		text = pods[0]
 	}
@@ -146,7 +147,7 @@ func (p *Loop) children(l model.Loop) tea.Cmd {
 	}
 	lines := []Text{{Line: "The records of this iteration are no longer kept. It caused:", Tone: style.Dim}}
 	for _, e := range l.Caused {
-		lines = append(lines, Text{Line: p.Theme.Clean(e.Kind + " " + e.Pod.String() + " " + e.What)})
+		lines = append(lines, Text{Line: p.Theme.Clean(say.Named(e.Pod, e.Event))})
 	}
 	return send(Open{NewPager(p.Look, "iteration", title, lines)})
 }

@@ -89,13 +89,7 @@ func (n *node) text(th *style.Theme, zero int64, lead string, top bool) Text {
 
 // what writes a record in one clean line: kind, pod, what it is about, what went wrong.
 func what(th *style.Theme, r *trace.Record) string {
-	parts := []string{r.Event.Kind().String()}
-	if !r.Pod.IsZero() {
-		parts = append(parts, th.Clean(r.Pod.String()))
-	}
-	if b := say.Brief(r.Event); b != "" {
-		parts = append(parts, th.Clean(b))
-	}
+	parts := []string{th.Clean(say.Named(r.Pod, r.Event))}
 	if e := trace.Failure(r.Event); e != "" {
 		parts = append(parts, "failed: "+th.Clean(e))
 	}
