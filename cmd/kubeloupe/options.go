@@ -143,7 +143,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, userError{err}
 	}
-	if n.beside, err = o.beside.build(c.Context(), n); err != nil {
+	if n.beside, err = o.beside.build(c.Context(), n.hosted()); err != nil {
 		n.sim.remove()
 		return nil, err
 	}

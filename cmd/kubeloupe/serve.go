@@ -52,8 +52,26 @@ type beside struct {
 	listens bool // control does already
 }
 
+// hosted is what something runs beside: an agent, or a proxy.
+type hosted struct {
+	bus               *trace.Bus
+	nodeName, runtime string
+	socket            string // by default
+	simulated         bool
+	node              control.Node // may be nil
+	gate              *step.Switch
+}
+
+// hosted is the node's agent.
+func (n *node) hosted() *hosted {
+	return &hosted{
+		bus: n.bus, nodeName: n.cfg.NodeName, runtime: n.cfg.Endpoint, socket: socketIn(n.cfg.Kubelet.Node.RootDir),
+		simulated: n.cfg.Simulated, node: n.agent, gate: n.gate,
+	}
+}
+
 // build makes what the options ask for and binds its addresses, so that what is wrong is known before the agent begins.
-func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err error) {
+func (o *besideOptions) build(ctx context.Context, n *hosted) (b *beside, err error) {
 	b = &beside{bus: n.bus}
 	if n.bus == nil {
 		if o.file != "" || o.otlpGRPC != "" || o.otlpHTTP != "" || o.socket != "" && o.socket != noSocket {
@@ -67,7 +85,7 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 		}
 	}()
 	if o.otlpGRPC != "" || o.otlpHTTP != "" {
-		if b.spans, err = otlp.New(otlp.Config{GRPC: o.otlpGRPC, HTTP: o.otlpHTTP, CNIBinDirs: o.cniBins, Runtime: n.cfg.Endpoint, Bus: n.bus}); err != nil {
+		if b.spans, err = otlp.New(otlp.Config{GRPC: o.otlpGRPC, HTTP: o.otlpHTTP, CNIBinDirs: o.cniBins, Runtime: n.runtime, Bus: n.bus}); err != nil {
 			return b, userError{fmt.Errorf("--otlp-grpc, --otlp-http: %w", err)}
 		}
 		if err = b.spans.Listen(ctx); err != nil {
@@ -78,7 +96,7 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 		b.kept = backlog.New(backlog.Options{})
 	}
 	if o.file != "" {
-		opt, err := o.record.options(n.cfg.NodeName, "record-")
+		opt, err := o.record.options(n.nodeName, "record-")
 		if err != nil {
 			return b, userError{err}
 		}
@@ -92,11 +110,11 @@ func (o *besideOptions) build(ctx context.Context, n *node) (b *beside, err erro
 	}
 	path := o.socket
 	if path == "" {
-		path = socketIn(n.cfg.Kubelet.Node.RootDir)
+		path = n.socket
 	}
 	b.control = control.New(control.Config{
-		Path: path, Bus: n.bus, Backlog: b.kept, Node: n.agent, Steppers: steppers{n.gate},
-		Version: versionText(), NodeName: n.cfg.NodeName, Simulated: n.cfg.Simulated,
+		Path: path, Bus: n.bus, Backlog: b.kept, Node: n.node, Steppers: steppers{n.gate},
+		Version: versionText(), NodeName: n.nodeName, Simulated: n.simulated,
 	})
 	if o.socket == "" {
 		return b, nil // it listens once the root directory is this agent's

@@ -19,7 +19,7 @@ import (
 func TestRecordingInTrouble(t *testing.T) {
 	n := &node{bus: trace.NewBus(64)}
 	o := besideOptions{file: filepath.Join(t.TempDir(), "node.klr"), socket: noSocket, record: recordOptions{max: "1Mi"}}
-	b, err := o.build(t.Context(), n)
+	b, err := o.build(t.Context(), &hosted{bus: n.bus})
 	if err != nil {
 		t.Fatal(err)
 	}

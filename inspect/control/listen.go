@@ -27,18 +27,18 @@ type listener struct {
 // is replaced, a socket that somebody listens at is not.
 func listen(path string) (*listener, error) {
 	if most := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > most {
-		return nil, fmt.Errorf("control socket: the path %s has %d bytes and %w %d: use a shorter path", path, len(path), errTooLongPath, most)
+		return nil, fmt.Errorf("the path %s has %d bytes and %w %d: use a shorter path", path, len(path), errTooLongPath, most)
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("control socket: %w", err)
+		return nil, err
 	}
 	if err := checkDir(dir); err != nil {
-		return nil, fmt.Errorf("control socket: %w", err)
+		return nil, err
 	}
 	unlock, err := lock(path)
 	if err != nil {
-		return nil, fmt.Errorf("control socket: lock: %w", err)
+		return nil, fmt.Errorf("lock: %w", err)
 	}
 	defer unlock()
 	if err := clearPath(path); err != nil {
@@ -46,7 +46,7 @@ func listen(path string) (*listener, error) {
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
-		return nil, fmt.Errorf("control socket: %w", err)
+		return nil, err
 	}
 	l.SetUnlinkOnClose(false) // by then it may be another's
 	if err = os.Chmod(path, 0o600); err == nil {
@@ -56,7 +56,7 @@ func listen(path string) (*listener, error) {
 		}
 	}
 	l.Close() //nolint:errcheck // it served nobody
-	return nil, fmt.Errorf("control socket: %w", err)
+	return nil, err
 }
 
 // there reports whether the file at the path is still the one that was made.
@@ -84,9 +84,9 @@ func clearPath(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("control socket: %w", err)
+		return err
 	case file.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("control socket: %s exists and is not a socket: remove it, or use another path", path)
+		return fmt.Errorf("%s exists and is not a socket: remove it, or use another path", path)
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
@@ -94,10 +94,10 @@ func clearPath(path string) error {
 		return inUse(path, conn)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("control socket: %w", err)
+		return err
 	}
 	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("control socket: left by a dead process: %w", err)
+		return fmt.Errorf("left by a dead process: %w", err)
 	}
 	return nil
 }
@@ -109,5 +109,5 @@ func inUse(path string, conn net.Conn) error {
 			who = fmt.Sprintf("process %d", p.pid)
 		}
 	}
-	return fmt.Errorf("control socket: %s is already listening on %s: stop it, or use another path", who, path)
+	return fmt.Errorf("%s is already listening on %s: stop it, or use another path", who, path)
 }

@@ -94,7 +94,7 @@ func New(cfg Config) *Server {
 func (s *Server) Listen() error {
 	l, err := listen(s.cfg.Path)
 	if err != nil {
-		return err
+		return fmt.Errorf("control socket: %w", err)
 	}
 	s.listener = l
 	return nil
@@ -131,6 +131,9 @@ func (s *Server) await(ctx context.Context) (*listener, error) {
 	told := false
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		l, err := listen(s.cfg.Path)
+		if err != nil {
+			err = fmt.Errorf("control socket: %w", err)
+		}
 		switch {
 		case err == nil && told:
 			s.log(trace.LevelInfo, "listening on the control socket "+s.cfg.Path, peer{})

@@ -183,7 +183,7 @@ func (l *lab) runtime() runtimeapi.RuntimeServiceClient {
 	return runtimeapi.NewRuntimeServiceClient(l.conn)
 }
 
-// records returns what was published since it was asked last.
+// records returns what was published of calls since it was asked last.
 func (l *lab) records(t *testing.T) []trace.Record {
 	t.Helper()
 	var out []trace.Record
@@ -193,8 +193,12 @@ func (l *lab) records(t *testing.T) []trace.Record {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, recs...)
-		l.read = out[len(out)-1].Seq
+		for _, r := range recs {
+			l.read = r.Seq
+			if _, own := r.Event.(*trace.Agent); !own {
+				out = append(out, r)
+			}
+		}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -101,6 +102,9 @@ func (c *call) end(answer *frame, err error) {
 		c.acting = false
 	}
 	c.p.pods.ended(c, reply, err)
+	if v, ok := reply.(*runtimeapi.VersionResponse); ok {
+		c.p.knows(v)
+	}
 }
 
 // wantsAnswer reports whether something is made of the answer. Lists are read while something has to be learned from them.

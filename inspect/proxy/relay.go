@@ -98,6 +98,9 @@ func (p *Proxy) ask(ctx context.Context, full string, request, answer *frame) (h
 // execSync is the method whose answers a container makes.
 const execSync = "/ExecSync"
 
+// events is the method whose stream has no end.
+const events = "GetContainerEvents"
+
 // turn waits for a turn at an answer that a container made, of up to 16 MiB.
 func (p *Proxy) turn(ctx context.Context, stop func()) (done func(), err error) {
 	select {
@@ -142,6 +145,9 @@ func (p *Proxy) stream(in grpc.ServerStream, full string, m method) error {
 		c.end(nil, err)
 		return err
 	}
+	if m.name == events {
+		defer context.AfterFunc(p.ending, stop)()
+	}
 	go func() { // it ends with the call: then there is nothing more to receive
 		if copyUp(in, out) != nil {
 			stop()
@@ -155,6 +161,9 @@ func (p *Proxy) stream(in grpc.ServerStream, full string, m method) error {
 		}
 	}
 	err = copyDown(in, out)
+	if m.name == events && p.ending.Err() != nil {
+		err = status.Error(codes.Unavailable, "the proxy ends")
+	}
 	c.end(nil, err)
 	in.SetTrailer(out.Trailer())
 	return err

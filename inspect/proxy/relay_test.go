@@ -273,7 +273,7 @@ func TestUnknownService(t *testing.T) {
 	}
 }
 
-// When the runtime is not there, calls fail at once and continue when it is back; the proxy's own end lets calls finish.
+// The proxy's end lets calls finish, and ends streams of events.
 func TestDrain(t *testing.T) {
 	came, let := make(chan struct{}), make(chan struct{})
 	f := &fake{run: func(context.Context, *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
@@ -281,7 +281,13 @@ func TestDrain(t *testing.T) {
 		<-let
 		return &runtimeapi.RunPodSandboxResponse{PodSandboxId: "s"}, nil
 	}}
+	f.watch = func(s grpc.ServerStreamingServer[runtimeapi.ContainerEventResponse]) error {
+		<-s.Context().Done()
+		return nil
+	}
 	l := begin(t, f, nil)
+	watch, err := l.runtime().GetContainerEvents(t.Context(), &runtimeapi.GetEventsRequest{})
+	fail(t, err)
 	got := make(chan error, 1)
 	go func() {
 		_, err := l.runtime().RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: web})
@@ -289,6 +295,9 @@ func TestDrain(t *testing.T) {
 	}()
 	<-came
 	l.end()
+	if _, err := watch.Recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("the stream of events: %v", err)
+	}
 	select {
 	case err := <-l.ended:
 		t.Fatalf("ended before its call did: %v", err)

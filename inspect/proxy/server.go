@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -13,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip" // a client may compress
 	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -48,6 +51,8 @@ type Config struct {
 	Calls   Describer
 	// Gate may hold the calls of a pod; may be nil.
 	Gate Gate
+	// Node is the node's name and Version this program's, for what is published of the proxy itself.
+	Node, Version string
 	// Drain is how long calls that are under way may take to end when Run ends; 30 s.
 	Drain time.Duration
 }
@@ -59,7 +64,8 @@ type Proxy struct {
 	conn    *grpc.ClientConn
 	turns   chan struct{}
 	pods    *pods
-	ending  context.Context //nolint:containedctx // the end of Run, for streams
+	ending  context.Context                            //nolint:containedctx // the end of Run: streams of events, which have none, end with it
+	about   atomic.Pointer[runtimeapi.VersionResponse] // what the runtime calls itself, once the kubelet has asked
 }
 
 // New returns a proxy. It connects to the runtime when it has something to ask.
@@ -87,11 +93,13 @@ func New(cfg Config) (*Proxy, error) {
 }
 
 // Run relays until ctx ends, and then for as long as calls are under way, at most Drain. No new ones are taken meanwhile, and streams of
-// events are ended.
+// events, which have no end, are ended.
 func (p *Proxy) Run(ctx context.Context) error {
 	defer p.conn.Close() //nolint:errcheck // all calls have ended
 	defer p.pods.stop()
 	p.ending = ctx
+	p.is(trace.AgentStarting)
+	defer p.is(trace.AgentStopped)
 	server := grpc.NewServer(
 		grpc.ForceServerCodecV2(raw{}), grpc.UnknownServiceHandler(p.handle),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.InitialWindowSize(window),
@@ -106,6 +114,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 		case <-served:
 			return
 		}
+		p.is(trace.AgentStopping)
 		late := time.AfterFunc(p.cfg.Drain, server.Stop)
 		defer late.Stop()
 		server.GracefulStop()
@@ -115,4 +124,20 @@ func (p *Proxy) Run(ctx context.Context) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	return nil
+}
+
+// is publishes what the proxy does.
+func (p *Proxy) is(state trace.AgentState) {
+	v := p.about.Load()
+	trace.Point(p.cfg.Bus, trace.SeenBy(trace.Span{}, trace.ObserverProxy, 0), trace.Agent{
+		State: state, Node: p.cfg.Node, Version: p.cfg.Version, Endpoint: p.cfg.Runtime, PID: os.Getpid(),
+		Runtime: v.GetRuntimeName(), RuntimeVersion: v.GetRuntimeVersion(),
+	})
+}
+
+// knows notes what the runtime calls itself. Calls come through from then on.
+func (p *Proxy) knows(v *runtimeapi.VersionResponse) {
+	if old := p.about.Swap(v); old.GetRuntimeName() != v.GetRuntimeName() || old.GetRuntimeVersion() != v.GetRuntimeVersion() {
+		p.is(trace.AgentReady)
+	}
 }

@@ -149,7 +149,11 @@ func milestones(own []trace.Record) map[trace.MilestoneName]*mark {
 	out := map[trace.MilestoneName]*mark{}
 	for i := range own {
 		if e, ok := own[i].Event.(*trace.Milestone); ok && out[e.Name] == nil {
-			out[e.Name] = &mark{at: own[i].Time, since: min(max(e.Since, 0), time.Duration(own[i].Time)), adopted: e.Adopted, source: e.Source}
+			m := &mark{at: own[i].Time, since: min(max(e.Since, 0), time.Duration(own[i].Time)), adopted: e.Adopted, source: e.Source}
+			if seen := out[trace.MilestoneSeen]; own[i].Precision > 0 && m.since > 0 && seen != nil { // it was known later than it was
+				m.at = max(min(m.at, seen.at+int64(m.since)), m.at-int64(own[i].Precision.Duration()))
+			}
+			out[e.Name] = m
 		}
 	}
 	return out
