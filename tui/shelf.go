@@ -18,7 +18,7 @@ var shelf = []struct {
 }{
 	{"1", func(l views.Look, _ *Config) views.Page { return views.NewOverview(l) }},
 	{"2", func(l views.Look, _ *Config) views.Page { return views.NewLoop(l) }},
-	{"3", func(l views.Look, _ *Config) views.Page { return views.NewWorkers(l) }},
+	{"3", func(l views.Look, _ *Config) views.Page { return views.NewPods(l) }},
 	{"4", func(l views.Look, _ *Config) views.Page { return views.NewCRI(l) }},
 	{"5", func(l views.Look, _ *Config) views.Page { return views.NewGC(l) }},
 	{"6", func(l views.Look, _ *Config) views.Page { return views.NewPod(l) }},

@@ -76,7 +76,16 @@ func Wait(w *trace.Wait, began int64) string {
 
 // WaitsFor says how long what is waited for: "waits 3.20s for container runtime (queue)".
 func WaitsFor(w *trace.Wait, took time.Duration) string {
-	return noise.Of(fmt.Sprintf("waits %s for %s (%s)", human.Duration(max(took, 0)), cmp.Or(on(w), "an unknown target"), w.For))
+	return noise.Of("waits " + human.Duration(max(took, 0)) + waitsFor(w))
+}
+
+// WaitsSince says since when what is waited for: "waiting since 12:03:01 for container runtime (queue)".
+func WaitsSince(w *trace.Wait, when string) string {
+	return noise.Of("waiting since " + when + waitsFor(w))
+}
+
+func waitsFor(w *trace.Wait) string {
+	return fmt.Sprintf(" for %s (%s)", cmp.Or(on(w), "an unknown target"), w.For)
 }
 
 // Target names a target: "volume data", "secret shop/keys".

@@ -3,7 +3,6 @@ package views
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -73,7 +72,8 @@ func (p *Pod) present() {
 		p.add(style.Plain, th.Clean(fmt.Sprintf("now: %s for %s %s", a.ID, style.Age(p.now.Sub(a.Since)), a.Reason)))
 	}
 	for _, w := range p.pod.Waits {
-		p.add(style.Dim, th.Clean("now: "+say.WaitsFor(&w.Wait, p.now.Sub(w.Since).Round(100*time.Millisecond))+" "+w.Detail()))
+		since := style.Clock(w.Since) + " (" + style.Age(p.now.Sub(w.Since)) + ")"
+		p.add(style.Dim, th.Clean("now: "+say.WaitsSince(&w.Wait, since)+" "+w.Detail()))
 		if who := say.Behind(w.Behind, p.now.Sub(w.Since)); who != "" {
 			p.add(style.Dim, th.Clean("     "+who))
 		}

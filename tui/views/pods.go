@@ -15,15 +15,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
 
-// Workers shows the pod workers: one per pod.
-type Workers struct {
+// Pods shows the pods: one row each, with the state of its worker.
+type Pods struct {
 	list[model.Pod]
 	now time.Time
 }
 
-// NewWorkers returns the page.
-func NewWorkers(look Look) *Workers {
-	p := &Workers{list: list[model.Pod]{Look: look}}
+// NewPods returns the page.
+func NewPods(look Look) *Pods {
+	p := &Pods{list: list[model.Pod]{Look: look}}
 	p.tbl = newTable(look, table.Config[model.Pod]{
 		Columns: p.columns(),
 		ID:      podID,
@@ -40,17 +40,17 @@ func NewWorkers(look Look) *Workers {
 func podID(r model.Pod) string { return r.Key.String() + r.Key.UID }
 
 // Name implements Page. The page lists pods; what a pod's worker does is a column of it.
-func (*Workers) Name() string { return "Pods" }
+func (*Pods) Name() string { return "Pods" }
 
 // Refresh implements Page.
-func (p *Workers) Refresh(f Frame) {
+func (p *Pods) Refresh(f Frame) {
 	p.now = f.Now
 	rows := f.Model.Pods()
 	slices.SortStableFunc(rows, func(a, b model.Pod) int { return cmp.Compare(urgency(&a, f.Now), urgency(&b, f.Now)) })
 	p.tbl.SetRows(rows)
 }
 
-// urgency orders workers: trouble first, then what moves, then the rest.
+// urgency orders pods: trouble first, then what moves, then the rest.
 func urgency(r *model.Pod, now time.Time) int {
 	switch {
 	case inTrouble(r, now):
@@ -61,10 +61,10 @@ func urgency(r *model.Pod, now time.Time) int {
 	return 1
 }
 
-func (p *Workers) columns() []table.Column[model.Pod] {
+func (p *Pods) columns() []table.Column[model.Pod] {
 	doing := text("doing", 14, 3, 0, p.doing)
 	doing.Compare = nil
-	since := duration("since", 1, 0, p.since)
+	since := duration("for", 1, 0, p.since)
 	since.Cell = func(r model.Pod) table.Cell {
 		if d := p.since(r); d > 0 {
 			return table.Cell{Text: style.Age(d)}
@@ -96,7 +96,7 @@ func toneIf(cond bool, tone style.Tone) style.Tone {
 	return style.Plain
 }
 
-func (p *Workers) state(r model.Pod) string { return string(r.State()) }
+func (p *Pods) state(r model.Pod) string { return string(r.State()) }
 
 func stateTone(r model.Pod) style.Tone {
 	switch r.State() {
@@ -119,7 +119,7 @@ func ready(r model.Pod) string {
 }
 
 // doing says what the pod's worker does, or why the pod is in trouble.
-func (p *Workers) doing(r model.Pod) string {
+func (p *Pods) doing(r model.Pod) string {
 	text, _, _ := now(p.Theme, &r)
 	if reason := why(&r, p.now); reason != "" && text == style.Unknown {
 		return p.Theme.Clean(reason)
@@ -133,7 +133,7 @@ func (p *Workers) doing(r model.Pod) string {
 	return text
 }
 
-func (p *Workers) since(r model.Pod) time.Duration {
+func (p *Pods) since(r model.Pod) time.Duration {
 	_, since, _ := now(p.Theme, &r)
 	if since.IsZero() {
 		return 0
