@@ -87,12 +87,12 @@ func (o *observed) seenBy() string {
 	}
 	t := o.log.Told()
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "seen by: kubelet log V%d (as its messages show; it may be more), %d entries", max(t.Level, 0), t.Entries)
+	fmt.Fprintf(&b, "seen by: kubelet log V%d (as its messages show; it may be more), %s", max(t.Level, 0), count(t.Entries, "entry", "entries"))
 	if t.Lost > 0 {
-		fmt.Fprintf(&b, ", %d lines are missing: what began or ended in them is unknown", t.Lost)
+		fmt.Fprintf(&b, ", %s missing: what began or ended in between is unknown", count(t.Lost, "line is", "lines are"))
 	}
 	if t.Cut > 0 {
-		fmt.Fprintf(&b, ", %d entries are cut", t.Cut)
+		fmt.Fprintf(&b, ", %s cut", count(t.Cut, "entry is", "entries are"))
 	}
 	b.WriteString("\n")
 	switch {
@@ -104,6 +104,23 @@ func (o *observed) seenBy() string {
 		b.WriteString("not in the log at this level: sandboxes, workers, container types (V4)\n")
 	}
 	return b.String()
+}
+
+// noPods says that no pod was found.
+func (o *observed) noPods() string {
+	n := o.log.Told().Entries
+	if n == 0 {
+		return "No pods: the log has no entry of a kubelet.\n"
+	}
+	return "No pods: no line of the log (" + count(n, "entry", "entries") + ") tells what became of a pod.\n"
+}
+
+// count is a number with its noun.
+func count(n uint64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // show opens the UI on what --from names, as it is at its end.

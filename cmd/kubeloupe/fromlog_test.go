@@ -29,6 +29,9 @@ func TestFromLog(t *testing.T) {
 		"inspect":     {"inspect pods --from " + v4, "", 0, []string{"No pods", "seen by: kubelet log V4"}},
 		"events":      {"events --from " + v4 + " --kind pod.milestone", "", 0, []string{"shop/web"}},
 		"stdin":       {"why --all --from - --log-zone UTC", plain, 0, []string{"shop/web", "the runtime has no pod network", "not in the log at this level"}},
+		"no pod":      {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\"\n", 0, []string{"No pods: no line of the log (1 entry)", "1 entry\n"}},
+		"cut":         {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\" a=\"b\n", 0, []string{"1 entry, 1 entry is cut\n"}},
+		"the node":    {"why --all --from - --fail-on KL15", "E1122 08:00:01.000000       1 a.go:1] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 9m0s ago\"\n", exitHeld, []string{"the node: the container runtime did not answer", "No pods"}},
 		"wrong zone":  {"why --all --from - --log-zone Mars", plain, 2, []string{"--log-zone", "must be a time zone"}},
 		"no log":      {"why --all --from -", "hello\n", 2, []string{"neither"}},
 	} {

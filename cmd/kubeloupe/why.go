@@ -109,7 +109,15 @@ func (a *asking) run(ctx context.Context, args []string) error {
 		}
 		cases = func(yield func(*store.PodRun, *cause.Case) bool) { yield(l, s.Case(l, now)) }
 	}
-	return a.tell(cases, only, conditions)
+	return a.tell(cases, a.node(s, now), only, conditions)
+}
+
+// node is what is wrong with the node, as the log of a kubelet tells it beside the pods; nil where nothing is, or where there is no such log.
+func (a *asking) node(s *session.Session, now time.Time) *why.Report {
+	if !a.all || a.log == nil {
+		return nil
+	}
+	return why.ExplainNode(s.NodeCase(now))
 }
 
 // parseWhere reads --where; nil when it was not given.
@@ -128,9 +136,17 @@ func parseWhere(text string, all bool) (*why.Condition, error) {
 }
 
 // tell explains each life that only selects, and returns an error that names the conditions that hold.
-func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], only *why.Condition, conditions []why.Condition) error {
+func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], node *why.Report, only *why.Condition, conditions []why.Condition) error {
 	var held []string
 	reports := []*why.Report{}
+	if node != nil && only == nil {
+		reports = append(reports, node)
+		for _, c := range conditions {
+			if c.Holds(node) {
+				held = append(held, "the node: "+c.Told(node))
+			}
+		}
+	}
 	for l, r := range why.All(cases) {
 		if only != nil && !only.Holds(r) {
 			continue
@@ -169,6 +185,11 @@ func (a *asking) write(reports []*why.Report) error {
 			continue
 		}
 		if err := why.Text(out, r, why.TextOptions{Width: widthOf(a.s.out), Zone: time.Local}); err != nil {
+			return err
+		}
+	}
+	if a.all && a.log != nil && !slices.ContainsFunc(reports, func(r *why.Report) bool { return !r.Node }) {
+		if _, err := io.WriteString(out, a.noPods()); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,15 @@ func Explain(c *cause.Case) *Report {
 	return r
 }
 
+// ExplainNode tells what is wrong with the case's node, whatever pod; nil where nothing is known to be.
+func ExplainNode(c *cause.Case) *Report {
+	found := cause.FindNode(c)
+	if len(found) == 0 {
+		return nil
+	}
+	return &Report{Pod: trace.Pod{Namespace: "-", Name: "node"}, Node: true, Stage: cause.Up, Now: c.Now, Findings: found, Cause: found[0].Sentence + "."}
+}
+
 // life takes what the milestones and statuses tell.
 func (r *Report) life(c *cause.Case) {
 	for i := range c.Records {

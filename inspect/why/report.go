@@ -12,7 +12,9 @@ import (
 //
 // Many fields: it is the report as JSON has it, flat for whoever reads it by jq.
 type Report struct {
-	Pod trace.Pod `json:"pod"`
+	// Pod is -/node where the report is about a node.
+	Pod  trace.Pod `json:"pod"`
+	Node bool      `json:"node,omitempty"`
 	// Stage is starting, up, down, ending or over; Phase is the pod's phase as its last status has it.
 	Stage cause.Stage `json:"stage"`
 	Phase string      `json:"phase,omitempty"`

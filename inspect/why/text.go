@@ -45,7 +45,12 @@ func Text(out io.Writer, r *Report, opt TextOptions) error {
 }
 
 // Brief says the most important on one line.
-func Brief(r *Report) string { return human.Line(r.Pod.String() + " " + r.state() + ": " + r.Cause) }
+func Brief(r *Report) string {
+	if r.Node {
+		return human.Line("the node: " + r.Cause)
+	}
+	return human.Line(r.Pod.String() + " " + r.state() + ": " + r.Cause)
+}
 
 // state says how the pod stands, in a few words.
 func (r *Report) state() string {

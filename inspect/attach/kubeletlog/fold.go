@@ -124,6 +124,7 @@ func (f *Fold) take(e *klog.Entry) {
 	f.last = max(f.last, at)
 	f.pods.settled(f, at, false)
 	f.levelOf(e)
+	f.quietNode(at)
 	if rule, ok := table[e.Msg]; ok {
 		f.saw(rule.v)
 		if rule.do(f, e, at) {

@@ -230,6 +230,38 @@ func TestRecords(t *testing.T) {
 				"00:01.000 web decision: " + string(trace.ByEviction) + " " + string(trace.VerdictEnd) + " shop/web", "00:01.000 web pod.milestone: terminating",
 			},
 		},
+		"a node without a network": {
+			lines(
+				`00:01.0 E "Container runtime network not ready" networkReady="NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"`,
+				`00:06.0 E "Container runtime network not ready" networkReady="NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"`,
+				`00:40.0 I "other"`,
+			),
+			[]string{"00:01.000 begin  pod.wait: runtime network  NetworkPluginNotReady", "00:06.000 end  pod.wait: runtime network  NetworkPluginNotReady 5s"},
+		},
+		"a runtime that is slow": {
+			lines(
+				`00:01.0 E "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m1s ago; threshold is 3m0s"`,
+				`00:02.0 E "ListPodSandbox with filter from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" filter="nil"`,
+				`00:03.0 E ListContainers with filter &ContainerFilter{} from runtime service failed: rpc error: code = Unavailable desc = gone`,
+				`00:03.5 E "ContainerStatus from runtime service failed" err="rpc error: code = NotFound desc = none" containerID="ab"`,
+				`00:06.0 E "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m6s ago; threshold is 3m0s"`,
+				`00:30.0 I "other"`,
+			),
+			[]string{
+				"00:01.000 begin  pod.wait: runtime runtime", "00:02.000 end  cri.call: ListPodSandbox DeadlineExceeded deadline 0s",
+				"00:03.000 end  cri.call: ListContainers Unavailable  0s", "00:06.000 end  pod.wait: runtime runtime 5s",
+			},
+		},
+		"an eviction by an old kubelet": {
+			lines(
+				`00:01.0 I eviction manager: must evict pod(s) to reclaim ephemeral-storage`,
+				`00:01.1 I eviction manager: pod web_shop(11111111-2222-3333-4444-555555555555) is evicted successfully`,
+			),
+			[]string{
+				"00:01.000  decision: " + string(trace.ByEviction) + " " + string(trace.VerdictShort) + " ephemeral-storage",
+				"00:01.100 web decision: " + string(trace.ByEviction) + " " + string(trace.VerdictEnd) + " shop/web", "00:01.100 web pod.milestone: terminating",
+			},
+		},
 		"a kubelet of 1.19": {
 			lines(
 				`00:01.0 I SyncLoop (ADD, "api"): "web_shop(11111111-2222-3333-4444-555555555555), b_shop(21111111-2222-3333-4444-555555555555)"`,

@@ -14,7 +14,12 @@ type nodeState struct {
 	loops   uint64
 	runtime *span // the runtime is not ready
 	since   int64 // the last line that said so
+	network *span // the runtime has no pod network
+	without int64 // the last line that said so
 }
+
+// networkSilence is how long the kubelet waits between two looks at the runtime's network, and a bit: it looks every 5 s.
+const networkSilence = 20 * time.Second
 
 // runtimeSilence is how long the kubelet waits at most between two looks at a runtime that is not ready, and a bit.
 const runtimeSilence = 6 * time.Second
@@ -50,14 +55,61 @@ func (f *Fold) runtimeAnswers(at int64) {
 	f.node.runtime = nil
 }
 
+// quietNode ends what the kubelet has not repeated for so long that it is over. It says so of neither.
+func (f *Fold) quietNode(at int64) {
+	n := &f.node
+	if n.runtime != nil && at-n.since > int64(runtimeSilence) {
+		f.end(n.runtime, n.since, relist, nil)
+		n.runtime = nil
+	}
+	if n.network != nil && at-n.without > int64(networkSilence) {
+		f.end(n.network, n.without, relist, nil)
+		n.network = nil
+	}
+}
+
 func (f *Fold) networkNotReady(e *klog.Entry, at int64) bool {
-	f.point(nil, at, micros, &trace.Log{Level: trace.LevelError, Message: "container runtime network not ready: " + trace.Clip(firstOf(e.Get("networkReady"), e.Get("err")), 2048)})
+	why := trace.Clip(firstOf(e.Get("networkReady"), e.Get("err")), 2048)
+	if f.node.network == nil {
+		f.node.network = f.begin(nil, nil, at, &trace.Wait{
+			For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetNetwork}, Reason: "NetworkPluginNotReady", Cause: why, Class: trace.FailNetwork,
+		})
+	}
+	f.node.without = at
+	f.point(nil, at, micros, &trace.Log{Level: trace.LevelError, Message: "container runtime network not ready: " + why})
 	return true
 }
 
 func (f *Fold) runtimeFailed(e *klog.Entry, at int64) bool {
 	err := e.Get("err")
 	f.was(nil, nil, at, at, micros, &trace.CRICall{Method: "Status", Code: codeOf(err), Err: err, Class: trace.Classify(err)})
+	return true
+}
+
+// runtimeCall is a call to the runtime that failed, of which the kubelet's client tells: ListContainers with filter from runtime service failed.
+var runtimeCall = regexp.MustCompile(`(?s)^([A-Z][A-Za-z]{2,40})(?: with filter.*?| "[0-9a-f]{1,64}")? from (?:runtime|image) service failed(?:: (.*))?$`)
+
+// runtimeCalled takes in calls that got no answer. Of others, the lines that follow tell more.
+func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
+	m := runtimeCall.FindStringSubmatch(e.Msg[:min(len(e.Msg), maxError)])
+	if m == nil {
+		return false
+	}
+	err := firstOf(e.Get("err"), m[2])
+	code := codeOf(err)
+	switch m[1] {
+	case "RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox", "PullImage", "ExecSync":
+		return false // the pod's
+	}
+	if code == "DeadlineExceeded" || code == "Unavailable" {
+		f.was(nil, nil, at, at, micros, &trace.CRICall{Method: m[1], Code: code, Err: err, Class: trace.Classify(err)})
+	}
+	return false
+}
+
+// reclaims is an eviction manager that has to end pods.
+func (f *Fold) reclaims(e *klog.Entry, at int64) bool {
+	f.point(nil, at, micros, &trace.Decision{By: trace.ByEviction, Subject: firstOf(e.Get("resourceName"), "a resource"), Verdict: trace.VerdictShort, Reason: "pods must be evicted to reclaim it"})
 	return true
 }
 

@@ -33,6 +33,8 @@ var old = []struct {
 	{`Liveness probe for "`, regexp.MustCompile(`(?s)^Liveness probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Liveness"}},
 	{`Startup probe for "`, regexp.MustCompile(`(?s)^Startup probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Startup"}},
 	{`Event(v1.ObjectReference{`, regexp.MustCompile(`(?s)^Event\(v1\.ObjectReference\{Kind:"(Pod)", Namespace:"([^"]*)", Name:"([^"]*)", UID:"([^"]*)", .*?FieldPath:"([^"]*)"\}\): type: '([A-Za-z]+)' reason: '([A-Za-z]+)' (.*)`), "Event occurred", []string{"kind", "ns", "object", "uid", "fieldPath", "type", "reason", "message"}},
+	{`eviction manager: must evict pod(s) to reclaim `, regexp.MustCompile(`^eviction manager: must evict pod\(s\) to reclaim ([a-z-]{1,40})`), "Eviction manager: must evict pod(s) to reclaim", []string{"resourceName"}},
+	{`eviction manager: pod `, regexp.MustCompile(`^eviction manager: pod (\S+) is evicted successfully`), "Eviction manager: pod is evicted successfully", []string{"pod"}},
 	{`Removing image "`, regexp.MustCompile(`\[imageGCManager\]: Removing image "([^"]+)" to free`), "Removing image to free bytes", []string{"imageID"}},
 	{`Starting kubelet main sync loop`, regexp.MustCompile(`^(Starting kubelet main sync loop)`), "Starting kubelet main sync loop", []string{"text"}},
 }

@@ -93,12 +93,13 @@ var table = map[string]rule{
 	"All volumes are unmounted for pod":                       {3, (*Fold).unmountEnds},
 	"Unable to attach or mount volumes for pod; skipping pod": {0, (*Fold).volumesFailed},
 	// The node.
-	"Container runtime network not ready":   {0, (*Fold).networkNotReady},
-	"Container runtime sanity check failed": {0, (*Fold).runtimeFailed},
-	"Successfully registered node":          {0, (*Fold).registered},
-	"Removing image to free bytes":          {0, (*Fold).imageRemoved},
-	"Waited before sending request":         {0, (*Fold).throttled}, // from 1.33 on, before as text
-	"GenericPLEG: Unable to retrieve pods":  {0, (*Fold).relistFailed},
+	"Container runtime network not ready":            {0, (*Fold).networkNotReady},
+	"Container runtime sanity check failed":          {0, (*Fold).runtimeFailed},
+	"Successfully registered node":                   {0, (*Fold).registered},
+	"Eviction manager: must evict pod(s) to reclaim": {0, (*Fold).reclaims},
+	"Removing image to free bytes":                   {0, (*Fold).imageRemoved},
+	"Waited before sending request":                  {0, (*Fold).throttled}, // from 1.33 on, before as text
+	"GenericPLEG: Unable to retrieve pods":           {0, (*Fold).relistFailed},
 }
 
 // ignored tells nothing beside what other lines tell; the line is kept.

@@ -36,6 +36,8 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 		return f.operationFailed(e.Get("err"), at)
 	case strings.HasPrefix(msg, "Waited for "):
 		return f.throttledText(e, at)
+	case strings.Contains(msg, " service failed"):
+		return f.runtimeCalled(e, at)
 	case orphanUID.MatchString(msg):
 		return f.orphan(e, at)
 	}
