@@ -73,6 +73,20 @@ func NewFold(o Options) *Fold {
 	return f
 }
 
+// Until says that no line will come that is older than t, in Unix nanoseconds: a log that is followed has nothing new. What was held back
+// becomes due.
+func (f *Fold) Until(t int64) {
+	if f.last == 0 {
+		return
+	}
+	f.last = max(f.last, t)
+	f.settle(false)
+	f.out.Last = max(f.out.Last, t)
+}
+
+// Due is the time up to which records are out, but for a few that come late; 0 before the first line.
+func (f *Fold) Due() int64 { return max(f.out.Last-int64(f.out.Hold), 0) }
+
 // Calls returns how many begins and ends of calls were read.
 func (f *Fold) Calls() uint64 { return f.calls }
 

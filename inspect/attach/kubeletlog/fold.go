@@ -59,6 +59,23 @@ func NewFold() *Fold {
 	return f
 }
 
+// Live says that the log is followed while it is written: records are held back for hold only. Then a few come after later ones.
+func (f *Fold) Live(hold time.Duration) { f.out.Hold = max(hold, jitter) }
+
+// Until says that no entry will come that is older than t, in Unix nanoseconds: a log that is followed has nothing new. What was held back
+// becomes due.
+func (f *Fold) Until(t int64) {
+	f.in.Last = max(f.in.Last, t)
+	f.drain(false)
+	if f.last != 0 {
+		f.pods.settled(f, t-int64(jitter), false)
+	}
+	f.out.Last = max(f.out.Last, t)
+}
+
+// Due is the time up to which records are out, but for a few that come late; 0 before the first entry.
+func (f *Fold) Due() int64 { return max(f.out.Last-int64(f.out.Hold), 0) }
+
 // Level is the verbosity of the log as far as its messages tell: at least this; -1 while nothing was seen.
 func (f *Fold) Level() int { return f.level }
 
@@ -231,7 +248,7 @@ func (f *Fold) was(p *pod, parent *span, from, to int64, precision time.Duration
 	if parent != nil {
 		s.parent = parent.id
 	}
-	if to > from && from > f.last-int64(settle)+int64(jitter) {
+	if to > from && from > f.last-int64(f.out.Hold)+int64(jitter) {
 		f.put(p, from, precision, trace.Record{Edge: trace.EdgeBegin, Span: s.id, Parent: s.parent, Event: e})
 	}
 	f.end(s, to, precision, nil)

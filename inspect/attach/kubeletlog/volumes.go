@@ -267,7 +267,7 @@ func firstTime(a, b int64) int64 {
 
 // beginAt is begin at a time that has passed.
 func (f *Fold) beginAt(p *pod, parent *span, from int64, e trace.Event) *span {
-	return f.begin(p, parent, max(from, f.last-int64(settle)+int64(jitter)), e)
+	return f.begin(p, parent, max(from, f.last-int64(f.out.Hold)+int64(jitter)), e)
 }
 
 func (f *Fold) volumesBegin(e *klog.Entry, at int64) bool {
