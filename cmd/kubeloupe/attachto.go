@@ -5,12 +5,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/watch"
+	"github.com/kubeloupe/kubeloupe/inspect/backlog"
+	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/printer"
+	"github.com/kubeloupe/kubeloupe/tui"
 )
+
+// attachSocket is where attach listens for kubeloupe's other commands: attach writes nothing below the kubelet's root directory.
+const attachSocket = "/run/kubeloupe/attach.sock"
+
+// attachBuffer is how many records are kept for slow readers: attach begins with some minutes of the past.
+const attachBuffer = 1 << 15
 
 // attaching is one run of the attach command.
 type attaching struct {
@@ -18,24 +32,40 @@ type attaching struct {
 	find   discover.Options
 	check  bool
 	output string
+	noTUI  bool
+	view   string
+	socket string
+	file   string
+	record recordOptions
 }
 
 func newAttach(s streams) *cobra.Command {
 	a := &attaching{s: s}
 	c := &cobra.Command{
-		Use:   "attach --check",
-		Short: "Find the kubelet of this node that is not kubeloupe, and say what it can be seen by",
-		Long: `Find the kubelet that runs on this node: upstream's, also within k3s, k0s and microk8s. --check prints the process, its
-configuration, its container runtime, and for each source (logs, sockets, APIs) what it gives, what is missing and how to get it. It
-reads /proc and configuration files; it changes nothing and connects to nothing. It needs root.`,
+		Use:   "attach",
+		Short: "Watch the kubelet of this node that is not kubeloupe",
+		Long: `Watch the kubelet that runs on this node: upstream's, also within k3s, k0s and microk8s. attach finds it by its listeners, follows
+its log and the container runtime's log, and shows what they tell in the UI, a moment after it happened. It reads the last ten minutes
+first. Neither the kubelet nor its settings change. attach needs root.
+
+Meanwhile, why, trace, inspect, events, record and tui work on this node as with kubeloupe's own agent.
+
+--check only prints what was found: the process, its configuration, its container runtime, and for each source (logs, sockets, APIs) what
+it gives, what is missing and how to get it. It changes nothing and connects to nothing.`,
 		Example: `  kubeloupe attach --check
-  kubeloupe attach --check -o json`,
+  kubeloupe attach
+  kubeloupe attach --no-tui --record incident.klr`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.run(c.Context()) },
 	}
 	f := c.Flags()
 	f.BoolVar(&a.check, "check", false, "print what was found, and change nothing")
-	f.StringVarP(&a.output, "output", "o", "", "with --check: json")
+	f.StringVarP(&a.output, "output", "o", "", "output without the UI: text, wide or json (every record); with --check: json")
+	f.BoolVar(&a.noTUI, "no-tui", false, "print lines even on a terminal")
+	f.StringVar(&a.view, "view", "", "the first view: "+strings.Join(tui.ViewNames(), ", "))
+	f.StringVar(&a.socket, "control-socket", attachSocket, "socket for kubeloupe's other commands, for root only; none disables it")
+	f.StringVar(&a.file, "record", "", "record the session to this file (see kubeloupe replay)")
+	a.record.add(c, "record-")
 	f.IntVar(&a.find.PID, "pid", 0, "the kubelet's process, if there are several; by default it is found by its listeners")
 	f.StringVar(&a.find.LogFile, "kubelet-log", "", "file with the kubelet's log, if attach cannot find it")
 	f.StringVar(&a.find.RuntimeEndpoint, "container-runtime-endpoint", "", "the runtime's socket, if attach cannot find it, such as unix:///run/containerd/containerd.sock")
@@ -43,19 +73,34 @@ reads /proc and configuration files; it changes nothing and connects to nothing.
 	return c
 }
 
-func (a *attaching) run(_ context.Context) error {
-	if a.output != "" && a.output != "json" {
-		return userError{fmt.Errorf("--output %q: must be json", a.output)}
-	}
-	if !a.check {
-		return userError{errors.New("a running kubelet cannot be watched yet: use attach --check, or --from with its log")}
-	}
-	found, err := discover.Discover(discover.Machine{}, a.find)
-	if err != nil {
+func (a *attaching) run(ctx context.Context) error {
+	if err := checkLook(a.output, a.view); err != nil {
 		return userError{err}
 	}
-	if a.output != "json" {
+	found, err := discover.Discover(discover.Machine{}, a.find)
+	switch {
+	case err != nil:
+		return userError{err}
+	case a.check:
+		return a.print(found)
+	case !watchable(found):
+		return userError{errors.New("neither the kubelet's log nor the container runtime's can be read here: kubeloupe attach --check says why")}
+	}
+	bus := trace.NewBus(attachBuffer)
+	b, err := a.beside(ctx, found, bus)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.follow(ctx, found, bus, b), b.close())
+}
+
+func (a *attaching) print(found *discover.Found) error {
+	switch a.output {
+	case "":
 		return found.Write(textOut(a.s.out))
+	case "json":
+	default:
+		return userError{fmt.Errorf("--output %q: with --check, must be json", a.output)}
 	}
 	text, err := json.MarshalIndent(found, "", "  ")
 	if err != nil {
@@ -63,4 +108,91 @@ func (a *attaching) run(_ context.Context) error {
 	}
 	_, err = fmt.Fprintf(a.s.out, "%s\n", human.JSON(text))
 	return err
+}
+
+// watchable reports whether there is something to watch.
+func watchable(f *discover.Found) bool {
+	for _, s := range f.Sources {
+		if s.There && (s.Name == discover.SourceKubeletLog || s.Name == discover.SourceRuntimeLog) {
+			return true
+		}
+	}
+	return false
+}
+
+// beside makes what runs beside a watch: what is kept for late readers, the recording, the control socket.
+func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trace.Bus) (b *beside, err error) {
+	b = &beside{bus: bus, kept: backlog.New(backlog.Options{}), owned: true}
+	node := found.Config.NodeName
+	if a.file != "" {
+		opt, err := a.record.options(node, "record-")
+		if err != nil {
+			return nil, userError{err}
+		}
+		opt.Backlog, opt.Tell = b.backlog, b.tell
+		if b.writer, err = createRecording(ctx, a.file, opt); err != nil {
+			return nil, userError{fmt.Errorf("--record: %w", err)}
+		}
+	}
+	if a.socket == noSocket {
+		return b, nil
+	}
+	b.control = control.New(control.Config{Path: a.socket, Bus: bus, Backlog: b.kept, Version: versionText(), NodeName: node})
+	if err := b.control.Listen(); err != nil {
+		if a.socket != attachSocket {
+			return nil, userError{errors.Join(err, b.close())}
+		}
+		a.s.note(err.Error() + "; the other commands cannot look at this attach")
+		b.control = nil
+	}
+	return b, nil
+}
+
+// follow watches until ctx ends or the user quits.
+func (a *attaching) follow(ctx context.Context, found *discover.Found, bus *trace.Bus, b *beside) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := watch.New(watch.Config{Found: found, Bus: bus})
+	var wg sync.WaitGroup
+	wg.Go(func() { b.run(ctx) })
+	wg.Go(func() { w.Run(ctx) }) //nolint:errcheck // what fails it publishes
+	wg.Go(func() { keepTrim(ctx, closed()) })
+	err := a.show(ctx, found, bus)
+	cancel()
+	wg.Wait()
+	return err
+}
+
+// closed is a channel that is closed.
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func (a *attaching) show(ctx context.Context, found *discover.Found, bus *trace.Bus) error {
+	cur := bus.Subscribe(trace.FromOldest)
+	defer cur.Close()
+	if a.noTUI || a.output != "" || !canUI(a.s) {
+		fmt.Fprintf(a.s.err, "kubeloupe: attached to the kubelet, %s; seen by: %s\n", found.Process, seenBy(found)) //nolint:errcheck // there is nowhere else to say it
+		return printer.Run(ctx, cur, sinkFor(a.output, a.s.out))
+	}
+	return unlessEnded(ctx, tui.Run(ctx, tui.Config{
+		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, Label: fmt.Sprintf("ATTACHED TO %s %d (%s)", found.Kind, found.Process.PID, seenBy(found)),
+	}))
+}
+
+// seenBy names the sources that are watched.
+func seenBy(found *discover.Found) string {
+	var by []string
+	for _, s := range found.Sources {
+		switch {
+		case !s.There:
+		case s.Name == discover.SourceKubeletLog:
+			by = append(by, fmt.Sprintf("log V%d", found.Config.Verbosity))
+		case s.Name == discover.SourceRuntimeLog:
+			by = append(by, found.Runtime.Name+" log")
+		}
+	}
+	return strings.Join(by, ", ")
 }

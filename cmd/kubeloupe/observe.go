@@ -87,11 +87,25 @@ func (o *observed) open(ctx context.Context, in io.Reader, follow bool) (src sou
 }
 
 func (o *observed) dial(ctx context.Context) (*control.Client, error) {
-	c, err := control.Dial(ctx, o.socket)
+	c, err := control.Dial(ctx, o.socketOf())
 	if err != nil {
 		return nil, userError{err}
 	}
 	return c, nil
+}
+
+// socketOf is the socket to look at: an attach's, if no other was named and no agent has one.
+func (o *observed) socketOf() string {
+	if o.socket != socketIn(defaultRootDir) {
+		return o.socket
+	}
+	if _, err := os.Lstat(o.socket); !errors.Is(err, os.ErrNotExist) {
+		return o.socket
+	}
+	if _, err := os.Lstat(attachSocket); err != nil {
+		return o.socket
+	}
+	return attachSocket
 }
 
 func (o *observed) recording(in io.Reader) (*recording.Reader, func(), error) {

@@ -50,6 +50,7 @@ type beside struct {
 	spans   *otlp.Receiver
 	bus     *trace.Bus
 	listens bool // control does already
+	owned   bool // the root directory is no agent's: control need not wait for one
 }
 
 // hosted is what something runs beside: an agent, or a proxy.
@@ -160,7 +161,7 @@ func (b *beside) run(ctx context.Context) {
 	}
 	if b.control != nil {
 		start("the control socket", func(ctx context.Context) error {
-			if !b.awaitLock(ctx) && !b.listens {
+			if !b.owned && !b.awaitLock(ctx) && !b.listens {
 				return nil // the directory is another agent's, and so is the socket's place
 			}
 			return b.control.Run(ctx)

@@ -5,6 +5,15 @@ import (
 	"strconv"
 )
 
+// The names of sources.
+const (
+	SourceKubeletLog = "kubelet log"
+	SourceRuntimeLog = "runtime log"
+	SourceRuntime    = "runtime socket"
+	SourcePods       = "PodsAPI"
+	SourceAPI        = "kubelet API"
+)
+
 // Source is something that a kubelet can be seen by.
 type Source struct {
 	Name string
@@ -21,7 +30,7 @@ func sourcesOf(f *Found) []Source {
 }
 
 func (f *Found) logSource() Source {
-	s := Source{Name: "kubelet log", Where: f.Log.String()}
+	s := Source{Name: SourceKubeletLog, Where: f.Log.String()}
 	switch f.Log.Kind {
 	case LogJournal, LogFile:
 		s.There = true
@@ -65,7 +74,7 @@ func (f *Found) logSource() Source {
 
 func (f *Found) runtimeLogSource() Source {
 	r := &f.Runtime
-	s := Source{Name: "runtime log", Gives: "begin and end of each sandbox, pull and container call, to some ms"}
+	s := Source{Name: SourceRuntimeLog, Gives: "begin and end of each sandbox, pull and container call, to some ms"}
 	switch {
 	case r.Process == nil:
 		s.Where, s.Gives, s.Missing = r.Endpoint, "", r.Trouble
@@ -79,7 +88,7 @@ func (f *Found) runtimeLogSource() Source {
 
 func (f *Found) runtimeSource() Source {
 	r := &f.Runtime
-	s := Source{Name: "runtime socket", Where: r.Endpoint, Gives: "the sandboxes and containers that are there (read-only lists)"}
+	s := Source{Name: SourceRuntime, Where: r.Endpoint, Gives: "the sandboxes and containers that are there (read-only lists)"}
 	if r.Name == "containerd" {
 		s.Gives += "; containerd's events: tasks, containers, images, unpacking"
 	}
@@ -90,7 +99,7 @@ func (f *Found) runtimeSource() Source {
 }
 
 func (f *Found) podsSource() Source {
-	s := Source{Name: "PodsAPI", Where: f.PodsAPI, There: f.PodsAPI != "", Gives: "changes of pods' statuses, within some ms"}
+	s := Source{Name: SourcePods, Where: f.PodsAPI, There: f.PodsAPI != "", Gives: "changes of pods' statuses, within some ms"}
 	if !s.There {
 		s.Gives, s.Missing = "", "there is no socket: Kubernetes 1.37 and later have it, 1.36 with the feature gate PodsAPI"
 	}
@@ -98,7 +107,7 @@ func (f *Found) podsSource() Source {
 }
 
 func (f *Found) apiSource() Source {
-	s := Source{Name: "kubelet API", Where: fmt.Sprintf("port %d", f.Config.Port)}
+	s := Source{Name: SourceAPI, Where: fmt.Sprintf("port %d", f.Config.Port)}
 	if f.Rights == nil {
 		s.Missing = "no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it)"
 		return s

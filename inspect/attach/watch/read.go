@@ -1,0 +1,101 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/containerdlog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/follow"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/logfile"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// read reads a log until ctx ends, or until it cannot be read.
+func (w *Watch) read(ctx context.Context, o observer, l discover.Log, since time.Time) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	in, closing, err := w.open(ctx, o, l, since)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	opt := logfile.Options{Export: l.Kind == discover.LogJournal}
+	opt.Runtime = func(text string) bool {
+		line, ok := containerdlog.ParseLine(text)
+		if ok && !line.Time.Before(since) {
+			w.pass(ctx, message{from: runtimeLog, line: &line})
+		}
+		return ok
+	}
+	r, err := logfile.NewReader(in, opt)
+	if err != nil {
+		return err
+	}
+	if j, ok := in.(*follow.Journal); ok {
+		j.Cursor = r.Cursor
+	}
+	for {
+		it, err := r.Next()
+		m := message{from: o, lost: it.Lost}
+		switch {
+		case errors.Is(err, logfile.ErrIdle):
+			m.idle = true
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case !it.Entry.Time.IsZero() && !it.Entry.Time.Before(since) && o == kubeletLog:
+			m.entry = &it.Entry
+		case it.Lost == 0:
+			continue
+		}
+		if !w.pass(ctx, m) {
+			return nil
+		}
+	}
+}
+
+// open opens a log where since begins.
+func (w *Watch) open(ctx context.Context, o observer, l discover.Log, since time.Time) (in io.Reader, closing func(), err error) {
+	notice := func(text string) { w.say(trace.LevelInfo, text) }
+	switch l.Kind {
+	case discover.LogFile:
+		old := func(piece []byte) bool { return before(o, piece, since) }
+		f, err := follow.OpenFile(ctx, l.Open, old, notice)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, func() { f.Close() }, nil //nolint:errcheck // it was only read
+	case discover.LogJournal:
+		j, err := follow.OpenJournal(ctx, l.Unit, since, notice)
+		return j, func() {}, err
+	case discover.LogPipe, discover.LogTerminal, discover.LogNowhere, discover.LogUnknown:
+	}
+	return nil, nil, errNothing
+}
+
+// before reports whether a piece of a log begins before a time: the first line with a time counts.
+func before(o observer, piece []byte, since time.Time) bool {
+	for text := range strings.Lines(string(piece)) {
+		if o == runtimeLog {
+			if l, ok := containerdlog.ParseLine(text); ok {
+				return l.Time.Before(since)
+			}
+			continue
+		}
+		if at := klog.HeaderAt(text); at >= 0 {
+			if e, ok := klog.ParseText(text[at:], &klog.Clock{}); ok {
+				return e.Time.Before(since)
+			}
+		}
+		if e, ok := klog.ParseJSON(text); ok {
+			return e.Time.Before(since)
+		}
+	}
+	return false
+}

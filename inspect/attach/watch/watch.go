@@ -1,0 +1,262 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/containerdlog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/merge"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// hold is how long what a log tells is held back, window how long it then waits for what others tell of the same.
+	hold   = 2 * time.Second
+	window = 500 * time.Millisecond
+	// tick is how often what has become due is published.
+	tick = 200 * time.Millisecond
+	// again is when a log that could not be read is opened again.
+	again = 5 * time.Second
+	// burst is how many records are published before their readers get a moment: a start publishes minutes of the past.
+	burst = 512
+	pause = 5 * time.Millisecond
+)
+
+// Back is how far back in a log reading begins, so that what happened just before is known.
+const Back = 10 * time.Minute
+
+// Config says what to watch. All is required but Back.
+type Config struct {
+	Found *discover.Found
+	Bus   *trace.Bus
+	// Back is how far back reading begins; 0 is [Back].
+	Back time.Duration
+}
+
+// Watch watches one kubelet. Use [New].
+type Watch struct {
+	cfg     Config
+	in      chan message
+	merger  *merge.Merger
+	kubelet *kubeletlog.Fold
+	runtime *containerdlog.Fold
+	logs    map[observer]*log
+}
+
+// observer is one of those whose words are merged.
+type observer uint8
+
+const (
+	kubeletLog observer = iota
+	runtimeLog
+)
+
+// String names the observer as people call it.
+func (o observer) String() string {
+	if o == runtimeLog {
+		return "the runtime's log"
+	}
+	return "the kubelet's log"
+}
+
+// log is what is known of a log that is followed.
+type log struct {
+	input *merge.Input
+	idle  bool // all that was written has been read
+}
+
+// message is what a reader passes on.
+type message struct {
+	from  observer
+	entry *klog.Entry
+	line  *containerdlog.Line
+	lost  uint64
+	idle  bool
+	ended bool
+}
+
+// New returns a watch of what was found.
+func New(cfg Config) *Watch {
+	cfg.Back = cmp.Or(cfg.Back, Back)
+	w := &Watch{
+		cfg: cfg, in: make(chan message, 256), merger: merge.New(merge.Options{Window: window}),
+		kubelet: kubeletlog.NewFold(), runtime: containerdlog.NewFold(containerdlog.Options{Hold: hold}), logs: map[observer]*log{},
+	}
+	w.kubelet.Live(hold)
+	return w
+}
+
+// Level is the verbosity of the kubelet's log as far as its messages tell. It is for the goroutine of Run, or after it.
+func (w *Watch) Level() int { return w.kubelet.Level() }
+
+// Run watches until ctx ends. What fails is said in Log records.
+func (w *Watch) Run(ctx context.Context) error {
+	var g errgroup.Group
+	follow := func(o observer, l discover.Log) {
+		w.logs[o] = &log{input: w.merger.Input()}
+		g.Go(func() error { return w.follow(ctx, o, l) })
+	}
+	if readable(w.cfg.Found.Log) {
+		follow(kubeletLog, w.cfg.Found.Log)
+	}
+	if l := w.cfg.Found.Runtime.Log; readable(l) && !sameLog(l, w.cfg.Found.Log) {
+		follow(runtimeLog, l)
+	} else if readable(w.cfg.Found.Log) {
+		w.logs[runtimeLog] = &log{input: w.merger.Input()} // its lines may be in the kubelet's
+	}
+	g.Go(func() error { return w.publish(ctx) })
+	return g.Wait()
+}
+
+func readable(l discover.Log) bool {
+	return l.Kind == discover.LogFile || l.Kind == discover.LogJournal
+}
+
+// sameLog reports whether two programs write to one log.
+func sameLog(a, b discover.Log) bool { return a.Kind == b.Kind && a.Unit == b.Unit && a.Path == b.Path }
+
+// publish takes in what the readers pass on and publishes what is due.
+func (w *Watch) publish(ctx context.Context) error {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m := <-w.in:
+			w.take(&m)
+		case <-t.C:
+			w.idles(time.Now())
+		}
+		if err := w.drain(ctx); err != nil {
+			return nil //nolint:nilerr // ctx has ended
+		}
+	}
+}
+
+// take takes a message in.
+func (w *Watch) take(m *message) {
+	l := w.logs[m.from]
+	if l == nil {
+		return
+	}
+	if m.lost > 0 {
+		w.say(trace.LevelWarn, fmt.Sprintf("%d lines of %s are missing: what began or ended in them is unknown", m.lost, m.from))
+		if m.from == kubeletLog {
+			w.kubelet.Lost(m.lost)
+		} else {
+			w.runtime.Lost(m.lost)
+		}
+	}
+	l.idle = m.idle || m.ended
+	switch {
+	case m.entry != nil:
+		w.kubelet.Apply(m.entry)
+	case m.line != nil:
+		w.runtime.Apply(m.line)
+	}
+}
+
+// idles lets time pass for logs to which nothing is added.
+func (w *Watch) idles(now time.Time) {
+	at := now.Add(-tick).UnixNano()
+	if l := w.logs[kubeletLog]; l != nil && l.idle {
+		w.kubelet.Until(at)
+		l.input.Until(at - int64(hold))
+	}
+	if l := w.logs[runtimeLog]; l != nil && (l.idle || w.within() && w.logs[kubeletLog].idle) {
+		w.runtime.Until(at)
+		l.input.Until(at - int64(hold))
+	}
+}
+
+// within reports whether the runtime's lines, if any, are in the kubelet's log.
+func (w *Watch) within() bool {
+	return !readable(w.cfg.Found.Runtime.Log) || sameLog(w.cfg.Found.Runtime.Log, w.cfg.Found.Log)
+}
+
+// drain publishes what is due.
+func (w *Watch) drain(ctx context.Context) error {
+	if l := w.logs[kubeletLog]; l != nil {
+		for r, lost, ok := w.kubelet.Next(false); ok; r, lost, ok = w.kubelet.Next(false) {
+			l.input.Lost(lost)
+			l.input.Put(r)
+		}
+		l.input.Until(w.kubelet.Due())
+	}
+	if l := w.logs[runtimeLog]; l != nil {
+		for r, lost, ok := w.runtime.Next(false); ok; r, lost, ok = w.runtime.Next(false) {
+			l.input.Lost(lost)
+			l.input.Put(r)
+		}
+		l.input.Until(w.runtime.Due())
+		if k := w.logs[kubeletLog]; k != nil && w.within() { // it is read as far as the kubelet's is
+			l.input.Until(w.kubelet.Due())
+		}
+	}
+	n := 0
+	for r, _, ok := w.merger.Next(); ok; r, _, ok = w.merger.Next() {
+		w.cfg.Bus.Insert(&r)
+		if n++; n%burst != 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+// say publishes a sentence of attach's own.
+func (w *Watch) say(level trace.LogLevel, text string) {
+	trace.Point(w.cfg.Bus, trace.Span{}, trace.Log{Level: level, Message: "attach: " + text})
+}
+
+// follow reads a log until ctx ends; what cannot be read is opened again.
+func (w *Watch) follow(ctx context.Context, o observer, l discover.Log) error {
+	said := ""
+	for since := time.Now().Add(-w.cfg.Back); ; since = time.Now().Add(-again) {
+		err := w.read(ctx, o, l, since)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // that is its end
+		}
+		if err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		if text := err.Error(); text != said {
+			said = text
+			w.say(trace.LevelError, fmt.Sprintf("%s cannot be read, which is tried again: %v", o, err))
+		}
+		if !w.pass(ctx, message{from: o, ended: true}) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(again):
+		}
+	}
+}
+
+func (w *Watch) pass(ctx context.Context, m message) bool {
+	select {
+	case w.in <- m:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// errNothing is a log that says nothing about itself.
+var errNothing = errors.New("it is neither a file nor in the journal")

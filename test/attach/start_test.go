@@ -1,0 +1,185 @@
+package attach
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+// attached is a running attach.
+type attached struct {
+	*exec.Cmd
+	socket, file string
+	out          *bytes.Buffer
+	done         chan struct{}
+}
+
+// attach starts kubeloupe attach; it is killed when the test ends.
+func (b *bench) attach(t *testing.T, args ...string) *attached {
+	t.Helper()
+	dir := t.TempDir()
+	a := &attached{socket: filepath.Join(dir, "s.sock"), file: filepath.Join(dir, "out.klr"), out: &bytes.Buffer{}, done: make(chan struct{})}
+	args = append([]string{"attach", "--no-tui", "-o", "json", "--pid", strconv.Itoa(b.kubelet.PID()), "--control-socket", a.socket, "--record", a.file}, args...)
+	a.Cmd = exec.Command(b.binary, args...)
+	out, err := os.Create(filepath.Join(dir, "records.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Stdout, a.Stderr = out, a.out
+	if err := a.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		a.Wait() //nolint:errcheck // how it ends is the test's
+		close(a.done)
+	}()
+	t.Cleanup(func() {
+		a.Process.Kill() //nolint:errcheck // it may have ended
+		<-a.done
+	})
+	eventually(t, "the control socket", func() string {
+		if _, err := os.Stat(a.socket); err != nil {
+			return err.Error() + ": " + a.out.String()
+		}
+		return ""
+	})
+	return a
+}
+
+// eventually waits until missing says nothing.
+func eventually(t *testing.T, what string, missing func() string) {
+	t.Helper()
+	for end := time.Now().Add(deadline); ; time.Sleep(200 * time.Millisecond) {
+		said := missing()
+		if said == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %s", what, said)
+		}
+	}
+}
+
+// kubectl runs kubectl with a manifest on its input.
+func (b *bench) create(t *testing.T, name string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pod.yaml")
+	text := fmt.Sprintf(pod, name, b.Image(lab.ImageBusybox))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "create "+name, func() string {
+		if out, err := b.Kubectl(t.Context(), "create", "-f", file); err != nil {
+			return err.Error() + " " + string(out)
+		}
+		return ""
+	})
+	t.Cleanup(func() {
+		if out, err := b.Kubectl(t.Context(), "delete", "--wait=false", "--ignore-not-found", "pod", name); err != nil && t.Context().Err() == nil {
+			t.Logf("delete: %v: %s", err, out)
+		}
+	})
+}
+
+const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: %[1]s}
+spec:
+  terminationGracePeriodSeconds: 1
+  initContainers:
+  - {name: prepare, image: "%[2]s", command: [sh, -c, "sleep 1"]}
+  containers:
+  - {name: web, image: "%[2]s", command: [sleep, "3600"]}
+`
+
+// TestStart watches the start of a pod under upstream's kubelet: its phases are in the records, and the other commands see it through the
+// control socket.
+func TestStart(t *testing.T) {
+	b := setup(t)
+	a := b.attach(t)
+	b.create(t, "shown")
+	var text string
+	eventually(t, "the start of the pod", func() string {
+		out, err := exec.Command(b.binary, "trace", "default/shown", "--socket", a.socket).CombinedOutput()
+		if text = string(out); err != nil || !strings.Contains(text, "start web") {
+			return text
+		}
+		return ""
+	})
+	t.Log(text)
+	t.Log(b.kubeloupe(t, "why", "default/shown", "--socket", a.socket))
+	for _, want := range []string{"sandbox", "create web", "start web", "init"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the start has no %q", want)
+		}
+	}
+	a.Process.Signal(syscall.SIGTERM) //nolint:errcheck // Wait tells
+	<-a.done
+	if code := a.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("attach ended with %d: %s", code, a.out)
+	}
+	seen := map[string]int{}
+	for line := range strings.Lines(b.kubeloupe(t, "events", "-o", "json", "--from", a.file)) {
+		var r struct {
+			Observer, Also string
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		seen[r.Observer]++
+		for o := range strings.SplitSeq(r.Also, ",") {
+			seen["also "+o]++
+		}
+	}
+	t.Log("records by observer:", seen)
+	if seen["kubelet-log"] == 0 || seen["runtime-log"]+seen["also runtime-log"] == 0 {
+		t.Errorf("an observer has seen nothing: %v", seen)
+	}
+}
+
+// TestKilled kills attach: the kubelet stays ready, and starts pods.
+func TestKilled(t *testing.T) {
+	b := setup(t)
+	before := b.settings(t)
+	a := b.attach(t)
+	b.create(t, "killed")
+	a.Process.Kill() //nolint:errcheck // Wait tells
+	<-a.done
+	b.create(t, "after")
+	eventually(t, "the pod after it", func() string {
+		out, err := b.Kubectl(t.Context(), "get", "pod", "after", "-o", "jsonpath={.status.phase}")
+		if err != nil || string(out) != "Running" {
+			return string(out)
+		}
+		return ""
+	})
+	if err := b.kubelet.WaitReady(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if after := b.settings(t); after != before {
+		t.Errorf("settings were\n%s\nand are\n%s", before, after)
+	}
+	again := b.attach(t) // and another one attaches
+	b.kubeloupe(t, "inspect", "pods", "--socket", again.socket)
+}
+
+// settings is the kubelet's configuration in use, as it says itself.
+func (b *bench) settings(t *testing.T) string {
+	t.Helper()
+	out, err := b.Kubectl(t.Context(), "get", "--raw", "/api/v1/nodes/"+lab.NodeName+"/proxy/configz")
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
