@@ -27,20 +27,19 @@ import (
 type Config struct {
 	// Kubelet is the effective configuration.
 	Kubelet *config.Config
-	// Endpoint is the runtime's socket, as config.FindRuntime found it.
+	// Endpoint is the runtime's socket, from config.FindRuntime.
 	Endpoint string
-	// Simulated says that the runtime behind Endpoint is the simulated one: no
-	// cgroups are made and everything is labeled.
+	// Simulated says that the runtime at Endpoint is the simulated one: no cgroups are created, and all output is labeled.
 	Simulated bool
 	// NodeName is the node's name.
 	NodeName string
 	// Version is kubeloupe's own.
 	Version string
-	// Sources are pod sources besides the configured ones.
+	// Sources are pod sources in addition to the configured ones.
 	Sources []podsource.Source
-	// Gate, if set, is asked before each action of a pod that it holds.
+	// Gate, if set, is called before each action of a pod that it holds.
 	Gate podruntime.Gate
-	// RuntimeSlots is how many pods the runtime works for at once; 0 is what suits the CPUs.
+	// RuntimeSlots is the number of pods for which the runtime works at the same time; 0 depends on the number of CPUs.
 	RuntimeSlots int
 	// Metrics answers /metrics on the read-only port; nil leaves it out.
 	Metrics http.Handler
@@ -186,7 +185,7 @@ func (a *Agent) Pods() []v1.Pod {
 	return nil
 }
 
-// SourcesReady reports whether every pod source has told what it has, and all of it was taken.
+// SourcesReady reports whether every pod source has delivered its pods, and all of them were processed.
 func (a *Agent) SourcesReady() bool {
 	p := a.parts.Load()
 	return p != nil && p.pods.manager.SourcesReady()

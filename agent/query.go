@@ -18,8 +18,8 @@ import (
 // ErrNotReady is the answer to a question that comes before the agent is assembled.
 var ErrNotReady = errors.New("the agent is still starting")
 
-// Query answers what is not in the stream of records: config, images, cgroup (of the pod in args, NAMESPACE/NAME, or of the node) and node.
-// The values can be encoded as JSON.
+// Query returns state that is not in the stream of records: config, images, cgroup (of the pod in args, NAMESPACE/NAME, or of the
+// node) and node. The values can be encoded as JSON.
 func (a *Agent) Query(ctx context.Context, what string, args map[string]string) (any, error) {
 	p := a.parts.Load()
 	if p == nil {
@@ -63,7 +63,7 @@ func (p *parts) queryCgroup(pod string) ([]cgroup.Values, error) {
 	return p.cgroups.Describe(uid)
 }
 
-// NodeInfo is what the node has, and what of it is for pods.
+// NodeInfo is the node's capacity and allocatable.
 type NodeInfo struct {
 	Name        string            `json:"name"`
 	Version     string            `json:"version"`

@@ -12,7 +12,7 @@ const (
 	MilestoneGone        MilestoneName = "gone"        // nothing of the pod is left
 )
 
-// WorkerState is where a pod's worker is in its life.
+// WorkerState is the state of a pod's worker.
 type WorkerState string
 
 // The states of a pod worker. Upstream: pkg/kubelet/pod_workers.go, PodWorkerState.

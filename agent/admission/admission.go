@@ -22,14 +22,14 @@ import (
 // Verdict is whether a pod is taken.
 type Verdict struct {
 	OK bool
-	// Reason is CamelCase, as users see it in a rejected pod's status.
+	// Reason is the CamelCase reason in a rejected pod's status.
 	Reason  string
 	Message string
 	// Preempt are the pods that have to give way first; only a critical pod that fits otherwise has any.
 	Preempt []*v1.Pod
 }
 
-// Inputs are what the verdict rests on.
+// Inputs are the inputs of the verdict.
 type Inputs struct {
 	Pod *v1.Pod
 	// Others are the pods that the node has taken and that are not over.
@@ -41,11 +41,11 @@ type Inputs struct {
 	Node *v1.Node
 	// Allocatable is what pods may request in sum; nil leaves resources out.
 	Allocatable v1.ResourceList
-	// Sysctls are allowed besides the safe ones; a name may end in *.
+	// Sysctls are allowed in addition to the safe ones; a name may end in *.
 	Sysctls []string
-	// MemoryPressure and DiskPressure say what the node is short of.
+	// MemoryPressure and DiskPressure are the node's pressure conditions.
 	MemoryPressure, DiskPressure bool
-	// Requests returns what a pod takes; nil goes by its spec. In-place resize allocates less or more.
+	// Requests returns a pod's resource requests; nil means those of its spec. In-place resize can allocate less or more.
 	Requests func(*v1.Pod) v1.ResourceList
 }
 

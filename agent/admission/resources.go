@@ -15,7 +15,7 @@ func Requests(pod *v1.Pod) v1.ResourceList {
 	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 }
 
-// Resources returns the first objection of a node that is too full; it never asks others to give way.
+// Resources returns the first missing resource of the node; it never preempts other pods.
 func Resources(in Inputs) Verdict {
 	if problems := in.resources(); len(problems) > 0 {
 		return problems[0].Verdict

@@ -5,8 +5,8 @@ import v1 "k8s.io/api/core/v1"
 // Room is what a node has for pods.
 type Room struct{ Allocatable v1.ResourceList }
 
-// Fits reports whether a pod as it asks to be fits beside the others, and if not why. Infeasible says that it would not fit an
-// empty node either.
+// Fits reports whether a pod with its requested resources fits together with the others, and if not, why. Infeasible means that it
+// would not fit on an empty node either.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, canResizePod.
 func (r Room) Fits(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string) {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Config is what of a machine is for pods, as in the KubeletConfiguration.
+// Config is the part of the KubeletConfiguration that determines allocatable.
 type Config struct {
 	MaxPods     int32
 	PodsPerCore int32 // 0 is no such limit.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is what the machine has.
+// Machine is the capacity of the machine.
 type Machine struct {
 	CPUs   int64
 	Memory int64 // Bytes.

@@ -16,8 +16,8 @@ type verdict struct {
 	reason  string
 }
 
-// Authorize says whether the user may do verb (get, create, ...) on this node's subresource. The
-// error is that nobody could be asked.
+// Authorize returns whether the user may do verb (get, create, ...) on this node's subresource. The error means that the check
+// failed.
 //
 // Upstream: apiserver/plugin/pkg/authorizer/webhook/webhook.go.
 func (a *Auth) Authorize(ctx context.Context, u *User, verb, subresource string) (allowed bool, reason string, err error) {

@@ -22,8 +22,7 @@ func Verb(method string) string {
 	return ""
 }
 
-// Subresources returns which subresources of the node a path needs. One of them is enough; they
-// are to be asked in this order.
+// Subresources returns which subresources of the node a path needs. One of them is sufficient; they must be checked in this order.
 //
 // Upstream: pkg/kubelet/server/auth.go, GetRequestAttributes.
 func Subresources(path string) []string {

@@ -43,7 +43,7 @@ type Config struct {
 	AllowedTTL, DeniedTTL time.Duration
 }
 
-// User is who asks.
+// User is an authenticated client.
 type User struct {
 	Name, UID string
 	Groups    []string
@@ -84,8 +84,8 @@ const (
 	allUnauthenticated = "system:unauthenticated"
 )
 
-// Authenticate says who asks; nil is nobody that is known. The error says what is wrong with the
-// credentials, or that they could not be reviewed; then nobody is who asks.
+// Authenticate returns the client's user; nil means that the client is unknown. The error means that the credentials are invalid or
+// could not be reviewed; then the user is nil.
 //
 // Upstream: apiserver/pkg/authentication/authenticatorfactory/delegating.go.
 func (a *Auth) Authenticate(r *http.Request) (*User, error) {

@@ -1,12 +1,11 @@
-// Package auth says who asks the agent's server, and whether they may.
+// Package auth authenticates and authorizes the clients of the agent's server.
 //
-// It owns the authenticators (client certificates, bearer tokens through TokenReview, anonymous)
-// and the authorizer (SubjectAccessReview, or AlwaysAllow) with their caches. It never serves anything. It is
-// small on purpose: k8s.io/apiserver's delegating authenticators bring CEL and OpenTelemetry along.
+// It owns the authenticators (client certificates, bearer tokens through TokenReview, anonymous) and the authorizer
+// (SubjectAccessReview, or AlwaysAllow) with their caches. It never serves anything. It does not use k8s.io/apiserver's delegating
+// authenticators, because these import CEL and OpenTelemetry.
 //
-// It runs no goroutine of its own but those of reviews under way, which outlive the request that
-// asked first, for the others that wait for the same. It publishes nothing: the server publishes the verdicts with the
-// request, and the client its API calls.
+// It runs a goroutine for each review in progress. A review continues after the first request has ended, for other requests that
+// wait for the same review. It publishes nothing: the server publishes the verdicts with the request, and the client its API calls.
 //
 // Upstream: pkg/kubelet/server/auth.go, cmd/kubelet/app/auth.go.
 package auth

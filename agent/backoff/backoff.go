@@ -1,7 +1,7 @@
-// Package backoff has the pauses between tries, as apimachinery's wait.Backoff.
+// Package backoff computes the pauses between attempts, as apimachinery's wait.Backoff.
 //
-// It owns their shape: how they grow, and how nodes are kept from coming in step. First and last pause, when to begin again and the
-// wait itself are the caller's. It runs no goroutine and publishes nothing.
+// It owns their growth and jitter. The caller sets the first and the last pause, decides when to start again, and waits. It runs no
+// goroutine and publishes nothing.
 package backoff
 
 import (
@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Doubling returns pauses that double from the first to the last, which stays. Each Step returns one.
+// Doubling returns pauses that double from the first to the last, which then repeats. Each Step returns one.
 func Doubling(first, last time.Duration) wait.Backoff {
 	return wait.Backoff{Duration: first, Factor: 2, Steps: math.MaxInt, Cap: last}
 }

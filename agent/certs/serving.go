@@ -23,7 +23,7 @@ import (
 
 // ServingConfig says which certificate the HTTPS server shows.
 type ServingConfig struct {
-	Bootstrap         bool   // serverTLSBootstrap: it is asked of the API server, and renewed.
+	Bootstrap         bool   // serverTLSBootstrap: it is requested from the API server, and renewed.
 	CertFile, KeyFile string // tlsCertFile and tlsPrivateKeyFile; empty, without Bootstrap, is a self-signed one in Dir.
 	Dir               string // --cert-dir
 	Hostname          string // Of the self-signed certificate.

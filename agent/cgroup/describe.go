@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Values is one cgroup with what the kernel says of it.
+// Values is one cgroup with its values.
 type Values struct {
 	// Path is relative to the cgroup mount.
 	Path string `json:"path"`
@@ -27,8 +27,8 @@ var told = [...]string{
 	"pids.max", "pids.current", "cpu.pressure", "memory.pressure", "io.pressure",
 }
 
-// Describe returns the cgroups of a pod and of its containers with their values; with uid "" those of all pods together and of
-// the tiers. What is not there is left out.
+// Describe returns the cgroups of a pod and of its containers with their values. With uid "", it returns the cgroups of all pods
+// together and of the QoS classes. Missing cgroups are omitted.
 func (m *Manager) Describe(uid types.UID) ([]Values, error) {
 	if m == nil {
 		return nil, nil

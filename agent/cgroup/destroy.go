@@ -26,9 +26,8 @@ const (
 	longestPause = 100 * time.Millisecond
 )
 
-// DestroyPod kills whatever still runs in the pod's cgroups and removes them from every
-// hierarchy. A pod that has none is fine. The containers should have been stopped before: what
-// is left is killed without grace.
+// DestroyPod kills all processes in the pod's cgroups and removes the cgroups from every hierarchy. It is no error if the pod has
+// none. Stop the containers before: the remaining processes are killed without a grace period.
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, Destroy.
 func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
@@ -58,9 +57,8 @@ func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
 	})
 }
 
-// DestroyRoot removes the whole tree below the configured root, and the root itself unless it
-// is /. It is for roots of one's own with the cgroupfs driver, such as a test's: it kills nothing
-// and fails on what is in use.
+// DestroyRoot removes the whole tree below the configured root, and the root itself unless it is /. It is for separate roots with
+// the cgroupfs driver, such as those of tests: it kills nothing, and fails if a cgroup is in use.
 func (m *Manager) DestroyRoot(ctx context.Context) error {
 	if m == nil {
 		return nil

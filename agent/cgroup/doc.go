@@ -1,5 +1,5 @@
-// Package cgroup owns the cgroups of pods and of the QoS tiers above them: it makes them, sets
-// their limits, finds leftovers and removes them with whatever still runs inside.
+// Package cgroup owns the cgroups of pods and of their QoS classes: it creates them, sets their limits, finds leftovers and removes
+// them together with processes that still run inside.
 //
 // The tree is the kubelet's, on cgroup v1 and v2:
 //
@@ -10,9 +10,9 @@
 //	ROOT/kubepods/besteffort         CPU weight: the least there is
 //	ROOT/kubepods/besteffort/pod<uid>
 //
-// Containers' own cgroups below a pod's are the runtime's business, and this package touches them
-// only to remove them with the pod. It never moves a process. It runs no goroutine, and publishes
-// trace.CgroupOp around each ensure, update and destroy, as child of the span in the context.
+// The runtime manages the cgroups of containers; this package changes them only to remove them with the pod. It never moves a
+// process. It runs no goroutine, and publishes trace.CgroupOp around each ensure, update and destroy, as child of the span in the
+// context.
 //
 // A nil *Manager stands for a node without cgroups (the simulated runtime, a Mac): all its
 // methods do nothing and find nothing.

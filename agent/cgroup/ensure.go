@@ -71,7 +71,7 @@ func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
 	})
 }
 
-// ResizePod gives the cgroup of a pod that runs other limits. A field that is nil stays as it is.
+// ResizePod changes the limits of a running pod's cgroup. A nil field is not changed.
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, SetPodCgroupConfig.
 func (m *Manager) ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) error {

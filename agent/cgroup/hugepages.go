@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// HugePageSizes returns the huge page sizes of the kernel whose sysfs is mounted at sys, usually
-// /sys, spelled as in 2MB. None when there are no huge pages.
+// HugePageSizes returns the huge page sizes of the kernel whose sysfs is mounted at sys (usually /sys), for example 2MB. None if there
+// are no huge pages.
 //
 // Upstream: opencontainers/cgroups, HugePageSizes.
 func HugePageSizes(sys string) []string {

@@ -25,8 +25,8 @@ const (
 type Config struct {
 	// Mount is where cgroups are mounted; "" means /sys/fs/cgroup.
 	Mount string
-	// Root is the cgroup that kubepods is made in; "" means /. EnsureTiers makes it when missing
-	// (upstream demands that a root other than / exists).
+	// Root is the parent cgroup of kubepods; "" means /. EnsureTiers creates it if it is missing (upstream requires that a root
+	// other than / exists).
 	Root string
 	// Driver must be the runtime's; "" means cgroupfs.
 	Driver Driver
@@ -39,8 +39,8 @@ type Config struct {
 	// CFSQuota says whether CPU limits are enforced. CFSPeriod 0 means 100 ms.
 	CFSQuota  bool
 	CFSPeriod time.Duration
-	// HugePageSizes are those of the kernel, as in 2MB; see [HugePageSizes]. A pod that does not
-	// ask for a size gets none of it.
+	// HugePageSizes are the page sizes of the kernel, such as 2MB; see [HugePageSizes]. A pod that does not request a size gets
+	// none of it.
 	HugePageSizes []string
 }
 
@@ -71,9 +71,9 @@ type Manager struct {
 // UnavailableError says why cgroups cannot be managed here. The agent can run without them, on
 // a nil Manager, where the runtime does not need them either.
 type UnavailableError struct {
-	// Path is what was looked at.
+	// Path is the path that was checked.
 	Path string
-	// Err says what is wrong and what would be right.
+	// Err describes the error and what would be right.
 	Err error
 }
 
@@ -83,8 +83,8 @@ func (e *UnavailableError) Error() string { return fmt.Sprintf("cgroups at %s: %
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// New finds out which cgroup version is mounted and what it controls. It changes nothing. The
-// error is an *UnavailableError when the node has no cgroups or they cannot be written.
+// New detects the mounted cgroup version and its controllers. It changes nothing. The error is an *UnavailableError when the node
+// has no cgroups or they cannot be written.
 func New(cfg Config) (*Manager, error) {
 	if cfg.Mount == "" {
 		cfg.Mount = "/sys/fs/cgroup"
@@ -115,7 +115,7 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, v2: v2, tree: tree, fs: kernel()}, nil
 }
 
-// Driver is who makes the cgroups; "" where none are made.
+// Driver is the cgroup driver; "" if the agent creates no cgroups.
 func (m *Manager) Driver() Driver {
 	if m == nil {
 		return ""

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ready reports whether the pod's cgroup and its tiers are there in every hierarchy, with the limits that were last
-// written. It only reads, a few small files of the kernel's, which root alone writes: a person or a program may have
-// removed or changed any of it, and a runtime makes a parent that is missing, without limits.
+// Ready reports whether the pod's cgroup and its parents exist in every hierarchy, with the limits that were last written. It only
+// reads a few small files of the kernel, which only root can write: a user or a program may have removed or changed them, and a
+// runtime creates a missing parent without limits.
 //
-// Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, Exists, which looks in each sync whether it is there.
+// Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, Exists, which checks in each sync whether it exists.
 func (m *Manager) Ready(pod *v1.Pod) bool {
 	if m == nil {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Clean removes the cgroups of pods that known does not know, with what runs in them, and says what it removed. One that cannot
-// be removed does not keep the others. Each is published as a decision.
+// Clean removes the cgroups of unknown pods, kills their processes, and returns what it removed. If one cannot be removed, it
+// continues with the others. Each removal is published as a decision.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, cleanupOrphanedPodCgroups.
 func (m *Manager) Clean(ctx context.Context, known func(types.UID) bool) (removed []string, err error) {

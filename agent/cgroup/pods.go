@@ -10,11 +10,12 @@ import (
 
 // Workers knows the pods that are worked for.
 type Workers interface {
-	// Syncing returns those that run or are to run.
+	// Syncing returns the pods that run or must run.
 	Syncing() []*v1.Pod
 }
 
-// Pods are the pods' cgroups; with each that comes or goes the tiers get the weight of what is in them. Safe for concurrent use.
+// Pods are the pods' cgroups. Whenever one is created or removed, the QoS cgroups get the weight of their pods. Safe for concurrent
+// use.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncPod, which calls UpdateQOSCgroups.
 type Pods struct {
@@ -26,7 +27,7 @@ type Pods struct {
 	told map[types.UID]bool
 }
 
-// NewPods returns the cgroups of pods. The manager is nil where no cgroups are made.
+// NewPods returns the cgroups of pods. The manager is nil if the agent creates no cgroups.
 func NewPods(m *Manager, workers Workers) *Pods {
 	return &Pods{manager: m, workers: workers, told: map[types.UID]bool{}}
 }

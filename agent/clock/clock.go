@@ -1,15 +1,14 @@
-// Package clock is about two clocks that part: the wall clock, which people and other machines set, and the monotonic clock, by which
-// the agent waits and measures. The wall clock steps when somebody sets it, and when the machine was suspended, in which the monotonic
-// clock stands still.
+// Package clock handles steps of the wall clock. The agent waits and measures with the monotonic clock. The wall clock steps when
+// it is set, and when the machine was suspended, because the monotonic clock stops then.
 //
-// It owns the watch for such steps, which re-anchors the bus (and so publishes clock.stepped), and the rules for times that another
-// clock has told. It decides nothing by them. [Watch] runs one goroutine, which sleeps until the kernel says that the clock was set.
+// It owns the watch for such steps, which re-anchors the bus (and so publishes clock.stepped), and the rules for times of other
+// clocks. It makes no decisions. [Watch] runs one goroutine, which sleeps until the kernel says that the clock was set.
 package clock
 
 import "time"
 
-// Look is the longest that may be slept until a time of the wall clock: whoever sleeps for that long looks at it again, so that a
-// suspended machine, or a clock that was set, delays no renewal for longer.
+// Look is the longest time to sleep until a time of the wall clock. After this time, the sleeper must check the clock again, so
+// that a suspended machine, or a clock that was set, delays no renewal for longer.
 const Look = 5 * time.Minute
 
 // Until is how long to sleep until a time of the wall clock, or until it is worth looking again.
@@ -17,8 +16,8 @@ func Until(at time.Time) time.Duration {
 	return min(Look, at.Round(0).Sub(time.Now().Round(0)))
 }
 
-// Past is a time that another program's wall clock told, in the time of this process: never in the future, and from now on
-// without regard of how the wall clock is set. now is of [time.Now].
+// Past converts a time from another program's wall clock to the time of this process: it is never in the future, and later steps of
+// the wall clock do not affect it. now is from [time.Now].
 func Past(now, told time.Time) time.Time {
 	return now.Add(-max(0, now.Sub(told)))
 }

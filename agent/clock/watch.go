@@ -13,8 +13,8 @@ type Watch struct{ bus *trace.Bus }
 // New returns a watch that does not run yet.
 func New(bus *trace.Bus) *Watch { return &Watch{bus: bus} }
 
-// Run anchors the bus whenever the wall clock was set or the machine suspended, until ctx ends. Where the kernel cannot tell, it looks
-// now and then.
+// Run anchors the bus whenever the wall clock was set or the machine suspended, until ctx ends. If the kernel does not report this,
+// it checks periodically.
 func (w *Watch) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		w.bus.Anchor()

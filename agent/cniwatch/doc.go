@@ -1,9 +1,9 @@
-// Package cniwatch notices that the network's configuration changes, so that the runtime is asked at once whether it has a network. Else
-// a node that loses it would be ready for half a minute more.
+// Package cniwatch detects changes of the CNI configuration, so that the runtime's network state is checked immediately. Otherwise
+// a node that loses its network would remain ready for up to half a minute.
 //
-// It owns the watch on the directory of CNI configurations that the runtime names (containerd does, in its verbose status; with one that
-// does not, nothing is watched and the runtime is asked from time to time all the same). The directory may come later, go, or be
-// exchanged for another. It never reads what is in it: the runtime does, and says what it thinks of it.
+// It owns the watch on the directory of CNI configurations that the runtime names (containerd does, in its verbose status; without
+// a name, nothing is watched, and only the periodic checks remain). The directory may be created later, removed, or replaced. It
+// never reads the files: the runtime does, and reports the result.
 //
-// Run is one goroutine, with one more that waits for inotify. It publishes nothing: what is learned is runtimestate's to tell.
+// Run is one goroutine, with one more that waits for inotify. It publishes nothing: runtimestate does.
 package cniwatch

@@ -18,7 +18,7 @@ const (
 	retry = 30 * time.Second
 )
 
-// Runtime is asked for its configuration.
+// Runtime returns the runtime's configuration.
 type Runtime interface {
 	Status(context.Context, *runtimeapi.StatusRequest, ...grpc.CallOption) (*runtimeapi.StatusResponse, error)
 }
@@ -26,7 +26,7 @@ type Runtime interface {
 // Config is what a Watcher needs.
 type Config struct {
 	Runtime Runtime
-	// Prompt asks for a look at the runtime's state. It does not wait.
+	// Prompt requests a check of the runtime's state. It does not wait.
 	Prompt func()
 }
 
@@ -41,7 +41,7 @@ func New(cfg Config) (*Watcher, error) {
 	return &Watcher{cfg: cfg}, nil
 }
 
-// Run watches until ctx ends, and returns nil then. It returns nil at once where the runtime names no directory.
+// Run watches until ctx ends, and then returns nil. It returns nil immediately if the runtime names no directory.
 func (w *Watcher) Run(ctx context.Context) error {
 	dir, ok := w.directory(ctx)
 	if !ok {

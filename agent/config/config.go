@@ -6,8 +6,8 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// Config is the effective configuration, checked, grouped by who consumes it. Durations and numbers have upstream's
-// meaning: zero and negative values mean what the field's documentation says.
+// Config is the effective, validated configuration, grouped by consumer. Durations and numbers have upstream's meaning: for zero
+// and negative values, see the field's documentation.
 type Config struct {
 	Node       Node
 	API        API
@@ -25,7 +25,7 @@ type Config struct {
 	Kubelet *kubeletv1beta1.KubeletConfiguration
 	// Files lists what was read: --config first, then the drop-ins in order.
 	Files []string
-	// NotActedOn names, sorted, what the user set that this build does not act on: field paths, or flags with dashes.
+	// NotActedOn are the fields and flags that the user set and that are not supported, sorted: field paths, or flags with dashes.
 	NotActedOn []string
 }
 
@@ -113,7 +113,7 @@ type DNS struct {
 	ResolvConf    string // A file; empty is none.
 }
 
-// Server is what the agent listens on. A port of 0 is off.
+// Server is the configuration of the agent's servers. A port of 0 is disabled.
 type Server struct {
 	Enabled        bool // Of the read-only and HTTPS servers; health has its own port.
 	Address        string

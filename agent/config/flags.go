@@ -11,7 +11,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// DefaultRootDir is where the agent keeps its state unless --root-dir says otherwise: where the kubelet keeps its own.
+// DefaultRootDir is the default directory of the agent's state, the same as the kubelet's; --root-dir overrides it.
 const DefaultRootDir = "/var/lib/kubelet"
 
 // Flags holds what was given on the command line. AddFlags makes it; it is complete once the flag set has been parsed.

@@ -24,7 +24,7 @@ type fieldFlag struct {
 	def  string
 }
 
-// String is the current value, or the default, as the flag would be written.
+// String is the current value, or the default, in the syntax of the flag.
 func (f *fieldFlag) String() string {
 	if f == nil || !f.val.IsValid() {
 		if f == nil {

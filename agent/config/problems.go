@@ -18,7 +18,7 @@ type Problem struct {
 	Field string
 	// Flag names the flag, with its dashes, that set the field, if one did.
 	Flag string
-	// Detail says what is wrong and what would be right.
+	// Detail describes the error and what would be right.
 	Detail string
 }
 

@@ -24,7 +24,7 @@ func WellKnownRuntimes() []string {
 	}
 }
 
-// NoRuntimeError says that nothing listens on any of the sockets tried.
+// NoRuntimeError means that no program listens on any of the sockets.
 type NoRuntimeError struct {
 	// Tried has one entry for each endpoint, in order.
 	Tried []TriedEndpoint
@@ -49,9 +49,8 @@ func (e *NoRuntimeError) Error() string {
 	return b.String()
 }
 
-// FindRuntime returns the endpoint to use, as unix:///path: the one configured, or the first candidate that something
-// listens on. Whether that is a CRI server is for its first call to tell. Without a listener the error is a
-// [*NoRuntimeError].
+// FindRuntime returns the endpoint to use, such as unix:///path: the configured one, or the first candidate on which a program
+// listens. The first call shows whether that program is a CRI server. Without a listener the error is a [*NoRuntimeError].
 func FindRuntime(endpoint string, candidates []string) (string, error) {
 	if endpoint != "" {
 		candidates = []string{endpoint}

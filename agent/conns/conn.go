@@ -30,20 +30,20 @@ type Conn struct {
 // Done is closed when the connection is.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Source returns whose connection it is, as [Source] does.
+// Source returns the source of the connection, as [Source] does.
 func (c *Conn) Source() string { return c.source }
 
 // Known reports whether the connection's caller is known.
 func (c *Conn) Known() bool { return c.known.Load() }
 
-// Vouch says that the connection's peer may use what is served: it is not limited any more in what it sends. It returns
-// false when there are too many of such, all in use.
+// Vouch marks the connection's peer as known: from then on, the amount that it sends is not limited. It returns false if there are
+// too many known connections, all in use.
 func (c *Conn) Vouch() bool { return c.known.Load() || c.l.vouch(c) }
 
 // Certify says that the peer showed who it is, though not yet whether it may use anything.
 func (c *Conn) Certify() { c.certified.Store(true) }
 
-// Idle says whether no request is under way, so that what was sent takes no memory any more.
+// Idle says whether no request is in progress, so that the data that was sent no longer takes memory.
 func (c *Conn) Idle(idle bool) {
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()

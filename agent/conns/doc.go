@@ -1,10 +1,10 @@
-// Package conns bounds what callers can hold of a listener: how many connections there are, how much memory those have
-// that nobody vouches for, and how many of a thing one source has at a time.
+// Package conns limits the resources of a listener that its clients can hold: the number of connections, the memory of connections
+// of unknown clients, and the share of one source.
 //
-// It owns the listener's bookkeeping. It never reads more than it was asked to, decides nothing about requests and
-// publishes nothing. It runs no goroutine.
+// It owns the listener's bookkeeping. It never reads more than requested, decides nothing about requests and publishes nothing. It
+// runs no goroutine.
 //
-// Whoever reaches the port can open connections and write to them, so nothing here trusts a peer. A connection is
-// unknown until [Conn.Vouch]. When there are more unknown ones than may be, the source that has the most of them loses
-// its oldest: a newcomer always gets in, and whoever floods pushes out its own.
+// Every client that can connect to the port can open connections and write to them, so the package trusts no peer. A connection is
+// unknown until [Conn.Vouch]. If there are too many unknown connections, the source with the most of them loses its oldest one. So
+// a new client can always connect, and a client that floods the port closes its own connections.
 package conns

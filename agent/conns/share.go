@@ -16,7 +16,7 @@ func NewShare(total, each int) *Share {
 	return &Share{total: total, each: each, of: map[string]int{}}
 }
 
-// Take takes a place for the holder and returns how to give it back; nil is that there is none.
+// Take takes a slot for the holder and returns a function that releases it; nil means that there is no free slot.
 func (s *Share) Take(holder string) (give func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -104,10 +104,10 @@ func readableEnv(p []byte) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// Redact returns a copy of m without secrets: fields that the CRI marks debug_redact, values of environment variables
-// whose names sound secret, the annotation in which kubectl keeps whole manifests, what programs printed, what a user
-// ran by exec, URLs that let in whoever knows them, and the runtime's verbose information, which has all of these. In
-// other texts, blank (if not nil) blanks what is known to be secret.
+// Redact returns a copy of m without secrets: fields that the CRI marks debug_redact, values of environment variables with names
+// such as PASSWORD, the annotation in which kubectl keeps whole manifests, the output of programs, the commands of exec, URLs that
+// grant access, and the runtime's verbose information, which has all of these. In other texts, blank (if not nil) redacts known
+// secrets.
 func Redact(m proto.Message, blank func(string) string) proto.Message {
 	c := proto.Clone(m)
 	redactWhole(c)

@@ -41,7 +41,7 @@ type Config struct {
 	Timeout time.Duration
 	// Bus gets a CRICall for each call; may be nil.
 	Bus *trace.Bus
-	// Secrets are blanked in what is published of calls; may be nil.
+	// Secrets are redacted in published calls; may be nil.
 	Secrets *redact.Vault
 }
 
@@ -58,7 +58,7 @@ type Client struct {
 	imageConn *grpc.ClientConn
 }
 
-// Dial connects and asks for the version. The error is a *DialError.
+// Dial connects and calls Version. The error is a *DialError.
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 2 * time.Minute

@@ -8,22 +8,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Gate is asked before each call made with a context that carries it. What it returns, unless
-// nil, is the call's error, and the call is not made.
+// Gate is called before each call made with a context that carries it. If it returns an error, this is the call's error, and the
+// call is not made.
 type Gate func(ctx context.Context, method string, req proto.Message) error
 
 type gateKey struct{}
 
-// WithGate returns a context whose calls ask the gate.
+// WithGate returns a context whose calls go through the gate.
 func WithGate(ctx context.Context, g Gate) context.Context {
 	return context.WithValue(ctx, gateKey{}, g)
 }
 
-// Ungated returns a context whose calls do not ask the gate: for work that several pods share, which a person who steps one pod must not
-// delay. Ask before the work begins.
+// Ungated returns a context whose calls do not go through the gate. It is for work that several pods share, which a step session of
+// one pod must not delay. Call Ask before the work begins.
 func Ungated(ctx context.Context) context.Context { return WithGate(ctx, nil) }
 
-// Ask asks the gate that ctx carries, if any, for a call that is made elsewhere.
+// Ask calls the gate that ctx carries, if any, for a call that is made elsewhere.
 func Ask(ctx context.Context, method string, req proto.Message) error {
 	if g, ok := ctx.Value(gateKey{}).(Gate); ok && g != nil {
 		return g(ctx, method, req)

@@ -16,7 +16,7 @@ func WithShown(ctx context.Context, sent, shown proto.Message) context.Context {
 	return context.WithValue(ctx, shownKey{}, twins{sent, shown})
 }
 
-// Shown is what people see of a request that is made with ctx.
+// Shown is the redacted form of a request that is made with ctx.
 func Shown(ctx context.Context, req proto.Message) proto.Message {
 	if t, ok := ctx.Value(shownKey{}).(twins); ok && t.sent == req {
 		return t.shown

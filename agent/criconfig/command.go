@@ -6,9 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Command expands the references of a probe's command to variables that the container's
-// env gives a value in the manifest. What only the node knows stays as written. A command that
-// is too long for any program is an error.
+// Command expands references in a probe's command to variables whose value is in the manifest. Other references remain as written.
+// A command that is too long for any program is an error.
 //
 // Upstream: pkg/kubelet/container/helpers.go, ExpandContainerCommandOnlyStatic.
 func Command(command []string, env []v1.EnvVar) ([]string, error) {

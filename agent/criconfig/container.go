@@ -10,11 +10,11 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ContainerInput is what a container is made from besides its pod and the node.
+// ContainerInput is the input for a container, in addition to its pod and the node.
 type ContainerInput struct {
 	// ImageRef is the image's id, as the runtime returned it for the spec's image.
 	ImageRef string
-	// ImageUser is the user that the image asks for.
+	// ImageUser is the user of the image.
 	ImageUser ImageUser
 	// RestartCount counts the containers of this name before this one.
 	RestartCount int
@@ -26,8 +26,8 @@ type ContainerInput struct {
 	SubPaths map[int]string
 	// HostsFile is the pod's hosts file on the node; "" while the pod has no address.
 	HostsFile string
-	// TerminationLog is the file on the node that takes the container's last words, "" for none.
-	// Each attempt needs a file of its own.
+	// TerminationLog is the file on the node for the container's termination message, "" for none. Each attempt needs a separate
+	// file.
 	TerminationLog string
 	// ExtraMounts, Devices, CDIDevices and Annotations come from device plugins.
 	ExtraMounts []*runtimeapi.Mount
@@ -40,7 +40,7 @@ type ContainerInput struct {
 	ExtraGroups []int64
 	// UserNS is the user namespace of a pod with hostUsers: false, else nil.
 	UserNS *runtimeapi.UserNamespace
-	// TargetID is the container whose processes an ephemeral container joins, "" for none.
+	// TargetID is the container whose PID namespace an ephemeral container joins, "" for none.
 	TargetID string
 	// ExclusiveCPUs lifts the CPU quota of a container that has CPUs for itself.
 	ExclusiveCPUs bool

@@ -17,7 +17,7 @@ const (
 	maxSearchLineSize = 2048
 )
 
-// DNSInput is what a pod's DNS configuration is made from besides its spec.
+// DNSInput is the input for a pod's DNS configuration, in addition to its spec.
 type DNSInput struct {
 	// Host is the node's resolv.conf; nil when the agent is configured to ignore it, which leaves
 	// pods of policy Default with a resolver on localhost.

@@ -17,8 +17,8 @@ import (
 // Var is one environment variable.
 type Var struct {
 	Name, Value string
-	// Shown is the value as people may see it, when a part of it came from where secrets do: from a Secret, or from a
-	// file that an init container wrote, which may have got it anywhere. "" says that nothing did.
+	// Shown is the value in its redacted form, if a part of it may be secret: because it came from a Secret, or from a file that an
+	// init container wrote. "" means that no part is secret.
 	Shown string
 }
 
@@ -58,7 +58,7 @@ type Objects interface {
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
 }
 
-// EnvInput is what a container's environment is made from besides the pod.
+// EnvInput is the input for a container's environment, in addition to the pod.
 type EnvInput struct {
 	// Fields has the addresses for fieldRef.
 	Fields fieldpath.Inputs
@@ -73,10 +73,10 @@ type EnvInput struct {
 	File func(volume, path string) ([]byte, error)
 }
 
-// Env resolves the environment of a container: what envFrom brings, then env in its order, where
-// later values may refer to earlier ones as $(NAME), then the services' variables. A name occurs
-// once. What cannot be resolved is an *Error that names the field and the missing object, and so is
-// more than 8 MiB of names and values, what later ones replace included, or of files read for them.
+// Env resolves the environment of a container: envFrom, then env in its order, where later values can refer to earlier ones as
+// $(NAME), then the services' variables. A name occurs once. If a value cannot be resolved, the error is an *Error that names the
+// field and the missing object. More than 8 MiB of names and values (including replaced ones), or of files for them, are an *Error
+// too.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables.
 func Env(ctx context.Context, pod *v1.Pod, c *v1.Container, in EnvInput) ([]Var, error) {

@@ -21,9 +21,9 @@ type Error struct {
 	Reason string
 	// Container is the container's name, "" for the sandbox.
 	Container string
-	// Field is the field that is at fault, as the pod's manifest spells it.
+	// Field is the invalid field, as in the pod's manifest.
 	Field string
-	// Err says what is wrong and what would be right.
+	// Err describes the error and what would be right.
 	Err error
 }
 

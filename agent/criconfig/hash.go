@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/dump"
 )
 
-// Hash identifies what a running container was made from: its name and image. A container whose
-// hash differs from its spec's is restarted. The value equals upstream's bit for bit.
+// Hash identifies the spec of a running container: its name and image. A container whose hash differs from its spec's is restarted.
+// The value equals upstream's bit for bit.
 //
 // Upstream: pkg/kubelet/container/helpers.go, HashContainer.
 func Hash(c *v1.Container) uint64 {

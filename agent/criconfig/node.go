@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Node is what the translation must know of the node and the agent's configuration. It is the
-// same for every pod; the caller keeps it unchanged while in use.
+// Node is the data about the node and the agent's configuration that the translation needs. It is the same for every pod; the
+// caller must not change it while it is in use.
 type Node struct {
 	// LogRoot is the directory of all pods' logs; "" means /var/log/pods.
 	LogRoot string
@@ -24,15 +24,14 @@ type Node struct {
 	SeccompDefault bool
 	// SeccompRoot is the directory that localhost seccomp profiles are relative to.
 	SeccompRoot string
-	// SELinux says whether the node enforces SELinux; without it no mount asks for a relabel.
+	// SELinux says whether the node enforces SELinux; without it no mount is relabeled.
 	SELinux bool
 	// RecursiveReadOnly says whether the runtime can mount recursively read-only.
 	RecursiveReadOnly bool
-	// HugePageSizes are the page sizes that the kernel offers, as in 2MB. A size that a container
-	// does not ask for is limited to 0.
+	// HugePageSizes are the page sizes of the kernel, such as 2MB. A size that a container does not request is limited to 0.
 	HugePageSizes []string
-	// MaskedPaths are masked besides the fixed list, such as each CPU's thermal_throttle
-	// directory under /sys/devices/system/cpu.
+	// MaskedPaths are masked in addition to the fixed list, such as each CPU's thermal_throttle directory under
+	// /sys/devices/system/cpu.
 	MaskedPaths []string
 	// Unified are cgroup v2 files that every container is given, such as memory.oom.group=1.
 	Unified map[string]string

@@ -25,7 +25,7 @@ type ContainerMeta struct {
 	// Name is the container's, PodNamespace, PodName and PodUID its pod's; "" when not ours.
 	Name, PodNamespace, PodName string
 	PodUID                      types.UID
-	// Hash is [Hash] of the spec that the container was made from.
+	// Hash is the [Hash] of the container's spec at its creation.
 	Hash uint64
 	// RestartCount is the number of containers of this name that came before it.
 	RestartCount int
@@ -57,9 +57,8 @@ func ParseSandbox(labels, annotations map[string]string) PodRef {
 	return ref
 }
 
-// ParseContainer reads back the labels and annotations of a container. What is missing or does
-// not parse reads as its zero value, as in upstream: an old or foreign container must not
-// stop the agent.
+// ParseContainer reads back the labels and annotations of a container. A value that is missing or invalid is read as its zero
+// value, as in upstream, so that an old or foreign container does not stop the agent.
 //
 // Upstream: pkg/kubelet/kuberuntime/labels.go, getContainerInfoFromAnnotations.
 func ParseContainer(labels, annotations map[string]string) ContainerMeta {

@@ -10,7 +10,7 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// SandboxInput is what a sandbox is made from besides its pod and the node.
+// SandboxInput is the input for a sandbox, in addition to its pod and the node.
 type SandboxInput struct {
 	// Attempt counts the pod's sandboxes before this one.
 	Attempt uint32

@@ -11,7 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ImageUser is the user that the image asks to run as. Both unset means root.
+// ImageUser is the user of the image. If both fields are unset, it is root.
 type ImageUser struct {
 	UID  *int64
 	Name string

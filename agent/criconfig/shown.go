@@ -8,9 +8,9 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Shown returns a container's configuration as people may see it: what came from a Secret is blanked in the
-// environment, and wherever $(NAME) carried it. cfg is what [Container] made of c and env; it is not changed, and is
-// returned itself where nothing is secret.
+// Shown returns a container's configuration in its redacted form: values from Secrets are redacted in the environment, and wherever
+// $(NAME) inserted them. cfg is the result of [Container] for c and env; it is not changed, and it is returned itself if nothing is
+// secret.
 func Shown(cfg *runtimeapi.ContainerConfig, c *v1.Container, env []Var) *runtimeapi.ContainerConfig {
 	if !slices.ContainsFunc(env, func(v Var) bool { return v.Shown != "" }) {
 		return cfg

@@ -1,7 +1,7 @@
-// Package dns gives pods their resolver configuration from the node's.
+// Package dns returns the resolver configuration of pods, based on the node's.
 //
-// It owns that the node's file is read, each time again: it changes while the agent runs. What a pod gets of it decides
-// criconfig.DNS. It runs no goroutine and publishes nothing: what it warns of is the caller's to tell.
+// It reads the node's file each time, because the file changes while the agent runs. criconfig.DNS decides which parts a pod gets.
+// It runs no goroutine and publishes nothing: it returns warnings to the caller.
 package dns
 
 import (

@@ -1,12 +1,9 @@
-// Package events tells the cluster what happens to pods and the node: the Kubernetes Events that
-// `kubectl describe` shows.
+// Package events sends Kubernetes Events about pods and the node, which `kubectl describe` shows.
 //
-// It owns the queue of events on their way to the API server, their aggregation (like events become
-// one with a count) and the spam filter. It never blocks who reports something, and never decides
-// what is worth an event: reasons and messages are the caller's.
+// It owns the queue of events for the API server, their aggregation (equal events become one with a count) and the spam filter. It
+// never blocks its callers, and never decides when to send an event: reasons and messages are the caller's.
 //
-// Recorder.Run sends events one after another, in order, each in a goroutine: one that the API server does not answer
-// keeps the next ones waiting for some seconds only. Each event is
-// published as node.event at once, whatever becomes of it in the API. Events that were dropped or
-// refused are published as log, the wait for an unreachable API server as pod.wait of the node.
+// Recorder.Run sends events one after another, in order, each in a goroutine: if the API server does not respond to one, the next
+// ones wait for a few seconds only. Each event is published as node.event immediately, regardless of its result in the API. Dropped
+// or rejected events are published as log, the wait for an unreachable API server as pod.wait of the node.
 package events

@@ -35,9 +35,8 @@ func (r *Recorder) event(ref v1.ObjectReference, eventType, reason, message stri
 	}
 }
 
-// FieldPath returns the field of the pod's spec that a container is in, as spec.containers{web};
-// "" for the pod itself.
-// Upstream: pkg/kubelet/container/ref.go, GenerateContainerRef.
+// FieldPath returns the field of a container in the pod's spec, such as spec.containers{web}; "" for the pod itself. Upstream:
+// pkg/kubelet/container/ref.go, GenerateContainerRef.
 func FieldPath(p *v1.Pod, container string) string {
 	if container == "" {
 		return ""

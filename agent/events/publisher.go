@@ -11,7 +11,7 @@ import (
 type Publisher interface {
 	// Pod makes an event about a pod, or about the container of it that is named; "" is the pod itself. eventType is Normal or Warning.
 	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
-	// Quote is Pod for a message that quotes what a container said; recorded is what is published in its place.
+	// Quote is Pod for a message that quotes the output of a container; recorded is published in its place.
 	Quote(ctx context.Context, pod *v1.Pod, container, eventType, reason, message, recorded string)
 	// Node makes an event about the node.
 	Node(ctx context.Context, eventType, reason, message string)

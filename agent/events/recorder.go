@@ -29,8 +29,8 @@ type Config struct {
 	Node string
 	// NodeUID returns the UID of the node's API object, "" while it is unknown; may be nil.
 	NodeUID func() types.UID
-	// QPS and Burst limit what is sent (eventRecordQPS, eventBurst); QPS 0 is no limit, as when the
-	// client limits itself.
+	// QPS and Burst limit the events that are sent (eventRecordQPS, eventBurst); QPS 0 means no limit here, for example if the
+	// client has its own limit.
 	QPS   float32
 	Burst int
 	// Busy reports whether pods wait for the runtime: ordinary events wait then, for a while. May be nil.
@@ -78,9 +78,9 @@ func (r *Recorder) Pod(ctx context.Context, p *v1.Pod, container, eventType, rea
 	r.Quote(ctx, p, container, eventType, reason, message, message)
 }
 
-// Quote is Pod with a message that quotes what a program in a container printed: that is for who reads the API, as they
-// know it of the kubelet, and is not recorded. recorded says the same without it, and stands for both where the container
-// may print secrets that are not known.
+// Quote is Pod with a message that quotes the output of a program in a container. As with the kubelet, the quotation is sent to the
+// API; it is not recorded. recorded is the message without the quotation. It replaces both messages if the container may print
+// secrets that the agent does not know.
 func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, reason, message, recorded string) {
 	field := FieldPath(p, container)
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)),

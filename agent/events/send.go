@@ -37,7 +37,7 @@ const (
 	maxUnanswered = 2
 )
 
-// Run sends what is recorded, one after the other, until ctx ends, and returns nil then.
+// Run sends the recorded events, one after the other, until ctx ends, and then returns nil.
 func (r *Recorder) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()

@@ -1,7 +1,7 @@
-// Package exposition answers with metrics that are made for one request, in the formats of Prometheus: text, or
-// protobuf for who asks for it. What counts over time is package trace/metrics.
+// Package exposition writes metrics for one request, in the formats of Prometheus: text, or protobuf if the client requests it.
+// Counters over time are in package trace/metrics.
 //
-// It owns how the answer is written. It knows no metric, runs no goroutine and publishes no event.
+// It owns the format of the response. It knows no metric, runs no goroutine and publishes no event.
 package exposition
 
 import (
@@ -18,7 +18,7 @@ import (
 // Page is the metrics of one answer. The zero value is empty and ready.
 type Page struct{ families []*dto.MetricFamily }
 
-// Gauge begins a metric whose samples follow. One without a sample is left out of the answer.
+// Gauge begins a metric whose samples follow. A metric without a sample is omitted.
 func (p *Page) Gauge(name, help string) { p.begin(name, help, dto.MetricType_GAUGE) }
 
 // Counter is as Gauge, for what only grows.
@@ -28,9 +28,8 @@ func (p *Page) begin(name, help string, kind dto.MetricType) {
 	p.families = append(p.families, &dto.MetricFamily{Name: &name, Help: &help, Type: &kind})
 }
 
-// Sample adds a value to the metric that began last; labels are names and values by turns. A zero time is left out.
-// Values of labels may come from images and runtimes: the text is for machines, but people read it on terminals, so
-// that hidden characters are escaped, as \u202e.
+// Sample adds a value to the metric that began last; labels are names and values by turns. A zero time is omitted. Values of labels
+// may come from images and runtimes. People read the text on terminals, so hidden characters are escaped, for example as \u202e.
 func (p *Page) Sample(v float64, at time.Time, labels ...string) {
 	var m dto.Metric
 	for i := 0; i+1 < len(labels); i += 2 {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Inputs holds what the pod object itself does not know yet when its containers start.
+// Inputs is the data that is not yet in the pod object when its containers start.
 type Inputs struct {
 	// PodIPs are the sandbox's addresses, primary first. Empty while there is no sandbox.
 	PodIPs []string
@@ -23,7 +23,7 @@ type Inputs struct {
 type UnsupportedError struct {
 	// Path is the fieldPath or resource as the pod spells it.
 	Path string
-	// Why says what is wrong with it and what would be right.
+	// Why describes the error and what would be right.
 	Why string
 }
 

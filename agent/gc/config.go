@@ -38,14 +38,13 @@ type ImageService interface {
 	ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest, ...grpc.CallOption) (*runtimeapi.ImageFsInfoResponse, error)
 }
 
-// Pods tells which pods are gone.
+// Pods reports which pods are gone.
 type Pods interface {
 	// Complete is closed when every pod source has delivered its pods once, and they are
 	// known to IsDeleted. Until then no pod is taken for gone.
 	Complete() <-chan struct{}
-	// IsDeleted reports whether nobody wants the pod and nothing works on it any more:
-	// all that is left of it can go. It must not say so of a pod whose containers are
-	// still being ended.
+	// IsDeleted reports whether the pod is not desired and no worker handles it: everything that is left of it can be removed. It
+	// must return false for a pod whose containers are still being stopped.
 	//
 	// Upstream: pkg/kubelet/pod_workers.go, ShouldPodContentBeRemoved.
 	IsDeleted(uid string) bool
@@ -55,7 +54,7 @@ type Pods interface {
 type Config struct {
 	Runtime Runtime
 	Images  ImageService
-	// Present is told, at each image pass, the ids of all images that were there at that time; may be nil.
+	// Present receives, at each image run, the ids of all images on the node; may be nil.
 	Present func(ids []string, at time.Time)
 	Pods    Pods
 	// VolumeImages are the names of images that volumes are of: they are in use too; may be nil.
@@ -74,7 +73,7 @@ type Config struct {
 	FSInfo func(path string) (FS, error)
 }
 
-// Collector removes what is no longer needed. It is safe for concurrent use.
+// Collector removes objects that are no longer needed. It is safe for concurrent use.
 type Collector struct {
 	cfg   Config
 	began time.Time

@@ -80,7 +80,7 @@ func (c *Collector) lookAtImages(ctx context.Context) (ImageInputs, error) {
 	return in, err
 }
 
-// ImageDir asks the runtime where it keeps its images.
+// ImageDir gets the directory of the runtime's images.
 func (c *Collector) ImageDir(ctx context.Context) (string, error) {
 	info, err := c.cfg.Images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
 	if err != nil {

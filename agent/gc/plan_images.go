@@ -43,21 +43,21 @@ func (f FS) Used() int {
 	return 100 - int(float64(min(f.Available, f.Capacity))*100/float64(f.Capacity))
 }
 
-// Image is what is known of one image on the node.
+// Image is one image on the node.
 type Image struct {
 	ID string
 	// Name is a tag or digest, for people.
 	Name   string
 	Size   int64
 	Pinned bool
-	// Used says that a container, running or not, is made from it.
+	// Used says that a container, running or not, uses the image.
 	Used bool
 	// FirstSeen is when a pass first found it, LastUsed when one last found it used;
 	// zero for never.
 	FirstSeen, LastUsed time.Time
 	// Failed is why an earlier attempt of this pass could not remove it.
 	Failed string
-	// RuntimeHandler is whose image it is, where runtimes tell images apart by that.
+	// RuntimeHandler is the handler of the image, if the runtime distinguishes images by handler.
 	RuntimeHandler string
 }
 
@@ -74,7 +74,7 @@ type ImageInputs struct {
 	Now    time.Time
 	Policy ImagePolicy
 	FS     FS
-	// All asks for every unused image, however full the file system is.
+	// All requests the removal of every unused image, regardless of the disk usage.
 	All bool
 	// Watched is how long images have been watched: MaxAge counts from then at the earliest.
 	Watched time.Duration

@@ -8,10 +8,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Run makes a pass of each kind now and then every minute (containers) and every five
-// minutes (images) until ctx is done. The first container pass waits for the pod sources,
-// a minute at most: what pods left that went while no agent ran can go then. A pass that fails is reported and tried again at
-// its next turn. The image passes are left out when no usage could ever trigger them.
+// Run runs each kind of garbage collection now, and then every minute (containers) and every five minutes (images) until ctx is
+// done. The first run for containers waits at most a minute for the pod sources, so that it can remove the remains of pods that
+// were deleted while no agent ran. A failed run is reported and retried at the next interval. Image runs are omitted if no usage
+// could ever trigger them.
 //
 // Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection.
 func (c *Collector) Run(ctx context.Context) error {
@@ -47,13 +47,13 @@ func every(ctx context.Context, period time.Duration, pass func()) {
 	}
 }
 
-// CollectContainers makes a container pass at once.
+// CollectContainers runs the garbage collection of containers immediately.
 func (c *Collector) CollectContainers(ctx context.Context) (Summary, error) {
 	return c.collectContainers(ctx, trace.GCDemand)
 }
 
-// CollectImages makes an image pass at once. It removes only what a periodic pass
-// would, but tells the verdict on every image.
+// CollectImages runs the garbage collection of images immediately. It removes the same images as a periodic run, but publishes the
+// decision about every image.
 func (c *Collector) CollectImages(ctx context.Context) (Summary, error) {
 	return c.collectImages(ctx, trace.GCDemand, false)
 }

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StatFS measures the file system that path is on. Available is what an unprivileged
-// writer could use, as upstream counts.
+// StatFS measures the file system of path. Available is the space for an unprivileged user, as in upstream.
 func StatFS(path string) (FS, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

@@ -2,7 +2,7 @@ package gc
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-// Kind is what sort of thing a verdict is about.
+// Kind is the kind of object that a verdict is about.
 type Kind string
 
 // The kinds.
@@ -24,13 +24,12 @@ type Verdict struct {
 	Remove  bool
 	// Reason is one sentence.
 	Reason string
-	// Ground is why an image goes; none where it stays.
+	// Ground is why an image is removed; none if it is kept.
 	Ground trace.RemovalGround
 	// Inputs are the figures the verdict rests on.
 	Inputs []trace.KV
-	// Bytes is what removing it frees, as far as known: the size of an image, of a
-	// directory, of a container's log files. The runtime does not tell the size of a
-	// dead container's own layer.
+	// Bytes is the known space that the removal frees: the size of an image, of a directory, of a container's log files. The
+	// runtime does not report the size of a dead container's layer.
 	Bytes int64
 
 	sandbox string // of a container

@@ -1,11 +1,11 @@
-// Package guestfile opens and reads files that a container can write: its hosts file, its termination log, what it
-// logs, what is in its volumes. Whoever is root there chooses content, size and kind: a named pipe that never opens,
-// a device whose opening does something, a link to a file of the node, terabytes of nothing.
+// Package guestfile opens and reads files that a container can write: its hosts file, its termination log, its logs, its volumes.
+// Root in the container chooses content, size and kind: a named pipe that blocks an open, a device whose opening has an effect, a
+// link to a file of the node, terabytes of zeros.
 //
-// A path is first opened for its place only (O_PATH, no link followed), which does nothing to what is there; only a
-// regular file is then opened in earnest, through that place, and without waiting for a lease. Reads have a limit.
-// Each operation runs in a goroutine of its own and is given up after a deadline, as on a file system that no longer
-// answers; while a given-up one still hangs, its path is not tried again, and there is a bound on how many may hang.
+// The package first opens a path with O_PATH, which follows no link and has no effect on the file; then it opens only a regular
+// file, through this descriptor, and without waiting for a lease. Reads have a limit. Each operation runs in a separate goroutine
+// and has a deadline, because file systems can hang. While an operation still hangs after its deadline, its path is not tried
+// again, and the number of such operations is limited.
 //
-// It owns nothing, keeps no content, holds no lock while it touches a file, and publishes no event.
+// The package owns nothing, keeps no content, holds no lock during file operations, and publishes no event.
 package guestfile

@@ -38,7 +38,7 @@ func kind(m fs.FileMode) string {
 // SizeError says that a file is larger than is read of it.
 type SizeError struct {
 	Path string
-	// Size is in bytes, as far as is known: the file may grow meanwhile.
+	// Size is the last known size in bytes: the file may grow in the meantime.
 	Size, Limit int64
 }
 
@@ -47,7 +47,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s is %d bytes long, want at most %d", e.Path, e.Size, e.Limit)
 }
 
-// LeasedError says that another process holds a lease on the file (fcntl F_SETLEASE), for which nobody waits here.
+// LeasedError means that another process holds a lease on the file (fcntl F_SETLEASE). The package does not wait for it.
 type LeasedError struct{ Path string }
 
 // Error implements error.
@@ -58,7 +58,7 @@ func (e *LeasedError) Error() string {
 // SlowError says that an operation was given up: its file system does not answer.
 type SlowError struct {
 	Path string
-	// After is how long it was waited for; 0 says that nothing was tried, as an earlier operation still hangs.
+	// After is how long the caller waited; 0 means that nothing was tried, because an earlier operation still hangs.
 	After time.Duration
 	// Hung is how many operations hang at all.
 	Hung int

@@ -12,7 +12,7 @@ const (
 	usualHung     = 64
 )
 
-// Config bounds the operations; what is 0 is as usual.
+// Config limits the operations; 0 means the default.
 type Config struct {
 	// Deadline is how long an operation may take: 5 s.
 	Deadline time.Duration
@@ -46,16 +46,16 @@ func New(cfg Config) *Files {
 	return &Files{cfg: cfg, tries: map[string]*try{}}
 }
 
-// Hung is how many operations were given up and have not ended.
+// Hung is the number of operations that timed out and still hang.
 func (f *Files) Hung() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hung
 }
 
-// Do runs an operation that touches path, and gives it up after the deadline or when ctx ends. Operations on
-// one path come one after the other. Op must share nothing with the caller but what it returns: it may continue
-// after Do has returned. The error is a [*SlowError] if it was given up or not tried, else op's own.
+// Do runs an operation on path, and returns at the deadline or when ctx ends. Operations on one path come one after the other. Op
+// must share nothing with the caller but what it returns: it may continue after Do has returned. The error is a [*SlowError] if it
+// timed out or was not tried, otherwise op's error.
 func (f *Files) Do(ctx context.Context, path string, op func() error) error {
 	_, err := do(ctx, f, path, func() (struct{}, error) { return struct{}{}, op() }, nil)
 	return err

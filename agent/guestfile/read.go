@@ -26,8 +26,7 @@ func (f *Files) Read(ctx context.Context, path string, limit int64) ([]byte, err
 	}, nil)
 }
 
-// ReadIn is [Files.Read] of what rel is in a volume. Links are followed as long as they stay beneath root; no
-// other mount is entered.
+// ReadIn is [Files.Read] of rel in a volume. Links are followed if they remain beneath root; no other mount is entered.
 func (f *Files) ReadIn(ctx context.Context, root, rel string, limit int64) ([]byte, error) {
 	path := filepath.Join(root, rel)
 	return do(ctx, f, path, func() ([]byte, error) {

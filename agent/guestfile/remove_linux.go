@@ -14,9 +14,9 @@ import (
 // maxDepth is how far down a tree is followed with a directory open on each level. What is deeper is moved up.
 const maxDepth = 16
 
-// RemoveAll removes what is at path and below. Whoever wrote the tree may have made it as deep as there are inodes: a
-// bounded number of directories is open at a time, where os.RemoveAll has one open on each level. No link is followed and
-// no mount entered. It ends early with ctx. That nothing is there is no error.
+// RemoveAll removes path and everything below. The author of the tree may have nested it as deep as there are inodes, so RemoveAll
+// has a limited number of directories open at a time; os.RemoveAll has one open on each level. It follows no link and enters no
+// mount. It stops when ctx ends. It is no error if path does not exist.
 func RemoveAll(ctx context.Context, path string) error {
 	parent, err := os.Open(filepath.Dir(path))
 	if missing(err) {

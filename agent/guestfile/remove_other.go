@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// RemoveAll removes what is at path and below. That nothing is there is no error.
+// RemoveAll removes path and everything below. It is no error if path does not exist.
 func RemoveAll(_ context.Context, path string) error { return os.RemoveAll(path) }

@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// Rewrite makes the regular file at path have exactly that content and mode, in place: it may be mounted into
-// containers, which continue seeing it, and a file that is right already is left as it is. One that is missing is made.
-// What is there is read no further than what it should be is long.
+// Rewrite gives the regular file at path exactly this content and mode, in place: it may be mounted into containers, which then see
+// the new content. A correct file is not changed, and a missing one is created. An existing file is read only up to the length of
+// the new content.
 func (f *Files) Rewrite(ctx context.Context, path string, want []byte, mode fs.FileMode) error {
 	want = bytes.Clone(want)
 	return f.Do(ctx, path, func() error {

@@ -1,5 +1,6 @@
-// Package host is what the agent's process asks of the machine it runs on.
+// Package host checks the machine and sets up the agent's process.
 //
-// It owns the checks of the host that refuse a start (swap, cgroup v1), the process's own limits (open files, oom_score_adj) and
-// its word to systemd. It changes nothing but its own process. It runs no goroutine; what is not permitted is published as log.
+// It owns the checks of the host that prevent a start (swap, cgroup v1), the process's limits (open files, oom_score_adj) and the
+// notification of systemd. It changes only its own process. It runs no goroutine; settings that are not permitted are published as
+// log.
 package host

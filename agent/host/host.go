@@ -42,7 +42,8 @@ func Check(k *config.Config) error {
 	return errors.Join(errs...)
 }
 
-// Protect asks that the kernel spare the agent when memory runs out; where that is not permitted it says so.
+// Protect sets oom_score_adj, so that the kernel does not kill the agent when memory runs out. If this is not permitted, it reports
+// that.
 //
 // Upstream: cmd/kubelet/app/server.go, run.
 func Protect(bus *trace.Bus, score *int32) {

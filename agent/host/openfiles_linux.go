@@ -11,8 +11,8 @@ import (
 // enoughFiles is an open-files limit that no node of ordinary size comes near.
 const enoughFiles = 65536
 
-// RaiseOpenFiles asks for the configured open-files limit; where that is not permitted the
-// agent runs with what it has. It warns when somebody asked for more, or when that is little.
+// RaiseOpenFiles sets the configured limit of open files. If this is not permitted, the agent runs with the existing limit. It
+// warns if the configured limit is higher, or if the existing one is low.
 func RaiseOpenFiles(bus *trace.Bus, want int64, asked bool) {
 	var have unix.Rlimit
 	if want <= 0 || unix.Getrlimit(unix.RLIMIT_NOFILE, &have) != nil || have.Cur >= uint64(want) {

@@ -29,8 +29,7 @@ type Keyring interface {
 	Lookup(repository string) []*runtimeapi.AuthConfig
 }
 
-// Providers asks exec credential providers what they have for a repository. Pod is who
-// pulls; it may be nil.
+// Providers gets the logins of exec credential providers for a repository. Pod is the pod that pulls; it may be nil.
 type Providers interface {
 	Lookup(ctx context.Context, repository string, pod *v1.Pod) []Credential
 }
@@ -55,22 +54,22 @@ type Config struct {
 	Service Service
 	// Bus is where events go; nil drops them.
 	Bus *trace.Bus
-	// Serialize pulls one image at a time. MaxParallel bounds the pulls under way at once; 0 means no bound.
-	// A pull that makes no progress for clearly longer than pulls take here, while others wait, does not count any
-	// more: upstream's would keep all others waiting until the runtime gives it up.
+	// Serialize pulls one image at a time. MaxParallel is the maximum number of pulls at the same time; 0 means no limit. If others
+	// wait, a pull without progress for clearly longer than usual no longer counts. In upstream, it would block all others until
+	// the runtime cancels it.
 	Serialize   bool
 	MaxParallel int
 	// QPS bounds how many pulls begin per second; 0 means no bound.
 	QPS float64
-	// Burst is how many pulls may begin at once within QPS; it must be positive when QPS is.
+	// Burst is the burst of pulls that may exceed QPS; it must be positive if QPS is.
 	Burst int
-	// Progress follows a pull's bytes; nil means that nothing is known about them.
+	// Progress measures the bytes of a pull; nil means that they are unknown.
 	Progress ProgressFunc
 	// Keyring holds the node's registry credentials; nil means none.
 	Keyring Keyring
 	// Providers are the exec credential providers; nil means none.
 	Providers Providers
-	// Records are those of pulls; nil means that what is present is for all.
+	// Records are the records of pulls; nil means that every pod may use every present image.
 	Records Records
 	// Events may be nil: they are published on the bus only.
 	Events events.Publisher

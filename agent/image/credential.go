@@ -12,7 +12,7 @@ import (
 // service account, all pods of the node may use it.
 type Credential struct {
 	Auth *runtimeapi.AuthConfig
-	// Hash tells logins apart without keeping them.
+	// Hash distinguishes logins without keeping them.
 	Hash           string
 	Secret         *Origin
 	ServiceAccount *Origin

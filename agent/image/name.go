@@ -14,7 +14,7 @@ type Name struct {
 	// Image is the name to ask the runtime for: as given, with a tag if it had
 	// neither tag nor digest. Short names stay short: completing them is the runtime's.
 	Image string
-	// Repository is the complete name without tag and digest, as docker.io/library/busybox.
+	// Repository is the complete name without tag and digest, such as docker.io/library/busybox.
 	Repository string
 	// Tag is empty when only a digest is given.
 	Tag string

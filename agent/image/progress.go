@@ -12,11 +12,11 @@ import (
 // progressEvery is the shortest time between two ImageProgress events of a pull.
 const progressEvery = 250 * time.Millisecond
 
-// Progress is how far a pull has come.
+// Progress is the progress of a pull.
 type Progress struct {
 	// Done and Total are in bytes; Total is 0 while unknown.
 	Done, Total int64
-	// Source says how it is known, as trace.ImageProgress.Source.
+	// Source is the source of the figures, as in trace.ImageProgress.Source.
 	Source trace.ProgressSource
 }
 

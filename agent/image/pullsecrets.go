@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
-// SecretGetter gets Secrets, as objcache.Objects does.
+// SecretGetter gets Secrets; objcache.Objects is one.
 type SecretGetter interface {
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
 }
@@ -25,7 +25,7 @@ func NewPullSecrets(secrets SecretGetter, ev events.Publisher) *PullSecrets {
 	return &PullSecrets{secrets: secrets, events: ev}
 }
 
-// Of returns those that the pod names. One that is missing is skipped with an event: the image may need none.
+// Of returns the pod's pull secrets. A missing one is skipped with an event, because the image may need none.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, getPullSecretsForPod.
 func (s *PullSecrets) Of(ctx context.Context, pod *v1.Pod) ([]v1.Secret, error) {

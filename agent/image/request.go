@@ -7,17 +7,15 @@ import (
 
 // Request is one container's wish for its image.
 type Request struct {
-	// PodUID is whose back-off it is.
+	// PodUID is the pod of the back-off.
 	PodUID string
-	// Pod is whose events they are and for whom credential providers are asked; nil makes
-	// events on the bus only.
+	// Pod is the pod of the events and of the calls to credential providers; nil publishes events on the bus only.
 	Pod *v1.Pod
 	// PullSecrets are those of the pod that exist.
 	PullSecrets []v1.Secret
 	// Container is the container's name, for messages; empty for an image volume.
 	Container string
-	// Field is the container's place in the pod, for events; empty means
-	// spec.containers{Container}.
+	// Field is the container's field in the pod, for events; empty means spec.containers{Container}.
 	Field string
 	// Image is the name as the manifest gives it.
 	Image string

@@ -7,7 +7,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Volumes gets the images of image volumes, as a Puller gets those of containers.
+// Volumes pulls the images of image volumes, as a Puller pulls those of containers.
 type Volumes struct {
 	Images  *Puller
 	Secrets *PullSecrets // nil where there are none

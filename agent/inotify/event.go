@@ -18,14 +18,14 @@ const (
 	MovedTo    Op = 0x80  // a name came by a rename
 	Create     Op = 0x100 // a name came, by anything but a rename
 	Delete     Op = 0x200 // a name went away, by anything but a rename
-	DeleteSelf Op = 0x400 // what is watched was deleted
-	MoveSelf   Op = 0x800 // what is watched was renamed
+	DeleteSelf Op = 0x400 // the watched directory was deleted
+	MoveSelf   Op = 0x800 // the watched directory was renamed
 
 	// Names is all that changes which names there are.
 	Names = MovedFrom | MovedTo | Create | Delete
 )
 
-// What is told unasked.
+// Events that the kernel sends without a request.
 const (
 	// Unmount says that the file system was unmounted. The watch is gone.
 	Unmount Op = 0x2000

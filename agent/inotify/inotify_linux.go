@@ -67,8 +67,8 @@ func (w *Watcher) Remove(watch int) {
 	_ = w.raw.Control(func(fd uintptr) { _, _ = unix.InotifyRmWatch(int(fd), uint32(watch)) }) // a watch descriptor is not negative
 }
 
-// Read waits for events and returns those that fit in buf, of which it keeps nothing; it has room for one event at least
-// (BufferSize). It fails when the watcher was closed, and only then.
+// Read waits for events and returns those that fit in buf, which must have room for at least one event (BufferSize). It does not
+// keep buf. It fails only if the watcher was closed.
 func (w *Watcher) Read(buf []byte) ([]Event, error) {
 	n, err := w.file.Read(buf)
 	if err != nil {

@@ -3,16 +3,16 @@ package inotify
 // BufferSize is room for one event of any size, in bytes; Signal reads by more.
 const BufferSize = 16 + 256
 
-// Signal tells that something happened, and not what. C holds one signal, which stands for all until it is taken, and is closed
-// when there can be no more. Its reader is a goroutine that Close ends and waits for.
+// Signal reports that something happened, without details. C holds one signal for all events until it is received, and is closed
+// when there can be no more. Close stops its goroutine and waits for it.
 type Signal struct {
 	*Watcher
 	C    <-chan struct{}
 	done chan struct{}
 }
 
-// NewSignal reads events of w from now on, by so many bytes, and signals those batches of which matters is true; nil is all. Matters is
-// called by one goroutine; what it returns an error for ends the signals. Close closes w too.
+// NewSignal reads events of w from now on, with a buffer of this many bytes, and signals the batches for which matters is true; nil
+// means all. Matters is called by one goroutine; an error ends the signals. Close closes w too.
 func NewSignal(w *Watcher, bytes int, matters func([]Event) (bool, error)) *Signal {
 	c := make(chan struct{}, 1)
 	s := &Signal{Watcher: w, C: c, done: make(chan struct{})}

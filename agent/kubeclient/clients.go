@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Config is what the clients are made of.
+// Config is the configuration of the clients.
 type Config struct {
 	// REST says where the API server is and who the agent is: from Load or certs.Client. It is not changed.
 	REST *rest.Config
@@ -49,7 +49,7 @@ type Clients struct {
 	reach reach
 }
 
-// New makes the clients. The server is not asked yet.
+// New creates the clients. It does not call the server.
 //
 // Upstream: cmd/kubelet/app/server.go, run and kubeClientConfigOverrides.
 func New(cfg Config) (*Clients, error) {
@@ -89,7 +89,7 @@ func New(cfg Config) (*Clients, error) {
 // when the certificate was rotated.
 func (c *Clients) CloseConnections() { c.conns.closeAll() }
 
-// CloseIdle ends connections on which nothing is under way; for after a heartbeat that failed, as they may be stale.
+// CloseIdle closes connections without a request in progress; call it after a failed heartbeat, because they may be stale.
 func (c *Clients) CloseIdle() { c.conns.closeIdle() }
 
 // client is one client's share of the common configuration.

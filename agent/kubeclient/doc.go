@@ -1,10 +1,10 @@
-// Package kubeclient makes the clients of the API server: main for everything, events with its own rate, and heartbeat, which
-// is not throttled and gives up within a lease.
+// Package kubeclient creates the clients of the API server: main for everything, events with its own rate limit, and heartbeat,
+// which is not throttled and whose timeout is shorter than a lease.
 //
-// It owns the transport they share: connections, who the agent is to the server, retries that the server asks for (429 and
-// 5xx with Retry-After), and the pace that kubeAPIQPS allows. What the agent wants of the API it does not know.
+// It owns their transport: connections, the agent's credentials, retries that the server requests (429 and 5xx with Retry-After),
+// and the rate limit of kubeAPIQPS. It does not know the purpose of a request.
 //
-// It never writes a file, and never keeps or publishes a request's or an answer's body.
+// It never writes a file, and never keeps or publishes the body of a request or response.
 //
 // It runs no goroutine of its own.
 //

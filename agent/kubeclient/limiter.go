@@ -32,7 +32,7 @@ func newLimiter(bus *trace.Bus, client string, qps, burst int32) flowcontrol.Rat
 	}
 }
 
-// Wait implements flowcontrol.RateLimiter: client-go asks it before each request.
+// Wait implements flowcontrol.RateLimiter: client-go calls it before each request.
 func (l *limiter) Wait(ctx context.Context) error {
 	if l.TryAccept() {
 		return nil

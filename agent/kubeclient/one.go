@@ -9,8 +9,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// One makes a single client with connections of its own, not throttled, whose calls are published under name. done ends its
-// connections. Of cfg, only REST, Certificate, UserAgent, Bus and Secrets count.
+// One creates a single client with separate connections and without throttling, whose calls are published under name. done closes
+// its connections. Only REST, Certificate, UserAgent, Bus and Secrets of cfg are used.
 func One(cfg Config, name trace.APIClient) (made kubernetes.Interface, done func(), err error) {
 	base := rest.CopyConfig(cfg.REST)
 	base.UserAgent = cfg.UserAgent

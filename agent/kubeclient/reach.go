@@ -26,6 +26,6 @@ func (r *reach) saw(resp *http.Response, err error) {
 	}
 }
 
-// OnBack has f called when the server answers again after it did not, so that nobody need wait for his own next try. f must
-// not block. Call it once, before the clients are used.
+// OnBack registers f, which is called when the server responds again after an outage, so that callers need not wait for their next
+// retry. f must not block. Call it once, before the clients are used.
 func (c *Clients) OnBack(f func()) { c.reach.back.Store(&f) }

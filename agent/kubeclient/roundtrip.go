@@ -25,8 +25,8 @@ type roundTripper struct {
 	reach  *reach // nil is nobody to tell
 }
 
-// Wrap returns a decorator of transports that publishes the calls of the named client and retries those that the server asks to
-// repeat.
+// Wrap returns a decorator of transports that publishes the calls of the named client and retries those for which the server
+// requests a retry.
 func Wrap(bus *trace.Bus, client trace.APIClient) func(http.RoundTripper) http.RoundTripper {
 	return wrap(bus, client, nil)
 }

@@ -53,8 +53,8 @@ func New(cfg Config) (*Runner, error) {
 	}}, nil
 }
 
-// Run runs a handler and returns when it has ended. PodIP is where httpGet goes when it
-// names no host. Of one that failed, output says everything that is to be told.
+// Run runs a handler and returns when it has finished. PodIP is the host of an httpGet that names none. If the handler fails,
+// output has the complete message.
 func (r *Runner) Run(ctx context.Context, pod *v1.Pod, c *v1.Container, containerID, podIP string, h *v1.LifecycleHandler) (output string, err error) {
 	wait := trace.Wait{For: trace.WaitHook, Target: trace.Target{Kind: trace.TargetHook, Container: c.Name}, Note: describe(h)}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)

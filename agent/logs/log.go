@@ -33,8 +33,8 @@ type Log struct {
 // entries of 16 KiB; one that was told not to (containerd, max_container_log_line_size) writes any length.
 const maxPart = 64 << 10
 
-// Open opens the log at path, where the entries begin that are wanted. The caller closes it. The runtime names and writes
-// the log, with cri-dockerd through a link, of what the container says: any bytes, at any rate.
+// Open opens the log at path, at the first requested entry. The caller closes it. The runtime names and writes the log (with
+// cri-dockerd through a link). The content is the container's output: any bytes, at any rate.
 func Open(ctx context.Context, files *guestfile.Files, path string, o Options) (*Log, error) {
 	resolved, err := files.Resolve(ctx, path)
 	if err != nil {
@@ -77,12 +77,12 @@ func (l *Log) seek(ctx context.Context) error {
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Copy writes the log. A nil stream is left out. Flush is called, if there is one, when nothing more
-// is there for now. Following ends when running says that the container has ended and all that it logged is
-// written, or with the error of ctx. Running is asked whenever the end of the log is reached; it must be cheap.
+// Copy writes the log. A nil stream is skipped. Flush, if set, is called when there is no more data for now. Following ends when
+// running reports that the container has exited and its whole log is written, or with the error of ctx. Running is called whenever
+// the end of the log is reached; it must be cheap.
 //
-// Upstream: cri-client/pkg/logs, ReadLogs. Where upstream loses what was logged between its last
-// read and a rotation, this reads the old file to its end first.
+// Upstream: cri-client/pkg/logs, ReadLogs. Upstream loses the entries between its last read and a rotation; this function reads the
+// old file to its end first.
 func (l *Log) Copy(ctx context.Context, running func(context.Context) (bool, error), flush func(), stdout, stderr io.Writer) error {
 	if flush == nil {
 		flush = func() {}

@@ -7,21 +7,21 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Options say what of a log is wanted.
+// Options select a part of a log.
 type Options struct {
-	// Tail is how many entries from the end are wanted; nil is all.
+	// Tail is the number of entries from the end; nil means all.
 	Tail *int64
 	// Limit is how many bytes are written at most; nil is all.
 	Limit *int64
 	// Since leaves out what was logged before.
 	Since time.Time
-	// Follow continues until the container has ended.
+	// Follow continues until the container has exited.
 	Follow bool
 	// Timestamps puts the time before each line.
 	Timestamps bool
 }
 
-// OptionsOf translates what a client asks for at the time now.
+// OptionsOf translates the options of a client's request; now is the current time.
 func OptionsOf(o *v1.PodLogOptions, now time.Time) Options {
 	out := Options{Tail: o.TailLines, Limit: o.LimitBytes, Follow: o.Follow, Timestamps: o.Timestamps}
 	switch {

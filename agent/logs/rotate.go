@@ -37,9 +37,9 @@ type RotatorConfig struct {
 	MaxFiles int
 	// Workers is how many logs are rotated at a time (containerLogMaxWorkers).
 	Workers int
-	// Interval is between two looks at the sizes (containerLogMonitorInterval).
+	// Interval is the time between two checks of the sizes (containerLogMonitorInterval).
 	Interval time.Duration
-	// Containers are those that run.
+	// Containers returns the running containers.
 	Containers func() []Container
 	Runtime    Reopener
 	Bus        *trace.Bus

@@ -1,12 +1,10 @@
 // Package loop is the syncLoop: one select over everything that can happen to
 // the node's pods, one dispatch table, no policy.
 //
-// It owns the order in which things are handled. It never touches a pod: a
-// [Handler] does. It polls nothing: ticks come from whoever has something due, and
-// housekeeping has a slow safety period.
+// It owns the order in which events are handled. It never changes a pod: a [Handler] does. It does not poll: other parts send ticks
+// when something is due, and housekeeping has a long period as a safety net.
 //
-// It runs no goroutine besides Run's own. It publishes Loop begin/end for each
-// iteration and a runtime wait while it may not run.
+// It runs no goroutine besides Run's. It publishes Loop begin/end for each iteration and a runtime wait while it must not run.
 //
 // Upstream: pkg/kubelet/kubelet.go, syncLoop, syncLoopIteration.
 package loop
@@ -26,18 +24,18 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Handler does what an iteration calls for. The contexts carry the iteration's span.
-// Calls are serial and should return at once; work is for pod workers.
+// Handler handles the event of an iteration. The contexts carry the iteration's span. Calls are serial and should return
+// immediately; pod workers do the work.
 type Handler interface {
 	// Config takes what a source changed.
 	Config(ctx context.Context, u podsource.Update)
-	// Lifecycle takes what the runtime changed.
+	// Lifecycle handles a change in the runtime.
 	Lifecycle(ctx context.Context, e pleg.Event)
-	// Sync looks at a pod whose time has come.
+	// Sync handles a pod whose sync is due.
 	Sync(ctx context.Context, uid types.UID)
 	// Probed takes what a probe newly says.
 	Probed(ctx context.Context, u probe.Update)
-	// Housekeep looks for what nobody owns any more. It returns what it found, for people.
+	// Housekeep looks for the remains of unknown pods. It returns what it found, for people.
 	Housekeep(ctx context.Context) string
 }
 
@@ -55,7 +53,7 @@ type Config struct {
 	Ready     Ready
 	Updates   <-chan podsource.Update
 	Lifecycle <-chan pleg.Event
-	// Probes tells what probes newly say; may be nil.
+	// Probes delivers changed probe results; may be nil.
 	Probes <-chan probe.Update
 	// Requests are for syncs and housekeeping; nil means none.
 	Requests *Requests

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
-// Known is what is known of static pods and their mirrors. A Manager fills it. It is built before the Manager, so that the status manager
-// can look up mirrors and the Manager can notify the status manager. Safe for concurrent use; do not change the pods that it returns.
+// Known has the static pods and their mirrors. A Manager fills it. It is built before the Manager, so that the status manager can
+// look up mirrors and the Manager can notify the status manager. Safe for concurrent use; do not change the pods that it returns.
 type Known struct {
 	mu sync.Mutex
 	// statics are the static pods by full name: the first is the one that runs, or is to; those behind
@@ -52,9 +52,8 @@ func (m *Known) Mirror(uid types.UID) *v1.Pod {
 	return nil
 }
 
-// Static returns the UID of the static pod whose mirror has that UID; the UID itself when it is no
-// mirror's.
-// Upstream: pkg/kubelet/pod/pod_manager.go, TranslatePodUID.
+// Static returns the UID of the static pod whose mirror has this UID; the UID itself if it is not a mirror's. Upstream:
+// pkg/kubelet/pod/pod_manager.go, TranslatePodUID.
 func (m *Known) Static(uid types.UID) types.UID {
 	m.mu.Lock()
 	defer m.mu.Unlock()

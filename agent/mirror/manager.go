@@ -20,13 +20,13 @@ type Config struct {
 	Client corev1.PodsGetter
 	// Node is the node's name.
 	Node string
-	// NodeUID returns the UID of the node's API object; "" while the node is not registered, or on its way
-	// out: no mirror is made then. Call Wake when that changes.
+	// NodeUID returns the UID of the node's API object; "" while the node is not registered, or is being deleted: then no mirror is
+	// created. Call Wake when that changes.
 	NodeUID func() types.UID
-	// Known is where the manager keeps what it knows; nil makes a new one.
+	// Known is where the manager keeps its state; nil means a new one.
 	Known *Known
-	// Changed is called with a static pod's UID and its mirror whenever the mirror is new or changed: its
-	// status is to be compared. It is called without locks held; may be nil.
+	// Changed is called with a static pod's UID and its mirror whenever the mirror is new or changed, so that its status can be
+	// compared. It is called without locks held; may be nil.
 	Changed func(ctx context.Context, uid types.UID, mirror *v1.Pod)
 	// Bus may be nil.
 	Bus *trace.Bus
@@ -62,8 +62,8 @@ func (m *Manager) Wake() {
 	}
 }
 
-// Add tells that a static pod is desired. While an earlier one of its full name is there, that keeps
-// the mirror. Adding it again is harmless.
+// Add reports that a static pod is desired. While an earlier one with the same full name exists, that one keeps the mirror. Adding
+// it again has no effect.
 func (m *Manager) Add(p *v1.Pod) {
 	defer m.Wake()
 	m.mu.Lock()
@@ -77,7 +77,7 @@ func (m *Manager) Add(p *v1.Pod) {
 	m.statics[name] = append(list, p)
 }
 
-// Remove tells that nothing of a static pod is left, and that it is not desired.
+// Remove reports that nothing of a static pod is left, and that it is not desired.
 func (m *Manager) Remove(uid types.UID) {
 	defer m.Wake()
 	m.mu.Lock()
@@ -90,8 +90,7 @@ func (m *Manager) Remove(uid types.UID) {
 	}
 }
 
-// Complete tells that every source has reported and what it has was added: mirrors of which there is no
-// static pod may go.
+// Complete reports that every source has reported and that its pods were added: mirrors without a static pod can be deleted.
 func (m *Manager) Complete() {
 	defer m.Wake()
 	m.mu.Lock()

@@ -22,11 +22,11 @@ type Config struct {
 	Hostname string // Empty is Name.
 	// Client registers and watches; Heartbeat, not throttled, writes the status and the lease.
 	Client, Heartbeat kubernetes.Interface
-	// Self is what others know of the node; nil for one of its own.
+	// Self is shared with the rest of the agent; nil means a new one.
 	Self *Self
 	// NoRegister is registerNode: false: the Node object is created by others.
 	NoRegister bool
-	// Labels, Taints, ProviderID and AttachDetach (enableControllerAttachDetach) go into the object when it is made.
+	// Labels, Taints, ProviderID and AttachDetach (enableControllerAttachDetach) are written when the object is created.
 	Labels       map[string]string
 	Taints       []v1.Taint
 	ProviderID   string
@@ -46,16 +46,16 @@ type Config struct {
 	// MaxImages is nodeStatusMaxImages; -1 is no limit.
 	MaxImages int32
 
-	// Resources returns capacity and allocatable, as allocatable.Compute and the device plugins have them. It may be
-	// called from several goroutines.
+	// Resources returns capacity and allocatable, from allocatable.Compute and the device plugins. It may be called from several
+	// goroutines.
 	Resources func() (capacity, allocatable v1.ResourceList)
-	// Images lists the images; it is asked every half a minute at most.
+	// Images lists the images; it is called at most every 30 s.
 	Images func(context.Context) ([]Image, error)
 	// Runtime returns what the runtime reports about itself.
 	Runtime func() Runtime
 	// NotReady returns why the node is not ready: runtime, network, PLEG, storage, shutdown. No error is Ready.
 	NotReady func() []error
-	// Pressure returns what the node is short of.
+	// Pressure returns the resources that are under pressure.
 	Pressure func() Pressure
 	// VolumesInUse returns the attachable volumes in use; false while that is not known yet.
 	VolumesInUse func() ([]v1.UniqueVolumeName, bool)

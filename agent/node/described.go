@@ -13,9 +13,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Cgroups is how the node's cgroups are made.
+// Cgroups is the kind of the node's cgroups.
 type Cgroups struct {
-	Version int    // 1 or 2; 0 where none are made
+	Version int    // 1 or 2; 0 if the agent creates no cgroups
 	Driver  string // cgroupfs or systemd
 }
 

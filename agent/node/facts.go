@@ -48,7 +48,7 @@ func RuntimeOf(info *runtimeapi.VersionResponse, handlers []*runtimeapi.RuntimeH
 	return r
 }
 
-// ListImages asks the runtime for the images of the node's status.
+// ListImages lists the images of the node's status.
 func ListImages(ctx context.Context, images runtimeapi.ImageServiceClient) ([]Image, error) {
 	res, err := images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
 	if err != nil {

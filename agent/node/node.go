@@ -29,7 +29,7 @@ type Node struct {
 	described  *trace.NodeDescribed // last told; nil before the first
 }
 
-// New checks the configuration. The API is not asked yet.
+// New checks the configuration. It does not call the API.
 func New(cfg Config) (*Node, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Self is what the rest of the agent knows of its own node in the API. It is built before the Node, which fills it, so that the sources of
-// the Node's status can report changes and get the object. On a standalone node it stays empty. Safe for concurrent use.
+// Self is the agent's knowledge of its own Node object. It is built before the Node, which fills it, so that the sources of the
+// Node's status can report changes and get the object. On a standalone node it remains empty. Safe for concurrent use.
 type Self struct {
 	wake       chan struct{} // something changed
 	registered chan struct{} // closed, once, when the object was seen first
@@ -19,12 +19,12 @@ type Self struct {
 	before func() *v1.Node // makes the object as it would be registered; nil before there is a Node
 }
 
-// NewSelf returns what is known before there is a Node.
+// NewSelf returns an empty Self, before there is a Node.
 func NewSelf() *Self {
 	return &Self{wake: make(chan struct{}, 1), registered: make(chan struct{})}
 }
 
-// Changed says that the node's status may have changed: it is checked and written at once. It never blocks.
+// Changed reports that the node's status may have changed: it is checked and written immediately. It never blocks.
 func (s *Self) Changed() {
 	select {
 	case s.wake <- struct{}{}:

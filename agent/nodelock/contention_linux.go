@@ -8,8 +8,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/inotify"
 )
 
-// Contended blocks until another process opens or removes the lock file (nil), or ctx ends (its error). Call it with the
-// lock held: an agent that is started with --exit-on-lock-contention then makes room for the one that asked.
+// Contended blocks until another process opens or removes the lock file (nil), or ctx ends (its error). Call it with the lock held:
+// an agent with --exit-on-lock-contention then exits, so that the other process gets the lock.
 //
 // Upstream: cmd/kubelet/app/server_linux.go, watchForLockfileContention.
 func (l *Lock) Contended(ctx context.Context) error {

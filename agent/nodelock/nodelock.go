@@ -70,8 +70,8 @@ func Acquire(path string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
-// Wait is Acquire, but stays in line until the lock is free or ctx ends; then the error wraps both ctx's and the
-// [*HeldError]. waiting, unless nil, is called once if the lock is held.
+// Wait is Acquire, but waits until the lock is free or ctx ends. If ctx ends, the error wraps both ctx's error and the
+// [*HeldError]. If the lock is held, waiting is called once, unless it is nil.
 //
 // Upstream: pkg/util/flock/flock_unix.go, Acquire, which blocks.
 func Wait(ctx context.Context, path string, waiting func(*HeldError)) (*Lock, error) {
@@ -93,7 +93,7 @@ func Wait(ctx context.Context, path string, waiting func(*HeldError)) (*Lock, er
 	}
 }
 
-// Release gives the lock back. The file stays, without a name in it.
+// Release releases the lock. The file remains, without a name in it.
 func (l *Lock) Release() error {
 	return errors.Join(write(l.file, ""), l.file.Close())
 }

@@ -23,9 +23,9 @@ type Strategy string
 const (
 	// Watch watches what volumes show.
 	Watch Strategy = "Watch"
-	// Cache asks again for what is older than a minute.
+	// Cache requests an object again if it is older than a minute.
 	Cache Strategy = "Cache"
-	// Get asks again whenever asked.
+	// Get requests the object from the API server each time.
 	Get Strategy = "Get"
 )
 
@@ -46,10 +46,9 @@ type Config struct {
 	Bus    *trace.Bus
 	// Strategy: "" means Watch.
 	Strategy Strategy
-	// Changed is notified of a pod's volumes that show what has changed. It may be nil, and must not
-	// block: volume.Manager's Refresh.
+	// Changed is notified of a pod's volumes whose object has changed. It may be nil, and must not block: volume.Manager's Refresh.
 	Changed func(uid types.UID, volumes ...string)
-	// Secrets learns what is in the Secrets of each pod; may be nil.
+	// Secrets receives the values of each pod's Secrets; may be nil.
 	Secrets *redact.Vault
 }
 

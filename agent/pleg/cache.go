@@ -10,8 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// Cache holds the newest observation of each pod. Safe for concurrent use;
-// what it hands out is immutable.
+// Cache has the newest state of each pod. Safe for concurrent use; the values that it returns are immutable.
 type Cache struct {
 	mu    sync.Mutex
 	pods  map[types.UID]*podstate.Pod

@@ -1,9 +1,7 @@
-// Package pleg is the pod lifecycle event generator. It learns what the runtime
-// does with pods: from the runtime's event stream first, by relisting as the safety
-// net, and by relisting alone where the runtime has no events.
+// Package pleg is the pod lifecycle event generator. It learns of changes of pods from the runtime's event stream, with relisting
+// as the safety net, or by relisting only if the runtime has no events.
 //
-// It owns the pod cache: the newest [observe.Pod] of each pod. It never acts on a
-// pod and never decides; it says what changed.
+// It owns the pod cache: the newest [podstate.Pod] of each pod. It never acts on a pod and never decides; it reports changes.
 //
 // It runs one goroutine for the stream and one for relists, both inside Run.
 // It publishes PLEGRelist, PLEGEvent and PLEGMode.

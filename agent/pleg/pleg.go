@@ -27,14 +27,13 @@ type Runtime interface {
 type Config struct {
 	Runtime Runtime
 	Bus     *trace.Bus
-	// Period is the safety net's while events flow; zero means 5 minutes, as
-	// upstream's evented PLEG has it.
+	// Period is the relist period while events arrive; zero means 5 minutes, as in upstream's evented PLEG.
 	Period time.Duration
 	// PollPeriod is the relist period without events; zero means 1 second.
 	PollPeriod time.Duration
 }
 
-// Event tells the syncLoop that a pod changed in the runtime.
+// Event notifies the syncLoop that a pod changed in the runtime.
 type Event struct {
 	UID         types.UID
 	Type        Type
@@ -90,7 +89,7 @@ func (p *PLEG) Run(ctx context.Context) error {
 	return nil
 }
 
-// Demand asks for a relist soon; it does not wait.
+// Demand requests a relist soon; it does not wait.
 func (p *PLEG) Demand(cause trace.RelistCause) {
 	select {
 	case p.relist <- cause:
@@ -98,7 +97,7 @@ func (p *PLEG) Demand(cause trace.RelistCause) {
 	}
 }
 
-// LastRelist returns when the last good relist ended and whether events flow.
+// LastRelist returns when the last successful relist ended, and whether events arrive.
 func (p *PLEG) LastRelist() (at time.Time, evented bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

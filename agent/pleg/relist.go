@@ -39,7 +39,8 @@ func (p *PLEG) relistLoop(ctx context.Context) {
 	}
 }
 
-// UnseenError says that the runtime listed everything and did not tell the rest of some pods. A relist asks about them again.
+// UnseenError means that the runtime listed everything but did not return the status of some pods. The next relist requests it
+// again.
 type UnseenError struct{ Err error }
 
 // Error implements error.
@@ -48,9 +49,8 @@ func (e *UnseenError) Error() string { return e.Err.Error() }
 // Unwrap returns what went wrong with each pod.
 func (e *UnseenError) Unwrap() error { return e.Err }
 
-// Relist lists everything the runtime has, refreshes the pods that changed and
-// emits their events. The error is an [*UnseenError] if some pods could not be seen while the others were; what is
-// cached of one that was never seen is its [podstate.Pod.Unseen] outline.
+// Relist lists everything the runtime has, refreshes the pods that changed and emits their events. The error is an [*UnseenError]
+// if the status of some pods is missing; for a pod without any status, its [podstate.Pod.Unseen] outline is cached.
 func (p *PLEG) Relist(ctx context.Context, cause trace.RelistCause) error {
 	rl := trace.PLEGRelist{Cause: cause}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), rl)
@@ -137,8 +137,7 @@ func (p *PLEG) refreshListed(ctx context.Context, uid types.UID, l *listing, ask
 	return len(changes), nil
 }
 
-// Refresh asks the runtime about one pod and returns what it says now. It emits
-// no events: the caller is about to look.
+// Refresh gets the status of one pod from the runtime. It emits no events, because the caller handles the result.
 func (p *PLEG) Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, error) {
 	asked := time.Now()
 	listed, err := p.list(ctx, map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)})

@@ -1,12 +1,9 @@
-// Package pluginwatch registers plugins that put a socket into the kubelet's plugin registry, as
-// drivers of volumes do.
+// Package pluginwatch registers plugins that create a socket in the kubelet's plugin registry, such as volume drivers.
 //
-// It owns which sockets there are and which of them are registered. What a plugin is for is a
-// [Handler]'s, by the type that the plugin says it is. It never calls anything but the plugin's
-// registration service, and never removes a socket.
+// It owns the list of sockets and of registered plugins. A [Handler] uses the plugin, by the type that the plugin reports. The
+// package calls only the plugin's registration service, and never removes a socket.
 //
-// Goroutines: Run is the loop; inotify has a reader; each socket has at most one registration under
-// way.
+// Goroutines: Run is the loop; inotify has a reader; each socket has at most one registration in progress.
 //
 // It publishes a Decision for each plugin that is registered, refused or gone.
 //

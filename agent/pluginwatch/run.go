@@ -27,9 +27,9 @@ type Handler interface {
 
 // Config is what a Watcher needs.
 type Config struct {
-	// Dir is the registry: ROOT/plugins_registry. It is made if necessary.
+	// Dir is the registry: ROOT/plugins_registry. It is created if necessary.
 	Dir string
-	// Handlers are by type, as CSIPlugin. A plugin of another type is notified that there is none.
+	// Handlers are the handlers by type, such as CSIPlugin. A plugin of another type is notified that there is none.
 	Handlers map[string]Handler
 	Bus      *trace.Bus
 }

@@ -83,7 +83,7 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Run returns when ctx has ended and all requests with it.
+// Run returns when ctx and all requests have ended.
 func (m *Manager) Run(ctx context.Context) error {
 	<-ctx.Done()
 	m.mu.Lock()
@@ -94,8 +94,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	return nil
 }
 
-// Certificate returns the private key and the certificate chain of a source, in PEM. It waits for the
-// first at most 10 s; asked again it looks at the same request.
+// Certificate returns the private key and the certificate chain of a source, in PEM. It waits at most 10 s for the first one; a
+// further call checks the same request.
 func (m *Manager) Certificate(ctx context.Context, pod *v1.Pod, volume string, index int) (key, chain []byte, err error) {
 	c, err := m.credential(source{pod.UID, volume, index}, pod)
 	if err != nil {

@@ -57,7 +57,7 @@ type Volumes interface {
 
 // Cgroups makes and removes pod cgroups.
 type Cgroups interface {
-	// Ready looks whether the pod's cgroup is there, with its limits, and what it is in.
+	// Ready checks that the pod's cgroup and its parents exist, with their limits.
 	Ready(pod *v1.Pod) bool
 	// EnsurePod makes it so.
 	EnsurePod(ctx context.Context, pod *v1.Pod) error
@@ -67,9 +67,9 @@ type Cgroups interface {
 
 // Observer returns the runtime's state of a pod.
 type Observer interface {
-	// Get returns what is known without asking; nil for nothing.
+	// Get returns the known state without a call; nil if nothing is known.
 	Get(uid types.UID) *podstate.Pod
-	// Refresh asks the runtime.
+	// Refresh calls the runtime.
 	Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, error)
 }
 
@@ -81,16 +81,16 @@ type Config struct {
 	Volumes    Volumes
 	Cgroups    Cgroups
 	Observer   Observer
-	// Files touches what containers can write; nil for one of its own.
+	// Files accesses files that containers can write; nil means a new one.
 	Files *guestfile.Files
 	// Gate may be nil: then no pod is stepped.
 	Gate Gate
 	// Slots bounds concurrent runtime work.
 	Slots   *semaphore.Slots
 	Backoff *CrashBackoff
-	// Node is what the CRI configs need of the node.
+	// Node is the data about the node that the CRI configurations need.
 	Node criconfig.Node
-	// DNS gives a pod's resolver configuration; what it warns of is published.
+	// DNS returns a pod's resolver configuration; its warnings are published.
 	DNS func(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning)
 	// HostIPs are the node's addresses, primary first.
 	HostIPs []string
@@ -99,7 +99,7 @@ type Config struct {
 	RootDir  string
 	LogLinks string
 	Bus      *trace.Bus
-	// Secrets knows what is secret of each pod; may be nil.
+	// Secrets knows the secrets of each pod; may be nil.
 	Secrets *redact.Vault
 	// Options are optional.
 	Options

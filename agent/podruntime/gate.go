@@ -16,7 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
-// Gate is asked before and after each step of a pod that it holds, and before each CRI call of the step. Stepping uses it.
+// Gate is called before and after each step of a pod that it holds, and before each CRI call of the step. Package step uses it.
 type Gate interface {
 	// Holds reports whether the pod's steps go one by one.
 	Holds(pod trace.Pod) bool

@@ -161,9 +161,9 @@ func Said(secrets *redact.Vault, pod *v1.Pod, name, message string) string {
 	return secrets.Text(string(pod.UID), message)
 }
 
-// Withheld reports whether a container that an earlier agent made may print secrets of that agent's time: a variable stays as
-// it was when its Secret changes, a program may keep what a file had, and keys of certificates are made again by each agent.
-// Nothing that it prints is quoted, until it is made again.
+// Withheld reports whether a container that an earlier agent created may print secrets that only that agent knew: a variable keeps
+// its value when its Secret changes, a program may keep the content of a file, and each agent creates new keys for certificates.
+// The container's output is not quoted until it is created again.
 func Withheld(secrets *redact.Vault, pod *v1.Pod, name string) bool {
 	c := container(pod, name)
 	if c == nil || secrets.Knows(string(pod.UID), name) {

@@ -46,13 +46,13 @@ type Options struct {
 	Probes Probes
 	// Hooks: without it no hook runs.
 	Hooks Hooks
-	// PullSecrets are those that the pod names and that exist, for its images.
+	// PullSecrets are the pod's image pull secrets that exist.
 	PullSecrets func(ctx context.Context, pod *v1.Pod) ([]v1.Secret, error)
 	// EnvObjects fetches the ConfigMaps and Secrets of environments.
 	EnvObjects criconfig.Objects
-	// Services are those that the pod's environment may name.
+	// Services are the services that the pod's environment can contain.
 	Services func(ctx context.Context, pod *v1.Pod) ([]*v1.Service, error)
-	// SubPath: without it links are checked once, when the container is made.
+	// SubPath: without it, links are checked once, when the container is created.
 	SubPath SubPath
 	UserNS  UserNamespaces
 	// RuntimeHandler is the handler of the pod's RuntimeClass.

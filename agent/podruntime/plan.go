@@ -33,8 +33,8 @@ type Inputs struct {
 	Attempt func(container string) uint32
 }
 
-// There is what all containers of a pod share. It is looked at before each plan: others may remove it, and
-// what was begun may have failed.
+// There is the state of what all containers of a pod share. It is checked before each plan, because others may remove it, and
+// earlier actions may have failed.
 type There struct {
 	// Cgroup says that the pod's cgroup is there with its limits, and the tiers that it is in.
 	Cgroup bool
@@ -59,7 +59,7 @@ type planner struct {
 	resized []string // the steps that give running containers other resources
 }
 
-// Make plans what brings the pod from what was seen to what is wanted.
+// Make plans the actions from the observed state of the pod to the desired state.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.
 func Make(in Inputs) Plan {

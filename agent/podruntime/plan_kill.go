@@ -14,8 +14,8 @@ import (
 // Upstream: pkg/kubelet/kuberuntime, minimumGracePeriodInSeconds.
 const minimumGrace = 2
 
-// MakeKill plans the end of a pod: all preStop hooks, containers, then each sidecar once the
-// others and the sidecars after it have ended or the grace period has, then the sandboxes. grace overrides the pod's own, in seconds.
+// MakeKill plans the termination of a pod: all preStop hooks, containers, then each sidecar after the others and the sidecars after
+// it have exited or the grace period has expired, then the sandboxes. grace overrides the pod's own, in seconds.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, killPodWithSyncResult.
 func MakeKill(pod *v1.Pod, seen *podstate.Pod, grace *int64, why string) Plan {

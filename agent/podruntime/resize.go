@@ -22,7 +22,7 @@ import (
 type Resizes interface {
 	Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool)
 	Actuate(pod *v1.Pod, container string) error
-	// Done says that all of the pod has what it should have, Failed why it could not be given it.
+	// Done reports that the whole pod has its resources, Failed why they could not be set.
 	Done(ctx context.Context, pod *v1.Pod)
 	Failed(ctx context.Context, pod *v1.Pod, message string)
 }

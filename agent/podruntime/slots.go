@@ -2,8 +2,9 @@ package podruntime
 
 import "runtime"
 
-// Slots is how many pods the runtime works for at once: configured, or where that is 0, one and a half per CPU. That was measured on two
-// CPUs, where three at a time give the best median and the best end of a burst of 30 starts. See agent/semaphore and test/bench.
+// Slots is the number of pods for which the runtime works at the same time: the configured number, or if that is 0, one and a half
+// per CPU. On two CPUs, three at a time gave the best median and the earliest end of a burst of 30 starts. See agent/semaphore and
+// test/bench.
 func Slots(configured int) int {
 	if configured > 0 {
 		return configured

@@ -13,7 +13,7 @@ type Step struct {
 	Verb trace.Verb
 	// Needs are the IDs of the steps that must have succeeded before.
 	Needs []string
-	// After are the IDs of the steps that must have ended before, well or not.
+	// After are the IDs of the steps that must have ended before, successfully or not.
 	After []string
 	// Container is the container's name, where one is concerned.
 	Container string
@@ -43,7 +43,7 @@ type Plan struct {
 	RetryAt time.Time
 	// Waiting are the containers that do not start now, with the reasons for users.
 	Waiting map[string]Reason
-	// Decisions are the verdicts on containers that ended.
+	// Decisions are the decisions about containers that exited.
 	Decisions []trace.Decision
 	// Init is the init container that runs, or is about to, while the others wait for its end.
 	Init string

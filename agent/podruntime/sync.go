@@ -18,13 +18,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Outcome is what a Sync found out besides its error.
+// Outcome is the result of a Sync, in addition to its error.
 type Outcome struct {
-	// Finished says that the pod is over and should be terminated.
+	// Finished says that the pod has finished and should be terminated.
 	Finished bool
 	// RetryAt is when a back-off runs out; zero for none.
 	RetryAt time.Time
-	// Acted says that the runtime was asked to change something.
+	// Acted says that the runtime was called to change something.
 	Acted bool
 	// Running says that every app container runs, as far as is known now.
 	Running bool
@@ -34,11 +34,10 @@ type Outcome struct {
 	Init string
 }
 
-// Sync brings a pod towards what is wanted: observe, plan, act. order is the
-// pod's place in the queue for runtime work.
+// Sync syncs a pod with its spec: observe, plan, act. order is the pod's position in the queue for runtime work.
 //
-// Sync calls publish when something of the pod has changed that its status shows, and there is more to do: its sandbox is there, or one
-// of its containers cannot run. It must not block, and may be nil.
+// Sync calls publish if the pod's status has changed and there is more to do: its sandbox exists, or one of its containers cannot
+// run. It must not block, and may be nil.
 func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish func(context.Context)) (Outcome, error) {
 	if at, init := r.tells(pod.UID); !at.IsZero() {
 		return Outcome{RetryAt: at, Init: init, Early: true}, nil

@@ -9,15 +9,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The classes of runtime work. They have equal shares of the slots while there is work in each: so a wave of
-// new pods does not keep those of pods that end or whose containers crashed waiting, nor these a new pod.
+// The classes of runtime work. They have equal shares of the slots while there is work in each. So many new pods do not delay pods
+// that terminate or whose containers crashed, and vice versa.
 const (
 	// classStart is a pod's way to its first start, in the order in which pods came: one that has begun is
 	// finished before the next begins.
 	classStart = "start"
-	// ClassAgain is what comes after that (a container that ended is started again, a sandbox is replaced, a
-	// resize), and any attempt after one that failed. In order of arrival: pods that fail again and again take turns.
-	// It is the modest class of the slots: however many containers crash, a new pod finds a place free.
+	// ClassAgain is later work (the restart of a container, the replacement of a sandbox, a resize), and every attempt after a
+	// failed one. It runs in order of arrival, so pods that fail repeatedly take turns. It is the modest class of the slots:
+	// however many containers crash, a new pod finds a free slot.
 	ClassAgain = "again"
 	// classEnd is a pod's end, in order of arrival.
 	classEnd = "end"

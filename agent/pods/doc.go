@@ -1,5 +1,5 @@
-// Package pods joins what the node should run with what became of it. [Manager]
-// handles what the syncLoop hands on; [Syncer] does the work of a pod's worker.
+// Package pods combines the desired pods with their actual state. [Manager] handles the events of the syncLoop; [Syncer] does the
+// work of a pod's worker.
 //
 // It owns the set of desired pods, their statuses and their milestones. It never
 // calls the runtime itself (agent/podruntime does) and never writes to an API server.

@@ -18,8 +18,8 @@ import (
 // Upstream: pkg/kubelet/kubelet_pods.go, HandlePodCleanups.
 const orphanGrace = 1
 
-// Housekeep ends pods that run and that no source has, and has Run clean what they left: that may take
-// long, and the syncLoop does not wait. It does nothing before every source has reported once.
+// Housekeep terminates running pods that no source has, and makes Run clean up their remains: this may take long, and the syncLoop
+// does not wait. It does nothing before every source has reported once.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, HandlePodCleanups.
 func (m *Manager) Housekeep(ctx context.Context) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Lifecycle takes what the runtime changed.
+// Lifecycle handles a change in the runtime.
 func (m *Manager) Lifecycle(ctx context.Context, e pleg.Event) {
 	if m.cfg.Probes != nil {
 		m.cfg.Probes.Changed(e.UID)
@@ -25,7 +25,7 @@ func (m *Manager) Lifecycle(ctx context.Context, e pleg.Event) {
 	}
 }
 
-// Sync requests work for a pod whose retry is due.
+// Sync requests a sync of a pod whose retry is due.
 func (m *Manager) Sync(ctx context.Context, uid types.UID) {
 	m.cfg.Workers.Wake(uid, worker.Cause{Text: "due", Span: trace.FromContext(ctx), Retry: true})
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// StatusConfig is what statuses are made from besides StatusInput. All but Secrets is needed.
+// StatusConfig is the input of statuses, in addition to StatusInput. All fields but Secrets are required.
 type StatusConfig struct {
-	// Seen is what the runtime has.
+	// Seen is the state of the runtime.
 	Seen interface {
 		Get(uid types.UID) *podstate.Pod
 	}
@@ -26,7 +26,7 @@ type StatusConfig struct {
 		Conditions(uid types.UID) []v1.PodCondition
 		Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool)
 	}
-	// Probes is what the probes found.
+	// Probes has the results of the probes.
 	Probes interface {
 		Started(pod *v1.Pod, c *v1.Container, id string) bool
 		Ready(pod *v1.Pod, c *v1.Container, id string) bool
@@ -35,17 +35,17 @@ type StatusConfig struct {
 	Workers interface {
 		State(uid types.UID) worker.State
 	}
-	// Runtime is the runtime's name, as containerd.
+	// Runtime is the runtime's name, such as containerd.
 	Runtime string
 	// HostIPs are the node's addresses, primary first.
 	HostIPs []string
 	// RecursiveReadOnly says that the runtime can make recursive read-only mounts.
 	RecursiveReadOnly bool
-	// Secrets knows what is secret of each pod; may be nil.
+	// Secrets knows the secrets of each pod; may be nil.
 	Secrets *redact.Vault
 }
 
-// NewStatus returns a StatusFunc that makes statuses from what the runtime has now.
+// NewStatus returns a StatusFunc that computes statuses from the current state of the runtime.
 func NewStatus(c StatusConfig) StatusFunc {
 	return func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
 		pod := c.Resizes.Pod(in.Pod)

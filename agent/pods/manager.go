@@ -22,7 +22,7 @@ type Workers interface {
 	Pods() map[types.UID]*v1.Pod
 }
 
-// Seen is what the runtime has, as far as is known.
+// Seen is the known state of the runtime.
 type Seen interface {
 	Get(uid types.UID) *podstate.Pod
 	All() map[types.UID]*podstate.Pod
@@ -30,7 +30,7 @@ type Seen interface {
 
 // Orphans removes what belongs to unknown pods.
 type Orphans interface {
-	// Clean removes what belongs to pods that known does not know, and says what it removed.
+	// Clean removes everything that belongs to unknown pods, and returns what it removed.
 	Clean(ctx context.Context, known func(types.UID) bool) (removed []string, err error)
 }
 
@@ -44,7 +44,7 @@ type Objects interface {
 type Resizes interface {
 	// Add takes a pod that was admitted and returns it as allocated.
 	Add(pod *v1.Pod) *v1.Pod
-	// Update takes a pod whose spec may ask for something else, or that waits for room.
+	// Update takes a pod whose spec may request new resources, or that waits for free resources.
 	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1.Pod
 	// Pod returns a pod as allocated.
 	Pod(pod *v1.Pod) *v1.Pod
@@ -60,7 +60,7 @@ type Config struct {
 	Store   *Store
 	// MaxPods is the most pods that the node takes.
 	MaxPods int
-	// Node adds to an admission's inputs what is known of the node; may be nil.
+	// Node adds data about the node to an admission's inputs; may be nil.
 	Node func(*admission.Inputs)
 	// Mirrors may be nil: static pods are not shown in an API.
 	Mirrors Mirrors
@@ -70,7 +70,7 @@ type Config struct {
 	PublishStatus func(ctx context.Context, uid types.UID)
 	// Objects may be nil: nothing is fetched ahead.
 	Objects Objects
-	// Resizes may be nil: pods have what their specs say.
+	// Resizes may be nil: then pods have the resources in their specs.
 	Resizes Resizes
 	// Statuses may be nil: then statuses are not written to an API.
 	Statuses Statuses
@@ -85,7 +85,7 @@ type Config struct {
 	Bus  *trace.Bus
 }
 
-// Manager handles what the syncLoop hands on. Its methods are called by the loop only, save Run.
+// Manager handles the events of the syncLoop. Only the loop calls its methods, except Run.
 type Manager struct {
 	cfg      Config
 	clean    chan trace.Span // asks Run to clean, and names the cause
@@ -101,7 +101,7 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, clean: make(chan trace.Span, 1), complete: make(chan struct{}), rejected: map[types.UID]bool{}}, nil
 }
 
-// Complete is closed when every source has told what it has, and all of it was taken. Anybody may ask.
+// Complete is closed when every source has delivered its pods, and all of them were processed. Safe for concurrent use.
 func (m *Manager) Complete() <-chan struct{} { return m.complete }
 
 // IsDeleted reports whether nothing is known of a pod, so that its dead containers and its logs may go: no source has it, and

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// StatusInput is what a status is made from besides what the runtime has.
+// StatusInput is the input of a status, in addition to the state of the runtime.
 type StatusInput struct {
 	Pod *v1.Pod
 	// Previous is the last status.
@@ -28,7 +28,7 @@ type StatusInput struct {
 // StatusFunc makes a pod's status from all that is known.
 type StatusFunc func(in StatusInput) (v1.PodStatus, trace.PodStatus)
 
-// PublishStatus makes the status of a pod again, as when a probe has a result.
+// PublishStatus computes the status of a pod again, for example after a probe result.
 func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) {
 	var pod *v1.Pod
 	s.cfg.Store.with(uid, func(e *entry) { pod = e.pod })

@@ -170,7 +170,7 @@ func (s *Store) Known(uid types.UID) bool {
 	return s.pods[uid] != nil
 }
 
-// Refused reports whether the pod was refused at admission. That is for good.
+// Refused reports whether the pod was rejected at admission. This is permanent.
 func (s *Store) Refused(uid types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,8 @@ func (s *Store) Pods() []v1.Pod {
 	return out
 }
 
-// Pod returns a copy of the pod of that name with its status, or nil. Of two, that which has not ended is meant. Only that one is copied.
+// Pod returns a copy of the pod with this name and its status, or nil. If there are two, it copies only the one that has not
+// terminated.
 func (s *Store) Pod(namespace, name string) *v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Runtime does to pods what is needed.
+// Runtime executes the work for pods.
 type Runtime interface {
 	Sync(ctx context.Context, pod *v1.Pod, order uint64, publish func(context.Context)) (podruntime.Outcome, error)
 	Kill(ctx context.Context, pod *v1.Pod, grace *int64, why string, order uint64) error
@@ -39,20 +39,20 @@ type Probes interface {
 	Remove(uid types.UID)
 }
 
-// Volumes are brought up to date when what they show of a pod changes.
+// Volumes are updated when the fields of a pod that they show change.
 type Volumes interface {
 	Mount(ctx context.Context, pod *v1.Pod) (map[string]criconfig.Volume, error)
 }
 
 // Statuses brings statuses to the API server.
 type Statuses interface {
-	// Set returns at once.
+	// Set returns immediately.
 	Set(ctx context.Context, pod *v1.Pod, st v1.PodStatus)
-	// Gone says that nothing is left of a pod on this node, so that its object may go.
+	// Gone reports that nothing is left of a pod on this node, so its object can be deleted.
 	Gone(ctx context.Context, pod *v1.Pod)
-	// Observe takes what the API server has.
+	// Observe takes the pod in the API server.
 	Observe(ctx context.Context, uid types.UID, pod *v1.Pod)
-	// Forget drops what is known of a pod that no source has.
+	// Forget removes the state of a pod that no source has.
 	Forget(uid types.UID)
 }
 

@@ -26,8 +26,8 @@ const (
 
 // Mirrors takes the pods of the API server that mirror static ones.
 type Mirrors interface {
-	// Set tells all mirror pods that the API server has for this node, at first once they are known
-	// and on every change. It is called from one goroutine and must not wait. The pods never change.
+	// Set receives all mirror pods that the API server has for this node, when they are first known and on every change. It is
+	// called from one goroutine and must not block. The pods never change.
 	Set(ctx context.Context, pods []*v1.Pod)
 }
 
@@ -39,7 +39,7 @@ type APIConfig struct {
 	Node string
 	// Mirrors may be nil: then mirror pods are ignored.
 	Mirrors Mirrors
-	// After is closed when the source may begin; nil is at once.
+	// After is closed when the source may begin; nil means immediately.
 	After <-chan struct{}
 	// Bus may be nil.
 	Bus *trace.Bus
@@ -67,7 +67,7 @@ type API struct {
 	expiries int
 }
 
-// NewAPI returns a source that asks nothing before Run.
+// NewAPI returns a source that sends no request before Run.
 func NewAPI(c APIConfig) (*API, error) {
 	switch {
 	case c.Client == nil:

@@ -19,12 +19,11 @@ const (
 	maxDocuments = 1000
 )
 
-// Decode returns the static pods of a manifest, complete with defaults and identity, and what is
-// wrong with it. Pods that are right are returned even when others are not; whether to use them is
-// the caller's choice; what follows the twentieth problem, or the thousandth document, is not read.
-// Whoever can write to the directory or serves the URL has written it. It holds YAML or JSON documents of kind Pod, PodList or List, and
-// is read strictly: an unknown field is a problem. Path is named in problems and enters the pods'
-// UIDs; node is the node's name.
+// Decode returns the static pods of a manifest, complete with defaults and identity, and its errors. Valid pods are returned even
+// if others are invalid; the caller decides whether to use them. Nothing is read after the twentieth error or the thousandth
+// document. The users who can write to the directory, and the server of the URL, write the manifest. It holds YAML or JSON
+// documents of kind Pod, PodList or List, and is read strictly: an unknown field is a problem. Path is named in problems and enters
+// the pods' UIDs; node is the node's name.
 //
 // Upstream: pkg/kubelet/config/common.go, tryDecodeSinglePod, which reads one document, leniently.
 func Decode(path string, data []byte, node string) ([]*v1.Pod, []Problem) {

@@ -38,7 +38,8 @@ type FileConfig struct {
 	Period time.Duration
 	// Most is how many manifests are held, and how many pods they have together; 0 is DefaultMostManifests.
 	Most int
-	// Refused reports whether the node has refused a pod for good; nil is never. Manifests with no other pods make room for new ones.
+	// Refused reports whether the node has permanently rejected a pod; nil means never. New manifests can replace those with
+	// rejected pods only.
 	Refused func(types.UID) bool
 	// Runs reports whether the runtime has a pod already; nil is never. At the start, manifests with such pods are held first.
 	Runs func(types.UID) bool
@@ -48,15 +49,14 @@ type FileConfig struct {
 
 // File is the source of static pods.
 //
-// A manifest is used whole or not at all: one that turns bad leaves its last good version in use,
-// until it is good again or removed. When two manifests define a pod of the same name, the one that
-// was there first has it.
+// A manifest is used completely or not at all: if one becomes invalid, its last valid version remains in use until it is valid
+// again or removed. If two manifests define a pod of the same name, the first one has it.
 //
-// What is held is bounded. More manifests than that are left as they are, and told of, until there is room. At the start those are held whose
-// pods run, then the oldest. A new one takes the place of one whose pods the node has refused, or that has none; of several, the newest do.
+// The number of manifests is limited. Further ones are reported and not used until there is room. At the start, manifests whose
+// pods run are used first, then the oldest. A new manifest replaces one whose pods the node has rejected, or that has no pods; of
+// several, the newest do.
 //
-// Upstream: pkg/kubelet/config/file.go, which lets a manifest that turns bad take its pod with it at
-// the next periodic read.
+// Upstream: pkg/kubelet/config/file.go, which removes the pod of an invalid manifest at the next periodic read.
 type File struct {
 	path   string
 	node   string

@@ -47,13 +47,12 @@ type HTTPConfig struct {
 	Bus *trace.Bus
 }
 
-// HTTP is the source of static pods that a web server has: one Pod, PodList or List, or several
-// documents of these, in YAML or JSON.
+// HTTP is the source of static pods from a web server: one Pod, PodList or List, or several documents of these, in YAML or JSON.
 //
-// The last good version stays in use while the server does not answer or answers with what cannot be
-// used. The source counts as seen once there was an answer with or without pods.
+// The last valid version remains in use while the server does not respond, or if its response is invalid. The source counts as seen
+// after the first response, with or without pods.
 //
-// Upstream: pkg/kubelet/config/http.go, which removes all pods when the answer is empty.
+// Upstream: pkg/kubelet/config/http.go, which removes all pods if the response is empty.
 type HTTP struct {
 	cfg HTTPConfig
 	// shown is the URL without what may be a credential.
@@ -70,7 +69,7 @@ type HTTP struct {
 	tries          int              // failures in a row
 }
 
-// NewHTTP returns a source that asks nothing before Run.
+// NewHTTP returns a source that sends no request before Run.
 func NewHTTP(c HTTPConfig) (*HTTP, error) {
 	u, err := url.Parse(c.URL)
 	switch {

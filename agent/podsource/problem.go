@@ -9,16 +9,16 @@ import (
 
 // Problem is one reason why a manifest cannot be used. It is comparable and an error.
 type Problem struct {
-	// Path is the file, as it was given.
+	// Path is the file, as configured.
 	Path string
 	// Line counts from 1; 0 when unknown.
 	Line int
-	// Field is the path of the field, as spec.containers[0].image; "" when it is the whole document.
+	// Field is the path of the field, such as spec.containers[0].image; "" means the whole document.
 	Field   string
 	Message string
 }
 
-// Error returns path:line: field: message, without what is unknown.
+// Error returns path:line: field: message, without the unknown parts.
 func (p Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.Path)

@@ -7,10 +7,9 @@ import (
 	"k8s.io/component-helpers/resource"
 )
 
-// SetDefaults fills in what the API server would, so that the rest of the agent sees the same pod
-// whatever its source. The pod is changed in place. Calling it twice changes nothing more.
-// Fields that no part of a node agent reads (RBD pools, Azure caching) are left as they are.
-// Upstream: pkg/apis/core/v1/defaults.go, SetObjectDefaults_Pod.
+// SetDefaults sets the defaults of the API server, so that the rest of the agent sees the same pod from every source. The pod is
+// changed in place. A second call changes nothing. Fields that a node agent does not read (RBD pools, Azure caching) are not
+// changed. Upstream: pkg/apis/core/v1/defaults.go, SetObjectDefaults_Pod.
 func SetDefaults(p *v1.Pod) {
 	spec := &p.Spec
 	setDefault(&spec.RestartPolicy, v1.RestartPolicyAlways)

@@ -6,8 +6,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Annotations by which a node agent tells pods apart. Either agent of a node reads the other's.
-// Upstream: pkg/kubelet/types/pod_update.go.
+// Annotations by which a node agent identifies pods. Upstream's kubelet and kubeloupe read each other's. Upstream:
+// pkg/kubelet/types/pod_update.go.
 const (
 	// AnnotationSource names the source: file, http, api, ...
 	AnnotationSource = "kubernetes.io/config.source"

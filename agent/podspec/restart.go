@@ -6,9 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// ShouldRestart reports whether a container that ended with that exit code is to run again: its own
-// restart rules decide, then its own policy, then the pod's.
-// Upstream: pkg/api/v1/pod/util.go, ContainerShouldRestart.
+// ShouldRestart reports whether a container that exited with this exit code must be restarted: its own restart rules decide, then
+// its own policy, then the pod's. Upstream: pkg/api/v1/pod/util.go, ContainerShouldRestart.
 func ShouldRestart(spec *v1.PodSpec, c *v1.Container, exitCode int32) bool {
 	if c.RestartPolicy == nil {
 		return restart(string(spec.RestartPolicy), exitCode)

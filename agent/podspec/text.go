@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Text returns all that a pod's manifest says, as JSON. What it says is not secret.
+// Text returns a pod's manifest as JSON. Its values are not secret.
 func Text(pod *v1.Pod) string {
 	text, err := json.Marshal(struct {
 		Namespace, Name string

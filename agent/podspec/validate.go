@@ -12,12 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate reports everything that keeps a pod from being run as it is written, each with the path
-// of its field. It expects SetDefaults to have been called. It covers what a node agent acts on, so
-// scheduling (affinity, spread, gates), Windows and volumes of plugins that kubeloupe does not have
-// are not looked at. Two things that upstream lets pass and that then fail on every start are
-// refused: a hostIP that is no address and an emptyDir medium that does not exist.
-// Upstream: pkg/apis/core/validation/validation.go, ValidatePodCreate.
+// Validate reports everything that prevents a pod from being run as written, each with the path of its field. Call SetDefaults
+// before. It covers the fields that a node agent uses. So it does not check scheduling (affinity, spread, gates), Windows, and
+// volumes of plugins that kubeloupe does not have. It rejects two values that upstream accepts and that then fail at every start: a
+// hostIP that is not an address and an unknown emptyDir medium. Upstream: pkg/apis/core/validation/validation.go,
+// ValidatePodCreate.
 func Validate(p *v1.Pod) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&p.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateSpec(&p.Spec, field.NewPath("spec"))...)

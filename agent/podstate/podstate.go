@@ -42,10 +42,10 @@ type Pod struct {
 	Sandboxes []Sandbox
 	// Containers of all sandboxes, newest first.
 	Containers []Container
-	// At is when the runtime was asked (or the event was made).
+	// At is the time of the call to the runtime (or of the event).
 	At time.Time
-	// Unseen says that the runtime listed the pod and told no more of it so far: of its sandboxes and containers only
-	// ids, names, attempts, states and times of creation are known. Nothing is to be decided by that but that they are there.
+	// Unseen says that the runtime listed the pod but has not returned its status yet: only the ids, names, attempts, states and
+	// creation times of its sandboxes and containers are known. This only shows that they exist; do not decide anything else by it.
 	Unseen bool
 }
 
@@ -63,7 +63,7 @@ type Sandbox struct {
 
 // Container is one container.
 //
-// Many fields: it is what the CRI says of a container.
+// Many fields: it is the CRI's status of a container.
 type Container struct {
 	ID        string
 	Name      string
@@ -80,7 +80,7 @@ type Container struct {
 	// Image is the reference of the spec; ImageID the resolved one.
 	Image   string
 	ImageID string
-	// Hash is the spec hash in the annotations, as written by whoever created it.
+	// Hash is the spec hash in the annotations, as its creator wrote it.
 	Hash    uint64
 	HasHash bool
 	LogPath string
@@ -95,7 +95,7 @@ type Container struct {
 	User *User
 	// Resources are the limits that the kernel has; nil where the runtime does not tell.
 	Resources *Resources
-	// StopSignal is what the runtime stops the container with, as in SIGTERM; "" where it does not tell.
+	// StopSignal is the signal with which the runtime stops the container, such as SIGTERM; "" if the runtime does not report it.
 	StopSignal string
 }
 
@@ -105,7 +105,7 @@ type User struct {
 	SupplementalGroups []int64
 }
 
-// Resources are a container's limits as the runtime tells them; 0 says that it does not.
+// Resources are a container's limits as the runtime reports them; 0 means that it does not.
 type Resources struct {
 	CPUShares int64
 	// CPUQuota and CPUPeriod are in microseconds; a quota of -1 is no limit.

@@ -12,8 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// Reasons that a status gives on its own. Upstream: pkg/kubelet/kubelet_pods.go,
-// pkg/kubelet/container/helpers.go.
+// Reasons that only statuses have. Upstream: pkg/kubelet/kubelet_pods.go, pkg/kubelet/container/helpers.go.
 const (
 	ContainerCreating      = "ContainerCreating"
 	PodInitializing        = "PodInitializing"

@@ -14,13 +14,13 @@ import (
 // Reason is why something is as it is: a CamelCase word that tools match on, and a sentence.
 type Reason struct{ Reason, Message string }
 
-// Inputs is what a status depends on besides the pod and the runtime's report.
+// Inputs are the inputs of a status, in addition to the pod and the runtime's report.
 type Inputs struct {
 	// Now stamps what changes. Statuses have a resolution of one second.
 	Now time.Time
-	// Previous is the last status generated; nil stands for the pod's own, as its source had it.
+	// Previous is the last generated status; nil means the status of the pod from its source.
 	Previous *v1.PodStatus
-	// Runtime is what comes before :// in container ids, as containerd.
+	// Runtime is the prefix of container ids before ://, such as containerd.
 	Runtime string
 	// HostIPs are the node's, the primary one first. They also say which family a pod's IPs lead with.
 	HostIPs []string
@@ -31,12 +31,11 @@ type Inputs struct {
 	Started, Ready func(c *v1.Container, id string) bool
 	// LastWords gives a container's termination message; nil leaves the runtime's own message.
 	LastWords func(c *podstate.Container) string
-	// Terminal says that nothing of the pod will run again: its worker is done with it.
+	// Terminal says that nothing of the pod will run again: its worker has terminated it.
 	Terminal bool
-	// Failed makes the pod Failed whatever its containers do, as for an eviction.
+	// Failed makes the pod Failed regardless of its containers, for example after an eviction.
 	Failed *Reason
-	// Actuated are the resources that a container was last given; nil where that is not known. The
-	// runtime does not tell all of them.
+	// Actuated are the resources that were last set for a container; nil if unknown. The runtime does not report all of them.
 	Actuated func(container string) (v1.ResourceRequirements, bool)
 	// Resize are the conditions of a resize that is pending or in progress.
 	Resize []v1.PodCondition
@@ -47,7 +46,7 @@ type Inputs struct {
 // Generate returns the pod's status. Seen may be nil when the runtime knows nothing of the pod.
 // Neither pod nor in is changed; parts of Previous may be shared with the result.
 //
-// Not covered: stopSignal of a container, whose feature gate is off unless asked for.
+// Not covered: stopSignal of a container, whose feature gate is off by default.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, then
 // pkg/kubelet/status/status_manager.go, updateStatusInternal and normalizeStatus.

@@ -7,10 +7,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Disk watches the file system that a directory is on. where finds the directory, and
-// is asked again only while it cannot; At gives a fixed one. info measures; nil means
-// gc.StatFS. Used is the capacity less what an unprivileged writer could still use, as
-// the thresholds of image GC and eviction count.
+// Disk measures the file system of a directory. where finds the directory, and is called again only until it succeeds; At returns a
+// fixed one. info measures; nil means gc.StatFS. Used is the capacity less the space that an unprivileged user could still use, as
+// for the thresholds of image garbage collection and eviction.
 func Disk(name trace.Signal, marks []trace.Threshold, where func(context.Context) (string, error), info func(path string) (gc.FS, error)) Signal {
 	if info == nil {
 		info = gc.StatFS

@@ -26,8 +26,8 @@ type Shortage struct {
 	last map[trace.Signal]bool
 }
 
-// NewShortage takes evictionHard, as memory.available: 100Mi, and evictionPressureTransitionPeriod. changed is called
-// when a verdict changes, and must not block; it may be nil.
+// NewShortage takes evictionHard, for example memory.available: 100Mi, and evictionPressureTransitionPeriod. changed is called when
+// a verdict changes, and must not block; it may be nil.
 func NewShortage(hard map[string]string, transition time.Duration, changed func(), bus *trace.Bus) *Shortage {
 	return &Shortage{hard: hard, transition: transition, changed: changed, bus: bus, seen: map[trace.Signal]time.Time{}, last: map[trace.Signal]bool{}}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// Add begins to probe a pod's containers as they run. A pod that was added already is only
-// taken note of: probes cannot change. Previous is the pod's status as last known, nil
-// for the pod's own: a container that was started or ready there, under an earlier agent,
-// remains so until its probe says otherwise. Of a static pod whose status says nothing, the mirror's is taken, or what runs.
+// Add begins to probe a pod's containers as they run. Adding a pod again has no effect, because probes cannot change. Previous is
+// the pod's status as last known, nil for the pod's own: a container that was started or ready there, under an earlier agent,
+// remains so until its probe says otherwise. For a static pod without a status, the status of the mirror pod is used, or the
+// running containers.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, AddPod and setReadyStateOnKubeletRestart.
 func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
@@ -74,7 +74,7 @@ func (p *Prober) stop(pp *podProbes) {
 	}
 }
 
-// Remove forgets a pod. Attempts under way are cut short.
+// Remove forgets a pod. Attempts in progress are canceled.
 func (p *Prober) Remove(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,9 +4,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Failed reports whether a container's startup or liveness probe failed for good, which of
-// them ("startup", "liveness") and what it said last. It stays so until the container is
-// replaced.
+// Failed reports whether a container's startup or liveness probe reached its failure threshold, which of them ("startup",
+// "liveness") and its last output. This does not change until the container is replaced.
 func (p *Prober) Failed(containerID string) (probe, message string, failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// HugePages sums huge page quantities by page size, both in bytes. Names that do not parse as
-// hugepages-SIZE are left out.
+// HugePages sums huge page quantities by page size, both in bytes. Other names than hugepages-SIZE are omitted.
 //
 // Upstream: pkg/kubelet/cm/helpers_linux.go, HugePageLimits.
 func HugePages(list v1.ResourceList) map[int64]int64 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// LearnProxies learns the credentials in the proxy URLs of the process's environment. Whoever starts the agent writes them.
+// LearnProxies learns the credentials in the proxy URLs of the process's environment, which the user who starts the agent writes.
 func (v *Vault) LearnProxies() {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		v.Learn(Node, name, URLSecrets(os.Getenv(name))...)

@@ -10,16 +10,18 @@ import (
 )
 
 const (
-	// MinText is the length in bytes from which a secret is looked for in texts.
+	// MinText is the minimum length, in bytes, of a secret for which texts are searched.
 	MinText = 4
 	// minInside is the length from which it is found within a word too.
 	minInside = 8
-	// maxValue is how much of a value is looked for; what follows it is taken to be more of the same.
+	// maxValue is the length of the part of a value for which texts are searched; text that follows a match is treated as the rest
+	// of the value.
 	maxValue = 4 << 10
-	// maxShort is the length up to which rarer spellings are looked for; of one line, as a token, maxToken.
+	// maxShort is the maximum length of a value whose rare spellings are searched for; for one line, such as a token, it is
+	// maxToken.
 	maxShort = 512
 	maxToken = 2 << 10
-	// maxLines is how many lines of a value are looked for one by one.
+	// maxLines is the number of lines of a value that are searched for one by one.
 	maxLines = 256
 )
 

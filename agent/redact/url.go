@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// URL returns a URL as people may see it: without user, query and fragment, which may be credentials. Of what is no URL
-// only that is said.
+// URL returns a URL in its redacted form: without user, query and fragment, which may be credentials. If the text is not a URL, the
+// result only says so.
 func URL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -20,14 +20,14 @@ const (
 	distinct = 12
 )
 
-// Node owns the secrets that are no pod's. They are looked for in all texts.
+// Node is the owner of secrets that belong to no pod. All texts are searched for them.
 const Node = ""
 
-// Vault knows the secrets of each pod on the node, and blanks them in texts. It is bounded by owner: the spellings of
-// its secrets take at most 256 KiB; of an owner that has more, every text is blanked as a whole. Who makes pods and
-// Secrets decides what is in it, so a text is searched for its own pod's values only.
+// Vault knows the secrets of each pod on the node, and redacts them in texts. Its size is limited by owner: the spellings of an
+// owner's secrets take at most 256 KiB; if an owner has more, all its texts are redacted completely.
 //
-// The methods may be called by anyone at any time. A nil Vault knows nothing.
+// The authors of pods and Secrets decide what is in it, so a text is searched for the values of its own pod only. Safe for
+// concurrent use. A nil Vault knows nothing.
 type Vault struct {
 	mu     sync.Mutex
 	owners map[string]*owner
@@ -63,8 +63,8 @@ func (o *owner) change(f func()) {
 	o.generation++
 }
 
-// Learn adds the values that came from a source, such as "secret ns/name" or "env of web". They replace the values that the source had two
-// times before: the last replaced values may still be in use. An owner is a pod's UID, or [Node].
+// Learn adds the values that came from a source, such as "secret ns/name" or "env of web". They replace the values before the
+// previous ones: the previous values may still be in use. An owner is a pod's UID, or [Node].
 func (v *Vault) Learn(uid, source string, values ...string) {
 	if v == nil {
 		return

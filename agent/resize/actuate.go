@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Actuated returns the resources that a container was last given, and false for one that has not been
-// resized: it has what it was allocated when it was made. Container "" is the pod itself.
+// Actuated returns the resources that were last set for a container, and false for one that has not been resized: it has the
+// resources of its creation. Container "" is the pod itself.
 func (m *Manager) Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -26,8 +26,7 @@ func (m *Manager) Actuated(uid types.UID, container string) (v1.ResourceRequirem
 	return *r.DeepCopy(), known && ok
 }
 
-// Actuate notes that a container has been given what the pod's spec says; container "" is the pod
-// itself.
+// Actuate records that a container has the resources of the pod's spec; container "" is the pod itself.
 func (m *Manager) Actuate(pod *v1.Pod, container string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +44,7 @@ func (m *Manager) Actuate(pod *v1.Pod, container string) error {
 	return m.store()
 }
 
-// Done says that all of the pod has what it has been allocated.
+// Done reports that the whole pod has its allocated resources.
 func (m *Manager) Done(ctx context.Context, pod *v1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +55,7 @@ func (m *Manager) Done(ctx context.Context, pod *v1.Pod) {
 	m.tell(ctx, pod, v1.EventTypeNormal, "ResizeCompleted", summary(pod, "", "Pod resize completed"))
 }
 
-// Failed says why the pod could not be given what it has been allocated. It is tried again.
+// Failed reports why the pod's allocated resources could not be set. The agent retries.
 func (m *Manager) Failed(ctx context.Context, pod *v1.Pod, message string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -40,8 +40,8 @@ func (m *Manager) Pod(pod *v1.Pod) *v1.Pod {
 	return as(pod, i)
 }
 
-// Update takes a pod whose spec may ask for other resources than before, or one that waits for
-// room, and returns it as it is allocated now. others are the node's other pods, as allocated.
+// Update takes a pod whose spec may request new resources, or one that waits for free resources, and returns it with its current
+// allocation. others are the node's other pods, as allocated.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, handlePodResourcesResize.
 func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1.Pod {

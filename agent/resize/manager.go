@@ -24,8 +24,8 @@ const (
 type Config struct {
 	// Dir is the kubelet's root directory.
 	Dir string
-	// Admit reports whether the pod, as it asks to be, fits the node besides the others; if not, it says
-	// why. Infeasible says that it never will.
+	// Admit reports whether the pod, with its requested resources, fits on the node together with the others, and if not, why.
+	// Infeasible means that it never will.
 	Admit func(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string)
 	// Events may be nil.
 	Events events.Publisher

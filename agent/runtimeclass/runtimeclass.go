@@ -1,7 +1,7 @@
 // Package runtimeclass finds the runtime handler that a pod's RuntimeClass names.
 //
-// It owns what it has read for a short while; a class's handler never changes, but a class can go and come
-// back as another. It runs no goroutine and publishes a Wait while the API is asked.
+// It caches classes for a short time: a class's handler never changes, but a class can be deleted and created again with another
+// one. It runs no goroutine and publishes a Wait during a call to the API.
 //
 // Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go.
 package runtimeclass
@@ -24,7 +24,7 @@ import (
 // keep is how long an answer is good: pods of one class often come together.
 const keep = 10 * time.Second
 
-// Getter is client-go's RuntimeClassInterface, as far as it is needed.
+// Getter is the part of client-go's RuntimeClassInterface that is needed.
 type Getter interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*nodev1.RuntimeClass, error)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// SandboxFailed has the runtime's state looked at now when a sandbox failed for its network, or for a runtime that is gone: a
-// network that breaks on a node in health would else be noticed half a minute later. It does not wait.
+// SandboxFailed requests an immediate check of the runtime's state if a sandbox failed because of its network or an unavailable
+// runtime. Otherwise, a broken network would be noticed up to half a minute later. It does not wait.
 func (s *State) SandboxFailed(err error) {
 	if ofNode(err) {
 		s.Prompt()
@@ -36,7 +36,7 @@ func (s *State) Follow(ctx context.Context, f func()) error {
 	}
 }
 
-// NotReady returns why pods cannot be run: what the node lacks, in upstream's words; none when it lacks nothing.
+// NotReady returns the reasons why pods cannot run, in upstream's words; none if they can.
 func (s *State) NotReady() []error {
 	var errs []error
 	if ok, why := s.Ready(); !ok {

@@ -1,11 +1,10 @@
-// Package runtimestate knows whether the container runtime and its network can be
-// worked with.
+// Package runtimestate knows whether the container runtime and its network are ready.
 //
-// It owns that one fact. It never acts on it and never restarts anything.
+// It owns this fact only. It never acts on it and never restarts anything.
 //
-// It runs one goroutine inside Run, which asks the runtime every 30 s while all
-// is well and every second while it is not, and sooner when prompted. It publishes Agent{State: degraded|ready} on change, and
-// runtime.described when the runtime first says what it can do and when that changes.
+// It runs one goroutine inside Run, which checks the runtime every 30 s while it is ready and every second while it is not, and
+// earlier after a Prompt. It publishes Agent{State: degraded|ready} on change, and runtime.described when the runtime first reports
+// its features and when they change.
 //
 // Upstream: pkg/kubelet/runtime.go, updateRuntimeUp (every 5 s there, always).
 package runtimestate
@@ -29,7 +28,7 @@ type Runtime interface {
 	Status(context.Context, *runtimeapi.StatusRequest, ...grpc.CallOption) (*runtimeapi.StatusResponse, error)
 }
 
-// State is what is known. Safe for concurrent use.
+// State is the known state of the runtime. Safe for concurrent use.
 type State struct {
 	runtime Runtime
 	bus     *trace.Bus
@@ -81,7 +80,7 @@ func (s *State) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// Prompt asks for a look now, or a second after the last one; it does not wait.
+// Prompt requests a check now, or a second after the last one; it does not wait.
 func (s *State) Prompt() {
 	select {
 	case s.prompted <- struct{}{}:
@@ -89,7 +88,7 @@ func (s *State) Prompt() {
 	}
 }
 
-// Run looks again and again until ctx ends.
+// Run checks periodically until ctx ends.
 func (s *State) Run(ctx context.Context) error {
 	var looked time.Time
 	for {
@@ -115,7 +114,7 @@ func (s *State) Run(ctx context.Context) error {
 	}
 }
 
-// Check asks the runtime once.
+// Check calls the runtime once.
 func (s *State) Check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -147,22 +146,22 @@ func (s *State) note(r *runtimeapi.StatusResponse) {
 	s.tell(description(s.handlers, s.features))
 }
 
-// Handlers returns the runtime's handlers with what each can do, as last told. They are shared: do not change them.
+// Handlers returns the runtime's handlers with their features, as last reported. They are shared: do not change them.
 func (s *State) Handlers() []*runtimeapi.RuntimeHandler {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.handlers
 }
 
-// RecursiveReadOnly reports whether the default handler supports recursive read-only mounts. Upstream asks for the handler of the pod's
-// RuntimeClass; the default one stands for all here.
+// RecursiveReadOnly reports whether the default handler supports recursive read-only mounts. Upstream checks the handler of the
+// pod's RuntimeClass; this function checks the default one for all.
 func (s *State) RecursiveReadOnly() bool {
 	return slices.ContainsFunc(s.Handlers(), func(h *runtimeapi.RuntimeHandler) bool {
 		return h.GetName() == "" && h.GetFeatures().GetRecursiveReadOnlyMounts()
 	})
 }
 
-// Features returns what the runtime can do for all handlers, nil when it did not say.
+// Features returns the runtime's features for all handlers, nil if it did not report them.
 func (s *State) Features() *runtimeapi.RuntimeFeatures {
 	s.mu.Lock()
 	defer s.mu.Unlock()

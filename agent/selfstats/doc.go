@@ -1,10 +1,10 @@
-// Package selfstats tells what the agent itself takes and how long the node's tasks stall.
+// Package selfstats measures the resource usage of the agent and the stalls of the node's tasks.
 //
-// It owns the reading of /proc: the agent's processor time, run delay and memory, how busy the node's processors are, and the kernel's
-// pressure figures (PSI). What a kernel or a platform does not have is zero or left out, and never an error. It acts on nothing that it
-// finds.
+// It reads /proc: the agent's CPU time, run delay and memory, the usage of the node's CPUs, and the kernel's pressure figures
+// (PSI). A figure that the kernel or the platform does not have is zero or omitted, and never an error. It does not act on the
+// figures.
 //
-// It runs no goroutine but its caller's, in Run. It publishes a Usage every ten seconds from its beginning on. From a Nudge on it publishes one at once and
-// then each second, until three seconds have passed without another. Intervals follow each other without a gap: of whatever happens
-// after a nudge there is a figure that begins before it and one that ends after it, and the long idle one before is not mixed into it.
+// It runs no goroutine but its caller's, in Run. It publishes a Usage every ten seconds. After a Nudge it publishes one immediately
+// and then one per second, until three seconds have passed without another. Intervals have no gaps: for an event after a nudge,
+// there is a figure that begins before it and one that ends after it, and the long idle interval before is separate.
 package selfstats

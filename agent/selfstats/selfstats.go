@@ -13,7 +13,7 @@ const (
 	Idle = 10 * time.Second
 	// Awake is how often it does while pods start.
 	Awake = time.Second
-	// Linger is how long after the last nudge it stays awake.
+	// Linger is how long it publishes each second after the last nudge.
 	Linger = 3 * time.Second
 	// fresh is an interval so short that its figures would say nothing: the kernel counts some in ticks of 10 ms.
 	fresh = 100 * time.Millisecond
@@ -27,7 +27,7 @@ type Config struct {
 	Root string
 }
 
-// Sampler publishes what the agent takes.
+// Sampler publishes the agent's resource usage.
 type Sampler struct {
 	bus    *trace.Bus
 	read   func() counters

@@ -2,7 +2,7 @@ package semaphore
 
 import "context"
 
-// Enter acquires a place for a single piece of work of a kind and begins it. Leave ends it.
+// Enter acquires a slot for a single piece of work of a kind and begins it. Leave ends it.
 func (s *Slots) Enter(ctx context.Context, t Turn, kind string) (*Work, error) {
 	for {
 		p, err := s.Acquire(ctx, t)
@@ -15,7 +15,7 @@ func (s *Slots) Enter(ctx context.Context, t Turn, kind string) (*Work, error) {
 	}
 }
 
-// Leave ends the work and gives its place back. It reports whether the work overstayed.
+// Leave ends the work and releases its slot. It reports whether the work took too long.
 func (w *Work) Leave(well bool) (overstayed bool) {
 	w.End(well)
 	w.place.Release()

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Place is one of the slots, as long as it is not given away. All fields are guarded by the slots' lock.
+// Place is one of the slots, until it is released. All fields are guarded by the slots' lock.
 type Place struct {
 	slots *Slots
 	turn  Turn
@@ -30,9 +30,8 @@ type Work struct {
 	ended time.Time
 }
 
-// Begin begins work of a kind, as sandbox, in the place. It reports false when the place is no longer the
-// caller's: it was overstayed, or used for long while others wait. Then the caller has to Acquire again.
-// End follows.
+// Begin begins work of a kind, such as sandbox, in the slot. It returns false if the slot is no longer the caller's, because the
+// work took too long, or because the slot was used for long while others wait. Then the caller has to Acquire again. End follows.
 func (p *Place) Begin(ctx context.Context, kind string) (*Work, bool) {
 	s := p.slots
 	s.mu.Lock()
@@ -51,7 +50,7 @@ func (p *Place) Begin(ctx context.Context, kind string) (*Work, bool) {
 	return w, true
 }
 
-// End ends the work; well says that its time tells how long such work takes.
+// End ends the work; well says that its duration is a sample of such work.
 func (w *Work) End(well bool) {
 	s := w.place.slots
 	s.mu.Lock()
@@ -76,8 +75,7 @@ func (w *Work) GetsOn() {
 	w.since = time.Now()
 }
 
-// Release gives the place back. Work that is still under way continues outside. To release what is gone is
-// nothing.
+// Release releases the slot. Work that is still in progress continues without a slot. A second Release has no effect.
 func (p *Place) Release() {
 	p.slots.mu.Lock()
 	defer p.slots.mu.Unlock()
@@ -93,7 +91,7 @@ func (p *Place) release(now time.Time) {
 	p.slots.fill(now)
 }
 
-// Overstayed reports whether the place was given away because its work took too long.
+// Overstayed reports whether the slot was released because its work took too long.
 func (p *Place) Overstayed() bool {
 	p.slots.mu.Lock()
 	defer p.slots.mu.Unlock()

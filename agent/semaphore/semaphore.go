@@ -32,11 +32,11 @@ type Slots struct {
 	timer           *time.Timer // fires when the next place is overstayed; nil before somebody waited
 }
 
-// Config is what Slots are made of.
+// Config is the configuration of Slots.
 type Config struct {
-	// Name is what is waited for, as verdicts and errors say it.
+	// Name is the name of the slots in decisions and errors.
 	Name string
-	// Target is what it is in the waits.
+	// Target is the target of the waits.
 	Target trace.TargetKind
 	// Size is how many places there are, at least 1.
 	Size int
@@ -44,9 +44,8 @@ type Config struct {
 	// Wait is the kind of the waits that are published; empty means queue.
 	Wait trace.WaitKind
 	Bus  *trace.Bus
-	// Modest is a class that leaves one of the places to the others, where there are several: they find it free however much that class
-	// has to do. While others work or wait it has no more than half of the places, so that it takes no more of the machine either. Empty
-	// for none.
+	// Modest is a class that leaves one of several slots to the others, so that they always find it free. While others work or
+	// wait, it has at most half of the slots, so that it uses at most this share of the machine. Empty for none.
 	Modest string
 }
 

@@ -4,15 +4,15 @@ import "github.com/kubeloupe/kubeloupe/trace"
 
 // Turn is who wants a place.
 type Turn struct {
-	// Class names those who share a share of the places. There should be few: the slots keep what they know of
-	// a class while one of it waits or works.
+	// Class is a group of work with a common share of the slots. There should be few classes: the slots keep the state of a class
+	// while one of its pieces of work waits or runs.
 	Class string
 	// Slow says that it overstayed before. Those who did are one class, whatever Class says.
 	Slow bool
 	// Large says that the work is much for the machine. All such work is one class, whatever Class and Slow say: it has one place, when no
 	// others work or after eight of their turns.
 	Large bool
-	// Order is the place within the class: smaller goes first, equal ones in order of arrival.
+	// Order is the order within the class: smaller goes first, equal ones in order of arrival.
 	Order uint64
 	// Pod is what others learn about who holds a place.
 	Pod trace.Pod

@@ -23,7 +23,7 @@ type Check struct {
 	Check func() error
 }
 
-// Config says what is served where. A port of 0 is off.
+// Config is what the servers serve, and on which addresses. A port of 0 is disabled.
 //
 // Many fields: one for each thing that is served.
 type Config struct {
@@ -37,15 +37,16 @@ type Config struct {
 	Auth Auth
 	// Pods are the node's pods with their statuses.
 	Pods func() []v1.Pod
-	// Pod returns the pod of that name, or nil. Of two, that which has not ended is meant.
+	// Pod returns the pod with this name, or nil. If there are two, it returns the one that has not terminated.
 	Pod func(namespace, name string) *v1.Pod
-	// UID returns the pod's own UID for one that the API may know it by, as that of its mirror pod; nil is the same.
+	// UID returns the pod's own UID for the UID that the API may use for it, such as that of its mirror pod; nil returns the UID
+	// unchanged.
 	UID func(types.UID) types.UID
-	// Observed is what the runtime has.
+	// Observed is the state of the runtime.
 	Observed Observed
 	// Runtime runs commands in containers.
 	Runtime Runtime
-	// Files opens containers' logs; nil for one of its own.
+	// Files opens containers' logs; nil means a new one.
 	Files *guestfile.Files
 	// Stats answers /stats/summary.
 	Stats Stats
@@ -53,7 +54,7 @@ type Config struct {
 	Metrics http.Handler
 	// ResourceMetrics, ContainerMetrics and ProbeMetrics answer /metrics/resource, cadvisor and probes.
 	ResourceMetrics, ContainerMetrics, ProbeMetrics http.Handler
-	// Checks are asked besides ping.
+	// Checks are run in addition to ping.
 	Checks []Check
 	// Configz returns the effective KubeletConfiguration.
 	Configz func() any
@@ -79,7 +80,7 @@ type Debug struct {
 	SystemLogs, Profiling, Contention, FlagsV bool
 }
 
-// Auth says who asks and whether they may. *auth.Auth is one.
+// Auth authenticates and authorizes clients. *auth.Auth is one.
 type Auth interface {
 	Authenticate(*http.Request) (*auth.User, error)
 	// Certified reports whether a client that shows these certificates is known.
@@ -87,13 +88,13 @@ type Auth interface {
 	Authorize(ctx context.Context, u *auth.User, verb, subresource string) (allowed bool, reason string, err error)
 }
 
-// Observed is what the runtime has. *pleg.Cache is one.
+// Observed is the state of the runtime. *pleg.Cache is one.
 type Observed interface {
 	Get(types.UID) *podstate.Pod
 	All() map[types.UID]*podstate.Pod
 }
 
-// Stats says what the node and its pods use. *stats.Stats is one.
+// Stats has the resource usage of the node and its pods. *stats.Stats is one.
 type Stats interface {
 	Summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.Summary, error)
 }

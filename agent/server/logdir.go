@@ -57,7 +57,7 @@ func (d logDir) Open(name string) (http.File, error) {
 
 type logFile struct{ *os.File }
 
-// ReadDir implements fs.ReadDirFile. It returns the first entries, whatever n is: who lists a directory asks once, for all.
+// ReadDir implements fs.ReadDirFile. It returns the first entries and ignores n, because a directory is listed with one call.
 func (f logFile) ReadDir(int) ([]fs.DirEntry, error) {
 	list, err := f.File.ReadDir(maxEntries)
 	if errors.Is(err, io.EOF) {

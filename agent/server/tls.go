@@ -11,7 +11,7 @@ import (
 type TLS struct {
 	// GetCertificate returns the serving certificate in use.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// MinVersion is tlsMinVersion, as VersionTLS12, which is what "" means.
+	// MinVersion is tlsMinVersion, such as VersionTLS12, which is also the meaning of "".
 	MinVersion string
 	// CipherSuites are tlsCipherSuites; none is Go's own choice.
 	CipherSuites []string

@@ -20,7 +20,7 @@ type entity struct {
 	net    *statsapi.NetworkStats
 }
 
-// ContainerMetrics answers /metrics/cadvisor with cAdvisor's names for what the summary knows.
+// ContainerMetrics serves /metrics/cadvisor: the figures of the summary, with cAdvisor's names.
 //
 // Upstream: github.com/google/cadvisor/lib/metrics/prometheus.go.
 func (s *Stats) ContainerMetrics() http.Handler {

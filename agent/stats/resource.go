@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
-// ResourceMetrics answers /metrics/resource: CPU, memory and swap, as the metrics server wants it.
+// ResourceMetrics serves /metrics/resource: CPU, memory and swap, for the metrics server.
 //
 // Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go.
 func (s *Stats) ResourceMetrics() http.Handler {

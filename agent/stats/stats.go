@@ -33,14 +33,14 @@ type Config struct {
 	Runtime Runtime
 	Images  Images
 	Pods    func() []v1.Pod
-	// Observed is what the runtime has of a pod.
+	// Observed is the state of a pod in the runtime.
 	Observed func(types.UID) *podstate.Pod
-	// RootDir is the agent's, whose file system is the node's.
+	// RootDir is the agent's root directory; its file system is nodefs.
 	RootDir string
-	// Volumes returns the directories of a pod's volumes by the volumes' names. Nil looks for those that are named as in the
-	// spec, which claims are not.
+	// Volumes returns the directories of a pod's volumes by the volumes' names. If it is nil, directories with the names in the
+	// spec are used, which does not include claims.
 	Volumes func(*v1.Pod) map[string]string
-	// PodCgroup is a pod's cgroup, as /kubepods/burstable/pod<uid>; nil is not known.
+	// PodCgroup returns a pod's cgroup, such as /kubepods/burstable/pod<uid>; nil means unknown.
 	PodCgroup func(*v1.Pod) string
 	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" is these.
 	Proc, Cgroup string
@@ -81,8 +81,8 @@ func New(cfg Config) (*Stats, error) {
 	return s, nil
 }
 
-// Summary says what is used now. With onlyCPUAndMemory no file system is looked at. Who asks at the same time gets the same, which is not to be
-// changed.
+// Summary returns the current usage. With onlyCPUAndMemory no file system is read. Simultaneous callers get the same result, which
+// they must not change.
 //
 // Upstream: pkg/kubelet/server/stats/summary.go, Get and GetCPUAndMemoryStats.
 func (s *Stats) Summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.Summary, error) {

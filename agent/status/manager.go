@@ -17,7 +17,7 @@ import (
 // defaultWriters is how many pods are written about at a time.
 const defaultWriters = 8
 
-// DefaultSettle is a Settle that makes one write of a pod that starts at once.
+// DefaultSettle is a Settle that combines the changes of a pod start into one write.
 const DefaultSettle = 500 * time.Millisecond
 
 // Mirrors knows the API's objects of static pods.
@@ -32,8 +32,8 @@ type Config struct {
 	Client corev1.PodsGetter
 	// Mirrors may be nil when there are no static pods.
 	Mirrors Mirrors
-	// Running reports whether a pod may have running containers: until it has none, the API is not told
-	// a terminal phase. May be nil.
+	// Running reports whether a pod may have running containers: until it has none, no terminal phase is written to the API. May be
+	// nil.
 	Running func(uid types.UID) bool
 	// Writers is how many pods are written about at a time; 0 is 8. A write that hangs does not count for long.
 	Writers int

@@ -20,9 +20,9 @@ func (m *Manager) Set(ctx context.Context, p *v1.Pod, s v1.PodStatus) {
 	m.set(ctx, m.entry(p), s.DeepCopy())
 }
 
-// Gone says that nothing of a terminated pod is left on the node: no container, volume or cgroup. Containers with an unknown result count as
-// failed. If the API server's object is to be deleted, now or later, Gone deletes it.
-// Upstream: pkg/kubelet/status/status_manager.go, TerminatePod.
+// Gone says that nothing of a terminated pod is left on the node: no container, volume or cgroup. Containers with an unknown result
+// count as failed. If the API server's object must be deleted, now or later, Gone deletes it. Upstream:
+// pkg/kubelet/status/status_manager.go, TerminatePod.
 func (m *Manager) Gone(ctx context.Context, p *v1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,9 +33,8 @@ func (m *Manager) Gone(ctx context.Context, p *v1.Pod) {
 	m.note(ctx, e)
 }
 
-// Observe takes what the API server has of a pod, as the watch shows it: p may be a static pod's mirror,
-// uid is always what the agent calls the pod. If the API has another status than the agent, the
-// agent's is written again.
+// Observe takes a pod from the API server's watch: p may be a static pod's mirror, uid is always the agent's UID of the pod. If the
+// status in the API differs from the agent's, the agent's is written again.
 func (m *Manager) Observe(ctx context.Context, uid types.UID, p *v1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +53,7 @@ func (m *Manager) Observe(ctx context.Context, uid types.UID, p *v1.Pod) {
 	}
 }
 
-// Forget drops what is known of a pod: no source has it and nothing of it is left.
+// Forget removes the state of a pod that no source has and of which nothing is left.
 func (m *Manager) Forget(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,10 +1,9 @@
-// Package token gets service-account tokens for pods.
+// Package token gets service account tokens for pods.
 //
-// It owns the tokens that it got, until they expire or their pod is forgotten, and when each is
-// to be replaced: at 80 % of its life, or a day old, somewhat earlier for some than for others. A
-// token that could not be replaced is given out as long as it is valid. It never writes a
-// token anywhere. It runs no goroutine. It publishes Wait begin/end of kind object around each
-// request, and of kind backoff while the API server does not know yet that the pod is on this node.
+// It owns the tokens until they expire or their pod is forgotten, and decides when each is replaced: at 80 % of its lifetime, or
+// after a day, with some jitter. A token that could not be replaced is used while it is valid. It never writes a token anywhere. It
+// runs no goroutine. It publishes Wait begin/end of kind object around each request, and of kind backoff while the API server does
+// not know yet that the pod is on this node.
 //
 // Upstream: pkg/kubelet/token/token_manager.go.
 package token
@@ -67,8 +66,8 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, kept: map[string]*kept{}}, nil
 }
 
-// Token returns a valid token for what want asks, from an earlier request if it need not be
-// replaced yet. The result is shared: do not change it.
+// Token returns a valid token for want, from an earlier request if it need not be replaced yet. The result is shared: do not change
+// it.
 func (m *Manager) Token(ctx context.Context, namespace, account string, want *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 	k := keyOf(namespace, account, want)
 	have := m.lookUp(k)

@@ -65,8 +65,8 @@ type mapping struct {
 	Length    uint32 `json:"length"`
 }
 
-// New reads which ranges are in use. A file that cannot be understood is reported: as long as its pod is there, no range is given
-// to another pod, for it might be that one.
+// New reads which ranges are in use. An invalid file is reported. While its pod exists, no range is given to another pod, because
+// it might be the same one.
 func New(cfg Config) (*Ranges, error) {
 	if cfg.PerPod == 0 {
 		cfg.PerPod = DefaultPerPod
@@ -213,7 +213,7 @@ func (r *Ranges) Release(uid types.UID) error {
 	return nil
 }
 
-// Clean releases the ranges of pods that nobody knows.
+// Clean releases the ranges of unknown pods.
 func (r *Ranges) Clean(_ context.Context, known func(types.UID) bool) (removed []string, err error) {
 	r.mu.Lock()
 	var gone []types.UID

@@ -1,26 +1,22 @@
-// Package volume gets the volumes of pods onto the node and off it again.
+// Package volume sets up the volumes of pods on the node and tears them down again.
 //
-// It owns what is wanted (from Mount and Unmount), what is there (from what
-// succeeded and, after a restart, from the pods' directories), the plan between
-// the two, and the rule that a volume has one operation at a time. What an
-// operation does is a [Plugin]'s, one package each below this one. It owns too which of a pod's volumes
-// are claims, and what people are told about volumes that cannot be mounted; resolving claims is
-// agent/volume/claim's.
+// It owns the desired state (from Mount and Unmount), the actual state (from successful operations and, after a restart, from the
+// pods' directories), the plan between the two, and the rule that a volume has one operation at a time. A [Plugin] implements the
+// operations, one package each below this one. It also knows which of a pod's volumes are claims, and writes the messages about
+// volumes that cannot be mounted; agent/volume/claim resolves claims.
 //
-// It never tears down a volume of a pod that it was not told about, never removes
-// what is behind a mount, and never polls: a change of what is wanted is acted on
-// at once; the reconciler's period is only a safety net.
+// It never tears down a volume of an unknown pod, never removes data behind a mount, and does not poll: it handles a change of the
+// desired state immediately; the reconciler's period is only a safety net.
 //
-// Goroutines: Run is the reconciler, with one more that looks at claims again once a minute while pods
-// have any; each operation under way has one, a bounded number of which do work.
+// Goroutines: Run is the reconciler, with one more that checks claims once per minute while pods have any; each operation in
+// progress has one, and a limited number of these work at the same time.
 //
-// It publishes Volume begin/end around each operation, Wait begin/end where
-// nothing works for a pod (a queue, a back-off, another operation on the same
-// volume, a claim or the node's status that is not there yet), and a Decision for
-// each directory of an unknown pod. Kubernetes Events go through [Events].
+// It publishes Volume begin/end around each operation, Wait begin/end while a pod waits (for a queue, a back-off, another operation
+// on the same volume, a claim or the node's status), and a Decision for each directory of an unknown pod. Kubernetes Events go
+// through [Events].
 //
-// A mounted volume is set up again when what it shows has changed (Refresh), when its plugin says
-// so (Refresher), or when it is to grow; its pod has it meanwhile, and keeps it if that fails.
+// A mounted volume is set up again when its content has changed (Refresh), when its plugin requests it (Refresher), or when it must
+// be expanded. The pod keeps the volume in the meantime, and also if the operation fails.
 //
 //	           Mount                       done
 //	(absent) ─────────▶ setup ──────────────────────────▶ mounted
@@ -32,8 +28,8 @@
 //	    └─────────────────────────────▶ teardown ◀──────────┘
 //	                                       │ done: (absent)
 //
-// Before it says of a mounted volume that it is mounted, it looks (Ready, Mount): one whose directory, mount or files
-// others have removed is set up again.
+// Before it reports a volume as mounted, it checks the volume (Ready, Mount): if others have removed its directory, mount or files,
+// it is set up again.
 //
 // Upstream: pkg/kubelet/volumemanager.
 package volume

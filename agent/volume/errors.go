@@ -53,7 +53,7 @@ func (e *StageError) Unwrap() error { return e.Err }
 // UnsupportedError says that no plugin does the volume.
 type UnsupportedError struct {
 	Volume string
-	// Type is the volume's type as a manifest spells it, as awsElasticBlockStore.
+	// Type is the volume's type as in a manifest, such as awsElasticBlockStore.
 	Type string
 	// PV is the persistent volume, if it is one.
 	PV string

@@ -36,7 +36,7 @@ func (m *Manager) InUse() []v1.UniqueVolumeName {
 	return slices.Sorted(maps.Keys(in))
 }
 
-// Images are the images that volumes are of, as the runtime names them, until the volumes are gone.
+// Images are the images of image volumes, with the runtime's names, until the volumes are gone.
 func (m *Manager) Images() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

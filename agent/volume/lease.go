@@ -66,8 +66,8 @@ func Released(ctx context.Context) <-chan struct{} {
 	return l.quit
 }
 
-// Idle is for a plugin's call that only waits, as for an attachment: other operations have its place
-// among those that work at once while wait runs. It returns wait's error.
+// Idle is for a plugin's call that only waits, for example for an attachment: its slot is free for other operations while wait
+// runs. It returns wait's error.
 func Idle(ctx context.Context, wait func() error) error {
 	l, ok := ctx.Value(leaseKey{}).(*lease)
 	if !ok {

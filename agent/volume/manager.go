@@ -24,10 +24,10 @@ const defaultPeriod = 5 * time.Minute
 type Config struct {
 	// RootDir is the kubelet's root directory, absolute.
 	RootDir string
-	// Plugins are asked in order; the first that supports a volume has it.
+	// The first of the Plugins that supports a volume is used.
 	Plugins []Plugin
 	Bus     *trace.Bus
-	// Concurrency is how many operations may work at once; 0 means 4 per CPU.
+	// Concurrency is the number of operations at the same time; 0 means 4 per CPU.
 	Concurrency int
 	// Period is the reconciler's safety net; 0 means 5 minutes.
 	Period time.Duration
@@ -58,7 +58,7 @@ type Claims interface {
 	Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, do GrowFunc) (*v1.PersistentVolumeClaim, error)
 }
 
-// Manager reconciles the volumes that pods want with those that exist. Safe for concurrent use.
+// Manager reconciles the desired volumes of pods with the existing ones. Safe for concurrent use.
 type Manager struct {
 	cfg     Config
 	plugins map[string]Plugin

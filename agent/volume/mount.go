@@ -13,12 +13,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Mount returns when all volumes that the pod's containers use are mounted, by volume
-// name. Called again it is cheap, and brings up to date what a change of the pod changes, or what was removed since.
+// Mount returns when all volumes that the pod's containers use are mounted, by volume name. A further call is cheap, and updates
+// volumes after a change of the pod, or sets up volumes that were removed.
 //
-// It fails as soon as all of them are either mounted or were tried and failed; the reconciler
-// continues trying, and a further Mount waits for the next attempt. When ctx ends first, what was
-// begun continues. The volumes are wanted until Unmount. The pod is kept: do not change it.
+// It fails as soon as each volume is either mounted or has failed; the reconciler retries, and a further Mount waits for the next
+// attempt. If ctx ends first, operations in progress continue. The volumes are desired until Unmount. The pod is kept: do not
+// change it.
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, WaitForAttachAndMount.
 func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.Volume, error) {

@@ -22,7 +22,7 @@ func NewNotices() *Notices {
 	return &Notices{wake: make(chan struct{}, 1), changed: map[types.UID][]string{}, retry: map[string]bool{}}
 }
 
-// Refresh requests an update of a pod's volumes, all of them by default, as their content changed.
+// Refresh requests an update of a pod's volumes, by default of all of them, because their content changed.
 func (n *Notices) Refresh(uid types.UID, volumes ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -36,7 +36,7 @@ func (n *Notices) Refresh(uid types.UID, volumes ...string) {
 	n.notify()
 }
 
-// Retry requests that failed operations of a plugin are retried now, as their cause may be gone.
+// Retry requests that failed operations of a plugin are retried now, because their cause may be gone.
 func (n *Notices) Retry(plugin string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

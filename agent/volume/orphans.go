@@ -17,12 +17,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// CleanOrphans removes the directories of pods that nobody knows, with their volumes, and
-// returns the UIDs of those removed. Each verdict is published. One in which something is
-// still mounted after its volumes were torn down is kept; the errors say why.
+// CleanOrphans removes the directories of unknown pods, with their volumes, and returns the UIDs of the removed ones. Each decision
+// is published. A directory that still contains a mount after its volumes were torn down is kept; the errors say why.
 //
-// A pod is known if it is desired or if a container of it may still run. A pod must be known
-// before its directory is made. One for which this manager has volumes mounted is no orphan.
+// A pod is known if it is desired or if a container of it may still run. A pod must be known before its directory is made. A pod
+// for which this manager has mounted volumes is not an orphan.
 //
 // Upstream: pkg/kubelet/kubelet_volumes.go, cleanupOrphanedPodDirs.
 func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bool) (removed []string, err error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// Plugin does one kind of volume. The manager sees to it that one volume has one
-// call at a time; different volumes are worked on at once.
+// Plugin handles one kind of volume. The manager makes one call at a time for one volume, and calls for different volumes at the
+// same time.
 type Plugin interface {
 	// Name is as kubernetes.io/empty-dir; directories on the node are named for it.
 	Name() string
@@ -21,9 +21,9 @@ type Plugin interface {
 	// Version names what SetUp would make of the volume now. A mounted volume is
 	// set up again when it differs. An error says that the volume can never be made.
 	Version(s Spec) (string, error)
-	// SetUp creates the volume, or updates it. It keeps the data of an existing one and does not change what is correct.
+	// SetUp creates or updates the volume. It keeps the data of an existing one and does not change correct files.
 	SetUp(ctx context.Context, s Spec) (criconfig.Volume, error)
-	// TearDown removes the volume and what is in it. That nothing is there is no error.
+	// TearDown removes the volume and its content. It is no error if there is none.
 	TearDown(ctx context.Context, p Place) error
 }
 
@@ -42,7 +42,7 @@ type BlockPlugin interface {
 
 // Refresher is a Plugin with volumes that must be set up again after some time.
 type Refresher interface {
-	// RefreshAt is asked after each SetUp that succeeded; zero is never.
+	// RefreshAt is called after each successful SetUp; zero means never.
 	RefreshAt(s Spec) time.Time
 }
 
@@ -54,7 +54,7 @@ type Attachable interface {
 	FoundName(p Place) v1.UniqueVolumeName
 }
 
-// Holder is a Plugin whose volumes contain a name for as long as they are as they were set up.
+// Holder is a Plugin whose volumes contain a known name while they are intact.
 type Holder interface{ Holds() string }
 
 // Expander is a Plugin that can grow the file system of a mounted volume.
@@ -64,17 +64,17 @@ type Expander interface {
 	Expand(ctx context.Context, s Spec, size resource.Quantity) (done bool, err error)
 }
 
-// Cleaner is a Plugin with things on the node that are no pod's, as staged volumes.
+// Cleaner is a Plugin with state on the node that belongs to no pod, such as staged volumes.
 type Cleaner interface {
-	// Clean removes those that no pod's volume refers to. It is called once all pods are known.
+	// Clean removes everything to which no pod's volume refers. It is called once, when all pods are known.
 	Clean(ctx context.Context) error
 }
 
 // Spec is a volume to be set up. What it points to is shared: do not change it.
 type Spec struct {
 	Pod *v1.Pod
-	// Volume is the volume in the pod. Of a persistent volume it has the PV's name, and the PV's
-	// source if pods can spell that themselves.
+	// Volume is the volume in the pod. For a persistent volume it has the PV's name, and the PV's source if a pod can have the same
+	// source.
 	Volume *v1.Volume
 	// PV and PVC are set for a persistent volume.
 	PV  *v1.PersistentVolume
@@ -91,8 +91,8 @@ type Spec struct {
 
 // Place is where on the node a volume is kept.
 type Place struct {
-	// Dir is the volume's own directory: ROOT/pods/UID/volumes/PLUGIN/NAME. Of a block volume it is
-	// a link: ROOT/pods/UID/volumeDevices/PLUGIN/NAME.
+	// Dir is the volume's own directory: ROOT/pods/UID/volumes/PLUGIN/NAME. For a block volume it is a link:
+	// ROOT/pods/UID/volumeDevices/PLUGIN/NAME.
 	Dir string
 	// Meta is a directory for the plugin's notes on it: ROOT/pods/UID/plugins/PLUGIN/NAME.
 	Meta string

@@ -15,9 +15,9 @@ const (
 	Large = 4 << 20
 )
 
-// Read returns a regular file that root or the agent's own user writes: configuration, certificates, state. Links are followed. It does
-// not wait for a writer, as opening a named pipe would. What is longer than limit is an error that says so, and what is longer is not
-// in memory. For files that a container can write there is guestfile.
+// Read returns a regular file that root or the agent's own user writes: configuration, certificates, state. Links are followed. It
+// does not wait for a writer, as opening a named pipe would. A file that is longer than limit is an error, and the rest is not read
+// into memory. For files that a container can write, use package guestfile.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 )
 
-// Unfinished ends the name of what is being written, beside the file. A crash can leave one, which the next Write takes away.
+// Unfinished is the suffix of a file that is being written, in the same directory. A crash can leave one, which the next Write
+// removes.
 const Unfinished = ".tmp"
 
 // Write replaces the file at path, or makes it, in a directory that only the agent's user writes to. When it returns nil, the content
@@ -40,8 +41,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Aside renames a file that cannot be understood, so that it is kept for whoever looks, and is not read again. It returns the new
-// name. What was set aside before is replaced.
+// Aside renames a file that cannot be read as its format, so that it is kept for analysis and is not read again. It returns the new
+// name. An earlier renamed file is replaced.
 func Aside(path string) (string, error) {
 	aside := path + ".unreadable"
 	return aside, os.Rename(path, aside)

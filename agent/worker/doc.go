@@ -1,5 +1,5 @@
-// Package worker gives each pod one worker: what is asked of it merges, what is
-// done is strictly serial, a request to end is never lost.
+// Package worker gives each pod one worker: requests to it are merged, its work is strictly serial, and a request to terminate is
+// never lost.
 //
 // machine.go is the pure state machine; worker.go is the goroutine that drives
 // it; manager.go has the workers of all pods.
@@ -7,8 +7,8 @@
 // It owns the pods' worker states. It never talks to a runtime: a [Syncer] does
 // the work. It never decides that a pod must end.
 //
-// It runs a goroutine per pod that is not at rest. It publishes Worker and Sync, and the waits
-// of retries and of a static pod for its predecessor.
+// It runs a goroutine per pod that is not idle. It publishes Worker and Sync, and the waits of retries and of a static pod for its
+// predecessor.
 //
 // Upstream: pkg/kubelet/pod_workers.go.
 package worker

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// State is where a pod's worker is in its life.
+// State is the state of a pod's worker.
 //
 //	                 ┌──────────── update, wake ───────────┐
 //	                 ▼                                     │
@@ -36,7 +36,7 @@ type Work struct {
 	Grace *int64
 	// Reason says why a pod ends.
 	Reason string
-	// Remove says that the pod is gone from its source, so nothing of it stays.
+	// Remove says that the pod is no longer in its source, so nothing of it may remain.
 	Remove bool
 	// Causes are the requests for work since the last time, the first one first.
 	Causes []Cause
@@ -44,9 +44,9 @@ type Work struct {
 
 // Ask is a request to a worker.
 type Ask struct {
-	// Pod is the newest spec; nil leaves what is known.
+	// Pod is the newest spec; nil keeps the known one.
 	Pod *v1.Pod
-	// End asks for the pod's end.
+	// End requests the termination of the pod.
 	End bool
 	// Grace overrides the pod's grace period for End, in seconds.
 	Grace *int64

@@ -16,12 +16,11 @@ import (
 // Config is what a Manager needs.
 type Config struct {
 	Syncer Syncer
-	// Registry is where the workers are known; nil for one of its own.
+	// Registry is where the workers are registered; nil means a new one.
 	Registry *Registry
 	Bus      *trace.Bus
-	// Due, if set, is notified of pods whose retry is due instead of their being worked
-	// on at once; it should answer with Wake, Cause.Retry set. The syncLoop listens here. It
-	// has its own goroutine, which the manager does not wait for: it must not outlast the agent.
+	// Due, if set, is notified of pods whose retry is due, instead of an immediate Sync; it should call Wake with Cause.Retry set.
+	// The syncLoop listens here. It has its own goroutine, which the manager does not wait for: it must not outlast the agent.
 	Due func(uid types.UID)
 	// Moved, if set, receives each change of state. It must not block or call back:
 	// locks are held.
@@ -90,8 +89,8 @@ func (m *Manager) spawn(f func()) bool {
 	return true
 }
 
-// Ask hands a request to the pod's worker, making one if there is none. A request
-// about a pod that is unknown and should end makes one too, to be sure that nothing of it is left.
+// Ask sends a request to the pod's worker, and creates the worker if there is none. A request to terminate an unknown pod also
+// creates one, to make sure that nothing of the pod is left.
 func (m *Manager) Ask(uid types.UID, a Ask) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,26 +19,26 @@ type Cause struct {
 	Text string
 	// Span is the record that caused it.
 	Span trace.Span
-	// Retry says that a failed attempt is due again.
+	// Retry says that the request is a retry after a failure.
 	Retry bool
 }
 
-// Result is what a Sync found out besides its error.
+// Result is the result of a Sync, in addition to its error.
 type Result struct {
-	// Over says that the pod has come to its end.
+	// Over says that the pod has finished.
 	Over bool
-	// RetryAt asks to be called again then; zero for no such wish.
+	// RetryAt requests another Sync at this time; zero for none.
 	RetryAt time.Time
 	// Wait names what RetryAt waits for.
 	Wait trace.Wait
-	// Watch says that nothing waits for RetryAt: the pod is well, and is only checked again then.
+	// Watch says that the Sync at RetryAt is only a check: the pod waits for nothing.
 	Watch bool
 }
 
 // Syncer does a worker's work. Calls for one pod are serial. Their contexts carry
 // the span to publish under, and end when the work should be cut short.
 type Syncer interface {
-	// Sync brings the pod towards its spec. order is its place in the queue for runtime work.
+	// Sync syncs the pod with its spec. order is its position in the queue for runtime work.
 	Sync(ctx context.Context, pod *v1.Pod, order uint64) (Result, error)
 	// Terminate returns when nothing of the pod runs.
 	Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error

@@ -1,7 +1,7 @@
 // Package yamlfield finds the line of a field in YAML, and the line and text of a YAML parser's error.
 //
-// It owns the notation of paths, such as spec.containers[0].image or nodeLabels["a.b/c"], keeps no state, runs no goroutine and publishes
-// nothing. The texts are of whoever writes manifests and configuration files; callers limit their size.
+// It owns the notation of paths, such as spec.containers[0].image or nodeLabels["a.b/c"], keeps no state, runs no goroutine and
+// publishes nothing. The authors of manifests and configuration files write the texts; callers limit their size.
 package yamlfield
 
 import (
@@ -15,7 +15,7 @@ import (
 // maxAliases bounds a chain of aliases.
 const maxAliases = 10
 
-// Resolve follows aliases and enters documents. It returns nil where there is nothing.
+// Resolve follows aliases and enters documents. It returns nil if there is no value.
 func Resolve(n *yaml.Node) *yaml.Node {
 	for range maxAliases {
 		switch {

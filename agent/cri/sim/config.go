@@ -37,7 +37,7 @@ type Latency struct {
 const DefaultPullBandwidth = 16 << 20
 
 // DefaultLatency returns the figures of containerd 2 with runc on an idle two-core machine, as a map that the caller owns.
-// StopContainer's comes on top of the time that the container takes to end.
+// StopContainer's is added to the time that the container takes to exit.
 func DefaultLatency() map[string]Latency {
 	ms := time.Millisecond
 	m := map[string]Latency{

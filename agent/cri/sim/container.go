@@ -97,8 +97,8 @@ func (s *Server) containerExited(c *container, exit script.Exit) {
 	}
 }
 
-// ExitContainer ends a running container of its own accord with the given exit code; oom makes it a kill by the memory
-// limit, whose code is 137. It returns before the exit is visible.
+// ExitContainer makes a running container exit with the given exit code; oom makes it a kill by the memory limit, with exit code
+// 137. It returns before the exit is visible.
 func (s *Server) ExitContainer(id string, code int, oom bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

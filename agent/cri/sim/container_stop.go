@@ -8,8 +8,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// StopContainer sends the stop signal, waits for the grace period in the request (seconds), and then kills. With no
-// grace period it kills at once. Containers that do not run, or do not exist, are left as they are.
+// StopContainer sends the stop signal, waits for the grace period in the request (seconds), and then kills. Without a grace period
+// it kills immediately. It is no error if a container does not run or does not exist.
 func (s *Server) StopContainer(ctx context.Context, r *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	return call(ctx, s, "StopContainer", s.aboutContainer(r.GetContainerId()), func() (*runtimeapi.StopContainerResponse, error) {
 		c, err := s.lookupContainer(r.GetContainerId())

@@ -2,10 +2,10 @@
 // containerd's state rules, error texts and codes, and with latencies and faults that the caller chooses. It serves
 // `kubeloupe run --runtime sim`, tests of the agent, and tests at a scale that a machine could not run.
 //
-// No process, mount, network or cgroup is ever made. A container's command is imitated (package internal/script):
-// sleep sleeps, exit exits, a trap handles the stop signal, an unknown program runs until it is stopped. The one thing
-// that reaches the disk is the container's log, in the CRI's format, and the termination message file.
-// Statistics and addresses are made up. The runtime says so: its name is "kubeloupe-sim", its version "simulated".
+// It creates no process, mount, network or cgroup. A container's command is simulated (package internal/script): sleep sleeps, exit
+// exits, a trap handles the stop signal, an unknown program runs until it is stopped. The one thing that reaches the disk is the
+// container's log, in the CRI's format, and the termination message file. Statistics and addresses are invented. The name of the
+// runtime is "kubeloupe-sim", its version "simulated".
 //
 // test/crisuite runs one suite against this package and against containerd. Where they differ, this package is wrong.
 //

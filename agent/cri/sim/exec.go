@@ -14,8 +14,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim/internal/script"
 )
 
-// ExecSync imitates a command in a running container. It sees the files that the container wrote. A program that is not
-// known succeeds at once.
+// ExecSync simulates a command in a running container. The command sees the files that the container wrote. An unknown program
+// succeeds immediately.
 func (s *Server) ExecSync(ctx context.Context, r *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
 	return call(ctx, s, "ExecSync", s.aboutContainer(r.GetContainerId()), func() (*runtimeapi.ExecSyncResponse, error) {
 		resp, err := s.execSync(ctx, r)

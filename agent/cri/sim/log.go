@@ -75,7 +75,7 @@ func (l *criLog) line(stream runtimeapi.LogStreamType, tag runtimeapi.LogTag, li
 	return err
 }
 
-// Close writes what has no newline, as a partial line, and closes the file. Later output is discarded.
+// Close writes the last line without a newline as a partial line, and closes the file. Later output is discarded.
 func (l *criLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// RuntimeName is what Version reports, so that nobody takes the simulation for a runtime.
+// RuntimeName is the name that Version reports, so that the simulation is not mistaken for a real runtime.
 const RuntimeName = "kubeloupe-sim"
 
 // Version names the runtime.

@@ -54,7 +54,7 @@ func (s *Server) sandboxExited(sb *sandbox) {
 	s.emit(runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT, sb.id, sb)
 }
 
-// ExitSandbox ends a sandbox's own process, as when a pause process dies. Its containers run on.
+// ExitSandbox makes a sandbox's own process exit, as if the pause process died. Its containers continue to run.
 func (s *Server) ExitSandbox(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

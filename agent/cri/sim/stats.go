@@ -34,8 +34,8 @@ func (s *Server) ContainerStats(ctx context.Context, r *runtimeapi.ContainerStat
 	})
 }
 
-// ListContainerStats returns made-up statistics of the containers that match the filter. Of those that do not run it
-// lists the names alone, like containerd.
+// ListContainerStats returns made-up statistics of the containers that match the filter. For containers that do not run it returns
+// the names only, like containerd.
 func (s *Server) ListContainerStats(ctx context.Context, r *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
 	return quick(ctx, s, "ListContainerStats", subject{}, func() (*runtimeapi.ListContainerStatsResponse, error) {
 		return &runtimeapi.ListContainerStatsResponse{Stats: s.listContainerStats(r.GetFilter())}, nil

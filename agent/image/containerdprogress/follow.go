@@ -33,9 +33,8 @@ func New(conn grpc.ClientConnInterface) *Source {
 	return &Source{content: content.NewContentClient(conn)}
 }
 
-// Follow reports what is known of the pull of ref until ctx is done, or until it
-// turns out that the runtime cannot tell. A call that fails otherwise is made again
-// at the next turn.
+// Follow reports the progress of the pull of ref until ctx is done, or until the runtime turns out not to support it. After another
+// failure, the next call follows at the next interval.
 func (s *Source) Follow(ctx context.Context, ref string, report func(image.Progress)) {
 	p, err := newPull(s.content, &s.board, ref, time.Now())
 	if err != nil {

@@ -50,9 +50,9 @@ func Open(rootDir string, policy Policy, bus *trace.Bus) (*Store, error) {
 	return s, nil
 }
 
-// Settle makes records of the pulls that were under way when an earlier agent ended and
-// whose images are there. With what credentials is not known, so the next pod that wants one
-// shows its own. Call it once, before pulls begin. Images are requested only if necessary.
+// Settle creates records of the pulls that were in progress when an earlier agent stopped and whose images exist. Their credentials
+// are unknown, so the next pod that needs such an image must have credentials for it. Call it once, before pulls begin. Images are
+// requested only if necessary.
 //
 // Upstream: pkg/kubelet/images/pullmanager/image_pull_manager.go, initialize.
 func (s *Store) Settle(ctx context.Context, service Images) error {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// MaxHeader bounds an answer's status line and header, in bytes: the container decides what it says, and errors quote it. Upstream has
-// 10 MiB, which is net/http's own.
+// MaxHeader is the limit of a response's status line and header, in bytes: the container decides what it sends, and errors quote
+// it. Upstream has 10 MiB, the default of net/http.
 const MaxHeader = 128 << 10
 
 // maxRedirects is how many redirects are followed.
@@ -89,8 +89,8 @@ func Port(port intstr.IntOrString, c *v1.Container) (int, error) {
 	return n, nil
 }
 
-// SameHost is a client's CheckRedirect: redirects are followed on the host that was asked
-// first. One to another host ends the request with the redirect as its answer.
+// SameHost is a client's CheckRedirect: redirects are followed on the first host only. A redirect to another host ends the request,
+// and the redirect is its response.
 //
 // Upstream: pkg/probe/http/http.go, RedirectChecker.
 func SameHost(req *http.Request, via []*http.Request) error {

@@ -1,9 +1,8 @@
 // Package blockdev maps block devices into the directories of pods.
 //
-// It owns the two marks that a device which a pod uses has: a bind mount below the plugin's global
-// directory, and a link in the pod's directory. Both are upstream's, so that either agent finds the
-// other's. Upstream also holds each device open through a loop device; here the bind mount does that,
-// and a loop device that upstream left is let go.
+// It owns the two entries of a device that a pod uses: a bind mount below the plugin's global directory, and a link in the pod's
+// directory. Both are in upstream's format, so that upstream's kubelet and kubeloupe find each other's. Upstream also keeps each
+// device open through a loop device; here the bind mount does that, and a loop device that upstream left is released.
 //
 // It runs no goroutine and publishes nothing.
 //

@@ -1,8 +1,8 @@
 // Package claim resolves persistent volume claims for agent/volume.
 //
-// It owns which claim and which persistent volume belong to a pod's volume, and what the status of a
-// claim says of growth on the node. It only gets objects, never watches them: nodes may not. It never
-// creates, binds or deletes a claim, and keeps nothing.
+// It finds the claim and the persistent volume of a pod's volume, and writes the progress of a volume's expansion on the node to
+// the claim's status. It only gets objects, and never watches them, because nodes may not. It never creates, binds or deletes a
+// claim, and keeps nothing.
 //
 // It runs no goroutine. It publishes nothing; the client's transport publishes its API calls.
 package claim

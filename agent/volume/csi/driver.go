@@ -27,7 +27,7 @@ type driver struct {
 	caps map[csipb.NodeServiceCapability_RPC_Type]bool // nil until asked
 }
 
-// Register implements pluginwatch.Handler: it asks the driver about the node and updates the API.
+// Register implements pluginwatch.Handler: it gets the node's information from the driver and updates the API.
 //
 // Upstream: pkg/volume/csi/csi_plugin.go, ValidatePlugin, RegisterPlugin.
 func (p *Plugin) Register(ctx context.Context, name, endpoint string, versions []string) error {

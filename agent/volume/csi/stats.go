@@ -20,7 +20,7 @@ type Stats struct {
 	Inodes, InodesUsed, InodesFree int64
 }
 
-// Stats asks the driver about a pod's volume, by the volume's name on the node.
+// Stats gets the statistics of a pod's volume from the driver, by the volume's name on the node.
 //
 // Upstream: pkg/volume/csi/csi_client.go, NodeGetVolumeStats.
 func (p *Plugin) Stats(ctx context.Context, uid types.UID, name string) (Stats, error) {

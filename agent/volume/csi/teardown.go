@@ -68,9 +68,8 @@ func (p *Plugin) tearDownSpoilt(dir string, spoilt error) error {
 	return removeNote(dir)
 }
 
-// Clean implements volume.Cleaner: what is staged and no pod's any more, as after a crash between
-// the two steps of a TearDown, is unstaged. It costs nothing once that is done: what this agent staged,
-// TearDown sees to.
+// Clean implements volume.Cleaner: it unstages volumes that no pod uses, for example after a crash between the two steps of a
+// TearDown. A further call does nothing: TearDown unstages the volumes that this agent staged.
 func (p *Plugin) Clean(ctx context.Context) error {
 	p.mu.Lock()
 	look := p.leftovers

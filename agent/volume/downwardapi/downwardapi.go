@@ -1,8 +1,8 @@
 // Package downwardapi is the volume plugin kubernetes.io/downward-api: files that show the pod's
 // own fields and resources.
 //
-// It owns what the files hold. It fetches nothing. The files follow the pod when it is mounted
-// again after a change. It runs no goroutine and publishes no event; the manager does.
+// It owns the content of the files. It fetches nothing. The files are updated when the pod is mounted again after a change. It runs
+// no goroutine and publishes no event; the manager does.
 //
 // Upstream: pkg/volume/downwardapi.
 package downwardapi
@@ -22,7 +22,7 @@ import (
 // Name is the plugin's name.
 const Name = "kubernetes.io/downward-api"
 
-// Config is what the plugin needs.
+// Config is the configuration of the plugin.
 type Config struct {
 	Memory *memdir.Maker
 	// Allocatable is the node's; it replaces limits that are not set.

@@ -1,9 +1,9 @@
 // Package emptydir is the volume plugin kubernetes.io/empty-dir: a directory that lives as
 // long as its pod, on disk, in memory or in huge pages.
 //
-// It owns the directory's mode, medium, size and group. It never empties one that exists: a pod's
-// data outlives restarts of its containers and of the agent. Size limits on disk are not its
-// business but eviction's. It runs no goroutine and publishes no event; the manager does.
+// It owns the directory's mode, medium, size and group. It never removes the content of an existing one: a pod's data survives
+// restarts of its containers and of the agent. It does not enforce size limits on disk; eviction would. It runs no goroutine and
+// publishes no event; the manager does.
 //
 // Upstream: pkg/volume/emptydir/empty_dir.go.
 package emptydir
@@ -25,7 +25,7 @@ import (
 // Name is the plugin's name.
 const Name = "kubernetes.io/empty-dir"
 
-// Config is what the plugin needs.
+// Config is the configuration of the plugin.
 type Config struct {
 	Memory *memdir.Maker
 	// Allocatable is the node's: its memory bounds a volume in memory without a limit.

@@ -1,9 +1,7 @@
-// Package files is what the volumes that the agent fills with files have in common: configMap,
-// secret, downwardAPI and projected.
+// Package files is the common part of the volumes that the agent fills with files: configMap, secret, downwardAPI and projected.
 //
-// It owns their directory (in memory, or on disk), the mount points within it, the swap
-// of all files at once, owners and the fsGroup; and which files a ConfigMap or a Secret makes. It
-// fetches nothing, runs no goroutine and publishes no event.
+// It owns their directory (in memory, or on disk), the mount points within it, the atomic replacement of all files, owners and the
+// fsGroup, and the list of files of a ConfigMap or a Secret. It fetches nothing, runs no goroutine and publishes no event.
 //
 // Upstream: pkg/volume/configmap, pkg/volume/secret.
 package files

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/atomicdir"
 )
 
-// Keys says which object of a pod's namespace becomes files, and which of its keys: those of Items, or all, each under
-// its own name. Mode is that of files for which Items has none.
+// Keys selects an object of a pod's namespace, and the keys that become files: those of Items, or all, each under its own name.
+// Mode is the mode of files for which Items has none.
 type Keys struct {
 	Object   string
 	Items    []v1.KeyToPath
@@ -20,10 +20,10 @@ type Keys struct {
 	Optional *bool // the object, or a key of Items, may be missing
 }
 
-// Getter gets an object of the API, as agent/objcache does.
+// Getter gets an object of the API; agent/objcache has one.
 type Getter[T any] func(ctx context.Context, namespace, name string) (*T, error)
 
-// OfConfigMap says which files a ConfigMap makes. Of a key that is in both, what Data has counts.
+// OfConfigMap returns the files of a ConfigMap. If a key is in both maps, Data counts.
 //
 // Upstream: pkg/volume/configmap/configmap.go, MakePayload.
 func OfConfigMap(ctx context.Context, get Getter[v1.ConfigMap], namespace string, keys Keys) (Set, error) {

@@ -2,8 +2,8 @@ package files
 
 import v1 "k8s.io/api/core/v1"
 
-// User is who owns what is meant for the pod's eyes only, as tokens: the user that all of its
-// containers run as, nil if they differ or one does not say.
+// User is the owner of files that only the pod may read, such as tokens: the user of all its containers, nil if they differ or if
+// one has none.
 //
 // Upstream: pkg/volume/util/util.go, FsUserFrom.
 func User(pod *v1.Pod) *int64 {

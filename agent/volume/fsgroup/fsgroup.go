@@ -23,10 +23,9 @@ func Of(pod *v1.Pod) *int64 {
 	return pod.Spec.SecurityContext.FSGroup
 }
 
-// Apply gives everything at and below path in root to the group, readable to it, and writable
-// unless readOnly; what is made in directories later gets the group too. A nil group means
-// nothing to do. An agent that does not run as root cannot give files away: they stay as they are,
-// and so do links.
+// Apply gives everything at and below path in root to the group, readable and, unless readOnly, writable. Files that are created
+// later in these directories get the group too. A nil group changes nothing. Links are not changed. An agent that does not run as
+// root cannot change the group of files, and changes nothing.
 func Apply(root *os.Root, path string, group *int64, readOnly bool) error {
 	if group == nil {
 		return nil

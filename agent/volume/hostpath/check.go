@@ -10,12 +10,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TypeError says that a path is not of the type that the pod asks for.
+// TypeError means that a path does not have the type in the pod's spec.
 type TypeError struct {
 	Path string
 	// Want is what was requested, in words.
 	Want string
-	// Got is what it is, in words; "" if Err says more.
+	// Got is the actual type, in words; "" if Err has it.
 	Got string
 	Err error
 }

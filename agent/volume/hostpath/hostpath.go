@@ -1,8 +1,7 @@
 // Package hostpath is the volume plugin kubernetes.io/host-path: a path of the node itself.
 //
-// It owns the check that the path is what the pod says it is, and makes it where the type says
-// so. It never removes or changes what is there. It runs no goroutine and publishes no event; the
-// manager does.
+// It checks that the path has the type of the pod's spec, and creates it if the type requires it. It never removes or changes
+// existing files. It runs no goroutine and publishes no event; the manager does.
 //
 // Upstream: pkg/volume/hostpath/host_path.go.
 package hostpath
@@ -57,7 +56,7 @@ func (*Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, error)
 	return criconfig.Volume{HostPath: src.Path}, nil
 }
 
-// TearDown implements volume.Plugin: what is the node's stays.
+// TearDown implements volume.Plugin: the node's files are not changed.
 func (*Plugin) TearDown(context.Context, volume.Place) error { return nil }
 
 func typeOf(src *v1.HostPathVolumeSource) v1.HostPathType {

@@ -1,9 +1,7 @@
-// Package image is the volume plugin kubernetes.io/image: what is in an image, mounted by the
-// runtime.
+// Package image is the volume plugin kubernetes.io/image: the content of an image, mounted by the runtime.
 //
-// It owns that the image is on the node before a container is created. The mount, and a subPath
-// in it, are the runtime's: nothing of the volume is in the pod's directory. It runs no
-// goroutine and publishes no event; the puller and the manager do.
+// It makes sure that the image is on the node before a container is created. The runtime makes the mount, and a subPath in it: the
+// pod's directory has no entry for the volume. It runs no goroutine and publishes no event; the puller and the manager do.
 //
 // Upstream: pkg/volume/image, pkg/kubelet/kuberuntime/kuberuntime_manager.go, getImageVolumes.
 package image
@@ -50,7 +48,7 @@ func (*Plugin) Version(s volume.Spec) (string, error) {
 	return string(s.Volume.Image.PullPolicy) + " " + s.Volume.Image.Reference, nil
 }
 
-// SetUp implements volume.Plugin. A pull takes no place among the volume operations that work.
+// SetUp implements volume.Plugin. A pull takes no slot of the volume operations.
 func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
 	var spec *runtimeapi.ImageSpec
 	err := volume.Idle(ctx, func() (err error) {
@@ -63,5 +61,5 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	return criconfig.Volume{Image: spec, ReadOnly: true}, nil
 }
 
-// TearDown implements volume.Plugin: there is nothing of it on the node but the image.
+// TearDown implements volume.Plugin: only the image is on the node, so it does nothing.
 func (*Plugin) TearDown(context.Context, volume.Place) error { return nil }

@@ -1,8 +1,8 @@
 // Package keyfiles has the volume plugins kubernetes.io/configmap and kubernetes.io/secret: the keys of a ConfigMap as
 // files on disk, those of a Secret as files in memory. They are one plugin with two kinds.
 //
-// It owns what the files hold. The object comes from a cache, which also says when to write
-// the files again. It runs no goroutine and publishes no event; the manager does.
+// It owns the content of the files. The object comes from a cache, which also triggers updates of the files. It runs no goroutine
+// and publishes no event; the manager does.
 //
 // Upstream: pkg/volume/configmap, pkg/volume/secret.
 package keyfiles
@@ -21,7 +21,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 )
 
-// Kind is whose keys a plugin mounts. It is the plugin's name.
+// Kind is the kind of object whose keys a plugin mounts. It is the plugin's name.
 type Kind string
 
 // The kinds, by their names upstream.
@@ -38,7 +38,7 @@ type Objects interface {
 	RefreshAfter() time.Duration
 }
 
-// Config is what the plugin needs.
+// Config is the configuration of the plugin.
 type Config struct {
 	Kind    Kind
 	Memory  *memdir.Maker

@@ -1,8 +1,8 @@
 // Package local is the volume plugin kubernetes.io/local-volume: a directory or disk of the node that
 // an administrator set aside as a persistent volume.
 //
-// It owns the mounts of it. It never removes what is on it; a disk gets a file system only if it has
-// none. It runs no goroutine of its own and publishes no event; the manager does.
+// It owns the mounts. It never removes data; it creates a file system only on a disk that has none. It runs no goroutine of its own
+// and publishes no event; the manager does.
 //
 // Upstream: pkg/volume/local/local.go.
 package local
@@ -34,7 +34,7 @@ const Name = "kubernetes.io/local-volume"
 
 const defaultFSType = "ext4"
 
-// Config is what the plugin needs.
+// Config is the configuration of the plugin.
 type Config struct {
 	// RootDir is the kubelet's root directory, absolute.
 	RootDir string

@@ -51,9 +51,9 @@ func New(mounter Mounter) (*Maker, error) {
 // simulated runtime no container would see the difference, and no mount is left behind.
 func Plain() *Maker { return &Maker{plain: true} }
 
-// Tmpfs has a tmpfs mounted on dir, which is made if necessary. It is never swapped out where the
-// kernel can promise that (6.4). A size of 0 is the kernel's default, half of the memory, in bytes.
-// An existing one is left as it is. Where this process cannot mount, it is an [*UnsupportedError].
+// Tmpfs mounts a tmpfs on dir, which is created if necessary. It is never swapped out if the kernel supports this (6.4). size is in
+// bytes; 0 means the kernel's default, half of the memory. An existing mount is not changed. If this process cannot mount, the
+// error is an [*UnsupportedError].
 //
 // Upstream: pkg/volume/emptydir/empty_dir.go, setupTmpfs.
 func (m *Maker) Tmpfs(dir string, size int64) error {

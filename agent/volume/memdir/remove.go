@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 )
 
-// MountedError says that a directory was not removed because of what is mounted there.
+// MountedError means that a directory was not removed because of a mount.
 type MountedError struct {
 	Path   string
 	FSType string
@@ -23,9 +23,8 @@ func (e *MountedError) Error() string {
 	return fmt.Sprintf("%s has a mount that is not the volume's own (%s): unmount it first", e.Path, e.FSType)
 }
 
-// Remove unmounts the tmpfs or hugetlbfs on dir, if there is one, and removes dir and what is in
-// it. It removes nothing if anything else is mounted on it or below it: a [*MountedError].
-// That dir is not there is no error.
+// Remove unmounts the tmpfs or hugetlbfs on dir, if there is one, and removes dir and its content. If anything else is mounted on
+// it or below it, it removes nothing and returns a [*MountedError]. It is no error if dir does not exist.
 func (m *Maker) Remove(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -48,7 +47,7 @@ func (m *Maker) Remove(ctx context.Context, dir string) error {
 	return guestfile.RemoveAll(ctx, dir) // a container wrote what is in it
 }
 
-// Within lists what is mounted on dir and below it. The way to dir may lead through links.
+// Within lists the mounts on dir and below it. The path of dir may contain links.
 func Within(dir string) ([]*mountinfo.Info, error) {
 	// The kernel lists paths without links; dir itself must not be one.
 	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))

@@ -1,7 +1,7 @@
 // Package nfs is the volume plugin kubernetes.io/nfs: a directory of an NFS server.
 //
-// It owns the mount of it, made by the node's mount.nfs. It never removes what is on it. It runs no
-// goroutine and publishes no event; the manager does.
+// It owns the mount, which the node's mount.nfs makes. It never removes data. It runs no goroutine and publishes no event; the
+// manager does.
 //
 // Upstream: pkg/volume/nfs/nfs.go.
 package nfs

@@ -1,9 +1,8 @@
-// Package projected is the volume plugin kubernetes.io/projected: files from several sources in
-// one directory, among them the tokens by which pods know themselves.
+// Package projected is the volume plugin kubernetes.io/projected: files from several sources in one directory, such as service
+// account tokens.
 //
-// It owns which files the sources make, and whose they are. Objects, tokens and certificates come
-// from caches, which also say when to write the files again. It runs no goroutine and publishes no
-// event; the manager does.
+// It owns the list of files of the sources, and their owners. Objects, tokens and certificates come from caches, which also trigger
+// updates of the files. It runs no goroutine and publishes no event; the manager does.
 //
 // Upstream: pkg/volume/projected.
 package projected
@@ -26,7 +25,7 @@ import (
 // Name is the plugin's name.
 const Name = "kubernetes.io/projected"
 
-// Objects gets what is in the API. It is agent/objcache's.
+// Objects gets objects of the API. It is agent/objcache's.
 type Objects interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error)
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
@@ -50,7 +49,7 @@ type Certificates interface {
 	Certificate(ctx context.Context, pod *v1.Pod, volume string, source int) (key, chain []byte, err error)
 }
 
-// Config is what the plugin needs.
+// Config is the configuration of the plugin.
 type Config struct {
 	Fields downwardapi.Config
 	// Objects, Tokens and Certificates may be nil on a node without an API server: volumes that need

@@ -1,14 +1,13 @@
-// Package subpath makes the paths on the node that containers' subPath mounts show.
+// Package subpath creates the paths on the node for the subPath mounts of containers.
 //
-// It owns ROOT/pods/UID/volume-subpaths/VOLUME/CONTAINER/INDEX, one bind mount each, in upstream's
-// layout. What a pod can write may be a trap: a path is resolved by the kernel beneath the
-// volume, links that lead out of it are refused, and what was resolved is mounted through its file
-// descriptor, so that nothing can be exchanged between the check and the mount. Missing
-// directories are made with the volume's mode. It removes only mounts and empty directories of its
-// own, never what they show.
+// It owns ROOT/pods/UID/volume-subpaths/VOLUME/CONTAINER/INDEX, one bind mount each, in upstream's layout. Pods can write to
+// volumes, so the package does not trust their content: the kernel resolves a path beneath the volume, links that lead out of it
+// are rejected, and the result is mounted through its file descriptor, so that nothing can be replaced between the check and the
+// mount. Missing directories are created with the volume's mode. It removes only its own mounts and empty directories, never their
+// content.
 //
-// It runs no goroutine, and publishes a Log with the cause of what users are only told in general:
-// details would say what is on the node.
+// It runs no goroutine. Errors for users are general, because details would reveal what is on the node; the cause is published as a
+// Log.
 //
 // Upstream: pkg/volume/util/subpath.
 package subpath

@@ -15,7 +15,7 @@ const (
 	maxFiles = 500
 )
 
-// Files is the file system of one container: what its processes wrote, in memory. The zero value is empty and ready.
+// Files is the file system of one container: the files of its processes, in memory. The zero value is empty and ready.
 type Files struct {
 	mu   sync.Mutex
 	data map[string][]byte

@@ -20,7 +20,7 @@ type Config struct {
 	Hostname string
 	// Init is true for the first process of a PID namespace, which ignores signals it has no handler for.
 	Init bool
-	// Once makes unknown programs succeed at once instead of running until stopped, as commands of probes should.
+	// Once makes unknown programs succeed immediately instead of running until stopped; it is for the commands of probes.
 	Once bool
 	// MemoryLimit in bytes; a program that eats memory is killed by it. 0 means none.
 	MemoryLimit int64
@@ -32,7 +32,7 @@ type Config struct {
 	Stdout, Stderr io.Writer
 }
 
-// Exit says how a process ended.
+// Exit is the result of a process.
 type Exit struct {
 	// Code is the exit code; 128 + n after signal n.
 	Code int
@@ -90,7 +90,7 @@ func (p *Process) Run() Exit {
 	return p.exit
 }
 
-// Signal delivers a signal by its name without SIG, such as TERM. A process that has ended ignores it.
+// Signal delivers a signal by its name without SIG, such as TERM. A process that has exited ignores it.
 func (p *Process) Signal(name string) {
 	if name == "KILL" {
 		p.Kill(Exit{Code: 128 + signalNumber(name)})
@@ -102,7 +102,7 @@ func (p *Process) Signal(name string) {
 	}
 }
 
-// Kill ends the process at once with the given verdict. The first verdict counts.
+// Kill makes the process exit immediately with the given result. The first result counts.
 func (p *Process) Kill(exit Exit) {
 	p.once.Do(func() {
 		p.exit = exit
