@@ -98,7 +98,7 @@ func (f *Fold) Apply(l *Line) {
 		f.out.Last = 0
 		f.last = 0
 	}
-	f.last = max(f.last, at)
+	f.last, f.out.Last = max(f.last, at), max(f.out.Last, at)
 	f.settle(false)
 	t, ok := read(l)
 	if !ok {
@@ -152,6 +152,9 @@ func (f *Fold) Next(all bool) (r trace.Record, lost uint64, ok bool) {
 	}
 	return r, h.lost, true
 }
+
+// Until is a time, in Unix nanoseconds, before which no record will come; 0 or less while that is not known.
+func (f *Fold) Until() int64 { return f.out.Last - int64(f.out.Hold) }
 
 // Gaps returns how many lines are missing after the last record, once.
 func (f *Fold) Gaps() uint64 {

@@ -38,7 +38,8 @@ type Options struct {
 	Export bool
 }
 
-// Item is an entry, or what is missing at the end of a log: then Entry.Msg and Entry.Time are empty.
+// Item is an entry, or what is missing at the end of a log, or nothing where [Options.Runtime] took a line: then Entry.Msg and Entry.Time
+// are empty.
 type Item struct {
 	Entry klog.Entry
 	// Lost is how many lines are known to be missing before the entry.
@@ -158,9 +159,9 @@ func (r *Reader) Next() (Item, error) {
 		if p.runtime {
 			if r.runtime != nil && r.runtime(p.text) {
 				r.stats.Runtime++
-			} else {
-				r.stats.Other++
+				return Item{}, nil
 			}
+			r.stats.Other++
 			continue
 		}
 		begins := !p.part && isEntry(p.text)

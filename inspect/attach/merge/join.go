@@ -101,7 +101,8 @@ func (m *Merger) finish(it *item, r *trace.Record) {
 
 // agree notes where two observers' times of one thing lie too far apart.
 func (m *Merger) agree(t *thing, r *trace.Record, a, b int64, precision time.Duration, edge string) {
-	if _, own := r.Event.(*trace.Action); own { // a call lies within its action
+	switch r.Event.(type) {
+	case *trace.Action, *trace.Wait: // a call lies within its action, and what it waits for
 		return
 	}
 	d := time.Duration(max(a-b, b-a))
