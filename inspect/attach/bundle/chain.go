@@ -30,8 +30,8 @@ type chain struct {
 	done             bool
 }
 
-// slowest is how far behind what is read a record comes at most.
-const slowest = containerdlog.DefaultHold + 2*time.Second
+// silent is how far behind what is read a record comes at most, of a log of which nothing was read yet.
+const silent = containerdlog.DefaultHold + 2*time.Second
 
 // newChain returns a log's files as records; nil where there are too many.
 func newChain(s *Source, files []file, zone *time.Location) *chain {
@@ -64,7 +64,7 @@ func (c *chain) step() error {
 	}
 	if !it.Entry.Time.IsZero() {
 		c.kubelet.Apply(&it.Entry)
-		c.advance(it.Entry.Time.UnixNano())
+		c.at = max(c.at, it.Entry.Time.UnixNano())
 	}
 	c.hand(false)
 	return nil
@@ -75,17 +75,10 @@ func (c *chain) line(text string) bool {
 	l, ok := containerdlog.ParseLine(text)
 	if ok {
 		c.runtime.Apply(&l)
-		c.advance(l.Time.UnixNano())
+		c.at = max(c.at, l.Time.UnixNano())
 		c.hand(false)
 	}
 	return ok
-}
-
-func (c *chain) advance(at int64) {
-	c.at = max(c.at, at)
-	for _, in := range []*merge.Input{c.kubelets, c.others} {
-		in.Until(c.at - int64(slowest))
-	}
 }
 
 // hand passes on the records that are due.
@@ -105,6 +98,16 @@ func (c *chain) hand(all bool) {
 		}
 		c.others.Lost(lost)
 		c.others.Put(r)
+	}
+	for _, in := range []struct {
+		in    *merge.Input
+		until int64
+	}{{c.kubelets, c.kubelet.Until()}, {c.others, c.runtime.Until()}} {
+		if in.until > 0 {
+			in.in.Until(in.until)
+		} else {
+			in.in.Until(c.at - int64(silent))
+		}
 	}
 	if all {
 		c.kubelets.Lost(c.kubelet.Gaps() + c.runtime.Gaps())

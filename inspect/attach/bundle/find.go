@@ -121,7 +121,7 @@ func plain(head []byte) []byte {
 func isTar(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }
 
 // matters are the names of files in trees and archives that are looked at: journals, logs of kubelets and runtimes, Events and pods.
-var matters = regexp.MustCompile(`(?i)(kubelet|containerd|cri-?o\b|crio|journal|messages|syslog|/events?\.(json|ya?ml)|/pods?\.(json|ya?ml)|rke2|k3s|k0s|microk8s|kubelite)`)
+var matters = regexp.MustCompile(`(?i)(kubelet|containerd|cri-?o\b|crio|journal|messages|syslog|/events?\.(json|ya?ml)|/pods?\.(json|ya?ml)|/pods/[^/]+/[^/]+\.ya?ml$|rke2|k3s|k0s|microk8s|kubelite)`)
 
 // whole are the names of journals of the whole node: where a tree has one of the kubelet alone, they tell the same again.
 var whole = regexp.MustCompile(`(?i)(journalctl|journal|messages|syslog)`)

@@ -1,0 +1,76 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// SeenBy says in lines what a stream was made from, what is missing in it, and what it cannot tell.
+func SeenBy(t Told) (out []string) {
+	var by []string
+	if t.Entries > 0 || t.Calls == 0 && t.Events+t.Pods == 0 {
+		by = append(by, fmt.Sprintf("kubelet log V%d (as its messages show; it may be more), %d entries", max(t.Level, 0), t.Entries))
+	}
+	if t.Calls > 0 {
+		by = append(by, fmt.Sprintf("container runtime log, %d begins and ends of calls", t.Calls))
+	}
+	if t.Events > 0 {
+		by = append(by, fmt.Sprintf("%d Events of the API", t.Events))
+	}
+	if t.Pods > 0 {
+		by = append(by, fmt.Sprintf("%d pods of the API", t.Pods))
+	}
+	line := "seen by: " + strings.Join(by, "; ")
+	if t.Lost > 0 {
+		line += fmt.Sprintf(", %d lines are missing: what they would have ended or begun is not known", t.Lost)
+	}
+	if t.Cut > 0 {
+		line += fmt.Sprintf(", %d entries are cut", t.Cut)
+	}
+	out = append(out, line)
+	if t.Zone != nil {
+		out = append(out, fmt.Sprintf("the kubelet's log has no time zone: its times are those of UTC%s, as %d containers and sandboxes say that both logs tell of", offset(*t.Zone), t.Same))
+	}
+	if t.Merged.Disagreed > 0 {
+		out = append(out, fmt.Sprintf("%d of the %d times that several observers tell of differ by more than they may, at most by %v (%s)",
+			t.Merged.Disagreed, t.Merged.Shared, t.Merged.Most.Round(time.Millisecond), t.Merged.What))
+	}
+	if m := missing(t); m != "" {
+		out = append(out, m)
+	}
+	for _, n := range t.Notes {
+		out = append(out, "note: "+n)
+	}
+	return out
+}
+
+func offset(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+g", d.Hours())
+}
+
+// missing says what cannot be told at this verbosity, and what would.
+func missing(t Told) string {
+	switch {
+	case t.Entries == 0 && t.Calls > 0:
+		return "not in the log of a container runtime: when pods were seen, volumes, waits and probes; give the kubelet's log too"
+	case t.Entries == 0:
+		return ""
+	case t.Level < 2 && t.Calls > 0:
+		return "not in the kubelet's log at this level: when pods were seen, volumes, waits; raise the kubelet to V2, better V4"
+	case t.Level < 2:
+		return "not in the log at this level: when pods were seen, sandboxes, containers, pulls; raise the kubelet to V2, better V4"
+	case t.Level == 2 && t.Calls > 0:
+		return "not in the kubelet's log at this level: waits for volumes, Events (V3), workers (V4); raise the kubelet to V4 to see volumes and waits"
+	case t.Level == 2:
+		return "not in the log at this level: pulls, making and starting containers (V3), sandboxes, workers (V4); starts of containers are known to 1 s"
+	case t.Level == 3 && t.Calls > 0:
+		return "not in the kubelet's log at this level: workers (V4)"
+	case t.Level == 3:
+		return "not in the log at this level: sandboxes, workers, container types (V4)"
+	}
+	return ""
+}
