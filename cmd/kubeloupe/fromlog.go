@@ -2,17 +2,17 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
-	"github.com/kubeloupe/kubeloupe/inspect/attach/logfile"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/bundle"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui"
 )
@@ -20,54 +20,73 @@ import (
 // sniffed is how much of a file is looked at to know what it is.
 const sniffed = 256 << 10
 
-// openLog opens what --from names if it is a kubelet's log; else log is nil, and in is what to read instead of the input that was given.
-// Anybody may have written it.
-func (o *observed) openLog(in io.Reader) (log *kubeletlog.Source, rest io.Reader, closing func(), err error) {
+// openLog opens what --from names if that is no recording: logs, dumps, directories and archives of them. Else log is nil, and rest is what
+// to read instead of the input that was given. Anybody may have written it.
+func (o *observed) openLog(in io.Reader) (log *bundle.Source, rest io.Reader, closing func(), err error) {
 	opt, err := o.logOptions()
 	if err != nil {
 		return nil, in, nil, err
 	}
-	closing = func() {}
-	if o.from != "-" {
-		f, err := os.Open(o.from)
-		if err != nil {
-			return nil, in, nil, nil // opening it as a recording says why, or finds the part before
+	switch {
+	case slices.Contains(o.more, "-") || o.from == "-" && len(o.more) > 0:
+		return nil, nil, nil, userError{errors.New("--from -: standard input cannot be read together with files: write it to a file first")}
+	case o.from == "-":
+		b := bufio.NewReaderSize(in, sniffed)
+		head, err := b.Peek(sniffed)
+		if err != nil && !errors.Is(err, io.EOF) || !bundle.Looks(head) {
+			return nil, b, nil, nil
 		}
-		st, err := f.Stat()
-		if err != nil || !st.Mode().IsRegular() {
-			f.Close() //nolint:errcheck // it was only read
-			return nil, in, nil, nil
-		}
-		opt.Latest = st.ModTime()
-		in, closing = f, func() { f.Close() } //nolint:errcheck // it was only read
+		log, err = bundle.OpenReader(b, opt)
+		return logOf(log, err, "-")
+	case len(o.more) == 0 && !looks(o.from):
+		return nil, in, nil, nil // opening it as a recording says what it is, or finds the part before
 	}
-	b := bufio.NewReaderSize(in, sniffed)
-	head, err := b.Peek(sniffed)
-	if err != nil && !errors.Is(err, io.EOF) || !logfile.Sniff(head) {
-		closing()
-		return nil, b, nil, nil
-	}
-	r, err := logfile.NewReader(b, opt)
-	if err != nil {
-		closing()
-		return nil, nil, nil, userError{fmt.Errorf("--from %s: %w", o.from, err)}
-	}
-	return kubeletlog.NewSource(r), nil, closing, nil
+	log, err = bundle.Open(o.named(), opt)
+	return logOf(log, err, strings.Join(o.named(), " "))
 }
 
-func (o *observed) logOptions() (opt logfile.Options, err error) {
+func logOf(log *bundle.Source, err error, names string) (*bundle.Source, io.Reader, func(), error) {
+	if err != nil {
+		return nil, nil, nil, userError{fmt.Errorf("--from %s: %w", names, err)}
+	}
+	return log, nil, func() { log.Close() }, nil //nolint:errcheck // it was only read
+}
+
+// looks reports whether a file is something other than a recording that can be read: by its beginning. A directory is.
+func looks(name string) bool {
+	st, err := os.Stat(name)
+	if err != nil || st.IsDir() {
+		return err == nil
+	}
+	if !st.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	return bundle.Looks(head[:n])
+}
+
+func (o *observed) logOptions() (opt bundle.Options, err error) {
 	if o.zone == "" {
 		return opt, nil
 	}
 	if opt.Zone, err = time.LoadLocation(o.zone); err != nil {
-		return opt, userError{fmt.Errorf("--log-zone %q: must be a time zone, such as UTC or Europe/Berlin: %w", o.zone, err)}
+		return opt, userError{fmt.Errorf("--log-zone %q: must be a time zone, as UTC or Europe/Berlin: %w", o.zone, err)}
 	}
 	return opt, nil
 }
 
-// fromLog is a kubelet's log as a source.
+// fromLog is what --from names as a source, where that is no recording.
 type fromLog struct {
-	*kubeletlog.Source
+	*bundle.Source
 	file string
 }
 
@@ -80,28 +99,14 @@ func (f *fromLog) Next(ctx context.Context, buf []trace.Record) (recs []trace.Re
 	return recs, lost, err
 }
 
-// seenBy says what a report is made from, where that is a kubelet's log, and what such a log cannot tell; "" elsewhere.
+// seenBy says what a report is made from, where that are logs and dumps, and what they cannot tell; "" elsewhere.
 func (o *observed) seenBy() string {
 	if o.log == nil {
 		return ""
 	}
-	t := o.log.Told()
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "seen by: kubelet log V%d (as its messages show; it may be more), %s", max(t.Level, 0), count(t.Entries, "entry", "entries"))
-	if t.Lost > 0 {
-		fmt.Fprintf(&b, ", %s missing: what began or ended in between is unknown", count(t.Lost, "line is", "lines are"))
-	}
-	if t.Cut > 0 {
-		fmt.Fprintf(&b, ", %s cut", count(t.Cut, "entry is", "entries are"))
-	}
-	b.WriteString("\n")
-	switch {
-	case t.Level < 2:
-		b.WriteString("not in the log at this level: when pods were seen, sandboxes, containers, pulls; raise the kubelet to V2, better V4\n")
-	case t.Level == 2:
-		b.WriteString("not in the log at this level: pulls, making and starting containers (V3), sandboxes, workers (V4); starts of containers are known to 1 s\n")
-	case t.Level == 3:
-		b.WriteString("not in the log at this level: sandboxes, workers, container types (V4)\n")
+	var b strings.Builder
+	for _, line := range bundle.SeenBy(o.log.Told()) {
+		b.WriteString(line + "\n")
 	}
 	return b.String()
 }
@@ -110,17 +115,9 @@ func (o *observed) seenBy() string {
 func (o *observed) noPods() string {
 	n := o.log.Told().Entries
 	if n == 0 {
-		return "No pods: the log has no entry of a kubelet.\n"
+		return "No pods: there is no entry of a kubelet.\n"
 	}
-	return "No pods: no line of the log (" + count(n, "entry", "entries") + ") tells what became of a pod.\n"
-}
-
-// count is a number with its noun.
-func count(n uint64, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
+	return "No pods: no line of the log (" + bundle.Count(n, "entry", "entries") + ") tells what became of a pod.\n"
 }
 
 // show opens the UI on what --from names, as it is at its end.

@@ -20,20 +20,24 @@ func TestFromLog(t *testing.T) {
 		code     int
 		want     []string
 	}{
-		"why --all":   {"why --all --from " + v4, "", 0, []string{"shop/no-secret is gone", "seen by: kubelet log V4", "shop/web is gone"}},
-		"why":         {"why shop/web --from " + v4, "", 0, []string{"sandbox", "wait init", "poll", "KL21", "seen by: kubelet log V4"}},
-		"why JSON":    {"why shop/no-image --from " + v4 + " -o json", "", 0, []string{`"id": "KL05"`}},
-		"--fail-on":   {"why --all --from " + v4 + " --fail-on KL11", "", exitHeld, []string{"shop/no-secret"}},
-		"trace":       {"trace shop/web --from " + v4, "", 0, []string{"init container prepare", "seen by: kubelet log V4"}},
-		"trace --all": {"trace --all --from " + v4, "", 0, []string{"shop/web", "seen by: kubelet log V4"}},
-		"inspect":     {"inspect pods --from " + v4, "", 0, []string{"No pods", "seen by: kubelet log V4"}},
-		"events":      {"events --from " + v4 + " --kind pod.milestone", "", 0, []string{"shop/web"}},
-		"stdin":       {"why --all --from - --log-zone UTC", plain, 0, []string{"shop/web", "the runtime has no pod network", "not in the log at this level"}},
-		"no pod":      {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\"\n", 0, []string{"No pods: no line of the log (1 entry)", "1 entry\n"}},
-		"cut":         {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\" a=\"b\n", 0, []string{"1 entry, 1 entry is cut\n"}},
-		"the node":    {"why --all --from - --fail-on KL15", "E1122 08:00:01.000000       1 a.go:1] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 9m0s ago\"\n", exitHeld, []string{"the node: the container runtime did not answer", "No pods"}},
-		"wrong zone":  {"why --all --from - --log-zone Mars", plain, 2, []string{"--log-zone", "must be a time zone"}},
-		"no log":      {"why --all --from -", "hello\n", 2, []string{"neither"}},
+		"why --all":           {"why --all --from " + v4, "", 0, []string{"shop/no-secret is gone", "seen by: kubelet log V4", "shop/web is gone"}},
+		"why":                 {"why shop/web --from " + v4, "", 0, []string{"sandbox", "wait init", "poll", "KL21", "seen by: kubelet log V4"}},
+		"why JSON":            {"why shop/no-image --from " + v4 + " -o json", "", 0, []string{`"id": "KL05"`}},
+		"--fail-on":           {"why --all --from " + v4 + " --fail-on KL11", "", exitHeld, []string{"shop/no-secret"}},
+		"trace":               {"trace shop/web --from " + v4, "", 0, []string{"init container prepare", "seen by: kubelet log V4"}},
+		"trace --all":         {"trace --all --from " + v4, "", 0, []string{"shop/web", "seen by: kubelet log V4"}},
+		"inspect":             {"inspect pods --from " + v4, "", 0, []string{"No pods", "seen by: kubelet log V4"}},
+		"events":              {"events --from " + v4 + " --kind pod.milestone", "", 0, []string{"shop/web"}},
+		"stdin":               {"why --all --from - --log-zone UTC", plain, 0, []string{"shop/web", "the runtime has no pod network", "not in the log at this level"}},
+		"no pod":              {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\"\n", 0, []string{"No pods: no line of the log (1 entry)", "1 entry\n"}},
+		"cut":                 {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\" a=\"b\n", 0, []string{"1 entry, 1 entry is cut\n"}},
+		"the node":            {"why --all --from - --fail-on KL15", "E1122 08:00:01.000000       1 a.go:1] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 9m0s ago\"\n", exitHeld, []string{"the node: the container runtime did not answer", "No pods"}},
+		"wrong zone":          {"why --all --from - --log-zone Mars", plain, 2, []string{"--log-zone", "must be a time zone"}},
+		"no log":              {"why --all --from -", "hello\n", 2, []string{"neither"}},
+		"two logs":            {"why shop/full --from " + v4 + " --from " + strings.TrimSuffix(v4, ".log.gz") + ".containerd.log.gz", "", 0, []string{"create three", "container runtime log", "seen by: kubelet log V4"}},
+		"the runtime's alone": {"why --all --from " + strings.TrimSuffix(v4, ".log.gz") + ".containerd.log.gz", "", 0, []string{"shop/web", "give the kubelet's log too"}},
+		"a directory":         {"why --all --from " + filepath.Dir(v4), "", 0, []string{"shop/web", "container runtime log"}},
+		"nothing":             {"why --all --from . --from -", "", 2, []string{"standard input"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -8,11 +8,12 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/bundle"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/inspect/recording"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -32,17 +33,48 @@ func socketIn(rootDir string) string { return filepath.Join(rootDir, socketName)
 // observed says what a command looks at: a running agent, or a recording.
 type observed struct {
 	from   string
-	zone   string // of a kubelet's log
+	more   []string // further files
+	zone   string   // of a kubelet's log
 	socket string
 
-	log *kubeletlog.Source // what --from names, where it is a kubelet's log
+	log *bundle.Source // what --from names, where that is no recording
 }
 
 func (o *observed) add(c *cobra.Command) {
 	o.addSocket(c)
-	c.Flags().StringVar(&o.from, "from", "", "read this instead of a running agent: a recording, the output of run -o json, or a kubelet's log (see docs/attach.md); - is standard input")
+	c.Flags().Var(fromFlag{o}, "from", "read this `FILE` instead of a running agent: a recording, the output of run -o json, or logs of a kubelet and its container runtime, dumps of objects, and directories and tar files of these, also several times (see docs/attach.md); - is standard input")
 	c.Flags().StringVar(&o.zone, "log-zone", "", "with --from a kubelet's log: the node's time `ZONE`, such as UTC; by default the zone in the log or, if it has none, this machine's")
 }
+
+// fromFlag is --from, which may be given several times.
+type fromFlag struct{ o *observed }
+
+// String implements pflag.Value.
+func (f fromFlag) String() string {
+	if f.o == nil {
+		return ""
+	}
+	return f.o.from
+}
+
+// Set implements pflag.Value.
+func (f fromFlag) Set(file string) error {
+	switch {
+	case file == "":
+		return errors.New("it must name a file")
+	case f.o.from == "":
+		f.o.from = file
+	default:
+		f.o.more = append(f.o.more, file)
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (f fromFlag) Type() string { return "FILE" }
+
+// named are the files of --from.
+func (o *observed) named() []string { return append([]string{o.from}, o.more...) }
 
 func (o *observed) addSocket(c *cobra.Command) {
 	def := socketIn(defaultRootDir)
@@ -76,7 +108,7 @@ func (o *observed) open(ctx context.Context, in io.Reader, follow bool) (src sou
 	}
 	if log != nil {
 		o.log = log
-		return &fromLog{log, o.from}, done, nil
+		return &fromLog{log, strings.Join(o.named(), " ")}, done, nil
 	}
 	r, done, err := o.recording(in)
 	if err != nil {

@@ -102,7 +102,7 @@ func (c *chain) hand(all bool) {
 	for _, in := range []struct {
 		in    *merge.Input
 		until int64
-	}{{c.kubelets, c.kubelet.Until()}, {c.others, c.runtime.Until()}} {
+	}{{c.kubelets, c.kubelet.Due()}, {c.others, c.runtime.Due()}} {
 		if in.until > 0 {
 			in.in.Until(in.until)
 		} else {

@@ -10,23 +10,23 @@ import (
 func SeenBy(t Told) (out []string) {
 	var by []string
 	if t.Entries > 0 || t.Calls == 0 && t.Events+t.Pods == 0 {
-		by = append(by, fmt.Sprintf("kubelet log V%d (as its messages show; it may be more), %d entries", max(t.Level, 0), t.Entries))
+		by = append(by, fmt.Sprintf("kubelet log V%d (as its messages show; it may be more), %s", max(t.Level, 0), Count(t.Entries, "entry", "entries")))
 	}
 	if t.Calls > 0 {
 		by = append(by, fmt.Sprintf("container runtime log, %d begins and ends of calls", t.Calls))
 	}
 	if t.Events > 0 {
-		by = append(by, fmt.Sprintf("%d Events of the API", t.Events))
+		by = append(by, Count(t.Events, "Event", "Events")+" of the API")
 	}
 	if t.Pods > 0 {
-		by = append(by, fmt.Sprintf("%d pods of the API", t.Pods))
+		by = append(by, Count(t.Pods, "pod", "pods")+" of the API")
 	}
 	line := "seen by: " + strings.Join(by, "; ")
 	if t.Lost > 0 {
-		line += fmt.Sprintf(", %d lines are missing: what they would have ended or begun is not known", t.Lost)
+		line += fmt.Sprintf(", %s missing: what began or ended in between is unknown", Count(t.Lost, "line is", "lines are"))
 	}
 	if t.Cut > 0 {
-		line += fmt.Sprintf(", %d entries are cut", t.Cut)
+		line += fmt.Sprintf(", %s cut", Count(t.Cut, "entry is", "entries are"))
 	}
 	out = append(out, line)
 	if t.Zone != nil {
@@ -43,6 +43,14 @@ func SeenBy(t Told) (out []string) {
 		out = append(out, "note: "+n)
 	}
 	return out
+}
+
+// Count is a number with what is counted.
+func Count(n uint64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 func offset(d time.Duration) string {

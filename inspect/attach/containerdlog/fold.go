@@ -153,9 +153,6 @@ func (f *Fold) Next(all bool) (r trace.Record, lost uint64, ok bool) {
 	return r, h.lost, true
 }
 
-// Until is a time, in Unix nanoseconds, before which no record will come; 0 or less while that is not known.
-func (f *Fold) Until() int64 { return f.out.Last - int64(f.out.Hold) }
-
 // Gaps returns how many lines are missing after the last record, once.
 func (f *Fold) Gaps() uint64 {
 	n := f.gaps

@@ -133,9 +133,6 @@ func (f *Fold) Next(all bool) (r trace.Record, lost uint64, ok bool) {
 	return r, h.lost, true
 }
 
-// Until is a time, in Unix nanoseconds, before which no record will come; 0 or less while that is not known.
-func (f *Fold) Until() int64 { return f.out.Last - int64(f.out.Hold) }
-
 // take makes records of one entry.
 func (f *Fold) take(e *klog.Entry) {
 	f.nameOld(e)
