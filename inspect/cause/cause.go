@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
@@ -81,6 +82,25 @@ type Finding struct {
 	// Remedy is what to do about it; RuledOutBy is what would show that the finding is wrong.
 	Remedy     string `json:"remedy"`
 	RuledOutBy string `json:"disproof"`
+}
+
+// CostText says what it cost: "4.00s, 79% of the critical path". length is that of the path, 0 if it is not known.
+func (f *Finding) CostText(length time.Duration) string {
+	of := " of the critical path"
+	if f.End > 0 {
+		of, length = " of its end", f.End
+	}
+	switch {
+	case f.Current:
+		return noise.Of(took(f.Cost, true) + ", ongoing")
+	case f.Cost == 0:
+		return noise.Of("no cost on the critical path")
+	case length == 0:
+		return noise.Of(human.Duration(f.Cost) + of)
+	case f.Cost > length:
+		return noise.Of(human.Duration(f.Cost))
+	}
+	return noise.Of(human.Duration(f.Cost) + ", " + human.Percent(100*float64(f.Cost)/float64(length)) + of)
 }
 
 // Rule is a cause that can be found.

@@ -64,7 +64,7 @@ func TestStatuses(t *testing.T) {
 	tp.Point(0, web, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1})
 	state := func() (string, Status) {
 		s := modelOf(tp).Statuses()[0]
-		return s.State(), s
+		return string(s.State()), s
 	}
 	if got, _ := state(); got != "not written" {
 		t.Errorf("at first: %s", got)

@@ -12,7 +12,7 @@ import (
 type Line struct {
 	Seq   uint64
 	At    time.Time
-	Level string // debug, info, warn, error
+	Level trace.LogLevel
 	// Kind is the kind of the event it was made of, as log or node.event.
 	Kind string
 	Pod  trace.Pod
@@ -26,24 +26,24 @@ type Line struct {
 func (m *Model) Lines() []Line { return m.lines.List() }
 
 func (m *Model) addLine(r *trace.Record) {
-	l := Line{Seq: r.Seq, At: r.At(), Level: "info", Kind: r.Event.Kind().String(), Pod: r.Pod}
+	l := Line{Seq: r.Seq, At: r.At(), Level: trace.LevelInfo, Kind: r.Event.Kind().String(), Pod: r.Pod}
 	switch e := r.Event.(type) {
 	case *trace.Log:
-		l.Level, l.Text = string(cmp.Or(e.Level, trace.LevelInfo)), say.Log(e)
+		l.Level, l.Text = cmp.Or(e.Level, trace.LevelInfo), say.Log(e)
 	case *trace.NodeEvent:
 		if e.Type == trace.EventWarning {
-			l.Level = "warn"
+			l.Level = trace.LevelWarn
 		}
 		l.Reason, l.Text = e.Reason, say.NodeEvent(e)
 	case *trace.SourceError:
 		l.Text = say.SourceError(e)
 		if e.Message != "" {
-			l.Level = "error"
+			l.Level = trace.LevelError
 		}
 	case *trace.Agent:
 		l.Text = say.Agent(e)
 		if e.State == trace.AgentDegraded {
-			l.Level = "warn"
+			l.Level = trace.LevelWarn
 		}
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)

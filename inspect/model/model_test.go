@@ -346,7 +346,7 @@ func TestSourceErrorsAndLines(t *testing.T) {
 	}
 	var texts []string
 	for _, l := range m.Lines() {
-		texts = append(texts, l.Level+" "+l.Reason+" "+l.Text)
+		texts = append(texts, string(l.Level)+" "+l.Reason+" "+l.Text)
 	}
 	want := []string{"error  a.yaml:3: spec: is odd (the earlier version stays in effect)", "warn Failed main: no", "info  hello n=1"}
 	if diff := cmp.Diff(want, texts); diff != "" {

@@ -35,20 +35,20 @@ type Source struct {
 }
 
 // State is how a source stands in one word, for lists.
-func (s *Source) State() string {
+func (s *Source) State() SourceState {
 	switch {
 	case !s.Wait.Since.IsZero():
-		return "backing off"
+		return SourceBackingOff
 	case s.Failing() != nil:
-		return "failing"
+		return SourceFailing
 	case s.Running && s.At.IsZero():
-		return "reading"
+		return SourceReading
 	case s.At.IsZero():
-		return "waiting"
+		return SourceWaiting
 	case len(s.Errors) > 0:
-		return "with errors"
+		return SourceWithErrors
 	}
-	return "good"
+	return SourceGood
 }
 
 // Failing returns why the source as a whole does not deliver, nil while it does.

@@ -42,22 +42,22 @@ type Patch struct {
 func (p *Patch) Known() bool { return !p.Begin.IsZero() }
 
 // State is how a status stands in one word, for lists.
-func (s *Status) State() string {
+func (s *Status) State() StatusState {
 	switch {
 	case s.Open.Known():
-		return "writing"
+		return StatusWriting
 	case len(s.Waits) > 0:
-		return "waiting"
+		return StatusWaiting
 	case s.Last.Err != "" && !s.Pending.IsZero():
-		return "failing"
+		return StatusFailing
 	case !s.Pending.IsZero():
-		return "pending"
+		return StatusPending
 	case !s.Deleted.IsZero():
-		return "deleted"
+		return StatusDeleted
 	case s.Good.Known():
-		return "in the API"
+		return StatusInAPI
 	}
-	return "not written"
+	return StatusNotWritten
 }
 
 // written is a Status being folded.

@@ -55,26 +55,26 @@ type VolumeCall struct {
 }
 
 // State is a volume's state in one word, for lists.
-func (v *Volume) State() string {
+func (v *Volume) State() VolumeState {
 	switch {
 	case v.Running && len(v.Waits) > 0:
-		return "waiting"
+		return VolumeWaiting
 	case v.Running && v.Op == trace.VolumeTeardown:
-		return "unmounting"
+		return VolumeUnmounting
 	case v.Running && v.Mounted:
-		return string(v.Op)
+		return VolumeState(v.Op)
 	case v.Running:
-		return "mounting"
+		return VolumeMounting
 	case v.Err != "":
-		return "failed"
+		return VolumeFailed
 	case len(v.Waits) > 0:
-		return "waiting"
+		return VolumeWaiting
 	case v.Torn:
-		return "unmounted"
+		return VolumeUnmounted
 	case v.Mounted:
-		return "mounted"
+		return VolumeMounted
 	}
-	return "pending"
+	return VolumePending
 }
 
 // volume is a Volume being folded.

@@ -50,7 +50,7 @@ func probesOf(m *model.Model, p *model.Pod, args Args) *Table {
 func statusOf(m *model.Model, p *model.Pod, args Args) *Table {
 	t := &Table{Key: "status", Title: "Status in the API"}
 	for _, s := range m.Statuses() {
-		if s.Pod != p.Key || s.State() == "not written" {
+		if s.Pod != p.Key || s.State() == model.StatusNotWritten {
 			continue
 		}
 		t.fact("State", "state", str(s.State()))

@@ -176,7 +176,7 @@ func told(r *Report, t query.Term) string {
 	case t.Field == anyCause || strings.HasPrefix(t.Field, "KL"):
 		return cmp.Or(causes(r, t.Field), "no such cause")
 	case t.Percent:
-		return t.Field + " " + percent(r.UnexplainedPercent)
+		return t.Field + " " + human.Percent(r.UnexplainedPercent)
 	case t.Op == "": // ready
 		if field(r, t.Field).True {
 			return t.Field

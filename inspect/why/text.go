@@ -211,7 +211,7 @@ func shareOf(ph Phase, length time.Duration) string {
 	if ph.Start >= length || ph.Dur > length {
 		return "-"
 	}
-	return percent(ph.Share)
+	return human.Percent(ph.Share)
 }
 
 func (p *page) waits(r *Report) {
@@ -241,7 +241,7 @@ func (p *page) path(r *Report) {
 		if s.On != "" {
 			what += ": " + human.Line(s.On)
 		}
-		p.line("%8s %8s %6s  %s", human.Duration(s.Start), human.Duration(s.Dur), percent(share(s.Dur, r.Length)), what)
+		p.line("%8s %8s %6s  %s", human.Duration(s.Start), human.Duration(s.Dur), human.Percent(share(s.Dur, r.Length)), what)
 	}
 }
 
@@ -251,9 +251,9 @@ func (p *page) sums(r *Report) {
 	}
 	p.line("")
 	if r.Floor > 0 {
-		p.line("Floor        %8s %6s  what the runtime itself needed", human.Duration(r.Floor), percent(share(r.Floor, r.Length)))
+		p.line("Floor        %8s %6s  what the runtime itself needed", human.Duration(r.Floor), human.Percent(share(r.Floor, r.Length)))
 	}
-	p.line("Unexplained  %8s %6s  no record covers it", human.Duration(r.Unexplained), percent(r.UnexplainedPercent))
+	p.line("Unexplained  %8s %6s  no record covers it", human.Duration(r.Unexplained), human.Percent(r.UnexplainedPercent))
 }
 
 func (p *page) findings(r *Report) {
@@ -268,16 +268,9 @@ func (p *page) findings(r *Report) {
 }
 
 func (p *page) finding(r *Report, f *cause.Finding) {
-	cost := "cost " + human.Duration(f.Cost)
-	switch {
-	case f.Current:
-		cost += " so far, ongoing"
-	case f.Cost == 0:
-		cost = "no cost on the critical path"
-	case f.End > 0:
-		cost += ", " + percent(share(f.Cost, f.End)) + " of its end"
-	case r.Length > 0 && f.Cost <= r.Length:
-		cost += ", " + percent(share(f.Cost, r.Length)) + " of the critical path"
+	cost := f.CostText(r.Length)
+	if f.Cost > 0 || f.Current {
+		cost = "cost " + cost
 	}
 	p.wrapped("  ", fmt.Sprintf("%s %s (%s): %s", f.ID, f.Name, f.Confidence, cost))
 	p.wrapped("    what      ", f.Sentence)
@@ -297,17 +290,4 @@ func onPath(d time.Duration, none string) string {
 		return none
 	}
 	return human.Duration(d)
-}
-
-// percent writes a share: 0.4%, 12%, 100%; 0% for none.
-func percent(v float64) string {
-	switch {
-	case v == 0:
-		return "0%"
-	case v < 0.05:
-		return "<0.1%"
-	case v < 9.95:
-		return fmt.Sprintf("%.1f%%", v)
-	}
-	return fmt.Sprintf("%.0f%%", v)
 }

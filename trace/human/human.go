@@ -77,3 +77,16 @@ func Image(ref string) string {
 	}
 	return name
 }
+
+// Percent writes a share: 0.4%, 12%, 100%; 0% for none.
+func Percent(v float64) string {
+	switch {
+	case v == 0:
+		return "0%"
+	case v < 0.05:
+		return "<0.1%"
+	case v < 9.95:
+		return fmt.Sprintf("%.1f%%", v)
+	}
+	return fmt.Sprintf("%.0f%%", v)
+}

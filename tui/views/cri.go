@@ -36,8 +36,8 @@ type methods struct{ list[model.Method] }
 
 // NewCRI returns the page.
 func NewCRI(look Look) *CRI {
-	p := &CRI{parts: parts{Look: look}, calls: list[model.Call]{Look: look, stream: true}}
-	p.parts = parts{Look: look, of: []part{&p.calls, &p.methods}, toggle: keys.Of("calls, or figures per method", "m")}
+	p := &CRI{calls: list[model.Call]{Look: look, stream: true}}
+	p.parts = newParts(look, keys.Of("calls, or figures per method", "m"), &p.calls, &p.methods)
 	p.calls.tbl = newTable(look, table.Config[model.Call]{
 		Columns: p.columns(),
 		ID:      func(c model.Call) string { return strconv.FormatUint(c.Seq, 10) },
@@ -65,7 +65,7 @@ func NewCRI(look Look) *CRI {
 func (*CRI) Name() string { return "CRI" }
 
 // ShowCalls goes back from the figures per method to the calls.
-func (p *CRI) ShowCalls() { p.at = 0 }
+func (p *CRI) ShowCalls() { p.show(0) }
 
 // Refresh implements Page.
 func (p *CRI) Refresh(f Frame) {

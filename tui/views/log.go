@@ -38,13 +38,13 @@ type logRow struct {
 
 // NewLog returns the page.
 func NewLog(look Look) *Log {
-	p := &Log{parts: parts{Look: look}}
+	p := &Log{}
+	p.parts = newParts(look, keys.Of("what is worth a line, or all records", "a"), &p.lines, &p.records)
 	p.lines = list[logRow]{Look: look, open: p.whole, stream: true}
 	p.lines.tbl = p.table(p.columns(), "no important event yet; a shows all records")
 	took := duration("took", 2, slowCall, logRow.took)
 	p.records = list[logRow]{Look: look, open: p.whole, stream: true}
 	p.records.tbl = p.table(slices.Insert(p.columns(), 2, took), "no record seen yet")
-	p.parts = parts{Look: look, of: []part{&p.lines, &p.records}, toggle: keys.Of("what is worth a line, or all records", "a")}
 	return p
 }
 
@@ -53,7 +53,7 @@ func (p *Log) table(columns []table.Column[logRow], empty string) *table.Table[l
 		Columns: columns, Tail: true, Empty: empty,
 		ID:     func(r logRow) string { return strconv.FormatUint(r.seq(), 10) },
 		Text:   func(r logRow) string { return p.label(r) + " " + r.pod().String() + " " + p.text(r) },
-		Failed: func(r logRow) bool { return r.tone() == style.Fail || r.line.Level == "warn" },
+		Failed: func(r logRow) bool { return r.tone() == style.Fail || r.line.Level == trace.LevelWarn },
 		Fields: ofPod(logRow.pod),
 	})
 }
@@ -131,11 +131,11 @@ func (r logRow) tone() style.Tone {
 		return style.Fail
 	case r.rec != nil && r.rec.Edge == trace.EdgeBegin:
 		return style.Dim
-	case r.line.Level == "error":
+	case r.line.Level == trace.LevelError:
 		return style.Fail
-	case r.line.Level == "warn":
+	case r.line.Level == trace.LevelWarn:
 		return style.Slow
-	case r.line.Level == "debug":
+	case r.line.Level == trace.LevelDebug:
 		return style.Dim
 	}
 	return style.Plain
@@ -150,7 +150,7 @@ func (p *Log) label(r logRow) string {
 		}
 		return mark + r.rec.Event.Kind().String()
 	}
-	return p.Theme.Clean(cmp.Or(r.line.Reason, r.line.Level))
+	return p.Theme.Clean(cmp.Or(r.line.Reason, string(r.line.Level)))
 }
 
 func (p *Log) text(r logRow) string {

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,39 +50,20 @@ func (p *Loop) Refresh(f Frame) {
 }
 
 func (p *Loop) columns() []table.Column[model.Loop] {
-	plain := func(s string) table.Cell { return table.Cell{Text: s} }
+	took := duration("took", 0, slowLoop, p.lasted)
+	took.Cell = p.took
+	did := text("what it did", 10, 1, 0, p.told)
+	did.Compare = nil
 	return []table.Column[model.Loop]{
-		{
-			Title: "n", Width: 7, Right: true, Desc: true,
-			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.N)) },
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.N, b.N) },
-			Figure:  func(l model.Loop) float64 { return float64(l.N) },
-		},
+		number("n", 7, 0, func(l model.Loop) int64 { return int64(l.N) }, count),
 		clock(p.Look, "time", 2, func(l model.Loop) time.Time { return l.Begin }),
 		text("case", 21, 0, 0, func(l model.Loop) string {
 			return p.Theme.Clean(strings.TrimSpace(string(l.Case) + " " + string(l.Op)))
 		}),
-		{
-			Title: "pods", Width: 4, Right: true, Desc: true,
-			Cell:    func(l model.Loop) table.Cell { return plain(style.Count(l.Pods)) },
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Pods, b.Pods) },
-			Figure:  func(l model.Loop) float64 { return float64(l.Pods) },
-		},
-		{
-			Title: "took", Width: 6, Right: true, Desc: true, Cell: p.took,
-			Compare: func(a, b model.Loop) int { return cmp.Compare(p.lasted(a), p.lasted(b)) },
-			Figure:  func(l model.Loop) float64 { return p.lasted(l).Seconds() }, Took: true,
-		},
-		{
-			Title: "idle", Width: 6, Right: true, Desc: true, Drop: 1,
-			Cell:    func(l model.Loop) table.Cell { return table.Cell{Text: style.Known(l.Idle), Tone: style.Dim} },
-			Compare: func(a, b model.Loop) int { return cmp.Compare(a.Idle, b.Idle) },
-			Figure:  func(l model.Loop) float64 { return l.Idle.Seconds() },
-		},
-		{
-			Title: "what it did", Width: 10, Flex: 1,
-			Cell: func(l model.Loop) table.Cell { return plain(p.told(l)) },
-		},
+		number("pods", 4, 0, func(l model.Loop) int64 { return int64(l.Pods) }, count),
+		took,
+		toned(duration("idle", 1, 0, func(l model.Loop) time.Duration { return l.Idle }), func(model.Loop) style.Tone { return style.Dim }),
+		did,
 	}
 }
 

@@ -23,12 +23,18 @@ type part interface {
 // parts is a page of several lists, of which one is shown; a key continues to the next.
 type parts struct {
 	Look
-	of     []part
-	at     int
-	toggle key.Binding
+	part // the one that is shown
+	of   []part
+	at   int
+	next key.Binding
 }
 
-func (p *parts) shown() part { return p.of[p.at] }
+func newParts(look Look, next key.Binding, of ...part) parts {
+	return parts{Look: look, part: of[0], of: of, next: next}
+}
+
+// show shows one of the lists.
+func (p *parts) show(i int) { p.at, p.part = i, p.of[i] }
 
 // SetSize implements Page.
 func (p *parts) SetSize(w, h int) {
@@ -44,29 +50,14 @@ func (p *parts) SetFilter(q *query.Filter) {
 	}
 }
 
-// View implements Page.
-func (p *parts) View() string { return p.shown().View() }
-
-// Fields implements Fielder.
-func (p *parts) Fields() query.Fields { return p.shown().Fields() }
-
-// Counts returns how many rows are shown and how many there are.
-func (p *parts) Counts() (shown, all int) { return p.shown().Counts() }
-
-// Following implements Follower.
-func (p *parts) Following() bool { return p.shown().Following() }
-
-// Copy implements Copier.
-func (p *parts) Copy() (text, what string) { return p.shown().Copy() }
-
 // Keys implements Page.
-func (p *parts) Keys() []key.Binding { return append(p.shown().Keys(), p.toggle) }
+func (p *parts) Keys() []key.Binding { return append(p.part.Keys(), p.next) }
 
 // Update implements Page.
 func (p *parts) Update(msg tea.Msg) tea.Cmd {
-	if k, ok := msg.(tea.KeyPressMsg); ok && key.Matches(k, p.toggle) {
-		p.at = (p.at + 1) % len(p.of)
+	if k, ok := msg.(tea.KeyPressMsg); ok && key.Matches(k, p.next) {
+		p.show((p.at + 1) % len(p.of))
 		return send(Redraw{})
 	}
-	return p.shown().Update(msg)
+	return p.part.Update(msg)
 }

@@ -47,42 +47,27 @@ func (p *Pod) cause(f *cause.Finding, first bool) {
 
 func (p *Pod) openFinding(f *cause.Finding) tea.Cmd {
 	title := fmt.Sprintf("%s  %s  %s", p.pod.Key, f.ID, f.Name)
-	return send(Open{NewPager(p.Look, "cause", p.Theme.Clean(title), findingText(p.Theme, f, p.w))})
+	return send(Open{NewPager(p.Look, "cause", p.Theme.Clean(title), findingText(p.Theme, f))})
 }
 
-// findingText is all that there is to say of a finding, in lines of w columns.
-func findingText(th *style.Theme, f *cause.Finding, w int) []Text {
+// findingText is all that there is to say of a finding.
+func findingText(th *style.Theme, f *cause.Finding) []Text {
 	doc := facts{th: th}
-	wrapped := func(label, text string, tone style.Tone) {
-		for _, l := range fit.Wrap(th.Clean(text), max(w-16, 40)) {
-			doc.lines = append(doc.lines, Text{Line: th.Left(label, 12) + " " + l, Tone: tone})
-			label = ""
-		}
-	}
-	wrapped("what", f.Sentence, style.Strong)
-	of := " of the critical path"
-	if f.End > 0 {
-		of = " of its end"
-	}
-	doc.add("cost", style.Known(f.Cost)+of, style.Plain)
+	doc.add("what", f.Sentence, style.Strong)
+	doc.add("cost", f.CostText(0), toneIf(f.Current, style.Slow))
 	doc.add("sure", map[cause.Confidence]string{
 		cause.Certain: "certain: the records say so themselves",
 		cause.Likely:  "likely: the records fit this, and nothing else that is known",
 	}[f.Confidence], style.Plain)
-	if f.Current {
-		doc.add("now", "ongoing", style.Slow)
-	}
 	doc.head("evidence")
 	for _, e := range f.Evidence {
 		lead := style.Clock(e.Time) + "  " + th.Right("#"+style.Count(e.Seq), 8) + "  "
-		for _, l := range fit.Paragraph(lead, th.Clean(e.Text), max(w-3, 30+fit.Width(lead))) {
-			doc.lines = append(doc.lines, Text{Line: l})
-		}
+		doc.lines = append(doc.lines, Text{Line: lead + th.Clean(e.Text), Indent: fit.Width(lead)})
 	}
-	doc.lines = append(doc.lines, Text{})
-	wrapped("remedy", cmp.Or(f.Remedy, style.Unknown), style.Plain)
-	doc.lines = append(doc.lines, Text{})
-	wrapped("wrong if", cmp.Or(f.RuledOutBy, style.Unknown), style.Plain)
+	for _, part := range [][2]string{{"remedy", f.Remedy}, {"wrong if", f.RuledOutBy}} {
+		doc.lines = append(doc.lines, Text{})
+		doc.add(part[0], cmp.Or(part[1], style.Unknown), style.Plain)
+	}
 	doc.lines = append(doc.lines, Text{})
 	doc.add("read", "docs/causes/"+f.ID+".md of kubeloupe", style.Dim)
 	return doc.lines

@@ -72,11 +72,7 @@ func (p *Pods) columns() []table.Column[model.Pod] {
 		return table.Cell{Text: style.Unknown, Tone: style.Dim}
 	}
 	return []table.Column[model.Pod]{
-		{
-			Title: "pod", Width: 20, Flex: 2,
-			Cell:    func(r model.Pod) table.Cell { return table.Cell{Text: p.Theme.Clean(r.Key.String())} },
-			Compare: func(a, b model.Pod) int { return cmp.Compare(a.Key.String(), b.Key.String()) },
-		},
+		text("pod", 20, 2, 0, func(r model.Pod) string { return p.Theme.Clean(r.Key.String()) }),
 		toned(text("state", 11, 0, 0, p.state), stateTone),
 		text("worker", 11, 0, 6, func(r model.Pod) string { return p.Theme.Clean(string(r.Worker.State)) }),
 		text("ready", 5, 0, 3, ready),

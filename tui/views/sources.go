@@ -117,7 +117,7 @@ func (p *Sources) name(r sourceRow) string {
 func (p *Sources) state(r sourceRow) string {
 	switch {
 	case r.err == nil:
-		return r.State()
+		return string(r.State())
 	case r.err.Kept:
 		return "old in force"
 	}
@@ -126,9 +126,9 @@ func (p *Sources) state(r sourceRow) string {
 
 func sourceTone(r sourceRow) style.Tone {
 	switch {
-	case r.err != nil, r.State() == "failing":
+	case r.err != nil, r.State() == model.SourceFailing:
 		return style.Fail
-	case r.State() == "backing off", r.State() == "with errors":
+	case r.State() == model.SourceBackingOff, r.State() == model.SourceWithErrors:
 		return style.Slow
 	}
 	return style.Plain
@@ -181,7 +181,7 @@ func (p *Sources) details(r sourceRow) tea.Cmd {
 	}
 	f.add("source", r.Name, style.Plain)
 	f.add("from", r.Path, style.Plain)
-	f.add("state", r.State(), sourceTone(r))
+	f.add("state", string(r.State()), sourceTone(r))
 	f.add("delivered", ago(r.At), style.Plain)
 	f.add("because", cmp.Or(r.Cause, style.Unknown), style.Plain)
 	if !r.At.IsZero() {

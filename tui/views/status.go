@@ -40,15 +40,15 @@ type Status struct {
 
 // NewStatus returns the page.
 func NewStatus(look Look) *Status {
-	p := &Status{parts: parts{Look: look}, pods: list[model.Status]{Look: look}}
-	p.parts = parts{Look: look, of: []part{&p.pods, &p.requests}, toggle: keys.Of("statuses, or figures per kind of API request", "m")}
+	p := &Status{pods: list[model.Status]{Look: look}}
+	p.parts = newParts(look, keys.Of("statuses, or figures per kind of API request", "m"), &p.pods, &p.requests)
 	p.pods.tbl = newTable(look, table.Config[model.Status]{
 		Columns: p.columns(),
 		ID:      func(s model.Status) string { return s.Pod.String() + s.Pod.UID },
 		Text: func(s model.Status) string {
-			return s.Pod.String() + " " + string(s.Phase) + " " + s.State() + " " + p.doing(s)
+			return s.Pod.String() + " " + string(s.Phase) + " " + string(s.State()) + " " + p.doing(s)
 		},
-		Failed: func(s model.Status) bool { return s.State() == "failing" || s.Errors > 0 },
+		Failed: func(s model.Status) bool { return s.State() == model.StatusFailing || s.Errors > 0 },
 		Fields: ofPod(func(s model.Status) trace.Pod { return s.Pod }),
 		Flags:  map[string]func(model.Status) bool{"ready": func(s model.Status) bool { return s.Total > 0 && s.Ready == s.Total }},
 		Empty:  "no pod seen yet",
@@ -81,11 +81,11 @@ func (p *Status) Refresh(f Frame) {
 
 func statusUrgency(s *model.Status) int {
 	switch s.State() {
-	case "failing":
+	case model.StatusFailing:
 		return 0
-	case "waiting", "pending":
+	case model.StatusWaiting, model.StatusPending:
 		return 1
-	case "writing":
+	case model.StatusWriting:
 		return 2
 	}
 	return 3
@@ -175,23 +175,23 @@ func (p *Status) columns() []table.Column[model.Status] {
 			}
 			return fmt.Sprintf("%d/%d", s.Ready, s.Total)
 		}),
-		toned(text("API", 11, 0, 0, func(s model.Status) string { return s.State() }), statusTone),
+		toned(text("API", 11, 0, 0, func(s model.Status) string { return string(s.State()) }), statusTone),
 		duration("late", 0, slowStatus, p.late),
 		number("version", 7, 6, func(s model.Status) int64 { return int64(s.Good.Version) }, count),
 		number("writes", 6, 5, func(s model.Status) int64 { return int64(s.Writes) }, count),
 		oddity("errs", 4, 4, style.Fail, func(s model.Status) int64 { return int64(s.Errors) }),
 		duration("took", 1, slowStatus, func(s model.Status) time.Duration { return s.Good.Age }),
-		toned(text("changed", 14, 3, 0, p.doing), func(s model.Status) style.Tone { return toneIf(s.State() == "failing", style.Fail) }),
+		toned(text("changed", 14, 3, 0, p.doing), func(s model.Status) style.Tone { return toneIf(s.State() == model.StatusFailing, style.Fail) }),
 	}
 }
 
 func statusTone(s model.Status) style.Tone {
 	switch s.State() {
-	case "failing":
+	case model.StatusFailing:
 		return style.Fail
-	case "waiting", "pending":
+	case model.StatusWaiting, model.StatusPending:
 		return style.Slow
-	case "not written", "deleted":
+	case model.StatusNotWritten, model.StatusDeleted:
 		return style.Dim
 	}
 	return style.Plain
@@ -210,7 +210,7 @@ func (p *Status) doing(s model.Status) string {
 	switch {
 	case len(s.Waits) > 0:
 		return p.Theme.Clean(s.Waits[0].Text())
-	case s.State() == "failing":
+	case s.State() == model.StatusFailing:
 		return p.Theme.Clean(s.Last.Err)
 	case s.Open.Known():
 		return p.Theme.Clean(say.Changes(s.Open.Changed, s.Open.Clipped))
@@ -224,7 +224,7 @@ func (p *Status) details(s model.Status) tea.Cmd {
 	f := facts{th: th}
 	f.add("pod", s.Pod.String(), style.Plain)
 	f.add("here", strings.TrimSpace(fmt.Sprintf("%s %d/%d ready %s", orUnknown(string(s.Phase)), s.Ready, s.Total, s.Reason)), style.Plain)
-	f.add("API", s.State(), statusTone(s))
+	f.add("API", string(s.State()), statusTone(s))
 	if d := p.late(s); d > 0 {
 		f.add("late", style.Age(d), toneIf(d >= slowStatus, style.Slow))
 	}

@@ -31,7 +31,7 @@ func NewVolumes(look Look) *Volumes {
 		Columns: p.columns(),
 		ID:      func(v model.Volume) string { return v.Pod.String() + v.Pod.UID + "/" + v.Name },
 		Text: func(v model.Volume) string {
-			return v.Pod.String() + " " + v.Name + " " + v.Plugin + " " + v.State() + " " + p.doing(v)
+			return v.Pod.String() + " " + v.Name + " " + v.Plugin + " " + string(v.State()) + " " + p.doing(v)
 		},
 		Failed: func(v model.Volume) bool { return v.Err != "" || v.Errors > 0 },
 		Fields: ofPod(func(r model.Volume) trace.Pod { return r.Pod }),
@@ -70,7 +70,7 @@ func (p *Volumes) columns() []table.Column[model.Volume] {
 		text("pod", 18, 3, 0, func(v model.Volume) string { return th.Clean(v.Pod.String()) }),
 		text("volume", 12, 1, 0, func(v model.Volume) string { return th.Clean(v.Name) }),
 		text("plugin", 10, 0, 2, func(v model.Volume) string { return th.Clean(strings.TrimPrefix(v.Plugin, "kubernetes.io/")) }),
-		toned(text("state", 10, 0, 0, func(v model.Volume) string { return th.Clean(v.State()) }), volumeTone),
+		toned(text("state", 10, 0, 0, func(v model.Volume) string { return th.Clean(string(v.State())) }), volumeTone),
 		duration("took", 0, slowVolume, p.took),
 		oddity("errs", 4, 3, style.Fail, func(v model.Volume) int64 { return int64(v.Errors) }),
 		duration("waited", 4, slowVolume, func(v model.Volume) time.Duration { return waited(v.Waited) }),
@@ -80,11 +80,11 @@ func (p *Volumes) columns() []table.Column[model.Volume] {
 
 func volumeTone(v model.Volume) style.Tone {
 	switch v.State() {
-	case "failed":
+	case model.VolumeFailed:
 		return style.Fail
-	case "waiting":
+	case model.VolumeWaiting:
 		return style.Slow
-	case "unmounted", "pending":
+	case model.VolumeUnmounted, model.VolumePending:
 		return style.Dim
 	}
 	return style.Plain
@@ -132,7 +132,7 @@ func (p *Volumes) details(v model.Volume) tea.Cmd {
 	f.add("pod", v.Pod.String(), style.Plain)
 	f.add("plugin", v.Plugin, style.Plain)
 	f.add("path", v.Path, style.Plain)
-	f.add("state", v.State(), volumeTone(v))
+	f.add("state", string(v.State()), volumeTone(v))
 	f.add("last", strings.TrimSpace(string(v.Op)+" "+style.Clock(v.Since)), style.Plain)
 	f.add("took", style.Known(p.took(v)), toneIf(p.took(v) >= slowVolume, style.Slow))
 	f.add("errors", style.Count(v.Errors), toneIf(v.Errors > 0, style.Fail))
