@@ -36,6 +36,7 @@ func TestClassify(t *testing.T) {
 		`network plugin is not ready: cni config uninitialized`:                                                                                                                                                                         FailNetwork,
 		`failed to destroy network for sandbox "ab": no address`:                                                                                                                                                                        FailNetwork,
 		`rpc error: code = DeadlineExceeded desc = stream terminated`:                                                                                                                                                                   FailDeadline,
+		`error processing PVC shop/data: PVC is not bound`:                                                                                                                                                                              FailObject,
 		`no space left on device`: "",
 		strings.Repeat("x", maxClassified) + ` secret "keys" not found`: "",
 	} {

@@ -23,9 +23,13 @@ func cniError(class trace.FailureClass) bool {
 }
 
 func findNetwork(c *Case) []Finding {
+	ends := c.milestone(trace.MilestoneTerminating) // from then on a plugin takes the network away
 	w := c.waited(func(e *trace.Wait) bool {
 		return e.For == trace.WaitRuntime && e.Target.Kind == trace.TargetNetwork || e.For == trace.WaitBackoff && cniError(e.Class)
 	})
+	if ends != nil {
+		w = w.before(ends.At())
+	}
 	failed, again := c.failedCalls("RunPodSandbox", func(s *Span[*trace.CRICall]) bool { return cniError(s.Event.Class) })
 	if len(w.spans)+len(failed) == 0 {
 		return nil

@@ -40,6 +40,21 @@ func (c *Case) waited(wanted func(*trace.Wait) bool) waited {
 	return w
 }
 
+// before are the waits that began before a time. What they cost stays: later ones are on no path to the start.
+func (w waited) before(t time.Time) waited {
+	spans := w.spans[:0:0]
+	for _, s := range w.spans {
+		if s.Start.Before(t) {
+			spans = append(spans, s)
+		}
+	}
+	w.spans = spans
+	if w.open != nil && !w.open.Start.Before(t) {
+		w.open = nil
+	}
+	return w
+}
+
 // after is from when on a pod that is not up, or ends, goes through something that the critical path does not show.
 func (c *Case) after() (from time.Time, still bool) {
 	switch c.Stage() {

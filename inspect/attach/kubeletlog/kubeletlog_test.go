@@ -431,6 +431,49 @@ func TestCauses(t *testing.T) {
 			lines(`00:01.0 E "Error syncing pod, skipping" err="unmounted volumes=[kube-api-access-x], unattached volumes=[data kube-api-access-x]: timed out waiting for the condition" pod="shop/web" podUID="u1"`, `00:03.0 I "other"`),
 			map[string][]string{"web": nil},
 		},
+		"a log of another year than its file's": {
+			lines(
+				`00:01.0 E Operation for "{volumeName:kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a podName:11111111-2222-3333-4444-555555555555 nodeName:}" failed. No retries permitted until 2021-11-22 08:02:03 -0500 CDT m=+1.5 (durationBeforeRetry 2m2s). Error: "MountVolume.SetUp failed for volume \"a\" (UniqueName: \"kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a\") pod \"web\" (UID: \"11111111-2222-3333-4444-555555555555\") : configmap \"a\" not found"`,
+				`00:09.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL11"}},
+		},
+		"a pod whose namespace is told later": {
+			lines(
+				`00:01.0 E Operation for "{volumeName:kubernetes.io/csi/d^v podName: nodeName:}" failed. No retries permitted until 2026-11-22 08:02:03 +0000 UTC m=+1.5 (durationBeforeRetry 2m2s). Error: "MountVolume.MountDevice failed for volume \"v\" (UniqueName: \"kubernetes.io/csi/d^v\") pod \"web\" (UID: \"11111111-2222-3333-4444-555555555555\") : driver name d not found in the list of registered CSI drivers"`,
+				`00:31.0 E "Unable to attach or mount volumes for pod; skipping pod" err="unmounted volumes=[data], unattached volumes=[data]: timed out waiting for the condition" pod="shop/web"`,
+			),
+			map[string][]string{"web": {"KL10"}},
+		},
+		"a claim without a volume": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="unmounted volumes=[data], unattached volumes=[data]: error processing PVC shop/data: PVC is not bound" pod="shop/web" podUID="11111111-2222-3333-4444-555555555555"`),
+			map[string][]string{"web": {"KL11"}},
+		},
+		"a container's name that is reserved": {
+			lines(
+				`00:01.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with CreateContainerError: \"context deadline exceeded\"" pod="shop/web" podUID="11111111-2222-3333-4444-555555555555"`,
+				`00:13.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with CreateContainerError: \"failed to reserve container name \\\"main_0\\\": name \\\"main_0\\\" is reserved for \\\"ab\\\"\"" pod="shop/web" podUID="11111111-2222-3333-4444-555555555555"`,
+			),
+			map[string][]string{"web": {"KL08"}},
+		},
+		"a network that cannot be taken away": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="failed to \"KillPodSandbox\" for \"11111111-2222-3333-4444-555555555555\" with KillPodSandboxError: \"rpc error: code = Unknown desc = failed to destroy network for sandbox \\\"ab\\\": plugin type=\\\"bridge\\\" failed (delete): no\"" pod="shop/web" podUID="11111111-2222-3333-4444-555555555555"`),
+			map[string][]string{"web": {"KL17"}},
+		},
+		"a volume that can be taken away in the end": {
+			lines(
+				`00:01.0 I "SyncLoop DELETE" source="api" pods=["shop/web"]`,
+				`00:01.1 I "operationExecutor.UnmountVolume started for volume \"v\" (UniqueName: \"kubernetes.io/csi/d^v\") pod \"11111111-2222-3333-4444-555555555555\" (UID: \"11111111-2222-3333-4444-555555555555\") " pod="shop/web"`,
+				`00:01.2 E Operation for "{volumeName:kubernetes.io/csi/d^v podName:11111111-2222-3333-4444-555555555555 nodeName:}" failed. No retries permitted until 2026-11-22 08:00:01.7 +0000 UTC m=+1.5 (durationBeforeRetry 500ms). Error: "UnmountVolume.TearDown failed for volume \"v\" (UniqueName: \"kubernetes.io/csi/d^v\") pod \"11111111-2222-3333-4444-555555555555\" (UID: \"11111111-2222-3333-4444-555555555555\") : target is busy"`,
+				`00:01.8 I "UnmountVolume.TearDown succeeded for volume \"kubernetes.io/csi/d^v\" (OuterVolumeSpecName: \"v\") pod \"11111111-2222-3333-4444-555555555555\" (UID: \"11111111-2222-3333-4444-555555555555\"). InnerVolumeSpecName \"v\". PluginName \"kubernetes.io/csi\", VolumeGIDValue \"\""`,
+				`00:09.0 I "other"`,
+			),
+			map[string][]string{"web": nil},
+		},
+		"a line that a pager cut": {
+			lines(`00:01.0 E "Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"web_shop(11111111-2222-3333-4444-555555555555)\" with CreatePodSandboxError: \"rpc error: code = DeadlineExceeded desc = context deadline ex>`),
+			map[string][]string{"web": {"KL15"}},
+		},
 		"a name that is reserved as the log begins": {
 			lines(
 				`00:45.0 E "Failed to create sandbox for pod" err="rpc error: code = Unknown desc = failed to reserve sandbox name \"web_shop_u1_0\": name \"web_shop_u1_0\" is reserved for \"abc\"" pod="shop/web"`,

@@ -83,6 +83,7 @@ type volume struct {
 	attach, mount *span
 	unmount       *span
 	tries         int
+	stuck         int64 // it could not be taken away, last then
 }
 
 type pods struct {
@@ -142,6 +143,9 @@ func (f *Fold) named(s, uid string) *pod {
 		}
 	}
 	if p == nil {
+		p = f.adopted(ns, name)
+	}
+	if p == nil {
 		p = f.pods.add(f, trace.Pod{Namespace: ns, Name: name, UID: uid})
 	}
 	f.pods.learn(p, uid)
@@ -196,6 +200,21 @@ func (f *Fold) unnamedAs(uid, name string) *pod {
 	delete(f.pods.byName, noNamespace+"/"+p.id.Name)
 	p.id.Name = name
 	f.pods.byName[noNamespace+"/"+name] = p
+	return p
+}
+
+// adopted is a pod of which the name was known without its namespace, which this tells; nil where there is none. Two of one name in
+// different namespaces, of which one has a volume that fails, are rare on a node.
+func (f *Fold) adopted(ns, name string) *pod {
+	p := f.pods.byName[noNamespace+"/"+name]
+	if p == nil || p.id.Namespace != noNamespace {
+		return nil
+	}
+	delete(f.pods.byName, noNamespace+"/"+name)
+	if !p.sealed {
+		p.id.Namespace = ns
+	}
+	f.pods.byName[ns+"/"+name] = p
 	return p
 }
 

@@ -18,13 +18,13 @@ const (
 )
 
 // volumeLine is a message about one volume: what is done for volume "name" (UniqueName: "plugin/id") pod "name" (UID: "uid").
-var volumeLine = regexp.MustCompile(`^([A-Za-z.]{1,60}(?: [a-z]{1,20})?) for volume "([^"]+)"(?: \((?:UniqueName|OuterVolumeSpecName): "([^"]+)"\))?(?: pod "([^"]+)" \(UID: "([-0-9a-f]{1,64})"\))?`)
+var volumeLine = regexp.MustCompile(`^([A-Za-z.]{1,60}(?: [a-z]{1,20})?) for volume "([^"]+)"(?: \((UniqueName|OuterVolumeSpecName): "([^"]+)"\))?(?: pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\))?`)
 
 // inner is the volume's name in the pod, where a teardown has another one.
 var inner = regexp.MustCompile(`InnerVolumeSpecName "([^"]{1,253})"\. PluginName "([^"]{1,253})"`)
 
 // failedOperation is a volume's operation that failed, and is not tried again for a time.
-var failedOperation = regexp.MustCompile(`^Operation for "(.+?)" failed\. No retries permitted until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) ([-+]\d{4}) \S* ?(?:m=\S+ )?\(durationBeforeRetry ([0-9a-zµ.]{1,20})\)\. Error: "?(.*)`)
+var failedOperation = regexp.MustCompile(`^Operation for "(.+?)" failed\. No retries permitted until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) ([-+]\d{4}) \S* ?(?:m=\S+ )?\(durationBeforeRetry ([0-9a-zµ.]{1,20})\)\.\s+Error: "?(.*)`)
 
 // text takes in messages that hold names; it reports whether the entry is told of completely.
 func (f *Fold) text(e *klog.Entry, at int64) bool {
@@ -45,19 +45,25 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 	if m == nil {
 		return false
 	}
-	name, plugin := m[2], pluginOf(m[3])
-	if p := f.pods.byUID[m[5]]; p != nil && p.id.Namespace == noNamespace {
-		f.named(e.Get("pod"), m[5])
+	name, plugin, uid := m[2], pluginOf(m[4]), m[6]
+	if m[3] == "OuterVolumeSpecName" { // until 1.34: the unique name comes first
+		name, plugin = m[4], pluginOf(m[2])
+	}
+	if p := f.pods.byUID[uid]; p != nil && p.id.Namespace == noNamespace {
+		f.named(e.Get("pod"), uid)
 	}
 	p := f.podOf(e)
+	if p != nil && f.pods.byUID[uid] == nil {
+		f.pods.learn(p, uid)
+	}
 	if p == nil {
-		if p = f.ofUID(m[5]); p == nil && m[4] != "" && m[4] != m[5] {
+		if p = f.ofUID(uid); p == nil && m[5] != "" && m[5] != uid {
 			return false // of a pod of which only the name is known, not the namespace
 		}
 	}
 	switch m[1] {
 	case "operationExecutor.VerifyControllerAttachedVolume started":
-		return f.verify(p, name, plugin, m[5], at)
+		return f.verify(p, name, plugin, uid, at)
 	case "Controller attach succeeded":
 		return f.attached(p, name, at)
 	case "operationExecutor.MountVolume started":
@@ -68,17 +74,18 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 		return f.mountEnds(p, name, at)
 	case "operationExecutor.UnmountVolume started":
 		if p == nil {
-			p = f.unnamed(m[5])
+			p = f.unnamed(uid)
 		}
-		return f.tearBegins(p, m[2], plugin, at)
+		return f.tearBegins(p, name, plugin, at)
 	case "UnmountVolume.TearDown succeeded":
 		if p == nil {
-			p = f.unnamed(m[5])
+			p = f.unnamed(uid)
 		}
+		shown := name
 		if in := inner.FindStringSubmatch(msg); in != nil {
-			name = in[1]
+			shown = in[1]
 		}
-		return f.tearEnds(p, m[2], name, at)
+		return f.tearEnds(p, name, shown, at)
 	}
 	return false
 }
@@ -201,9 +208,7 @@ func (f *Fold) operationFailed(text string, at int64) bool {
 	}
 	v := p.volume(name, pluginOf(unique))
 	wait := &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetVolume, Name: name}, Cause: err, Class: trace.Classify(err)}
-	if until, parsed := time.Parse("2006-01-02 15:04:05.999999999 -0700", m[2]+" "+m[3]); parsed == nil {
-		wait.Until = until.UnixNano()
-	}
+	wait.Until = untilOf(m, at)
 	v.tries++
 	wait.Tries = v.tries
 	key := "volume " + name
@@ -233,6 +238,20 @@ func (f *Fold) operationFailed(text string, at int64) bool {
 	return true
 }
 
+// untilOf is until when an operation that failed is not tried again: the time that the line has, or, where the log's year or zone is not
+// known, what its delay makes of the line's own time.
+func untilOf(m []string, at int64) int64 {
+	delay, err := time.ParseDuration(m[4])
+	if err != nil || delay <= 0 || delay > 24*time.Hour {
+		return 0
+	}
+	told, err := time.Parse("2006-01-02 15:04:05.999999999 -0700", m[2]+" "+m[3])
+	if off := told.UnixNano() - at - int64(delay); err == nil && max(off, -off) < int64(time.Minute) {
+		return told.UnixNano()
+	}
+	return at + int64(delay)
+}
+
 // retried ends the waits for tries that the log says the time of, where nothing failed again: at the lowest levels no line tells of a try.
 func (f *Fold) retried(p *pod, now int64) {
 	left := false
@@ -254,7 +273,7 @@ func (f *Fold) retried(p *pod, now int64) {
 }
 
 var (
-	regexpVolume   = regexp.MustCompile(`for volume "([^"]+)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-f]{1,64})"\)`)
+	regexpVolume   = regexp.MustCompile(`for volume "([^"]+)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\)`)
 	podInOperation = regexp.MustCompile(`podName:([-0-9a-f]{8,64})`)
 )
 
@@ -407,6 +426,10 @@ func (f *Fold) tearEnds(p *pod, key, name string, at int64) bool {
 		return false
 	}
 	v := p.volume(key, "")
+	if v.stuck != 0 { // it could not be taken away before
+		f.was(p, p.sync, v.stuck, at, micros, &trace.Action{ID: "unmount", Verb: trace.VerbUnmount})
+		v.stuck = 0
+	}
 	if v.unmount == nil {
 		return false
 	}
@@ -429,6 +452,7 @@ func (f *Fold) tearFailed(p *pod, v *volume, at int64, err string) {
 		from = v.unmount.from
 	}
 	s := f.was(p, p.sync, from, at, micros, a)
+	v.stuck = at
 	if v.unmount != nil {
 		v.unmount.parent = s.id
 		f.end(v.unmount, at, micros, failed)

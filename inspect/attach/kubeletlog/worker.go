@@ -89,6 +89,9 @@ func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 	if p == nil {
 		p = f.unnamed(e.Get("podUID"))
 	}
+	if p == nil && e.Cut { // a pager cut the line before it names the pod; the error may
+		p = f.named(legacyIn.FindString(trace.Clip(e.Get("err"), maxError)), "")
+	}
 	if p == nil {
 		return false
 	}
@@ -207,8 +210,9 @@ func (f *Fold) stepFailed(p *pod, at int64, step, of, reason, err string) {
 
 // called is a call to the runtime that failed, of which the log has the end alone.
 func (f *Fold) called(p *pod, at int64, method, err string) {
-	if rpcCode.MatchString(err) {
-		f.was(p, p.sync, at, at, micros, &trace.CRICall{Method: method, Code: codeOf(err), Err: err, Class: trace.Classify(err), Plugin: trace.PluginIn(err)})
+	class := trace.Classify(err)
+	if rpcCode.MatchString(err) || class == trace.FailDeadline || class == trace.FailNameReserved {
+		f.was(p, p.sync, at, at, micros, &trace.CRICall{Method: method, Code: codeOf(err), Err: err, Class: class, Plugin: trace.PluginIn(err)})
 	}
 }
 
@@ -220,6 +224,12 @@ func (f *Fold) startFailed(p *pod, at int64, c *container, reason, err string, c
 		c.target = m[1]
 	}
 	waiting := reason == "CrashLoopBackOff" || reason == "ImagePullBackOff"
+	switch reason {
+	case "CreateContainerError":
+		f.called(p, at, "CreateContainer", err)
+	case "RunContainerError":
+		f.called(p, at, "StartContainer", err)
+	}
 	switch {
 	case reason == "CrashLoopBackOff":
 		f.decide(p, at, c, trace.ByRestart, err)
