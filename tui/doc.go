@@ -1,15 +1,12 @@
 // Package tui shows a stream of records as a terminal UI: a header, tabs and one
 // page at a time, at most ten frames a second however fast records come.
 //
-// The source is a live agent, one that is attached, or a recording with its
-// Player. What comes is drawn as far as 10 KB a second allow; what the user asks
-// for is drawn at once.
+// The source is the agent of this process, an attached agent, or a recording with its Player. New events are drawn at up to 10 kB
+// per second; the results of keys are drawn immediately.
 //
-// It owns the screen while Run runs and the picture it draws from, which is its
-// own fold of the records (inspect/model). It never imports the agent, never
-// slows it (a slow terminal loses records and says how many) and never decides
-// what becomes of it: Run returns when the user quits. Everything it draws is
-// cleaned of control characters first.
+// It owns the screen while Run runs, and the state that it draws, which is its own model of the records (inspect/model). It never
+// imports the agent, never slows it (a slow terminal loses records and shows their number) and never stops it: Run returns when the
+// user quits. Control characters are removed from everything that it draws.
 //
 // It runs one goroutine that reads the source and those of Bubble Tea. It
 // publishes no event.

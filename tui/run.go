@@ -18,18 +18,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
-// Source is where records come from: a cursor on a live agent's bus, a
-// connection to another one, a file. Next waits for at least one record and
-// appends up to cap(buf) of them to buf[:0]; lost is how many are missing before
-// them. It returns when ctx ends, and io.EOF after the last record. An error with
-// the method Rewound() bool that returns true says that records begin again, as
-// after a replay went back or a connection was made again: more follow.
+// Source is where records come from: a cursor on a live agent's bus, a connection to another one, a file. Next waits for at least
+// one record and appends up to cap(buf) of them to buf[:0]; lost is how many are missing before them. It returns when ctx ends, and
+// io.EOF after the last record. An error with the method Rewound() bool that returns true says that the records begin again, for
+// example after a jump back in a replay or a new connection: more records follow.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
 }
 
-// Stepper is a pod that is being stepped. Stops tells where it waits; Do
-// carries out one command line, as "n" or "b sandbox", and returns what to say.
+// Stepper is a step session. Stops delivers the stops of the pod; Do executes one command line, such as "n" or "b sandbox", and
+// returns its output.
 type Stepper = views.Stepper
 
 // Config is what a UI needs. Only Source is required.
@@ -45,11 +43,10 @@ type Config struct {
 	// ViewNames; without either it is the Overview, or Step when stepping.
 	View     int
 	ViewName string
-	// Label says in the header what is shown, as ATTACHED; "" is LIVE. The agent's
-	// process id is added.
+	// Label is the label in the header, such as ATTACHED; "" is LIVE. The agent's process id is added.
 	Label string
-	// Link says what is wrong with the connection to the source, and what is done
-	// about it; it returns "" while all is well. nil: there is none. It must not block.
+	// Link describes a problem of the connection to the source, and what is done about it; it returns "" if there is none. May be
+	// nil. It must not block.
 	Link func() string
 	// Player controls the Source when that is a recording; nil: it is not.
 	Player Player

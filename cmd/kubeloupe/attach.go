@@ -93,7 +93,7 @@ type anew struct{}
 
 func (anew) Error() string { return "connected again" }
 
-// Rewound is what the UI asks.
+// Rewound is called by the UI.
 func (anew) Rewound() bool { return true }
 
 // Next implements tui.Source.

@@ -1,8 +1,8 @@
-// Package cause names why a pod's start or end took as long as it did.
+// Package cause finds the causes of slow or failed pod starts and terminations.
 //
-// It owns the rules: each has a stable id (KL01, ...), looks at the records of one life of a pod, and says what it saw, what that cost on
-// the critical path, how sure it is, what to do and what would show that it is wrong. A rule never guesses: without the records that it
-// names as evidence it is silent. It reads no clock, runs no goroutine and publishes nothing.
+// It owns the rules: each has a stable id (KL01, ...), reads the records of one life of a pod, and returns the evidence, the cost
+// on the critical path, the confidence, the remedy and what would rule the cause out. A rule never guesses: without evidence in the
+// records it reports nothing. It reads no clock, runs no goroutine and publishes nothing.
 package cause
 
 import (
@@ -21,9 +21,9 @@ type Case struct {
 	Pod trace.Pod
 	// Records are the pod's own, in order.
 	Records []trace.Record
-	// Node are the records of the same time that are about the node or other pods, in order, as far as they are kept.
+	// Node are the kept records of the same time about the node or other pods, in order.
 	Node []trace.Record
-	// Waterfall is the start; nil when it was not seen, as of a pod that was found running.
+	// Waterfall is the start; nil if it was not seen, for example of a pod that was found running.
 	Waterfall *waterfall.Waterfall
 	// Now is when the last record was made, or the time of the question.
 	Now time.Time
@@ -61,7 +61,7 @@ const (
 type Evidence struct {
 	Seq  uint64    `json:"seq"`
 	Time time.Time `json:"time"`
-	// Text says what the record shows.
+	// Text describes what the record shows.
 	Text string `json:"text"`
 }
 
@@ -105,15 +105,15 @@ func (f *Finding) CostText(length time.Duration) string {
 
 // Rule is a cause that can be found.
 type Rule struct {
-	// ID is stable, as KL05. Name is a few words.
+	// ID is stable, for example KL05. Name is a few words.
 	ID, Name string
-	// About says in a sentence or two what the cause is.
+	// About describes the cause in one or two sentences.
 	About string
-	// Find returns what it found, mostly nothing. ID and Name are filled in by Find of the package.
+	// Find returns its findings, usually none. The package's Find sets ID and Name.
 	Find func(*Case) []Finding
 }
 
-// Find asks all rules and returns what they found, the costliest first.
+// Find runs all rules and returns their findings, the most expensive first.
 func Find(c *Case) []Finding {
 	var out []Finding
 	for _, r := range Rules() {

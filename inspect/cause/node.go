@@ -17,8 +17,8 @@ const (
 	stillThere = 15 * time.Second
 )
 
-// FindNode returns what a kubelet's log shows of its node, whatever pods it shows: a case without a pod. A runtime that does not answer, a
-// network that is not there and a node that is short of something are told of by the kubelet also where no pod is named.
+// FindNode returns the findings about a node in a kubelet's log, independent of its pods: a case without a pod. The kubelet reports
+// a runtime that does not respond, a missing network and resource pressure of the node also without naming a pod.
 func FindNode(c *Case) (out []Finding) {
 	for _, find := range []struct {
 		rule Rule

@@ -16,7 +16,7 @@ const (
 	Up       Stage = "up"
 	Down     Stage = "down" // it was ready, and is not
 	Ending   Stage = "ending"
-	Over     Stage = "over" // it is gone, or its containers have done what they were to do
+	Over     Stage = "over" // it is gone, or its containers have completed
 )
 
 // Stage returns where the pod is.
@@ -39,8 +39,7 @@ func (c *Case) Stage() Stage {
 	return Up
 }
 
-// Rests is when the node was done with a pod that ended by itself and that nobody has deleted; zero
-// where that is not so.
+// Rests is when the node had finished with a pod that terminated by itself and that is not deleted; zero otherwise.
 func (c *Case) Rests() time.Time {
 	var since time.Time
 	for i := range c.Records {
@@ -84,7 +83,7 @@ func (c *Case) stuck() bool {
 	return s == Starting || s == Down || s == Ending
 }
 
-// DownSince is when the pod stopped being ready, as its statuses tell; zero when it has not.
+// DownSince is when the pod stopped being ready, according to its statuses; zero if it has not.
 func (c *Case) DownSince() time.Time {
 	var since time.Time
 	for _, p := range ownPoints[*trace.PodStatus](c) {

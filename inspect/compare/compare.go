@@ -30,9 +30,9 @@ type Side struct {
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-// Line is one phase on both sides. A and B are nil where there is no such phase, and so is Delta where one of
-// them is, but on the path, where what is missing took no time of it. Percent is Delta's share of A, nil also where
-// A is 0; text and markdown tell it only where A is a millisecond or more, and from twice A on as a multiple.
+// Line is one phase on both sides. A and B are nil if the side does not have the phase. Delta is nil if one of them is; on the
+// critical path, a missing phase counts as 0 instead. Percent is Delta's share of A, nil also if A is 0. Text and markdown show it
+// only if A is a millisecond or more, and from twice A on as a multiple.
 type Line struct {
 	Label   string         `json:"label"`
 	A       *time.Duration `json:"a_ns,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ErrNoAgent is wrapped by the error for a socket at which nobody listens.
+// ErrNoAgent is wrapped by the error for a socket on which no agent listens.
 var ErrNoAgent = errors.New("no agent is listening")
 
 // ErrEnded is wrapped by the error of a stream or session that the agent ended, or that broke.
@@ -21,7 +21,7 @@ var ErrEnded = errors.New("the agent has stopped")
 // helloTime is how long an agent has to say who it is.
 const helloTime = 5 * time.Second
 
-// Client asks the agent at one socket. Each request has a connection of its own. Safe for concurrent use.
+// Client queries the agent at one socket. Each request has a separate connection. Safe for concurrent use.
 type Client struct {
 	path  string
 	hello Hello
@@ -38,7 +38,7 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 	return c, l.conn.Close()
 }
 
-// Hello returns what the agent said of itself when it was dialed.
+// Hello returns the agent's description of itself at the time of Dial.
 func (c *Client) Hello() Hello { return c.hello }
 
 // line is a connection to the agent.
@@ -200,7 +200,7 @@ func (l *line) beat(done <-chan struct{}, send func(any) error) {
 	}
 }
 
-// Query asks what records do not tell: config, images, cgroup, node.
+// Query requests data that is not in the records: config, images, cgroup, node.
 func (c *Client) Query(ctx context.Context, what string, args map[string]string) (json.RawMessage, error) {
 	l, err := c.request(ctx, request{Query: &QueryRequest{What: what, Args: args}})
 	if err != nil {

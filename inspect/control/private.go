@@ -2,8 +2,8 @@ package control
 
 import "net"
 
-// Listen makes a socket by the rules of the control socket: mode 0600, in a directory in which nobody but root and this user can replace
-// it, and only they are served. The error names the path. Closing it removes the file, if it is still the one that was made.
+// Listen creates a socket by the rules of the control socket: mode 0600, in a directory in which only root and this user can
+// replace it, and only they are served. The error names the path. Close removes the file, if it is still the same one.
 func Listen(path string) (net.Listener, error) {
 	l, err := listen(path)
 	if err != nil {
@@ -15,7 +15,7 @@ func Listen(path string) (net.Listener, error) {
 // privateListener serves root and this user.
 type privateListener struct{ *listener }
 
-// Accept implements net.Listener. It passes over whoever may not connect.
+// Accept implements net.Listener. It rejects clients that may not connect.
 func (p privateListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := p.AcceptUnix()

@@ -30,13 +30,13 @@ type Hello struct {
 	Silence int64 `json:"silence_ms,omitempty"`
 }
 
-// EventsOptions say which records are wanted.
+// EventsOptions select records.
 type EventsOptions struct {
-	// Backlog begins with what is needed to know the node, or a pod.
+	// Backlog begins the stream with the records that are needed to know the node, or a pod.
 	Backlog bool `json:"backlog,omitempty"`
 	// Follow continues with what happens from now on.
 	Follow bool `json:"follow,omitempty"`
-	// Kinds and Pod, as NAMESPACE/NAME, leave out all else; empty leaves out nothing.
+	// Kinds and Pod (NAMESPACE/NAME) limit the stream to these; empty means no limit.
 	Kinds []string `json:"kinds,omitempty"`
 	Pod   string   `json:"pod,omitempty"`
 }

@@ -26,7 +26,7 @@ type Node interface {
 	Query(ctx context.Context, what string, args map[string]string) (any, error)
 }
 
-// Steppers begins sessions in which a person steps a pod.
+// Steppers begins step sessions.
 type Steppers interface {
 	Attach(ctx context.Context, req StepRequest) (Session, error)
 }
@@ -39,7 +39,7 @@ type Session interface {
 	Close()
 }
 
-// Config says what is served. Path and Bus are required; who asks for what is nil is notified that it is not there.
+// Config is what the server serves. Path and Bus are required; a request for a nil part gets an error.
 type Config struct {
 	Path      string
 	Bus       *trace.Bus
@@ -49,10 +49,10 @@ type Config struct {
 	Version   string // kubeloupe's
 	NodeName  string
 	Simulated bool
-	// MaxConns is how many clients are served at once; 32. A new one takes the place of one that has not been heard of for Silence, if
-	// there is one.
+	// MaxConns is the maximum number of clients; 32. A new one replaces one that has sent nothing for Silence, if there is one.
 	MaxConns int
-	// Silence is how long a client that steps a pod may not be heard of before the gate opens; 30 s. Clients speak six times as often.
+	// Silence is the time without a message from a step client after which the gate opens; 30 s. Clients send messages six times as
+	// often.
 	Silence time.Duration
 	// Timeout is how long a write to a client that does not read may take before it is cut off; 2 minutes.
 	Timeout time.Duration
@@ -100,9 +100,9 @@ func (s *Server) Listen() error {
 	return nil
 }
 
-// Run serves until ctx is done, tells the clients, and removes the socket. It listens first if Listen was not called. While it cannot,
-// which is told once, it tries again, and so it does when the socket's file is removed or replaced. The error is that of a path that no
-// socket can have.
+// Run serves until ctx is done, notifies the clients, and removes the socket. It listens first if Listen was not called. If it
+// cannot listen, it reports this once and retries; it also listens again when the socket's file is removed or replaced. The error
+// means that the path is not valid for a socket.
 func (s *Server) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -45,10 +45,10 @@ func (c *Client) Step(ctx context.Context, req StepRequest) (*Stepper, error) {
 // Stops is where the pod says that an action waits. It holds the newest stop only, and is closed at the end.
 func (s *Stepper) Stops() <-chan step.Stop { return s.stops }
 
-// Done is closed when the session has ended: by Close, by the agent, or because all is done. Err says how.
+// Done is closed when the session has ended: by Close, by the agent, or because it is complete. Err has the reason.
 func (s *Stepper) Done() <-chan struct{} { return s.done }
 
-// Err returns why the session ended; nil before that, and when all was done.
+// Err returns why the session ended; nil before that, and if it is complete.
 func (s *Stepper) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Stepper) Close() {
 	<-s.done
 }
 
-// Do carries out one command line and returns what it says.
+// Do executes one command line and returns its output.
 func (s *Stepper) Do(ctx context.Context, text string) (string, error) {
 	answered := make(chan reply, 1)
 	s.mu.Lock()

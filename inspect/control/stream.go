@@ -22,7 +22,7 @@ type Stream struct {
 	done    func() // ends the signs of life
 }
 
-// Events asks for records.
+// Events requests records.
 func (c *Client) Events(ctx context.Context, opt EventsOptions) (*Stream, error) {
 	l, err := c.request(ctx, request{Events: &opt})
 	if err != nil {

@@ -45,8 +45,8 @@ type page struct {
 	Incomplete    bool
 }
 
-// HTML writes the waterfall as one page that needs nothing else: the picture with details
-// of what the pointer or the keyboard is on, the phases, the waits, and the findings that it is given.
+// HTML writes the waterfall as one self-contained page: the picture with details of the selected row, the phases, the waits, and
+// the given findings.
 func HTML(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
 	var b strings.Builder
 	p := newPicture(f)

@@ -14,8 +14,8 @@ import (
 // Version is the version of Start's JSON. Fields may be added within one.
 const Version = 1
 
-// Start is a waterfall as JSON. Durations are in nanoseconds since the origin; what was
-// not reached or is not known is left out.
+// Start is a waterfall as JSON. Durations are in nanoseconds since the origin; milestones that were not reached and unknown values
+// are omitted.
 type Start struct {
 	Version int       `json:"version"`
 	Pod     trace.Pod `json:"pod"`
@@ -25,7 +25,7 @@ type Start struct {
 	Origin     time.Time  `json:"origin"`
 	Seen       bool       `json:"seen"`
 	Milestones Milestones `json:"milestones"`
-	// Floor is what the runtime itself needed.
+	// Floor is the time that the runtime itself needed.
 	Floor time.Duration `json:"floor_ns,omitempty"`
 	// Path leads from the origin to started, Tail on to ready.
 	Path        []Segment     `json:"path"`
@@ -77,8 +77,8 @@ type Row struct {
 	Note     string            `json:"note,omitempty"`
 	Err      string            `json:"err,omitempty"`
 	Span     trace.SpanID      `json:"span,omitzero"`
-	// Observer is who saw it, left out for the agent itself; Precision is how exactly the times are known, left out where as exactly as
-	// the observer's clock.
+	// Observer is who observed it, omitted for the agent itself; Precision is how exactly the times are known, omitted if as
+	// exactly as the observer's clock.
 	Observer  trace.Observer `json:"observer,omitzero"`
 	Precision time.Duration  `json:"precision_ns,omitempty"`
 }

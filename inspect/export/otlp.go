@@ -18,8 +18,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// OTLP writes records as OpenTelemetry's TracesData in protobuf: what collectors take in a request, and in files.
-// Ids are the records' own. Spans of the runtime keep the name of the service that told them.
+// OTLP writes records as OpenTelemetry's TracesData in protobuf, which collectors accept in requests and in files. Ids are the
+// records' ids. Spans of the runtime keep the name of the service that sent them.
 func OTLP(w io.Writer, recs []trace.Record, opt Options) error {
 	out := bufio.NewWriter(w)
 	for rs := range resources(fold(recs, opt)) {

@@ -9,9 +9,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Perfetto writes records in Perfetto's trace format, for ui.perfetto.dev and its trace processor. Each pod is a
-// process, and so is the node; each lane of it is a track. What was caused from another lane is linked by a flow.
-// Times are Unix nanoseconds, told both as boot time, which readers assume, and as real time.
+// Perfetto writes records in Perfetto's trace format, for ui.perfetto.dev and its trace processor. Each pod is a process, and so is
+// the node; each lane of it is a track. A flow links an event to its cause in another lane. Times are Unix nanoseconds, written
+// both as boot time, which readers assume, and as real time.
 func Perfetto(w io.Writer, recs []trace.Record, opt Options) error {
 	p := newPerfetto(bufio.NewWriter(w), fold(recs, opt))
 	p.clock()

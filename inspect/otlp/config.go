@@ -36,11 +36,11 @@ type Config struct {
 	// GRPC and HTTP are addresses as 127.0.0.1:4317 and 127.0.0.1:4318; empty means
 	// that protocol is off. Only loopback addresses are taken.
 	GRPC, HTTP string
-	// CNIBinDirs are the directories of CNI plugins, as /opt/cni/bin. What is run there for
-	// a sandbox call becomes a span too, see package plugins. Empty means that is off.
+	// CNIBinDirs are the directories of CNI plugins, such as /opt/cni/bin. Each program that is run there for a sandbox call
+	// becomes a span too, see package plugins. Empty disables this.
 	CNIBinDirs []string
-	// Runtime is the socket of the CRI, as unix:///run/containerd/containerd.sock: plugins count that its
-	// process, or what it runs, runs. Empty means any process of root's.
+	// Runtime is the socket of the CRI, such as unix:///run/containerd/containerd.sock: only plugins that its process or its
+	// children run count. Empty means every process of root.
 	Runtime string
 	// Bus is where calls are learned of and spans are published.
 	Bus *trace.Bus

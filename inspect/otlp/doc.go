@@ -1,21 +1,18 @@
-// Package otlp takes the spans that a container runtime tells of itself, over OTLP (gRPC and
-// HTTP), and publishes those that belong to one of our CRI calls, with the pod of that call.
+// Package otlp receives the spans of a container runtime over OTLP (gRPC and HTTP), and publishes those that belong to one of our
+// CRI calls, with the pod of this call.
 //
-// It owns two listeners, on loopback addresses only, and what it remembers of calls and spans.
-// It never changes a span's ids: the CRI client sends traceparent, so the runtime's spans are in
-// the call's trace already. What belongs to no call of ours, or lies outside its time, is counted
-// and dropped. Anybody on this machine can connect: the kernel says whose a connection is, and
-// only root's and this process's own user's are read. Those are not trusted either: sizes,
-// numbers, rates and depths are bounded, and nothing is kept that does not fit a call. Queries and
-// passwords of addresses are left out.
+// It owns two listeners, on loopback addresses only, and the recent calls and spans. It never changes a span's ids: the CRI client
+// sends traceparent, so the runtime's spans are in the call's trace already. A span that belongs to no call of ours, or is outside
+// the time of its call, is counted and dropped. Every user of this machine can connect. The kernel reports the user of a
+// connection, and only connections of root and of this process's user are read. These are not trusted either: sizes, numbers, rates
+// and depths are limited, and nothing is kept that does not match a call. Queries and passwords of addresses are removed.
 //
-// What the runtime does not tell and can be seen from outside is added: each run of a CNI plugin
-// (package plugins) becomes a span cni.plugin.NAME of the service kubeloupe, below the call for
-// the pod's sandbox.
+// The package adds data that the runtime does not send: each run of a CNI plugin (package plugins) becomes a span cni.plugin.NAME
+// of the service kubeloupe, below the call for the pod's sandbox.
 //
-// Run follows the bus with one goroutine, which alone places spans, and has one more per listener
-// and two for plugins; the servers have one per connection. It publishes trace.RuntimeSpan, each
-// span once, and trace.Log where plugins cannot be watched, and of what was refused.
+// Run follows the bus with one goroutine, which alone places spans, and has one more per listener and two for plugins; the servers
+// have one per connection. It publishes trace.RuntimeSpan, each span once, and trace.Log where plugins cannot be watched, and about
+// rejected connections and spans.
 //
 // # What containerd tells
 //

@@ -53,8 +53,7 @@ type Stats struct {
 	TooMany uint64
 	// Refused is how many were malformed, too large or too many for one request.
 	Refused uint64
-	// Lost is how many waited in vain for the span above them, without which it cannot be
-	// said whose they are.
+	// Lost is the number of spans that were dropped because their parent did not arrive, so that their call is unknown.
 	Lost uint64
 	// Strangers is how many connections, and runs of CNI plugins, were of others than root and the runtime.
 	Strangers uint64
@@ -105,7 +104,7 @@ func (r *Receiver) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Addrs returns where it listens, "" for what is off or not listening yet.
+// Addrs returns the listen addresses, "" if a listener is disabled or not yet open.
 func (r *Receiver) Addrs() (grpc, http string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@
 //	!web           not; works before all of these, and so does -
 //	a && b         && between conditions means what a space means
 //
-// Which fields there are, and of which kind each is, is for the caller to say. An unknown field is an error that names the nearest one.
+// The caller defines the fields and their kinds. An unknown field is an error that names the most similar one.
 //
-// It owns no state, runs no goroutine and publishes no event. A text may be written by whoever types or calls the command, and for
-// breakpoints by whoever may use the control socket: it is limited in length, and so are its regular expressions.
+// It owns no state, runs no goroutine and publishes no event. The user of the command or of the UI writes the text, for breakpoints
+// also every client of the control socket: its length is limited, and so are its regular expressions.
 package query

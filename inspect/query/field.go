@@ -16,9 +16,9 @@ type Kind uint8
 const (
 	Text     Kind = 1 << iota // = != ~ !~
 	Flag                      // has no operator; also = and != with true or false
-	Duration                  // > >= < <= = !=, as 500ms
+	Duration                  // > >= < <= = !=, for example 500ms
 	Percent                   // the same, from 0% to 100%
-	Number                    // the same, as 3, 1,234 or 10MiB
+	Number                    // the same, for example 3, 1,234 or 10MiB
 	Figure                    // the same, of any unit: 500ms, 10MiB, 3, 85%, 12:03
 )
 
@@ -35,7 +35,7 @@ type Field struct {
 	Refuse string
 }
 
-// Fields is what there is to compare.
+// Fields are the fields that conditions can compare.
 type Fields struct {
 	All []Field
 	// Took is the field that >500ms means; "" for none.

@@ -14,7 +14,7 @@ type Row struct {
 	Field func(name string) Value
 }
 
-// Value is the value of a field: as text, as a figure and as a flag, as far as it is one.
+// Value is the value of a field: as text, and if possible as a figure and as a flag.
 type Value struct {
 	Text   string
 	Figure float64 // seconds, bytes, a count; for times the seconds of the day

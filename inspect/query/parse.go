@@ -14,7 +14,7 @@ const (
 	maxTerms = 64
 )
 
-// Error says what is wrong with a text of conditions, and what would be right.
+// Error is an error in a text of conditions, with what would be right.
 type Error struct {
 	Column int // in letters, from 1
 	Text   string
@@ -26,8 +26,8 @@ func (e *Error) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e
 // Parse reads conditions; the Filter is nil when there are none. An error is an *Error.
 func Parse(text string, fields Fields) (*Filter, error) { return parse(text, fields, false) }
 
-// ParseLive is Parse for what is still being typed: a condition that is only begun is left out, what is not closed goes to the end, and
-// the beginning of a field's name will do where only one begins so.
+// ParseLive is Parse for a text that is still being typed: an incomplete condition is ignored, an unclosed quote extends to the
+// end, and the beginning of a field's name is sufficient if it is unique.
 func ParseLive(text string, fields Fields) (*Filter, error) { return parse(text, fields, true) }
 
 func parse(text string, fields Fields, live bool) (*Filter, error) {

@@ -82,7 +82,7 @@ func (rs *Records) look(t reflect.Type, prefix string, at []int) (out []member) 
 	return out
 }
 
-// Row is a record as conditions see it. Words are looked for in its kind, its pod and the values of its event's fields.
+// Row is a record in conditions. Words are searched in its kind, its pod and the values of its event's fields.
 func (rs *Records) Row(r *trace.Record) Row {
 	return Row{
 		Text:  func() string { return rs.text(r) },

@@ -11,7 +11,7 @@ import (
 
 // Options choose the order.
 type Options struct {
-	// By is started (the default), ready, floor, or a phase, as pull, "wait queue" or unexplained.
+	// By is started (the default), ready, floor, or a phase, such as pull, "wait queue" or unexplained.
 	By string
 	// N is how many starts are listed; 0 is all. Percentiles are of all.
 	N int
@@ -22,12 +22,12 @@ type Options struct {
 // Ranking is all starts of a session in order.
 type Ranking struct {
 	By string `json:"by"`
-	// Total counts all starts, Started those that got there, of which the percentiles are.
+	// Total is the number of all starts, Started the number of finished ones; the percentiles include the latter.
 	Total   int `json:"total"`
 	Started int `json:"started"`
 	// Starts are the slowest, at most as many as were requested.
 	Starts []Start `json:"starts"`
-	// All is about what the order is by. Phases are those of the critical path, the longest in sum first.
+	// All has the figures of the sort key. Phases are those of the critical path, the longest in total first.
 	All    Spread   `json:"all"`
 	Phases []Spread `json:"phases"`
 	Group  string   `json:"group,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Start is what is ranked of one start. Durations are in nanoseconds.
+// Start has the ranked figures of one start. Durations are in nanoseconds.
 type Start struct {
 	Pod    trace.Pod `json:"pod"`
 	Source string    `json:"source,omitempty"`
@@ -20,7 +20,7 @@ type Start struct {
 	Ready   time.Duration `json:"-"`
 	SoFar   time.Duration `json:"so_far_ns"`
 	Floor   time.Duration `json:"floor_ns,omitempty"`
-	// Phases are the critical path from seen to started by what covers it, as pull, create, wait queue, unexplained.
+	// Phases are the phases on the critical path from seen to started, such as pull, create, wait queue, unexplained.
 	Phases []Phase `json:"phases"`
 	// Cause is one line on what it spent most time on.
 	Cause string `json:"cause,omitempty"`
@@ -36,7 +36,7 @@ type Phase struct {
 	Dur  time.Duration `json:"dur_ns"`
 }
 
-// Of takes from a waterfall what is ranked.
+// Of returns the ranked figures of a waterfall.
 func Of(f *waterfall.Waterfall) Start {
 	s := Start{
 		Pod: f.Pod, Source: string(f.Source), Seen: f.Origin.UTC(), Started: f.Started, Ready: f.Ready, SoFar: f.Length(), Floor: f.Floor, Cause: f.Cause(),

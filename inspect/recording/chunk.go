@@ -8,17 +8,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Item is one record, with what is known of its place.
+// Item is one record, with its position in the recording.
 type Item struct {
 	Rec trace.Record
 	// Lost is how many records are missing before it: the recorder was too slow for them, or
 	// damage took them.
 	Lost uint64
-	// Session is the index of the session it is of. Where it changes, another run of the recorder
-	// began: what was open before stays open for good.
+	// Session is the index of its session. If it changes, a new run of the recorder began: spans that were open before will never
+	// end.
 	Session int
-	// Earlier says that it is from before the recording of its session began, or of the first part
-	// that is left: it tells of the node as it was then.
+	// Earlier says that the record is from before the beginning of its session, or of the first remaining part: it describes the
+	// state of the node at that time.
 	Earlier bool
 }
 

@@ -8,9 +8,8 @@ const (
 	FormatJSONL     = "JSON lines"
 )
 
-// Info is what is known of a recording. What stands in its frames' heads is known once it
-// is open; damage inside frames is found as they are read. Of a stream, all is known as far
-// as it was read.
+// Info is the known data about a recording. Data in the headers of its frames is known when it is open; damage inside frames is
+// found when they are read. For a stream, only the data of the part that was read is known.
 type Info struct {
 	Format  string `json:"format"`
 	Version int    `json:"version,omitempty"` // of the format
@@ -48,7 +47,7 @@ type Session struct {
 	Header
 	// First and Last are times of its records; zero when it has none.
 	First, Last time.Time
-	// Records is how many it has, of those that are left.
+	// Records is the number of remaining records.
 	Records uint64
 
 	frame int // its first

@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// Reader reads a recording. It may be used by several goroutines, each with a scanner
-// of its own.
+// Reader reads a recording. Several goroutines can use it, each with a separate scanner.
 type Reader struct {
 	files    []*os.File // in order; none for a stream
 	frames   []frame
@@ -23,8 +22,8 @@ type Reader struct {
 	used bool // the stream is being read
 }
 
-// Open opens a recording, with the part before it if that is there, or a file of JSON lines.
-// "-" is the standard input. What cannot be read again, as a pipe, is taken as a stream.
+// Open opens a recording, with its earlier part if that exists, or a file of JSON lines. "-" is the standard input. A file that
+// cannot be read twice, such as a pipe, is read as a stream.
 func Open(path string) (*Reader, error) {
 	if path == "-" {
 		return OpenReader(os.Stdin)

@@ -21,12 +21,11 @@ type Options struct {
 	NoBodies bool
 	// Node is the node's name, Kubeloupe the version that writes.
 	Node, Kubeloupe string
-	// Backlog returns records that tell of the node as it is; nil for none. It is called
-	// when a new part begins, so that a reader to whom only that part is left knows the
-	// node. It must not call the Writer.
+	// Backlog returns records that describe the current state of the node; nil for none. It is called when a new part begins, so
+	// that a reader that has only this part knows the node. It must not call the Writer.
 	Backlog func() []trace.Record
-	// Tell is notified when nothing can be written, as on a full disk, and when that is finished; nil is told nothing.
-	// It must not call the Writer, nor wait.
+	// Tell is called when nothing can be written, for example on a full disk, and when writing works again; may be nil. It must not
+	// call the Writer, and must not block.
 	Tell func(Trouble)
 }
 

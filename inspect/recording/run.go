@@ -21,15 +21,15 @@ const (
 	lastBatches = 32
 )
 
-// Source is where records come from, as a cursor on a bus.
+// Source is where records come from, such as a cursor on a bus.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
 }
 
-// Run writes what src yields until ctx ends, and then what was still there, or until src ends.
-// What cannot be written is told (Options.Tell) and counts as lost; what comes later may have room.
-// A disk that does not answer keeps it for two seconds at most once ctx ended; Close tells what that took.
-// It returns an error of src, or ErrClosed; it does not close the writer.
+// Run writes the records of src until ctx ends, and then the remaining ones, or until src ends. Records that cannot be written are
+// reported (Options.Tell) and count as lost; later records may be written. After ctx has ended, it waits at most two seconds for a
+// disk that does not respond; Close reports the records that this cost. It returns an error of src, or ErrClosed; it does not close
+// the writer.
 func (w *Writer) Run(ctx context.Context, src Source) error {
 	buf := make([]trace.Record, 0, batch)
 	rest := time.NewTimer(0)

@@ -88,8 +88,8 @@ func (r *Reader) scanStream() (*Scanner, error) {
 	return &Scanner{r: r, src: r.stream}, nil
 }
 
-// All yields all records. Damage is not an error: it is skipped and told as Item.Lost and
-// by Info. An error, of which there is at most one, is the last.
+// All yields all records. Damage is not an error: it is skipped and reported in Item.Lost and Info. There is at most one error, at
+// the end.
 func (r *Reader) All() iter.Seq2[Item, error] { return each(r.Scan(0)) }
 
 // Since yields the records from a time on.

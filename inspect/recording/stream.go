@@ -10,8 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/jsonl"
 )
 
-// OpenReader reads a recording or JSON lines from a stream, once. What has come can be read before
-// more does.
+// OpenReader reads a recording or JSON lines from a stream, once. Records can be read as soon as they arrive.
 func OpenReader(in io.Reader) (*Reader, error) {
 	br := bufio.NewReaderSize(in, frameRaw)
 	p, err := br.Peek(len(magic))

@@ -2,7 +2,7 @@ package recording
 
 import "time"
 
-// Info returns what is known by now.
+// Info returns the data that is known now.
 func (r *Reader) Info() Info {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,7 @@ type Config struct {
 	Speed float64
 	// Paused begins with a pause.
 	Paused bool
-	// RealTime keeps time in which nothing happens as long as it was.
+	// RealTime does not shorten pauses without events.
 	RealTime bool
 	// Once makes Next return io.EOF after the last record. Otherwise it waits there for a
 	// jump back.
@@ -45,8 +45,8 @@ type Config struct {
 type State struct {
 	Playing bool    `json:"playing"`
 	Speed   float64 `json:"speed"`
-	// At is the replay's clock; First and Last are the ends of the recording. Of a stream, Last is
-	// as far as it was read.
+	// At is the replay's clock; First and Last are the ends of the recording. For a stream, Last is the end of the part that was
+	// read.
 	At    time.Time `json:"at"`
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
@@ -58,9 +58,9 @@ type State struct {
 	Seq uint64 `json:"seq,omitempty"`
 	// Jumping says that it is on its way to a place.
 	Jumping bool `json:"jumping,omitempty"`
-	// Skipped is how much will be left out of the quiet time in which it is now.
+	// Skipped is how much of the current pause will be skipped.
 	Skipped time.Duration `json:"skipped_ns,omitempty"`
-	// Shortened is how much was left out in all, since it began or was rewound.
+	// Shortened is the total time that was skipped, since the beginning or the last rewind.
 	Shortened time.Duration `json:"shortened_ns,omitempty"`
 	// Session is the index of the recorder's run, of Sessions.
 	Session  int `json:"session,omitempty"`

@@ -59,8 +59,8 @@ func (p *Player) halt() {
 	p.settle()
 }
 
-// Seek jumps to a time: all records up to it are delivered at once. Before the first
-// and after the last record it goes to that.
+// Seek jumps to a time: all records up to it are delivered immediately. A time before the first or after the last record means that
+// record.
 func (p *Player) Seek(t time.Time) {
 	info := p.rd.Info()
 	p.change(func() { p.seek(t, info) })

@@ -13,14 +13,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// ErrRewound is returned by Next once after a jump back, and where another session
-// begins: what follows is to be read from an empty model.
+// ErrRewound is returned by Next once after a jump back, and when another session begins: the reader must start with an empty
+// model.
 var ErrRewound = errors.New("replay: begin anew")
 
-// Player plays a recording. One goroutine reads it with Next; the controls may be used
-// by any.
+// Player plays a recording. One goroutine reads it with Next; any goroutine can use the controls.
 //
-// Many fields: a player has a source, a clock, a place in the file and what the keys ask for.
+// Many fields: a player has a source, a clock, a position in the file and the state of its controls.
 type Player struct {
 	rd       *recording.Reader
 	cfg      Config
@@ -68,7 +67,7 @@ type jump struct {
 // readAhead is how many records are read at once.
 const readAhead = 512
 
-// NewPlayer returns a player at the beginning of a recording, which stays the caller's to close.
+// NewPlayer returns a player at the beginning of a recording. The caller closes the recording.
 func NewPlayer(rd *recording.Reader, cfg Config) *Player {
 	cfg.Marks = slices.Clone(cfg.Marks)
 	slices.SortStableFunc(cfg.Marks, func(a, b Mark) int { return a.Time.Compare(b.Time) })
@@ -83,9 +82,8 @@ func NewPlayer(rd *recording.Reader, cfg Config) *Player {
 	return p
 }
 
-// Next returns what is due, appended to buf[:0], as soon as there is something; lost are missing
-// before it. Records from before the recording began come at once. See also ErrRewound and
-// Config.Once.
+// Next waits for due records and appends them to buf[:0]; lost is the number of missing records before them. Records from before
+// the beginning of the recording are due immediately. See also ErrRewound and Config.Once.
 func (p *Player) Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error) {
 	if cap(buf) == 0 {
 		buf = make([]trace.Record, 0, 64)

@@ -1,9 +1,8 @@
-// Package report is what `kubeloupe inspect` prints: tables about a node, as text for people, and as JSON and YAML
-// whose field names stay.
+// Package report is what `kubeloupe inspect` prints: tables about a node, as text for people, and as JSON and YAML with stable
+// field names.
 //
-// It owns the subjects and their columns, one file for each. It is pure: tables come from a folded inspect/model,
-// those that records do not tell from the answer of a live agent, and the time is an argument. It runs no
-// goroutine and publishes nothing.
+// It owns the subjects and their columns, one file for each. It is pure: tables come from an inspect/model, those that are not in
+// the records from the response of a running agent, and the time is an argument. It runs no goroutine and publishes nothing.
 //
-// Unknown is "-" in text and left out in JSON. Foreign text keeps to its line and brings no escape codes.
+// An unknown value is "-" in text and omitted in JSON. Foreign text cannot begin a new line and contains no escape codes.
 package report

@@ -13,7 +13,7 @@ import (
 // Subject is something that can be inspected.
 type Subject struct {
 	Name, About string
-	// Live says that records do not tell it: it needs the answer of a running agent to the question of that name.
+	// Live says that the subject is not in the records: it needs a running agent, which is queried with this name.
 	Live bool
 	// OfPods says that it can be about one pod alone.
 	OfPods bool
@@ -21,9 +21,9 @@ type Subject struct {
 	make func(*model.Model, Args) (*Table, error)
 }
 
-// Args say what of a subject is wanted.
+// Args select a part of a subject.
 type Args struct {
-	// Pod, as NAMESPACE/NAME or NAME, leaves out all others where a subject is about pods; the subject pod needs it.
+	// Pod, NAMESPACE/NAME or NAME, limits subjects about pods to this pod; the subject pod needs it.
 	Pod string
 	// Now is the time of the report: of the last record when it is about a recording.
 	Now time.Time
@@ -48,7 +48,7 @@ func Subjects() []Subject {
 	}
 }
 
-// Make returns what there is to say of a subject.
+// Make returns the table of a subject.
 func Make(subject string, m *model.Model, args Args) (*Table, error) {
 	all := Subjects()
 	i := slices.IndexFunc(all, func(s Subject) bool { return s.Name == subject })

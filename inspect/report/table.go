@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// Table is what there is to say of something: facts, rows, and parts that are tables themselves.
+// Table is the content of a subject: facts, rows, and parts that are tables themselves.
 type Table struct {
 	// Key names the table in JSON, Title in text.
 	Key, Title string
@@ -20,7 +20,7 @@ type Table struct {
 	Sections   []*Table
 	// None is said in text when there are no rows; empty leaves the whole part out.
 	None string
-	// Raw is printed as it is: YAML as text, in place of everything else.
+	// Raw is printed unchanged, as YAML text, instead of everything else.
 	Raw json.RawMessage
 }
 
@@ -36,7 +36,7 @@ type Column struct {
 	Right     bool // numbers
 	Wide      bool // in text for -o wide only
 	Long      bool // cut when the line is too long for the terminal
-	Drop      int  // above 0: left out when that is not enough, the highest first
+	Drop      int  // above 0: hidden if that is not enough, the highest first
 }
 
 // Value is what stands in a cell. Nil data is unknown.

@@ -34,7 +34,7 @@ func ParseFormat(s string) (Format, error) {
 	return Format(s), nil
 }
 
-// Write prints a table. Text is cut to width columns; 0 cuts nothing, as for a pipe.
+// Write prints a table. Text is truncated to width columns; 0 truncates nothing, for example in a pipe.
 func Write(w io.Writer, t *Table, format Format, width int) error {
 	var out []byte
 	switch format {

@@ -18,14 +18,14 @@ import (
 // podUID is the label by which a kubelet's sandboxes and containers name their pod.
 const podUID = "io.kubernetes.pod.uid"
 
-// CRI is the part of the runtime service that is asked.
+// CRI is the part of the runtime service that is called.
 type CRI interface {
 	ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxResponse, error)
 	ListContainers(context.Context, *runtimeapi.ListContainersRequest, ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error)
 	PodSandboxStatus(context.Context, *runtimeapi.PodSandboxStatusRequest, ...grpc.CallOption) (*runtimeapi.PodSandboxStatusResponse, error)
 }
 
-// FromCRI asks a CRI runtime. Of one that does not answer it says so.
+// FromCRI uses a CRI runtime. If the runtime does not respond, the result says so.
 func FromCRI(c CRI) Runtime {
 	return func(ctx context.Context, pod trace.Pod) (lines, ids []string) {
 		labels := map[string]string{podUID: pod.UID}

@@ -1,9 +1,7 @@
-// Package snapshot says what there is of one pod on the node: directories,
-// mounts, cgroups and their values, processes, its network namespace with interfaces, addresses and
-// routes, and what the runtime has.
+// Package snapshot lists everything of one pod that exists on the node: directories, mounts, cgroups and their values, processes,
+// its network namespace with interfaces, addresses and routes, and its objects in the runtime.
 //
-// It owns nothing and changes nothing: it reads the file system and asks the
-// runtime. It runs no goroutine and publishes nothing.
+// It owns nothing and changes nothing: it reads the file system and calls the runtime. It runs no goroutine and publishes nothing.
 package snapshot
 
 import (
@@ -25,8 +23,7 @@ import (
 // maxEntries bounds each kind of thing, so that a pod with a large volume stays readable.
 const maxEntries = 64
 
-// Runtime says what the runtime has of a pod: a line for each sandbox and container,
-// and the ids by which their mounts are known.
+// Runtime lists a pod's objects in the runtime: a line for each sandbox and container, and the ids that identify their mounts.
 type Runtime func(ctx context.Context, pod trace.Pod) (lines, ids []string)
 
 // Config says where to look.
@@ -50,8 +47,8 @@ func New(cfg Config) *Taker {
 	return &Taker{cfg}
 }
 
-// Snapshot implements step.Snapshotter: one line for each thing, in a stable order. A
-// pod without a UID has nothing: what is on the node is known by it.
+// Snapshot implements step.Snapshotter: one line for each thing, in a stable order. A pod without a UID has nothing, because the
+// UID identifies its objects on the node.
 func (t *Taker) Snapshot(ctx context.Context, pod trace.Pod) []string {
 	if pod.UID == "" {
 		return nil

@@ -38,7 +38,7 @@ q            quit and delete the pod; for a pod of a running agent: quit, the po
 // ErrNothingWaits is the answer to n and c while no action waits.
 var ErrNothingWaits = errors.New("no action waits: it runs, or the plan is done")
 
-// ErrElsewhere is the answer to what is done where the person is, by a Front.
+// ErrElsewhere is the error for commands that the client's Front executes.
 var ErrElsewhere = errors.New("only in a session on the agent's own terminal")
 
 // long are the short commands' full names.
@@ -65,8 +65,8 @@ func Split(line string) (command, rest string) {
 	return command, rest
 }
 
-// Do carries out one command line and returns what it says; nothing, when it let the pod go.
-// The caller acts on a quit (see Quitting). An unknown command is an error that lists the known ones.
+// Do executes one command line and returns its output; nothing if the pod continues. The caller handles a quit (see Quitting). An
+// unknown command is an error that lists the known ones.
 func (s *Session) Do(ctx context.Context, line string) (string, error) {
 	command, rest := Split(line)
 	if rest != "" && slices.Contains(alone, command) {

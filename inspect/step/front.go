@@ -18,8 +18,8 @@ type Stepper interface {
 	Do(ctx context.Context, line string) (string, error)
 }
 
-// Front is the person's end of a session: what is typed and said goes through it, and into a
-// transcript if there is one. Its Run must run for Stops to come.
+// Front is the client's end of a session: commands and output go through it, and into a transcript if there is one. Stops arrive
+// only while its Run runs.
 type Front struct {
 	inner Stepper
 	stops chan Stop
@@ -31,11 +31,11 @@ type Front struct {
 // NewFront returns the front of a session.
 func NewFront(inner Stepper) *Front { return &Front{inner: inner, stops: make(chan Stop, 1)} }
 
-// Stops tells where the pod waits; it is closed when the session's are.
+// Stops delivers the stops; it is closed when the session's channel is.
 func (f *Front) Stops() <-chan Stop { return f.stops }
 
-// Run hands stops on until ctx ends or there are no more, and then closes the transcript. A stop that
-// nobody took gives way to a newer one.
+// Run forwards stops until ctx ends or there are no more, and then closes the transcript. A stop that was not received is replaced
+// by a newer one.
 func (f *Front) Run(ctx context.Context) {
 	defer f.end()
 	for {
@@ -79,7 +79,7 @@ func (f *Front) Heard(out string, err error) {
 	}
 }
 
-// Transcript appends all that follows to a file, which only its owner may read.
+// Transcript appends all further commands and output to a file that only its owner can read.
 func (f *Front) Transcript(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("transcript: want a file to append to")

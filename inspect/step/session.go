@@ -18,7 +18,7 @@ var ErrQuit = errors.New("stepping was quit")
 // lookFor is how long a snapshot may take: a person waits for the stop.
 const lookFor = 5 * time.Second
 
-// Snapshotter says what there is of a pod on the node, one line each.
+// Snapshotter lists what exists of a pod on the node, one line each.
 type Snapshotter interface {
 	Snapshot(ctx context.Context, pod trace.Pod) []string
 }
@@ -32,7 +32,7 @@ const (
 	Deletion Only = "deletion"
 )
 
-// Config says what is stepped.
+// Config is the configuration of a session.
 type Config struct {
 	// Pod is held; UID may be empty: then namespace and name decide.
 	Pod trace.Pod
@@ -65,9 +65,9 @@ const (
 	toBreak              // to a breakpoint
 )
 
-// Session steps one pod. Safe for concurrent use.
+// Session steps through one pod. Safe for concurrent use.
 //
-// Many fields: stepping joins a pod, its plan, who steps it and what they asked for.
+// Many fields: a session combines a pod, its plan, the client and its commands.
 type Session struct {
 	cfg   Config
 	stops chan Stop
@@ -150,7 +150,7 @@ func (s *Session) offer(stop Stop) {
 	s.stops <- stop // has room: only this sends, with mu
 }
 
-// Close opens the gate for good: the client is gone and the pod continues.
+// Close opens the gate permanently: the client is gone and the pod continues.
 func (s *Session) Close() {
 	s.mu.Lock()
 	first := !s.open

@@ -12,17 +12,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Stop is where a stepped pod stands: where it waits for a person, or, when Next is empty,
-// news of it while nothing waits.
+// Stop is a stop of a pod: where it is paused, or, if Next is empty, a change of its state while no action is paused.
 type Stop struct {
 	Pod trace.Pod `json:"pod"`
-	// Index is the place in the plan of the action that waits, from 1; Total is how
-	// many actions the plan has as known now.
+	// Index is the position of the paused action in the plan, from 1; Total is the number of actions in the current plan.
 	Index int `json:"index,omitempty"`
 	Total int `json:"total,omitempty"`
 	// Actions are the plan's, in the order in which they are gone through.
 	Actions []Action `json:"actions,omitempty"`
-	// Next is the id of the action that waits, as "create web".
+	// Next is the id of the paused action, such as "create web".
 	Next string `json:"next,omitempty"`
 	// When is before, call or after; empty means before.
 	When gate.When `json:"when,omitempty"`
@@ -32,7 +30,7 @@ type Stop struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Ending says that the plan ends the pod.
 	Ending bool `json:"ending,omitempty"`
-	// RequestTitle names the request that comes next, as runtime.v1.RunPodSandboxRequest.
+	// RequestTitle is the name of the next request, such as runtime.v1.RunPodSandboxRequest.
 	RequestTitle string `json:"request_title,omitempty"`
 	// Request is the exact CRI request, pretty, without secrets; "" when the
 	// action makes none.
@@ -60,11 +58,11 @@ type Stop struct {
 // Milestone is a point in the pod's life: seen, started, ready, terminating, gone.
 type Milestone struct {
 	Name trace.MilestoneName `json:"name"`
-	// Since is the time since the pod was seen, or for gone since it was ended.
+	// Since is the time since the pod was seen, or for gone since its termination began.
 	Since time.Duration `json:"since_ns,omitempty"`
 }
 
-// State is how far an action has come.
+// State is the state of an action.
 type State string
 
 // The states of an action.
@@ -86,10 +84,10 @@ type Action struct {
 	Err string `json:"err,omitempty"`
 }
 
-// Waits reports whether an action waits for a person.
+// Waits reports whether an action is paused.
 func (s *Stop) Waits() bool { return s.Next != "" }
 
-// Place says where the pod waits, as "before  create web".
+// Place says where the pod is paused, such as "before  create web".
 func (s *Stop) Place() string {
 	switch {
 	case !s.Waits():
@@ -170,7 +168,7 @@ func (s *Stop) Text() string {
 	return out
 }
 
-// Env is what a shell on the node gets to know of the pod, as KEY=value.
+// Env is the environment of a shell on the node: KEY=value for the pod's data.
 func (s *Stop) Env() []string {
 	return []string{"KUBELOUPE_POD=" + s.Pod.String(), "KUBELOUPE_SANDBOX=" + s.Sandbox, "KUBELOUPE_NETNS=" + s.Netns}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// AboutStatus tells waits for the writing of a pod's status from those that hold the pod itself up.
+// AboutStatus distinguishes waits for the writing of a pod's status from those that delay the pod itself.
 func AboutStatus(e *trace.Wait) bool {
 	return (e.Target.Kind == trace.TargetStatuses || e.Target.Kind == trace.TargetStatus) && slices.Contains([]trace.WaitKind{trace.WaitBackoff, trace.WaitQueue, trace.WaitTokens}, e.For)
 }
 
-// SaysReady reports whether a write tells the API that the pod is ready.
+// SaysReady reports whether a write sets the condition Ready of the pod to True.
 func SaysReady(e *trace.StatusPatch) bool {
 	return slices.ContainsFunc(e.Changed, func(c trace.Change) bool { return c.Sets("Ready", "True") })
 }

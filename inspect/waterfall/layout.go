@@ -39,11 +39,10 @@ type Line struct {
 	Row
 	// Branch is the tree drawing before the label.
 	Branch Branch
-	// Bar and Cols are the bar's first column, from the start of the time line, and
-	// its length; Cols is 0 for what is too short for one column.
+	// Bar and Cols are the bar's first column, from the start of the time line, and its length; Cols is 0 if it is too short for
+	// one column.
 	Bar, Cols int
-	// After is what is said behind the bar: duration, share of the start (where the row
-	// took half of it or more), note, error.
+	// After is the text after the bar: duration, share of the start (if the row took half of it or more), note, error.
 	After string
 	share int // of the start, in percent
 }
@@ -58,9 +57,9 @@ const (
 	BranchLast
 )
 
-// Layout places the rows in width columns (40 at least). Behind the bars there is room
-// for duration, share and note of each action, as long as a third of the width is left to
-// the bars; spare is how many columns errors and the details of waits get in any case.
+// Layout places the rows in width columns (40 at least). After the bars there is room for the duration, share and note of each
+// action, if a third of the width remains for the bars; spare is the number of columns that errors and the details of waits always
+// get.
 func (w *Waterfall) Layout(width, spare int) Layout {
 	width = max(width, minWidth)
 	l, rows := Layout{Width: width, Span: max(w.End, time.Microsecond)}, w.Rows()

@@ -22,20 +22,20 @@ const (
 	RowCall   RowKind = "call"   // a CRI call within a step
 	RowOp     RowKind = "op"     // another operation: of a volume, a probe, the status's way into the API
 	RowWait   RowKind = "wait"   // a wait
-	RowSpan   RowKind = "span"   // what the runtime told of its part in a call
+	RowSpan   RowKind = "span"   // the runtime's spans within a call
 )
 
 // Row is one bar.
 type Row struct {
 	Kind   RowKind
 	Label  string // sandbox, image, create, start, the method of a call, wait
-	Detail string // what of, as the image or the container
+	Detail string // the subject, such as the image or the container
 	// Start and End are since the origin; they are equal for an instant.
 	Start, End time.Duration
-	Depth      int  // 1 for what is nested under the row before with depth 0, 2 and 3 for spans below a call
+	Depth      int  // 1 for a row that is nested below the previous row with depth 0, 2 and 3 for spans below a call
 	Critical   bool // on the path from seen to started or on to ready
 	Open       bool // it has not ended
-	// Note is said after the bar, as a pull's size and rate.
+	// Note is shown after the bar, for example a pull's size and rate.
 	Note  string
 	Err   string
 	Verb  trace.Verb     // the action's verb, for actions

@@ -21,7 +21,7 @@ const (
 // Part is what a stretch of the path is spent on. Stretches with the same Part are added up.
 type Part struct {
 	Kind SegmentKind
-	// Verb is the action's. ID is its name in the plan, where the verb does not tell it from others.
+	// Verb is the action's verb. ID is its name in the plan, if the verb is not unique.
 	Verb  trace.Verb
 	ID    string
 	Pull  bool           // the action is a pull
@@ -44,7 +44,7 @@ func (p Part) Label() string {
 	return cmp.Or(p.ID, string(p.Verb))
 }
 
-// Phase is the part without what it is for, so that the phases of many starts are the same: create, for create web.
+// Phase is the part without its subject, so that the phases of many starts are the same: create, for create web.
 func (p Part) Phase() Part {
 	if p.Verb != "" {
 		p.ID = ""
@@ -62,8 +62,8 @@ type Segment struct {
 // Dur returns how long the segment is.
 func (s Segment) Dur() time.Duration { return s.End - s.Start }
 
-// Span returns the span of the action or wait that covers the segment; 0 where nothing does. An action made up for a stream
-// without any is told by its CRI call.
+// Span returns the span of the action or wait that covers the segment; 0 if there is none. If a stream has no actions, it is the
+// span of the CRI call.
 func (s Segment) Span() trace.SpanID {
 	switch {
 	case s.iv == nil:

@@ -89,7 +89,7 @@ func (w *Waterfall) header(width int, g glyphs) []string {
 	return []string{w.Title(), key}
 }
 
-// Sum adds up the critical path: each segment, and what is unexplained.
+// Sum adds up the critical path: each segment, and the unexplained time.
 func (w *Waterfall) Sum() string {
 	var parts []Part
 	var out []string

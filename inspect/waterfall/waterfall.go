@@ -19,7 +19,7 @@ var ErrAdopted = errors.New("the pod was found running: its start was not seen")
 
 // Waterfall is one start of a pod. All durations are since Origin.
 //
-// Many fields: it is the waterfall as JSON has it, flat for whoever reads it by jq.
+// Many fields: it has the structure of the JSON waterfall, which is flat so that jq can read it easily.
 type Waterfall struct {
 	Pod    trace.Pod
 	Source trace.SourceName // where the pod came from; "" unknown
@@ -30,7 +30,8 @@ type Waterfall struct {
 	Started, Ready time.Duration
 	// Told is when the API had it that the pod is ready; -1 while it has not, or where there is no API.
 	Told time.Duration
-	// End is where the drawing ends: told or, without an API, ready; the last record (or now) before that.
+	// End is where the drawing ends: when the status was in the API or, without an API, ready; before that, the last record (or
+	// now).
 	End time.Duration
 	// Phase is the last status's phase; "" unknown.
 	Phase string
@@ -42,7 +43,7 @@ type Waterfall struct {
 	Path, Tail []Segment
 	// Waits are the waits on Path by kind, longest first.
 	Waits []WaitTotal
-	// Unexplained is the time on Path that nothing recorded covers.
+	// Unexplained is the time on Path that no record covers.
 	Unexplained time.Duration
 	// Incomplete says that records of this start are known to be missing.
 	Incomplete bool
@@ -65,13 +66,12 @@ type WaitTotal struct {
 	Dur time.Duration
 }
 
-// Build explains the last start of pod in recs, which are in order. Whatever has
-// not ended is drawn up to the last record.
+// Build explains the last start of pod in recs, which are in order. Spans that have not ended are drawn up to the last record.
 func Build(recs []trace.Record, pod trace.Pod) (*Waterfall, error) {
 	return BuildAt(recs, pod, time.Time{})
 }
 
-// BuildAt is Build that draws what has not ended up to now.
+// BuildAt is Build, but draws spans that have not ended up to now.
 func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, error) {
 	own := lastLife(recs, pod)
 	if len(own) == 0 {

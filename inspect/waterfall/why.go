@@ -69,9 +69,8 @@ func (w *Waterfall) Length() time.Duration {
 	return w.End
 }
 
-// Cause is one short line on what the start spent most time on, and why as far as
-// it was recorded: "pull 4.10s: image not on the node (68 MiB, 16 MiB/s)". It is empty
-// when the path is.
+// Cause is one short line on what the start spent most time on, with the recorded reason: "pull 4.10s: image not on the node (68
+// MiB, 16 MiB/s)". It is empty when the path is.
 func (w *Waterfall) Cause() string {
 	p := w.longest()
 	if p.total == 0 {
@@ -80,7 +79,7 @@ func (w *Waterfall) Cause() string {
 	return noise.Of(strings.TrimSuffix(p.Label()+" "+human.Duration(p.total)+": "+p.reason(w), ": "))
 }
 
-// Reason is why what the start spent most time on took so long, as far as it was recorded.
+// Reason is the recorded reason for the longest part of the start.
 func (w *Waterfall) Reason() string {
 	p := w.longest()
 	return noise.Of(p.reason(w))

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// Explain tells what became of the case's pod.
+// Explain returns the report on the case's pod.
 func Explain(c *cause.Case) *Report {
 	r := &Report{
 		Pod: c.Pod, Stage: c.Stage(), Found: c.Found(), Now: c.Now, Incomplete: c.Incomplete, Findings: cause.Find(c),
@@ -36,7 +36,7 @@ func Explain(c *cause.Case) *Report {
 	return r
 }
 
-// ExplainNode tells what is wrong with the case's node, whatever pod; nil where nothing is known to be.
+// ExplainNode returns the report on the case's node, without a pod; nil if no problem is known.
 func ExplainNode(c *cause.Case) *Report {
 	found := cause.FindNode(c)
 	if len(found) == 0 {

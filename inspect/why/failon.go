@@ -70,8 +70,8 @@ func ParseFailOn(s string) (Condition, error) {
 	return parse(s, f)
 }
 
-// ParseWhere reads what selects reports: as ParseFailOn, and words and expressions that are looked for in the sentence of Brief. A word
-// like the id of a cause that there is not is an error.
+// ParseWhere parses conditions that select reports: as ParseFailOn, and also words and expressions that are searched in the
+// sentence of Brief. A word that looks like the id of an unknown cause is an error.
 func ParseWhere(s string) (Condition, error) {
 	c, err := parse(s, fields())
 	if err != nil {
@@ -158,7 +158,7 @@ func causes(r *Report, id string) string {
 	return strings.Join(out, ", ")
 }
 
-// Told says what the report has for the condition: start 5.12s, KL05 image back-off.
+// Told returns the report's value for the condition: start 5.12s, KL05 image back-off.
 func (c Condition) Told(r *Report) string {
 	var out []string
 	for _, t := range c.all.Terms() {

@@ -8,9 +8,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Report is what became of one life of a pod. Fields named _ns are in nanoseconds, those named _percent in percent.
+// Report describes one life of a pod. Fields named _ns are in nanoseconds, those named _percent in percent.
 //
-// Many fields: it is the report as JSON has it, flat for whoever reads it by jq.
+// Many fields: it has the structure of the JSON report, which is flat so that jq can read it easily.
 type Report struct {
 	// Pod is -/node where the report is about a node.
 	Pod  trace.Pod `json:"pod"`
@@ -20,7 +20,7 @@ type Report struct {
 	Phase string      `json:"phase,omitempty"`
 	// Found says that the pod was found running: of its start nothing is known.
 	Found bool `json:"found_running,omitempty"`
-	// Now is when the question was asked, or the last record was made.
+	// Now is the time of the query, or of the last record.
 	Now    time.Time `json:"now"`
 	Seen   time.Time `json:"seen,omitzero"`
 	Source string    `json:"source,omitempty"`
@@ -37,16 +37,16 @@ type Report struct {
 
 	// Cause is one sentence.
 	Cause string `json:"cause"`
-	// Waiting is what the pod waits for or does now, while it is not up.
+	// Waiting is what the pod waits for or does now, if it is not up.
 	Waiting []Waiting `json:"waiting,omitempty"`
 	Phases  []Phase   `json:"phases,omitempty"`
 	// EndPhases are what was done to end the pod; their Start is since it began to end.
 	EndPhases []Phase   `json:"end_phases,omitempty"`
 	Waits     []Wait    `json:"waits,omitempty"`
 	Path      []Segment `json:"path,omitempty"`
-	// Floor is what the runtime itself needed.
+	// Floor is the time that the runtime itself needed.
 	Floor time.Duration `json:"floor_ns"`
-	// Unexplained is the time between seen and started, on the critical path, that nothing recorded covers; in percent of that time.
+	// Unexplained is the time on the critical path between seen and started that no record covers; in percent of that time.
 	Unexplained        time.Duration   `json:"unexplained_ns"`
 	UnexplainedPercent float64         `json:"unexplained_percent"`
 	Findings           []cause.Finding `json:"findings"`
@@ -80,7 +80,7 @@ type Wait struct {
 
 // Segment is a stretch of the critical path. Start is since the pod was seen.
 type Segment struct {
-	// Part is what the stretch is spent on, Label its name.
+	// Part is what the segment is spent on, Label its name.
 	Part  waterfall.Part        `json:"-"`
 	Kind  waterfall.SegmentKind `json:"kind"`
 	Label string                `json:"label"`
@@ -94,7 +94,7 @@ type Segment struct {
 type Waiting struct {
 	// For is a kind of wait; empty for work.
 	For trace.WaitKind `json:"for,omitempty"`
-	// Target is what is waited for, On the same in words, Detail more of it.
+	// Target is what the pod waits for, On the same in words, Detail further text.
 	Target trace.Target `json:"target,omitzero"`
 	On     string       `json:"on"`
 	Detail string       `json:"detail,omitempty"`
@@ -102,9 +102,9 @@ type Waiting struct {
 	Pulls bool          `json:"pulls,omitempty"`
 	Since time.Time     `json:"since"`
 	Dur   time.Duration `json:"dur_ns"`
-	// Behind are who had what is waited for when the wait began.
+	// Behind are the holders of what the pod waits for when the wait began.
 	Behind []trace.Holder `json:"behind,omitempty"`
-	// Next is what happens next, At when; zero where nobody can know.
+	// Next is what happens next, At when; zero if unknown.
 	Next string    `json:"next,omitempty"`
 	At   time.Time `json:"at,omitzero"`
 }

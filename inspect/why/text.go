@@ -25,7 +25,7 @@ const (
 type TextOptions struct {
 	// Width is the longest line, in columns; 0 means DefaultWidth.
 	Width int
-	// Zone is what times are told in; nil is UTC.
+	// Zone is the time zone of times; nil is UTC.
 	Zone *time.Location
 }
 

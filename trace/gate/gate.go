@@ -1,8 +1,7 @@
-// Package gate is the words in which a node agent asks a person who steps a pod, and
-// in which the person answers.
+// Package gate has the types with which the agent pauses an action, and with which a step session answers.
 //
-// It owns the types and nothing else: it holds no pod, asks nobody, runs no goroutine and
-// publishes nothing. The agent's runner asks, a session of inspect/step answers.
+// It owns only the types: it holds no pod, calls nothing, runs no goroutine and publishes nothing. The agent's runner asks, and a
+// session of inspect/step answers.
 package gate
 
 import (
@@ -22,7 +21,7 @@ const (
 	After  = trace.GateAfter
 )
 
-// Question is what the runner asks.
+// Question is the runner's question.
 type Question struct {
 	Pod  trace.Pod
 	Plan trace.Plan
@@ -40,8 +39,7 @@ type Question struct {
 	Attempt int
 	// Call is the CRI method, for When Call.
 	Call string
-	// Title names the request, as runtime.v1.RunPodSandboxRequest; Request is the exact one, without
-	// secrets.
+	// Title is the name of the request, such as runtime.v1.RunPodSandboxRequest; Request is the exact request, without secrets.
 	Title   string
 	Request json.Marshaler
 	// Err and Took are how the action went, for When After.
@@ -49,12 +47,12 @@ type Question struct {
 	Took time.Duration
 	// Object is the pod as {"pod": ..., "status": ...}, without secrets.
 	Object json.Marshaler
-	// Held is to be called when a person is asked, and what it returns when they have answered: the
-	// runner gives up what other pods wait for, and names the wait.
+	// Held must be called when an action is paused, and the function that it returns when it continues: the runner releases
+	// everything that other pods wait for, and publishes the wait.
 	Held func() (end func())
 }
 
-// Do is what is to become of an action or a call.
+// Do is what the runner must do with an action or a call.
 type Do uint8
 
 // What may be answered.
@@ -64,7 +62,7 @@ const (
 	Retry           // do the action again; for After only
 )
 
-// Answer is what the person says. The zero value lets the pod continue.
+// Answer is the answer of the step session. The zero value lets the pod continue.
 type Answer struct {
 	Do Do
 	// Code is a gRPC code, Message goes with it.

@@ -1,5 +1,5 @@
-// Package human writes durations, sizes, rates and names of images for people, in stable
-// widths, and foreign text so that it stays on its line and does nothing to what shows it.
+// Package human formats durations, sizes, rates and names of images for people, in stable widths. It escapes foreign text, so that
+// the text cannot begin a new line or control a terminal.
 //
 // It owns these notations, keeps no state, runs no goroutine and publishes nothing.
 package human

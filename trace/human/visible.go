@@ -10,10 +10,10 @@ import (
 // maxMarks is how many combining marks a character may carry. No script needs more; a pile of them covers the lines around it.
 const maxMarks = 4
 
-// Hidden reports whether a character is never written as it is, because it acts on what shows it, or is not seen: control characters
-// (C0, DEL, C1), format characters (those that reorder text, zero-width ones, the joiner of emoji, the soft hyphen, tags), separators of
+// Hidden reports whether a character must be escaped, because it controls the terminal or is invisible: control characters (C0,
+// DEL, C1), format characters (those that reorder text, zero-width ones, the joiner of emoji, the soft hyphen, tags), separators of
 // lines and paragraphs, variation selectors but for text and emoji style, what else Unicode lets a font ignore, and noncharacters.
-// A newline and a tab are hidden too: whoever wants them keeps them.
+// A newline and a tab are hidden too; callers that need them must keep them.
 func Hidden(r rune) bool {
 	switch {
 	case r < 0x20 || r >= 0x7f && r < 0xa0:
@@ -38,9 +38,9 @@ func (m *Marks) Over(r rune) bool {
 	return *m > maxMarks
 }
 
-// Visible writes foreign text so that it does nothing to what shows it: hidden characters as JSON escapes them (\u202e; above U+FFFF by two
-// such), as are marks too many; bytes that are no UTF-8 as \xff. Newlines and tabs stay. Text that is fine is returned as it is, and
-// what was returned once stays the same.
+// Visible escapes foreign text, so that it cannot control a terminal: hidden characters and too many combining marks as in JSON
+// (\u202e; above U+FFFF two of these), invalid UTF-8 as \xff. Newlines and tabs are kept. Other text is returned unchanged, and a
+// second call changes nothing.
 func Visible(s string) string {
 	if n := fine(s); n < len(s) {
 		return string(appendVisible(append(make([]byte, 0, len(s)+16), s[:n]...), s[n:], invalidByte))
@@ -59,7 +59,7 @@ func AppendJSON(dst, text []byte) []byte {
 	return dst
 }
 
-// JSON returns what AppendJSON appends to nothing; text itself where nothing is to be escaped.
+// JSON returns the result of AppendJSON on an empty slice; text itself if nothing must be escaped.
 func JSON(text []byte) []byte {
 	if fine(text) == len(text) {
 		return text
@@ -129,8 +129,8 @@ func appendEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// Writer passes on what Visible makes of what is written. It is for text, and for JSON. Its Write returns len(p) though more may be
-// written; a character that is not complete waits for its rest.
+// Writer writes the result of Visible for its input. It is for text, and for JSON. Its Write returns len(p), although more may be
+// written; an incomplete character waits for its rest.
 func Writer(w io.Writer) io.Writer { return &writer{to: w} }
 
 type writer struct {

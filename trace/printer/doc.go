@@ -1,19 +1,15 @@
 // Package printer writes records to a stream that is not a terminal: one line of
 // text per event worth a line, or every record as a JSON line.
 //
-// It owns those two formats. Long prose is cut in text, never in JSON. It writes no
-// escape codes: foreign text is kept on its line, and what acts on terminals in it is escaped.
-// It starts no goroutine (Run pumps in the caller's) and publishes nothing.
+// It owns those two formats. Long text is truncated in lines, never in JSON. It writes no escape codes: foreign text cannot begin a
+// new line, and control characters are escaped. It starts no goroutine (Run works in the caller's) and publishes nothing.
 //
-// Worth a line of text are: what the agent and its PLEG turn to; pods added,
-// changed and removed by a source; errors in manifests; milestones; pods that
-// succeeded or failed; actions on sandboxes and containers when they end, other
-// actions when they fail or take 100 ms; pulls when they end; back-offs when they
-// begin; other waits of 100 ms when they end (a grace period is in its kill, what a probe waits for in its attempts); steps
-// of a person; containers that ended; decisions that change something (not: keep, admit); collections that
-// removed something; what changed of the node or its runtime, and a certificate that takes another's place; warnings; attempts of probes that failed, and the one with which
-// a probe first succeeds; changes to many files of a volume, when done; syncs, CRI, CSI
-// and API calls, requests, relists, volumes, statuses and cgroups that failed; log lines
-// above debug. Everything else, such as loop iterations and each
-// CRI call, is in the JSON.
+// These events have a line of text: state changes of the agent and its PLEG; pods that a source added, changed or removed; errors
+// in manifests; milestones; pods that succeeded or failed; actions on sandboxes and containers when they end, other actions when
+// they fail or take 100 ms; pulls when they end; back-offs when they begin; other waits of 100 ms when they end (a grace period is
+// in its kill, the wait of a probe in its attempts); commands of a step session; containers that exited; decisions that change
+// something (not: keep, admit); garbage collection runs that removed something; changes of the node or its runtime, and a
+// certificate that replaces another one; warnings; probe attempts that failed, and the first one that succeeds; changes to many
+// files of a volume, when done; syncs, CRI, CSI and API calls, requests, relists, volumes, statuses and cgroups that failed; log
+// lines above debug. Everything else, such as loop iterations and each CRI call, is in the JSON.
 package printer

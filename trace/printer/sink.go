@@ -18,7 +18,7 @@ type Sink interface {
 	Write(rec *trace.Record) error
 	// Lost says that n records are missing before the next one, which is of that time.
 	Lost(n uint64, at time.Time) error
-	// Flush writes out what is buffered.
+	// Flush writes the buffered lines.
 	Flush() error
 }
 

@@ -19,7 +19,7 @@ const podColumn = 32
 // minText is how much of what happened is left at the least.
 const minText = 40
 
-// DefaultWidth is how many columns a line of text takes when nobody says otherwise.
+// DefaultWidth is the default width of a line of text, in columns.
 const DefaultWidth = 160
 
 // TextOptions say what lines look like.

@@ -199,7 +199,8 @@ func source(e *trace.Source) string {
 	return ""
 }
 
-// SourceError is an error of a manifest or a source on one line, as compilers print theirs, or that it no longer applies.
+// SourceError is an error of a manifest or a source on one line, in the format of compilers, or the message that it no longer
+// applies.
 func SourceError(e *trace.SourceError) string {
 	s, again := e.Path, " is valid again"
 	if s == "" {

@@ -10,11 +10,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// InputNoise is what [Noise] puts in the place of a text.
+// InputNoise is the text with which [Noise] replaces a text.
 const InputNoise = "noise noise"
 
-// Noise returns a copy of a record whose texts say nothing: all fields with the tag scrub:"text", at any depth, but for those of names
-// and those that are to be kept, such as Action.Reason.
+// Noise returns a copy of a record whose texts are replaced by noise: all fields with the tag scrub:"text", at any depth, except
+// names and fields that must be kept, such as Action.Reason.
 func Noise(r trace.Record, keep ...string) trace.Record {
 	if r.Event != nil {
 		r.Event, _ = reflect.TypeAssert[trace.Event](noisy(reflect.ValueOf(r.Event), slices.Concat(names, keep)))
@@ -60,8 +60,8 @@ func noisy(v reflect.Value, keep []string) reflect.Value {
 	return own
 }
 
-// OnlyWords reports whether what is drawn in noise differs from what is drawn otherwise by words alone: all that it has besides noise is
-// in the other, in that order, and without noise it has no less.
+// OnlyWords reports whether two drawings, one of them with noise, differ only in words: everything in the drawing with noise except
+// the noise is in the other one, in the same order, and nothing else is missing.
 func OnlyWords(drawn, noisy string) bool {
 	rest, isNoise := strings.FieldsFunc(marks.Replace(drawn), apart), false
 	for _, w := range strings.FieldsFunc(marks.Replace(noisy), apart) {

@@ -45,7 +45,7 @@ func (r *Recorder) Records() []trace.Record {
 	}
 }
 
-// OfKind returns the records of one kind, as "decision".
+// OfKind returns the records of one kind, such as "decision".
 func (r *Recorder) OfKind(kind string) []trace.Record {
 	r.t.Helper()
 	var out []trace.Record

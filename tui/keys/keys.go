@@ -1,5 +1,4 @@
-// Package keys is the key map of the terminal UI. Help is made from it, so what
-// help says is what works.
+// Package keys is the key map of the terminal UI. The help is generated from it, so it is always correct.
 //
 // It owns the bindings and no state, runs no goroutine and publishes no event.
 package keys

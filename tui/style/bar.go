@@ -12,7 +12,7 @@ func (t *Theme) Bar(part, whole float64, w int) string {
 	return strings.Repeat(t.Glyphs.Full, n) + strings.Repeat(t.Glyphs.Empty, max(w-n, 0))
 }
 
-// Length draws a bar without its rest: as long as part is of whole.
+// Length draws a bar without its rest: its length is part in proportion to whole.
 func (t *Theme) Length(part, whole float64, w int) string {
 	return strings.Repeat(t.Glyphs.Full, cells(part, whole, w))
 }

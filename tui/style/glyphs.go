@@ -3,7 +3,7 @@ package style
 // Glyphs are the characters that are not letters. All are one column wide.
 type Glyphs struct {
 	Line      string // a horizontal rule
-	Mark      string // beside what is selected
+	Mark      string // next to the selection
 	Dot       string // between words; also a thing to do
 	Done      string // a thing done
 	Failed    string // a thing that failed
@@ -18,7 +18,7 @@ type Glyphs struct {
 	Branch    string // a child with siblings below
 	LastChild string // the last child
 	Pipe      string // past a child with siblings below
-	Ellipsis  string // something was left out
+	Ellipsis  string // something was truncated
 	Up, Down  string // sort order
 }
 

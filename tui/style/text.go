@@ -8,9 +8,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Clean makes text that others wrote safe to draw on one line: line breaks and
-// tabs become spaces; what human.Hidden says is never written, and broken UTF-8, become a
-// question mark, which has one column; marks too many are left out.
+// Clean makes foreign text safe to draw on one line: line breaks and tabs become spaces; characters for which human.Hidden is true,
+// and invalid UTF-8, become a question mark, which has one column; too many combining marks are removed.
 func (t *Theme) Clean(s string) string {
 	if plain(s) {
 		return s
@@ -74,7 +73,7 @@ var lookalikes = map[rune]rune{
 // Cut shortens s to at most w columns, ending in an ellipsis where it was cut.
 func (t *Theme) Cut(s string, w int) string { return fit.Cut(s, w, t.Glyphs.Ellipsis) }
 
-// CutMid is Cut in the middle, for names whose end tells them apart.
+// CutMid is Cut in the middle, for names that differ at the end.
 func (t *Theme) CutMid(s string, w int) string { return fit.Middle(s, w, t.Glyphs.Ellipsis) }
 
 // Left fits s into exactly w columns, aligned left.

@@ -13,7 +13,7 @@ const Unknown = "-"
 // DurWidth is the width of the widest text that Dur returns.
 const DurWidth = 6
 
-// Dur writes a duration with three figures, as 812ms and 1.24s.
+// Dur formats a duration with three digits, such as 812ms and 1.24s.
 func Dur(d time.Duration) string { return human.Duration(d) }
 
 // Known writes a duration, or Unknown for zero.
@@ -24,7 +24,7 @@ func Known(d time.Duration) string {
 	return Dur(d)
 }
 
-// Age writes a duration that ticks, with no more than one decimal.
+// Age formats a duration that changes, with at most one decimal.
 func Age(d time.Duration) string {
 	if d >= 0 && d < 59950*time.Millisecond {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -32,7 +32,7 @@ func Age(d time.Duration) string {
 	return Dur(d)
 }
 
-// Bytes writes a size, as 68 MiB.
+// Bytes formats a size, such as 68 MiB.
 func Bytes(n int64) string { return human.Bytes(n) }
 
 // Count writes a whole number in groups: 1234567 is 1,234,567.

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
-// Cell is one piece of text and what it means. The text is clean.
+// Cell is one piece of text and its meaning. The text is clean.
 type Cell struct {
 	Text string
 	Tone style.Tone
@@ -18,12 +18,11 @@ type Column[R any] struct {
 	Title string
 	// Width is in columns of the terminal. A column that flexes gets at least Width.
 	Width int
-	// Flex shares what is left over between columns in this proportion.
+	// Flex distributes the remaining width between columns in this proportion.
 	Flex int
 	// Right aligns to the right, for figures.
 	Right bool
-	// Drop orders what is left out when the table is narrow: the highest goes
-	// first, 0 never goes.
+	// Drop is the order in which columns are hidden if the table is narrow: the highest first, 0 never.
 	Drop int
 	// Cell returns what to write.
 	Cell func(R) Cell

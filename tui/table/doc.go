@@ -1,6 +1,5 @@
-// Package table is a table of rows that come and go, drawn in a fixed box:
-// columns that give way when it is narrow, sorting, a filter, a cursor that
-// stays with its row while rows arrive.
+// Package table is a table of changing rows, drawn in a fixed box: columns that are hidden if it is narrow, sorting, a filter, a
+// cursor that stays on its row while rows arrive.
 //
 // It owns the cursor, the scroll position and the order; never the rows. It
 // runs no goroutine and publishes no event.

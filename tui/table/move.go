@@ -67,7 +67,7 @@ func (t *Table[R]) Follow() {
 	t.moveTo(t.edge())
 }
 
-// Hold makes the cursor stay with its row, wherever that is.
+// Hold makes the cursor stay on its row, wherever that moves.
 func (t *Table[R]) Hold() {
 	if r, ok := t.Selected(); ok {
 		t.sel, t.moved = t.cfg.ID(r), true

@@ -14,22 +14,21 @@ const gap = 1
 type Config[R any] struct {
 	Theme   *style.Theme
 	Columns []Column[R]
-	// ID names a row for good. The cursor stays with it.
+	// ID identifies a row permanently. The cursor stays on it.
 	ID func(R) string
-	// Text is what the words of a filter are matched against.
+	// Text is the text for the words of a filter.
 	Text func(R) string
-	// Failed says that a row tells of an error; nil: rows do not.
+	// Failed says that a row shows an error; nil: no row does.
 	Failed func(R) bool
 	// Fields are what filters can ask for beyond the columns.
 	Fields map[string]func(R) string
 	// Flags are fields that hold or do not; one may have the name of a column too.
 	Flags map[string]func(R) bool
-	// Tail keeps the cursor at the end while rows arrive there, as tail -f does;
-	// otherwise it stays at the beginning.
+	// Tail keeps the cursor at the end while rows arrive there, like tail -f; otherwise it stays at the beginning.
 	Tail bool
 	// Empty is said when there are no rows.
 	Empty string
-	// Note says why there may be none, as that the stream has ended; nil: nothing.
+	// Note is the reason why there are no rows, for example that the stream has ended; nil: no text.
 	Note func() string
 }
 

@@ -108,7 +108,7 @@ func (t *Table[R]) line(b *strings.Builder, cells []Cell, widths []int, selected
 	b.WriteString(line.String())
 }
 
-// Cells returns what is written in all columns for a row, those without room too.
+// Cells returns the texts of all columns of a row, including hidden ones.
 func (t *Table[R]) Cells(r R) []string {
 	var out []string
 	for _, c := range t.cfg.Columns {

@@ -15,7 +15,7 @@ type Player struct {
 	next  int
 }
 
-// Play returns a source that began ahead ago: what was due by then comes at once.
+// Play returns a source that began ahead ago: records from that time are delivered immediately.
 func Play(recs []trace.Record, ahead time.Duration) *Player {
 	p := &Player{recs: recs}
 	if len(recs) > 0 {

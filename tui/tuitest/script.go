@@ -1,5 +1,5 @@
-// Package tuitest makes streams of records to show: a scripted session of a
-// node, with times of its own, for golden views, benchmarks and demonstrations.
+// Package tuitest creates streams of records for the UI: a scripted session of a node, with its own times, for golden views,
+// benchmarks and demonstrations.
 //
 // It owns nothing but the script, reads no clock, runs no goroutine and
 // publishes nothing.
@@ -54,7 +54,7 @@ func (s *Script) End(at time.Duration, sp Span, e trace.Event) {
 	s.add(trace.EdgeEnd, at, at-sp.at, sp, e)
 }
 
-// Both adds a beginning and its end; the same event tells both.
+// Both adds a begin and its end, with the same event.
 func (s *Script) Both(from, to time.Duration, parent Span, e trace.Event) Span {
 	sp := s.Begin(from, parent, e)
 	s.End(to, sp, e)

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Spans is a node with a pod whose network took long to set up, as the runtime told by its own spans, and a quick one.
+// Spans is a node with a pod whose network setup was slow, with the runtime's spans, and a fast one.
 func Spans() []trace.Record {
 	s := &Script{}
 	s.Point(0, Span{}, &trace.Agent{State: trace.AgentStarting, Node: "lab-1", Version: "0.1.0", PID: 4711})

@@ -96,8 +96,8 @@ func (h *History) Findings(pod trace.Pod, now time.Time) (found []cause.Finding,
 	return h.causes.of(l, now), true
 }
 
-// Top is the costliest cause of a start that is finished, nil when there is none or it is not looked for yet: of many starts
-// only some are looked at in each frame. ready is when the pod was, zero when it was not.
+// Top is the most expensive cause of a finished start, nil if there is none or if it is not computed yet: in each frame, only some
+// starts are computed. ready is when the pod was ready, zero if it was not.
 func (h *History) Top(pod trace.Pod, started, ready, now time.Time) *cause.Finding {
 	f := &h.causes
 	l := f.life(pod, started)

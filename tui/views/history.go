@@ -23,7 +23,7 @@ func NewHistory() *History { return &History{causes: newFindings()} }
 // Lost says that n records are missing before the next one.
 func (h *History) Lost(n uint64) { h.causes.session.Lost(n) }
 
-// Add keeps a record and lets go of the oldest one.
+// Add keeps a record and drops the oldest one.
 func (h *History) Add(r *trace.Record) {
 	h.causes.session.Apply(r)
 	h.keep(r)

@@ -19,7 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
 
-// Log shows what is worth a line, the newest last, or every record.
+// Log shows the important events, the newest last, or every record.
 type Log struct {
 	parts
 	lines   list[logRow]

@@ -17,8 +17,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
-// Overview is the node at a glance: pods, what starts, what is in trouble, the
-// slowest starts, pods that were found running, CRI calls and pressure.
+// Overview is a summary of the node: pods, current starts, pods with problems, the slowest starts, adopted pods, CRI calls and
+// pressure.
 //
 // Many fields: one for each part of the page.
 type Overview struct {

@@ -19,11 +19,11 @@ type Page interface {
 	Name() string
 	// SetSize gives the box to draw in.
 	SetSize(w, h int)
-	// Refresh takes over what there is to show now.
+	// Refresh reads the current state.
 	Refresh(Frame)
 	// Update takes a key or a mouse message; Y is relative to the page.
 	Update(tea.Msg) tea.Cmd
-	// SetFilter limits what is shown; the nil filter shows all.
+	// SetFilter sets the filter; nil shows everything.
 	SetFilter(*query.Filter)
 	// View draws the page: no more lines than its height.
 	View() string
@@ -45,37 +45,37 @@ type Look struct {
 	Scene *Scene
 }
 
-// Open asks for a page on top of this one; Esc comes back.
+// Open requests a page on top of this one; Esc goes back.
 type Open struct{ Page Page }
 
-// OpenPod asks for a pod's own view.
+// OpenPod requests a pod's view.
 type OpenPod struct{ Pod trace.Pod }
 
-// OpenCalls asks for the CRI view, limited to a method.
+// OpenCalls requests the CRI view, limited to a method.
 type OpenCalls struct{ Method string }
 
-// Say asks for a line at the bottom of the screen.
+// Say requests a line at the bottom of the screen.
 type Say struct {
 	Text string
 	Bad  bool
 }
 
-// Leave asks for the end of the UI.
+// Leave requests that the UI closes.
 type Leave struct{}
 
 func send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
 
-// Ask asks for a line of text; Then makes a message of it.
+// Ask requests a line of text from the user; Then converts it to a message.
 type Ask struct {
 	Label string
 	Then  func(string) tea.Msg
 }
 
-// Asker is a page that asks for lines of text. Asks is called after each key and returns what it asks for since, nil for nothing: no
-// key comes between, as one could before a message.
+// Asker is a page that requests lines of text. Asks is called after each key and returns the new request, nil for none. So no key
+// can arrive in between, which could happen before a message.
 type Asker interface{ Asks() *Ask }
 
-// Redraw asks for Refresh: the page shows something else now.
+// Redraw requests a Refresh: the content of the page has changed.
 type Redraw struct{}
 
 // Fielder is a page whose rows have fields, for filters.
@@ -84,7 +84,7 @@ type Fielder interface{ Fields() query.Fields }
 // Follower is a page that can stay with the newest row.
 type Follower interface{ Following() bool }
 
-// Copier is a page that knows what to copy: a text and what it is, as "the row".
+// Copier is a page that knows what to copy: a text and its name, such as "the row".
 type Copier interface{ Copy() (text, what string) }
 
 // KeyTaker is a page that wants some keys before they get their usual meaning.

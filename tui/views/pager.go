@@ -19,7 +19,7 @@ type Text struct {
 	Indent int
 }
 
-// Pager is a page of text that scrolls. A filter leaves out lines, as less's & does.
+// Pager is a page of text that scrolls. A filter hides lines, like & in less.
 type Pager struct {
 	Look
 	name, title string
@@ -39,7 +39,7 @@ func NewPager(look Look, name, title string, lines []Text) *Pager {
 // Name implements Page.
 func (p *Pager) Name() string { return p.name }
 
-// Refresh implements Page: a pager shows what it was given.
+// Refresh implements Page: the text of a pager does not change.
 func (p *Pager) Refresh(Frame) {}
 
 // SetSize implements Page.

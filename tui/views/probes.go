@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
 
-// Probes shows the probes of all containers, those that say no first.
+// Probes shows the probes of all containers, the failing ones first.
 type Probes struct {
 	list[model.Probe]
 	now time.Time

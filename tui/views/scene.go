@@ -14,7 +14,7 @@ type Scene struct {
 	Times Times
 	// Note says why there may be nothing to show; "" when there is no reason.
 	Note string
-	// Learn says that what is selected is explained, for learners.
+	// Learn says that the selected phase is explained, for learners.
 	Learn bool
 }
 

@@ -26,8 +26,7 @@ const (
 	statusHead = 2
 )
 
-// Status shows what the API has of the pods and of the node: how the API server does, the node's
-// object, and each pod's status; or figures per kind of request.
+// Status shows the state of the API: the API server, the Node object, and each pod's status; or figures per kind of request.
 type Status struct {
 	parts
 	pods     list[model.Status]

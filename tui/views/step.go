@@ -16,13 +16,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 )
 
-// Stepper is a pod that is being stepped, as tui.Stepper.
+// Stepper is a step session, the same as tui.Stepper.
 type Stepper interface {
 	Stops() <-chan step.Stop
 	Do(ctx context.Context, line string) (string, error)
 }
 
-// Stepped tells that the stepped pod waits again, or that no more stops come.
+// Stepped reports that the pod of the session is paused again, or that there are no more stops.
 type Stepped struct {
 	Stop step.Stop
 	OK   bool
@@ -89,8 +89,7 @@ func (p *Step) SetSize(w, h int) { p.w, p.h = w, h }
 // SetFilter implements Page: the lines of the request are filtered.
 func (p *Step) SetFilter(q *query.Filter) { p.filter, p.scroll = q, 0 }
 
-// Refresh implements Page. Where the pod waits comes with Stepped; what it does
-// between two stops comes from the stream.
+// Refresh implements Page. Stepped delivers the stops; the stream delivers the events between two stops.
 func (p *Step) Refresh(f Frame) {
 	if !p.have || !p.busy {
 		return

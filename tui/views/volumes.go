@@ -18,7 +18,7 @@ import (
 // slowVolume is from when on setting up a volume counts as slow.
 const slowVolume = time.Second
 
-// Volumes shows the volumes of all pods, those that failed or are being worked on first.
+// Volumes shows the volumes of all pods, first those that failed or are in progress.
 type Volumes struct {
 	list[model.Volume]
 	now time.Time

@@ -1,5 +1,5 @@
-// Package casetest writes cases for tests of rules and of what tells of them: the records of one life of the pod shop/web, at
-// stated times.
+// Package casetest creates cases for tests of rules and of their texts: the records of one life of the pod shop/web, at given
+// times.
 //
 // It owns a tape of records, runs no goroutine and publishes nothing.
 package casetest
@@ -48,8 +48,8 @@ func Found(t *testing.T) *Script {
 	return s
 }
 
-// Span adds what happened to the pod itself from one time to another (Open: it goes on) and returns its span. Without a
-// parent it belongs to the first sync.
+// Span adds a span of the pod itself from one time to another (Open: it has not ended) and returns its id. Without a parent it
+// belongs to the first sync.
 func (s *Script) Span(from, to time.Duration, parent trace.SpanID, e trace.Event) trace.SpanID {
 	if parent == 0 {
 		parent = s.sync
@@ -57,7 +57,7 @@ func (s *Script) Span(from, to time.Duration, parent trace.SpanID, e trace.Event
 	return s.Of(Web, from, to, parent, e)
 }
 
-// Of adds what happened to another pod, or to the node (the zero Pod).
+// Of adds a span of another pod, or of the node (the zero Pod).
 func (s *Script) Of(pod trace.Pod, from, to time.Duration, parent trace.SpanID, e trace.Event) trace.SpanID {
 	id := s.tape.Begin(from, pod, parent, e)
 	if to >= 0 {
@@ -72,13 +72,13 @@ func (s *Script) Point(at time.Duration, parent trace.SpanID, e trace.Event) tra
 	return s.PointOf(Web, at, parent, e)
 }
 
-// PointOf adds an instant of another pod or of the node.
+// PointOf adds a point of another pod or of the node.
 func (s *Script) PointOf(pod trace.Pod, at time.Duration, parent trace.SpanID, e trace.Event) trace.SpanID {
 	s.last = max(s.last, at)
 	return s.tape.Point(at, pod, parent, e)
 }
 
-// Action adds a step of the pod's plan, as "image web", with the ids of what it needs.
+// Action adds a step of the pod's plan, such as "image web", with the ids of the steps that it needs.
 func (s *Script) Action(from, to time.Duration, a trace.Action, needs ...string) trace.SpanID {
 	s.steps = append(s.steps, trace.PlanStep{ID: a.ID, Verb: a.Verb, Needs: needs})
 	a.Class = trace.Classify(a.Err)
@@ -100,7 +100,7 @@ func (s *Script) Call(from, to time.Duration, parent trace.SpanID, method, err s
 	return s.Span(from, to, parent, &trace.CRICall{Method: method, Code: code, Err: err, Class: trace.Classify(err), Plugin: trace.PluginIn(err)})
 }
 
-// Milestone adds a milestone, as started or ready.
+// Milestone adds a milestone, such as started or ready.
 func (s *Script) Milestone(at time.Duration, name trace.MilestoneName) {
 	s.Point(at, s.sync, &trace.Milestone{Name: name, Since: at})
 }
@@ -112,7 +112,7 @@ func (s *Script) Started(at time.Duration) {
 	s.tape.End(at, s.sync, nil)
 }
 
-// Case returns the case as asked for at a time; 0 is the time of the last record.
+// Case returns the case at a time; 0 is the time of the last record.
 func (s *Script) Case(now time.Duration) *cause.Case {
 	s.t.Helper()
 	if len(s.steps) > 0 {

@@ -12,7 +12,7 @@ type Ring[T any] struct {
 // New returns an empty ring.
 func New[T any](size int) Ring[T] { return Ring[T]{max: size} }
 
-// Push adds v and returns what it displaced.
+// Push adds v and returns the element that it replaced.
 func (r *Ring[T]) Push(v T) (old T, displaced bool) {
 	switch {
 	case r.n == r.max:

@@ -16,7 +16,7 @@ type Start struct {
 	Queue, Sandbox, Volumes, Pull, Create, Run, Probe time.Duration
 }
 
-// Start adds a whole start, as an agent of today tells it.
+// Start adds a complete start, as the current agent publishes it.
 func (t *Tape) Start(s Start) {
 	at := s.At
 	t.Point(at, s.Pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile, Spec: &trace.PodSpec{

@@ -35,7 +35,7 @@ func (t *Tape) Begin(at time.Duration, pod trace.Pod, parent trace.SpanID, e tra
 	return id
 }
 
-// End adds the end of span; a nil event repeats what the begin said.
+// End adds the end of span; a nil event repeats the event of the begin.
 func (t *Tape) End(at time.Duration, span trace.SpanID, e trace.Event) {
 	r := t.begun[span]
 	r.Edge = trace.EdgeEnd

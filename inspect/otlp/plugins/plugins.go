@@ -1,16 +1,13 @@
-// Package plugins watches CNI plugins being run, since nobody tells of them: containerd has
-// one span for a network's whole chain.
+// Package plugins observes the runs of CNI plugins, because containerd has only one span for the whole chain of a network.
 //
-// It owns a fanotify group with a mark on each directory of plugins that is there, and a table of
-// those that run. A directory may come later, go, or be exchanged for another: inotify on it and
-// on those above it tells, and the mark follows within milliseconds; what is run in between is
-// missed. It learns of a program's start and end from the kernel, and whom it is for from the
-// variables that the CNI specification puts into its environment, of which it takes so much; it reads nothing else of it.
-// Any user of the machine may run these programs, with any environment, and root of a container that has the directory: a run counts
-// that is root's and that the runtime began, or what the runtime began.
-// It never holds a program up (it has no permission events), never runs one, and does not know
-// how one ended: the runtime's error says that. Times are when the kernel's notice was read,
-// so they are late by what it takes to wake this process.
+// It owns a fanotify group with a mark on each existing directory of plugins, and a table of the running ones. A directory may be
+// created later, removed, or replaced: inotify on it and on its parents reports this, and the mark follows within milliseconds;
+// runs in between are missed. The kernel reports the start and the end of a program, and the variables of the CNI specification in
+// its environment name the sandbox; the package reads a limited part of the environment and nothing else of the process. Every user
+// of the machine may run these programs, with any environment, and so may root in a container that has the directory: only runs of
+// root count that the runtime, or a child of the runtime, started. It never delays a program (it has no permission events), never
+// runs one, and does not know the exit status: the runtime's error has it. Times are when the kernel's event was read, so they are
+// late by the time to wake this process.
 //
 // Run has one goroutine besides its caller's, which follows the directories. It needs Linux 5.0 and CAP_SYS_ADMIN. It publishes
 // nothing: Config.Done gets each run.
@@ -32,7 +29,7 @@ const Precision = time.Millisecond
 
 // Exec is one run of a plugin.
 type Exec struct {
-	// Plugin is the program's name, as bridge.
+	// Plugin is the program's name, such as bridge.
 	Plugin string
 	// Command is ADD, DEL, CHECK, STATUS, GC or VERSION.
 	Command string
@@ -42,17 +39,17 @@ type Exec struct {
 	Pod   trace.Pod
 	Start time.Time
 	Dur   time.Duration
-	// ID is the run's own span; Parent is that of the plugin that ran it, as host-local by
-	// bridge, and 0 for one that the runtime ran.
+	// ID is the run's span. Parent is the span of the plugin that ran it (for example, bridge runs host-local), and 0 if the
+	// runtime ran it.
 	ID, Parent trace.SpanID
 }
 
 // Config says what to watch.
 type Config struct {
-	// Dirs are the directories of CNI plugins, as /opt/cni/bin.
+	// Dirs are the directories of CNI plugins, such as /opt/cni/bin.
 	Dirs []string
-	// Runtime is the path of the socket of the runtime, whose process says whose runs count. Empty, or a process that cannot be known
-	// (it is in another PID namespace), means all of root's.
+	// Runtime is the path of the runtime's socket: only runs by its process count. If it is empty, or the process is unknown (in
+	// another PID namespace), all runs of root count.
 	Runtime string
 	// Stranger is called for a program that does not count, with why. It may be nil.
 	Stranger func(why string)
