@@ -170,7 +170,11 @@ var (
 	fieldPath = regexp.MustCompile(`^spec\.(containers|initContainers|ephemeralContainers)\{([a-z0-9][-a-z0-9]{0,62})\}$`)
 	quotedRef = regexp.MustCompile(`"([^"]+)"`)
 	imageSize = regexp.MustCompile(`Image size: (\d{1,18}) bytes`)
+	pullTimes = regexp.MustCompile(` in ([0-9.a-zµ]{1,20}) \(([0-9.a-zµ]{1,20}) including waiting\)`)
 )
+
+// eventLag is how much later an Event is written than what it tells of happens: mostly a fraction of a millisecond.
+const eventLag = 100 * time.Millisecond
 
 // event is an Event of the API that the kubelet made. Those of containers come as it goes on with them.
 func (f *Fold) event(e *klog.Entry, at int64) bool {
@@ -203,6 +207,7 @@ func (f *Fold) event(e *klog.Entry, at int64) bool {
 		if s := imageSize.FindStringSubmatch(message); s != nil {
 			c.bytes, _ = strconv.ParseInt(s[1], 10, 64)
 		}
+		f.pullWaited(p, c, message)
 		f.endWaits(p, at, func(key string) bool { return key == "init" || key == "container "+c.name })
 		f.imageEnds(p, c, at, "", "")
 		c.create = f.begin(p, p.sync, at, &trace.Action{ID: "create " + c.name, Verb: trace.VerbCreate, Container: c.name})
@@ -212,15 +217,35 @@ func (f *Fold) event(e *klog.Entry, at int64) bool {
 		c.start = f.begin(p, p.sync, at, &trace.Action{ID: "start " + c.name, Verb: trace.VerbStart, Container: c.name})
 	case "Started":
 		f.end(c.start, at, micros, nil)
+		if c.start != nil {
+			c.started = c.start.from
+		}
 		c.start = nil
 		if c.init {
 			p.waits["init"] = f.begin(p, nil, at, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: c.name}})
 		} else if !p.started && p.seen && !p.ending {
 			p.lastStart, p.told = at, true
 			f.pods.starting[p] = true
+			if begun := c.started; p.passTo != 0 && at-p.passTo < int64(eventLag) && begun >= p.passFrom && begun <= p.passTo && len(p.waits) == 0 {
+				p.passed = at // the pass that started it ended before its Event came
+			}
 		}
 	}
 	return true
+}
+
+// pullWaited is how long a pull waited for the pulls of others: the kubelet tells it when the pull has ended.
+func (f *Fold) pullWaited(p *pod, c *container, message string) {
+	m := pullTimes.FindStringSubmatch(message)
+	if m == nil || c.pull == nil {
+		return
+	}
+	pull, err := time.ParseDuration(m[1])
+	all, errAll := time.ParseDuration(m[2])
+	if err != nil || errAll != nil || pull < 0 || all > time.Hour || all-pull < time.Millisecond { // what is waited for is rounded to that
+		return
+	}
+	f.was(p, c.pull, c.pull.from, c.pull.from+int64(all-pull), time.Millisecond, &trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetPulls}})
 }
 
 func (f *Fold) killBegins(e *klog.Entry, at int64) bool {

@@ -141,6 +141,42 @@ func TestRecords(t *testing.T) {
 			),
 			[]string{"00:01.000 web pod.milestone: seen", "00:02.800 web pod.milestone: started", "00:02.800 web pod.milestone: ready"},
 		},
+		"the only Event of a start is late": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.001 I "SyncPod enter" pod="shop/web" podUID="u1"`,
+				`00:02.6 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" type="Normal" reason="Created" message="Container created"`,
+				`00:02.7 I "SyncPod exit" pod="shop/web" podUID="u1" isTerminal=false`,
+				`00:02.7001 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" type="Normal" reason="Started" message="Container started"`,
+				`00:04.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with RunContainerError: \"no shim\"" pod="shop/web" podUID="u1"`,
+			),
+			[]string{
+				"00:01.000 web pod.milestone: seen",
+				"00:02.600 begin web pod.action: start main", "00:02.700 end web pod.action: start main 100.1ms",
+				"00:02.700 web pod.milestone: started", "00:02.700 web pod.milestone: ready",
+				"00:04.000 end web pod.action: start main no shim 0s",
+				"00:04.000 begin web pod.wait: backoff container main RunContainerError",
+			},
+		},
+		"the API server tells the kubelet late of a pod that runs": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:59.0 I "Observed pod startup duration" pod="shop/web" podStartE2EDuration="58s" observedRunningTime="2026-11-22 08:00:02.5 +0000 UTC m=+4.5" watchObservedRunningTime="2026-11-22 08:00:59 +0000 UTC m=+61.0"`,
+			),
+			[]string{"00:01.000 web pod.milestone: seen", "00:02.500 web pod.milestone: started", "00:02.500 web pod.milestone: ready"},
+		},
+		"a pull waits for another's": {
+			lines(
+				`00:01.0 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" type="Normal" reason="Pulling" message="Pulling image \"r/i:1\""`,
+				`00:04.0 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" type="Normal" reason="Pulled" message="Successfully pulled image \"r/i:1\" in 1s (2.999s including waiting). Image size: 42 bytes."`,
+			),
+			[]string{
+				"00:01.000 begin web pod.action: image main", "00:01.000 begin web image.pull: r/i:1 0",
+				"00:01.000 begin web pod.wait: other-pull pulls", "00:02.999 end web pod.wait: other-pull pulls 1.999s",
+				"00:04.000 end web image.pull: r/i:1 42 3s", "00:04.000 end web pod.action: image main 3s",
+				"00:04.000 begin web pod.action: create main",
+			},
+		},
 		"a start and an end at V2": {
 			lines(
 				`00:01.0 I "SyncLoop ADD" source="file" pods=["shop/web"]`,
@@ -373,6 +409,40 @@ func TestCauses(t *testing.T) {
 		"a directory that is left": {
 			lines(`00:01.0 E "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"11111111-2222-3333-4444-555555555555\" found, but failed to rmdir() volume at path /x: directory not empty" numErrs=1`),
 			map[string][]string{"11111111-2222-3333-4444-555555555555": {"KL18"}},
+		},
+		"one in which something stays mounted": {
+			lines(
+				`00:01.0 I "Orphaned pod found, but volumes are not cleaned up" podUID="11111111-2222-3333-4444-555555555555"`,
+				`00:03.0 I "Pod found, but volumes are still mounted on disk" podUID="11111111-2222-3333-4444-555555555555" paths=["/x/pods/u/volumes/p/v"]`,
+				`00:03.0 I "Orphaned pod found, but volumes are not cleaned up" podUID="11111111-2222-3333-4444-555555555555"`,
+				`00:11.0 I "Orphaned pod found, but volumes are not cleaned up" podUID="11111111-2222-3333-4444-555555555555"`,
+			),
+			map[string][]string{"11111111-2222-3333-4444-555555555555": {"KL18"}},
+		},
+		"one in which something was mounted for a moment": {
+			lines(
+				`00:01.0 I "Orphaned pod found, but volumes are not cleaned up" podUID="11111111-2222-3333-4444-555555555555"`,
+				`00:09.0 I "Orphaned pod found, but volumes are not cleaned up" podUID="11111111-2222-3333-4444-555555555555"`,
+				`00:11.0 I "Cleaned up orphaned pod volumes dir" podUID="11111111-2222-3333-4444-555555555555" path="/x"`,
+			),
+			map[string][]string{"11111111-2222-3333-4444-555555555555": nil},
+		},
+		"one that stayed, and went": {
+			lines(
+				`00:01.0 I "Orphaned pod found, but volumes are not cleaned up" podUID="11111111-2222-3333-4444-555555555555"`,
+				`00:11.0 I "Orphaned pod found, but volumes are not cleaned up" podUID="11111111-2222-3333-4444-555555555555"`,
+				`00:15.0 I "Cleaned up orphaned pod volumes dir" podUID="11111111-2222-3333-4444-555555555555" path="/x"`,
+			),
+			map[string][]string{"11111111-2222-3333-4444-555555555555": nil},
+		},
+		"a pod that is only mentioned, beside a runtime that does not answer": {
+			lines(
+				`00:01.0 I "PLEG: Write status" pod="shop/near"`,
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:02.0 I "Creating PodSandbox for pod" pod="shop/web"`,
+				`00:12.0 E "CreatePodSandbox for pod failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" pod="shop/web"`,
+			),
+			map[string][]string{"near": nil, "web": {"KL15"}},
 		},
 		"one that is removed": {
 			lines(`00:01.0 I "Orphaned pod found, removing" podUID="11111111-2222-3333-4444-555555555555"`),

@@ -282,14 +282,49 @@ func (f *Fold) observed(e *klog.Entry, at int64) bool {
 	}
 	f.endWaits(p, at, nil)
 	f.volumesDone(p)
-	when, precision := at, relist
-	if p.lastStart != 0 && at-p.lastStart < int64(5*time.Second) {
+	late := lateBy(e)
+	when, precision := at-int64(late), relist
+	if p.lastStart != 0 && when-p.lastStart < int64(5*time.Second) {
 		when = p.lastStart
 	}
-	if d, err := time.ParseDuration(e.Get("podStartE2EDuration")); err == nil && !p.seen && d > 0 && d < 24*time.Hour {
+	if d, err := time.ParseDuration(e.Get("podStartE2EDuration")); err == nil && !p.seen && d > late && d < 24*time.Hour {
+		d -= late
 		p.since = d // since it was created: the log does not show when it was seen
 	}
 	f.nowStarted(p, when, precision)
+	return false
+}
+
+// lateBy is how much later the kubelet says that a pod started than it knew: it waits until the API server tells it of a change of the pod.
+// The keys are times in the text form; in JSON each is when the line was written.
+func lateBy(e *klog.Entry) time.Duration {
+	var at [2]time.Time
+	for i, key := range []string{"observedRunningTime", "watchObservedRunningTime"} {
+		text, _, _ := strings.Cut(e.Get(key), " m=")
+		t, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", text)
+		if err != nil {
+			return 0
+		}
+		at[i] = t
+	}
+	if d := at[1].Sub(at[0]); d > 0 && d < 24*time.Hour {
+		return d
+	}
+	return 0
+}
+
+// running is the kubelet's note that all containers of a pod run, which it makes when it writes the pod's status.
+func (f *Fold) running(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil || p.started || p.ending || !p.seen {
+		return false
+	}
+	f.endWaits(p, at, nil)
+	f.volumesDone(p)
+	if p.lastStart != 0 && at-p.lastStart < int64(5*time.Second) {
+		at = p.lastStart
+	}
+	f.nowStarted(p, at, relist)
 	return false
 }
 

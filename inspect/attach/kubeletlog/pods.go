@@ -27,9 +27,11 @@ type pod struct {
 	moments
 	underway
 
-	syncs int
-	why   trace.SandboxFault // what is wrong with the sandbox; "" where there is none
-	exit  string             // the code of the container that ended last
+	syncs  int
+	why    trace.SandboxFault // what is wrong with the sandbox; "" where there is none
+	kept   bool               // its directory cannot be removed
+	mounts string             // what is mounted there
+	exit   string             // the code of the container that ended last
 	// lives are the containers and sandboxes that were seen to start, by id; false once they died.
 	lives      map[string]bool
 	containers map[string]*container
@@ -53,6 +55,8 @@ type moments struct {
 	since                time.Duration // how long it took to start, where it was not seen and the log tells
 	needed               int64         // a sandbox was needed
 	passed               int64         // a sync ended that had started containers
+	passFrom, passTo     int64         // the last sync that ended without an error
+	orphaned             int64         // nobody knew it any more, and something was mounted in its directory
 	firstVolume, mounted int64         // the first volume was looked at, the last one mounted
 	failedAt, volumesAt  int64         // a sandbox, and all volumes, were last said to have failed
 }
@@ -74,6 +78,7 @@ type container struct {
 	target                     string // the image
 	lastErr                    string // of its last pull
 	bytes                      int64  // the image's size
+	started                    int64  // when its last start began
 }
 
 // volume is one of a pod's volumes.

@@ -50,12 +50,15 @@ var table = map[string]rule{
 	"Pod removed broadcasted":                                        {0, (*Fold).gone}, // from 1.36 on
 	"Pod fully terminated and removed from etcd":                     {3, (*Fold).gone},
 	"Observed pod startup duration":                                  {0, (*Fold).observed},
+	"Mark when the pod was running for the first time":               {3, (*Fold).running},
 	"Pod admission denied":                                           {0, (*Fold).denied}, // from 1.31 on
 	"Failed to admit pod":                                            {0, (*Fold).denied},
 	"Preempting pod to free up resources":                            {2, (*Fold).preempted},
 	"Pod evicted successfully":                                       {0, evicted(trace.ByPreemption)},
 	"Eviction manager: pod is evicted successfully":                  {0, evicted(trace.ByEviction)},
-	"Orphaned pod found, but volumes are not cleaned up":             {3, (*Fold).orphan},
+	"Orphaned pod found, but volumes are not cleaned up":             {3, (*Fold).orphanStays},
+	"Pod found, but volumes are still mounted on disk":               {4, (*Fold).leftMounted},
+	"Cleaned up orphaned pod volumes dir":                            {0, (*Fold).orphanGone},
 	"There were many similar errors. Turn up verbosity to see them.": {0, (*Fold).orphan},
 	// Sandboxes.
 	"No sandbox for pod can be found. Need to start a new one":       {2, needSandbox("")},

@@ -32,6 +32,9 @@ func (f *Fold) syncEnds(e *klog.Entry, at int64) bool {
 	if p == nil {
 		return false
 	}
+	if p.sync != nil && !p.ending {
+		p.passFrom, p.passTo = p.sync.from, at
+	}
 	if p.sync != nil && p.told && p.lastStart >= p.sync.from && len(p.waits) == 0 && !p.ending {
 		p.passed = at // a pass starts all containers that are to be; the Event of the last start may come a little later
 		f.pods.starting[p] = true
@@ -108,7 +111,7 @@ func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 		f.was(p, nil, at, at, micros, &trace.Sync{Why: trace.SyncRetry, Err: err})
 	}
 	delete(f.pods.starting, p)
-	p.fresh, p.passed = true, 0
+	p.fresh, p.passed, p.passTo = true, 0, 0
 	steps := failedStep.FindAllStringSubmatch(err, 32)
 	if f.isKilled(p, steps, err) {
 		f.ends(p, at)
@@ -342,32 +345,6 @@ func evicted(by trace.Decider) func(*Fold, *klog.Entry, int64) bool {
 		f.ends(p, at)
 		return true
 	}
-}
-
-var orphanUID = regexp.MustCompile(`[Oo]rphaned pod \\?"([-0-9a-f]{8,64})\\?" found, but (.+)`)
-
-// leftVolume is the volume in a path below a pod's directory.
-var leftVolume = regexp.MustCompile(`/pods/[^/]+/volumes/[^/]+/([^/\s"]+)`)
-
-// orphan is a directory of a pod that nobody knows any more, and that cannot be removed.
-func (f *Fold) orphan(e *klog.Entry, at int64) bool {
-	uid, why := e.Get("podUID"), firstOf(e.Get("err"), e.Msg)
-	if m := orphanUID.FindStringSubmatch(firstOf(e.Get("err"), e.Msg)); m != nil {
-		uid, why = m[1], m[2]
-	} else if uid == "" || e.Get("err") == "" {
-		return false
-	}
-	p := f.unnamed(uid)
-	if p == nil {
-		return false
-	}
-	f.ends(p, at)
-	d := &trace.Decision{By: trace.ByOrphans, Subject: "pod " + uid, Verdict: trace.VerdictKeep, Reason: why, Orphan: uid}
-	if m := leftVolume.FindStringSubmatch(why); m != nil {
-		d.Volume = m[1]
-	}
-	f.point(nil, at+1, micros, d)
-	return true
 }
 
 // isDown says of a pod that was up that a container of it does not run.
