@@ -115,6 +115,9 @@ type Rule struct {
 
 // Find runs all rules and returns their findings, the most expensive first.
 func Find(c *Case) []Finding {
+	if c.onlyMentioned() {
+		return nil
+	}
 	var out []Finding
 	for _, r := range Rules() {
 		for _, f := range r.Find(c) {
@@ -127,6 +130,17 @@ func Find(c *Case) []Finding {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.ID, b.ID))
 	})
 	return out
+}
+
+// onlyMentioned reports whether lines of a log are all there is of the pod: what state it is in is not known, nor whether what happens on
+// its node concerns it. A verdict on its directory may be known: that is the node's.
+func (c *Case) onlyMentioned() bool {
+	for i := range c.Records {
+		if _, line := c.Records[i].Event.(*trace.Log); !line {
+			return false
+		}
+	}
+	return len(c.Records) > 0
 }
 
 // Rules returns all rules, in the order of their ids.
