@@ -26,24 +26,9 @@ type joined struct {
 // cluster starts a cluster and joins it with an agent, until the test ends.
 func cluster(t *testing.T) *joined {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kl-causes-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	up, err := lab.UpCluster(ctx, lab.ClusterConfig{Dir: filepath.Join(dir, "lab"), Preload: []lab.Image{lab.ImageBusybox}, Log: t.Output()})
-	if err != nil {
-		t.Fatal(errors.Join(err, os.RemoveAll(dir)))
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		if err := errors.Join(up.Down(ctx), os.RemoveAll(dir)); err != nil {
-			t.Error(err)
-		}
-	})
+	up, dir := control(t)
 	j := &joined{node: newNode(t, filepath.Join(dir, "node")), Cluster: up}
+	var err error
 	if j.client, err = up.Client(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,16 +41,35 @@ func cluster(t *testing.T) *joined {
 	return j
 }
 
+// control starts a cluster without an agent, until the test ends, and a directory beside it.
+func control(t *testing.T) (up *lab.Cluster, dir string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "kl-causes-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	up, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: filepath.Join(dir, "lab"), Preload: []lab.Image{lab.ImageBusybox}, Log: t.Output()})
+	if err != nil {
+		t.Fatal(errors.Join(err, os.RemoveAll(dir)))
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		if err := errors.Join(up.Down(ctx), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	return up, dir
+}
+
 // create makes a pod in the API, on this node, and deletes it when the test ends if it is still there.
 func (j *joined) create(name string, change func(*v1.Pod)) *v1.Pod {
 	j.t.Helper()
-	p := podOf(name, "sh", "-c", "trap 'exit 0' TERM; sleep infinity & wait")
-	p.UID = ""
-	p.Spec.NodeName = lab.NodeName
+	p := podOf(name, idle()...)
 	p.Spec.Containers[0].Image = j.Image(lab.ImageBusybox)
-	p.Spec.TerminationGracePeriodSeconds = new(int64(1))
-	p.Spec.AutomountServiceAccountToken = new(false)
-	p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+	bound(p)
 	if change != nil {
 		change(p)
 	}

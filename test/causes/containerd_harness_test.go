@@ -72,11 +72,16 @@ func newBench() (*bench, error) {
 	if b.Lab, err = lab.Up(ctx, lab.Config{Dir: filepath.Join(dir, "lab"), Log: os.Stderr}); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+	return b, b.connect(ctx)
+}
+
+// connect prepares the laboratory.
+func (b *bench) connect(ctx context.Context) (err error) {
 	if b.conn, err = b.Dial(); err != nil {
-		return b, err
+		return err
 	}
 	b.runtime, b.images = runtimeapi.NewRuntimeServiceClient(b.conn), runtimeapi.NewImageServiceClient(b.conn)
-	return b, b.putPlugin(ctx)
+	return b.putPlugin(ctx)
 }
 
 // close takes the laboratory down. Its error names what would be left.

@@ -101,12 +101,7 @@ func TestContainerdSlowPlugin(t *testing.T) {
 func TestContainerdPluginFails(t *testing.T) {
 	b := containerd(t)
 	n := b.run(t)
-	b.plugin(t, "fail")
-	t.Cleanup(func() { b.plugin(t, "0") })
-	n.set(b.pod("web", lab.ImageBusybox))
-	n.waits("web", trace.WaitBackoff)
-	b.plugin(t, "0.5") // so that this run is seen, too
-	n.reached("web", "ready")
+	pluginFails(b, n)
 	n.spans("web", "cni.plugin.tardy", 2)
 	n.spans("web", sandboxSpan, 2)
 	f := n.speaks("web", "KL07", "the CNI plugin tardy failed once")
@@ -114,6 +109,16 @@ func TestContainerdPluginFails(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	n.silent("web", "KL14", "KL08")
+}
+
+func pluginFails(b *bench, n *node) {
+	n.t.Helper()
+	b.plugin(n.t, "fail")
+	n.t.Cleanup(func() { b.plugin(n.t, "0") })
+	n.set(append(slices.Clone(n.pods), b.pod("web", lab.ImageBusybox))...)
+	n.waits("web", trace.WaitBackoff)
+	b.plugin(n.t, "0.5") // so that this run is seen, too
+	n.reached("web", "ready")
 }
 
 // named reports whether the evidence of a finding says that.

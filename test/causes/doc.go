@@ -6,5 +6,8 @@
 // real part of the agent, with the rest of a start told manually; the others are an agent on the simulated runtime. docs/causes/README.md
 // has the table.
 //
+// upstream_ has upstream's kubelet go through the same, and asks kubeloupe why, from the logs (make attach-causes): docs/attach.md has that
+// table.
+//
 // It holds nothing that the product uses, runs no goroutines of its own and publishes no events. Its tests leave nothing behind.
 package causes

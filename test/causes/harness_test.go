@@ -38,6 +38,8 @@ type node struct {
 	fold   *session.Session
 	recs   []trace.Record
 	pods   []*v1.Pod // by set
+
+	outside *outside // upstream's kubelet in place of an agent in this process; else nil
 }
 
 // runtime is one whose images are small and near, and whose calls take no time.
@@ -141,6 +143,10 @@ func (n *node) until(what string, want func(*trace.Record) bool) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	if n.outside != nil {
+		n.outside.until(ctx, n.t, what, want)
+		return
+	}
 	for from := 0; ; {
 		for ; from < len(n.recs); from++ {
 			if want(&n.recs[from]) {
@@ -170,16 +176,25 @@ func (n *node) reached(pod, name string) {
 // finding is what a rule says of a pod now; nil when it is silent.
 func (n *node) finding(pod, id string) *cause.Finding {
 	n.t.Helper()
-	life, err := n.fold.Find("default/" + pod)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	for _, f := range cause.Find(n.fold.Case(life, n.fold.Last())) {
+	for _, f := range n.findings(pod) {
 		if f.ID == id {
 			return &f
 		}
 	}
 	return nil
+}
+
+// findings is what all rules say of a pod now.
+func (n *node) findings(pod string) []cause.Finding {
+	n.t.Helper()
+	if n.outside != nil {
+		return n.outside.why(n.t, "default/"+pod).Findings
+	}
+	life, err := n.fold.Find("default/" + pod)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return cause.Find(n.fold.Case(life, n.fold.Last()))
 }
 
 // speaks fails unless a rule speaks of the pod, in these words and with evidence.
