@@ -62,5 +62,6 @@ const (
 	TargetAddress        TargetKind = "address"         // the address of a source of pods
 	TargetLockFile       TargetKind = "lock-file"       // --lock-file
 	TargetVolumeManager  TargetKind = "volume-manager"  // the volume manager of another kubelet
+	TargetPLEG           TargetKind = "pleg"            // the next look of another kubelet at its container runtime
 	TargetOther          TargetKind = "other"           // a target of an earlier recording that this version does not know
 )

@@ -134,6 +134,8 @@ func target(t trace.Target) string {
 		return "claim of volume " + t.Name
 	case trace.TargetDriver:
 		return "CSI driver " + t.Name
+	case trace.TargetPLEG:
+		return "the PLEG"
 	case trace.TargetVolumeManager:
 		return "the volume manager"
 	case trace.TargetVolumeSlots:

@@ -30,6 +30,9 @@ type Merger struct {
 	inputs []*Input
 	pods   pods
 	same   same
+	polls  polls
+	found  map[string]trace.Record // that containers ended, by the kubelet alone
+	made   trace.SpanID            // spans that are the merger's own
 	report Report
 	seq    uint64
 	gaps   uint64
@@ -54,7 +57,7 @@ type item struct {
 
 // New returns a merger without inputs.
 func New(o Options) *Merger {
-	m := &Merger{pods: newPods(), same: newSame()}
+	m := &Merger{pods: newPods(), same: newSame(), found: map[string]trace.Record{}}
 	m.out.Hold, m.out.Most = cmp.Or(o.Window, DefaultWindow), maxWaiting
 	return m
 }
@@ -77,6 +80,7 @@ func (in *Input) Put(r trace.Record) {
 	in.until = max(in.until, r.Time)
 	r.Span, r.Parent = in.own(r.Span), in.own(r.Parent)
 	in.m.pods.take(&r)
+	in.m.poll(&r)
 	it := &item{rec: r, from: in, lost: in.m.gaps}
 	in.m.gaps = 0
 	in.m.match(it)

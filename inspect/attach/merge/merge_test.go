@@ -133,6 +133,14 @@ func TestMerge(t *testing.T) {
 			[]told{{10 * ms, b, 1, 0, 0, web, 0, create}},
 			[]string{"0s point pod.milestone shop/web by kubelet-log", "10ms begin pod.action 1<0 shop/web by runtime-log"}, merge.Report{},
 		},
+		"what the kubelet finds late": {
+			[]told{{900 * ms, p, 1, 0, 0, web, time.Second, &trace.PLEGEvent{Type: trace.ContainerDied, Container: "c1", From: trace.PLEGRelists}}},
+			[]told{{200 * ms, p, 1, 0, 0, web, 0, &trace.PLEGEvent{Type: trace.ContainerDied, Container: "c1", From: trace.PLEGEvented}}},
+			[]string{
+				"200ms point pleg.event shop/web by runtime-log", "900ms end pod.wait after 700ms 1<0 shop/web by runtime-log and kubelet-log",
+				"900ms point pleg.event shop/web by kubelet-log",
+			}, merge.Report{},
+		},
 		"observers that disagree": {
 			[]told{{0, b, 1, 0, 0, web, time.Microsecond, pull}, {100 * ms, e, 1, 0, 100 * ms, web, time.Microsecond, pull}},
 			[]told{{10 * ms, b, 1, 0, 0, trace.Pod{}, 0, pulled}, {400 * ms, e, 1, 0, 390 * ms, trace.Pod{}, 0, pulled}},
@@ -158,6 +166,23 @@ func TestMerge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPoll: a wait for the kubelet's next look says what it is for.
+func TestPoll(t *testing.T) {
+	died := func(at time.Duration, from trace.PLEGFrom, by trace.Observer) []trace.Record {
+		return []trace.Record{told{at, trace.EdgePoint, 1, 0, 0, web, 0, &trace.PLEGEvent{Type: trace.ContainerDied, Container: "c1", From: from}}.record(by)}
+	}
+	recs, _ := merged(died(time.Second, trace.PLEGRelists, trace.ObserverKubeletLog), died(0, trace.PLEGEvented, trace.ObserverRuntimeLog))
+	for i := range recs {
+		if w, ok := recs[i].Event.(*trace.Wait); ok {
+			if w.For != trace.WaitPoll || w.Target.Kind != trace.TargetPLEG || w.Every != time.Second {
+				t.Errorf("got %+v", w)
+			}
+			return
+		}
+	}
+	t.Error("there is no wait")
 }
 
 // TestLive: an input whose time does not go on holds the others back; one that says its time does not.

@@ -128,6 +128,16 @@ func (s *same) find(key string, it *item) *thing {
 	return nil
 }
 
+// ended is when the last of such things ended before a time; 0 where none did.
+func (s *same) ended(like *trace.Record, before int64) (last int64) {
+	for _, t := range s.things[keyOf(like)] {
+		if t.to <= before {
+			last = max(last, t.to)
+		}
+	}
+	return last
+}
+
 func (s *same) add(t *thing, it *item) {
 	s.things[t.key] = append(s.things[t.key], t)
 	if s.order = append(s.order, t); len(s.order) > maxThings {
