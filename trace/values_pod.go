@@ -82,6 +82,7 @@ const (
 	GateRetry    GateVerdict = "retry"     // run the action again
 	GateSkipRest GateVerdict = "skip-rest" // the client quits: the remaining actions are not run
 	GateOpen     GateVerdict = "open"      // the client disconnected: the pod continues without steps
+	GateDeadline GateVerdict = "deadline"  // nobody answered, and the deadline of the call is near: it continues by itself
 )
 
 // PodPhase is a pod's phase, as in Kubernetes.

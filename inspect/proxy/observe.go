@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -22,7 +23,8 @@ type call struct {
 	ctx     context.Context //nolint:containedctx // the call's, with its action's span
 	info    trace.CRICall
 	action  trace.Action
-	n       int // the try
+	n       int       // the try
+	began   time.Time // when it was forwarded
 
 	actSpan, span    trace.Span
 	acting, underway bool
@@ -53,7 +55,7 @@ func (p *Proxy) observe(ctx context.Context, m method, request *frame) *call {
 
 // begin publishes the beginning of what the call is for.
 func (c *call) begin(n int) {
-	c.n = n
+	c.n, c.began = n, time.Now()
 	c.p.pods.begins(c)
 	c.actSpan = c.root
 	if c.acting = c.action.Verb != "" && !c.subject.pod.IsZero(); c.acting {
@@ -67,7 +69,7 @@ func (c *call) forward(ctx context.Context) context.Context {
 		return forwarded(ctx, "")
 	}
 	c.span = trace.Begin(c.p.cfg.Bus, c.actSpan, c.info)
-	c.underway = true
+	c.underway, c.began = true, time.Now()
 	return forwarded(ctx, c.span.Traceparent())
 }
 

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -197,6 +199,24 @@ func (p *pod) span(late time.Duration) trace.Span {
 	s := trace.SeenBy(trace.ForPod(trace.Span{}, p.id), trace.ObserverProxy, late)
 	s.Trace = p.trace
 	return s
+}
+
+// known returns what is known of a pod, and what was asked for so far of this part of its life.
+func (ps *pods) known(id trace.Pod) (o object, plan []trace.PlanStep, ends bool) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	o.pod, o.containers = id, map[string]string{}
+	p := ps.byUID[id.UID]
+	if p == nil {
+		return o, nil, false
+	}
+	o.sandboxes = slices.Sorted(maps.Keys(p.has))
+	for id, c := range ps.containers {
+		if c.pod == p {
+			o.containers[c.name] = id
+		}
+	}
+	return o, p.plan, p.ends
 }
 
 // maxPlan bounds the steps that are remembered of one part of a life: a container may be started again any number of times.

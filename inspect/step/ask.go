@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"google.golang.org/grpc/codes"
@@ -24,10 +25,11 @@ type answer struct {
 var (
 	quitting = answer{verdict: trace.GateSkipRest, err: ErrQuit}
 	opening  = answer{verdict: trace.GateOpen}
+	late     = answer{verdict: trace.GateDeadline}
 )
 
 // Ask implements the runner's gate: it returns when the person lets the action go, ErrQuit when
-// they quit, ctx's error when the action is no longer wanted.
+// they quit, ctx's error when the action is no longer wanted. An action whose context ends with gate.ErrDeadline goes on.
 func (s *Session) Ask(ctx context.Context, q *gate.Question) (gate.Answer, error) {
 	if !s.wants(q) {
 		return gate.Answer{}, nil
@@ -36,7 +38,7 @@ func (s *Session) Ask(ctx context.Context, q *gate.Question) (gate.Answer, error
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return gate.Answer{}, ctx.Err()
+		return gate.Answer{}, over(ctx)
 	}
 	look, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
@@ -100,13 +102,26 @@ func (s *Session) await(ctx context.Context, q *gate.Question, stop Stop, object
 	select {
 	case a = <-waiting:
 	case <-ctx.Done():
-		a.err = ctx.Err() // nobody said anything: there is no verdict
+		if a.err = over(ctx); a.err == nil {
+			a = late
+		} // else nobody said anything: there is no verdict
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting = nil
 	s.publish(ctx, q, &a)
+	if a.verdict == trace.GateDeadline {
+		s.news(q.Pod, stop.Place()+": continued by itself, as the call's deadline is near")
+	}
 	return a.Answer, a.err
+}
+
+// over is the error of a context that has ended; nil where what was asked for goes on.
+func over(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), gate.ErrDeadline) {
+		return nil
+	}
+	return ctx.Err()
 }
 
 // publish tells what the person said. Called with mu.
@@ -150,10 +165,11 @@ func (s *Session) follow(q *gate.Question) {
 		ids = append(ids, q.Plan.Steps[i].ID)
 	}
 	_, again := s.ended[q.Action]
-	if again && q.When == gate.Before && q.Attempt <= 1 || !slices.Equal(ids, s.plan) {
-		s.plan, s.why, s.steps = ids, q.Plan.Why, q.Plan.Steps
+	grown := len(ids) > len(s.plan) && slices.Equal(ids[:len(s.plan)], s.plan) // a plan that is not known in advance
+	if again && q.When == gate.Before && q.Attempt <= 1 || !grown && !slices.Equal(ids, s.plan) {
 		clear(s.ended)
 	}
+	s.plan, s.why, s.steps = ids, q.Plan.Why, q.Plan.Steps
 	delete(s.ended, q.Action)
 }
 
@@ -165,6 +181,9 @@ func (s *Session) describe(q *gate.Question) Stop {
 	}
 	if q.Err != nil {
 		stop.Err = q.Err.Error()
+	}
+	if !q.Until.IsZero() {
+		stop.Until = q.Until.UnixNano()
 	}
 	for i := range q.Plan.Steps {
 		st := &q.Plan.Steps[i]

@@ -13,6 +13,8 @@ import (
 )
 
 // Stop is a stop of a pod: where it is paused, or, if Next is empty, a change of its state while no action is paused.
+//
+// Many fields: a stop is everything that a person sees of a pod, and is sent over a socket as one line.
 type Stop struct {
 	Pod trace.Pod `json:"pod"`
 	// Index is the position of the paused action in the plan, from 1; Total is the number of actions in the current plan.
@@ -49,6 +51,8 @@ type Stop struct {
 	// Sandbox is the id of the pod's sandbox, Netns the path of its network namespace.
 	Sandbox string `json:"sandbox,omitempty"`
 	Netns   string `json:"netns,omitempty"`
+	// Until is when what waits continues by itself, in Unix nanoseconds; 0 is never.
+	Until int64 `json:"until_ns,omitempty"`
 	// Attached says that the pod is not the session's own: quitting leaves it alone.
 	Attached bool `json:"attached,omitempty"`
 	// Only is the part of the pod's life that is stepped; "" is all of it.
@@ -86,6 +90,14 @@ type Action struct {
 
 // Waits reports whether an action is paused.
 func (s *Stop) Waits() bool { return s.Next != "" }
+
+// Left is how long what waits may still wait before it continues by itself; 0 where it does not.
+func (s *Stop) Left(now time.Time) time.Duration {
+	if !s.Waits() || s.Until == 0 {
+		return 0
+	}
+	return max(time.Unix(0, s.Until).Sub(now), time.Nanosecond)
+}
 
 // Place says where the pod is paused, such as "before  create web".
 func (s *Stop) Place() string {
@@ -152,6 +164,9 @@ func (s *Stop) Text() string {
 	out := fmt.Sprintf("step %s  paused %s   %d of %d\n", s.Pod, s.Place(), s.Index, s.Total)
 	if s.Hit != "" {
 		out += "breakpoint: " + s.Hit + "\n"
+	}
+	if left := s.Left(time.Now()); left > 0 {
+		out += "continues by itself in " + human.Duration(left) + ", as the call's deadline is near then\n"
 	}
 	out += s.Plan()
 	switch {

@@ -60,7 +60,7 @@ func (s *Session) news(pod trace.Pod, err string) {
 		return
 	}
 	stop := s.stop
-	stop.Pod, stop.Next, stop.Call, stop.When, stop.Hit, stop.Changed = pod, "", "", "", "", nil
+	stop.Pod, stop.Next, stop.Call, stop.When, stop.Hit, stop.Changed, stop.Until = pod, "", "", "", "", nil, 0
 	stop.Attached, stop.Only, stop.Passed, stop.Err, stop.Took = s.cfg.Attached, s.cfg.Only, slices.Clone(s.passed), err, 0
 	stop.Actions = slices.Clone(s.stop.Actions)
 	for i := range stop.Actions {

@@ -6,6 +6,7 @@ package gate
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -47,10 +48,16 @@ type Question struct {
 	Took time.Duration
 	// Object is the pod as {"pod": ..., "status": ...}, without secrets.
 	Object json.Marshaler
+	// Until is when what waits continues by itself, because the deadline of a call is near; zero is never. The context that the gate is
+	// asked with then ends with the cause [ErrDeadline].
+	Until time.Time
 	// Held must be called when an action is paused, and the function that it returns when it continues: the runner releases
 	// everything that other pods wait for, and publishes the wait.
 	Held func() (end func())
 }
+
+// ErrDeadline is why a call is not held any longer: its deadline, which another program set, is near. The call continues by itself.
+var ErrDeadline = errors.New("the call's deadline is near")
 
 // Do is what the runner must do with an action or a call.
 type Do uint8

@@ -54,6 +54,7 @@ type Step struct {
 	leaving bool   // cleaning up before the end
 	running string // what the pod does while busy
 	scroll  int    // of the request
+	now     time.Time
 }
 
 type stepKeys struct {
@@ -91,6 +92,7 @@ func (p *Step) SetFilter(q *query.Filter) { p.filter, p.scroll = q, 0 }
 
 // Refresh implements Page. Stepped delivers the stops; the stream delivers the events between two stops.
 func (p *Step) Refresh(f Frame) {
+	p.now = f.Now
 	if !p.have || !p.busy {
 		return
 	}

@@ -3,6 +3,7 @@ package views
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
@@ -77,6 +78,9 @@ func (p *Step) heading() string {
 		where = "waits for its next creation or deletion"
 	case !p.stop.Waits():
 		where = "nothing is left to do"
+	}
+	if left := p.stop.Left(p.now); left > 0 && !p.busy && !p.leaving {
+		where += "      continues in " + human.Duration(left.Truncate(time.Second))
 	}
 	where = th.Cut(th.Clean(where), max(p.w/2+10, p.w-30))
 	name := th.CutMid("step "+th.Clean(p.stop.Pod.String()), max(p.w-fit.Width(where)-4, 10))
