@@ -22,6 +22,9 @@ func (c *Clock) at(s stamp) time.Time {
 	if zone == nil {
 		zone = time.Local
 	}
+	if s.month == 0 {
+		return c.ofDay(s, zone)
+	}
 	in := func(year int) time.Time {
 		return time.Date(year, time.Month(s.month), s.day, s.hour, s.minute, s.second, s.nano, zone)
 	}
@@ -42,6 +45,23 @@ func (c *Clock) at(s stamp) time.Time {
 		t = in(t.Year() + 1)
 	case d > half:
 		t = in(t.Year() - 1)
+	}
+	c.last = t
+	return t
+}
+
+// ofDay is when a time of day was: on the day of the entry before, or the next where midnight lies between; at first on the log's last day.
+func (c *Clock) ofDay(s stamp, zone *time.Location) time.Time {
+	day := c.last
+	if day.IsZero() {
+		if day = c.Latest; day.IsZero() {
+			day = time.Now()
+		}
+	}
+	y, m, d := day.In(zone).Date()
+	t := time.Date(y, m, d, s.hour, s.minute, s.second, s.nano, zone)
+	if !c.last.IsZero() && t.Before(c.last.Add(-12*time.Hour)) {
+		t = t.AddDate(0, 0, 1)
 	}
 	c.last = t
 	return t

@@ -3,6 +3,8 @@ package klog
 import (
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // The bounds of one entry. What is beyond them is left out, and [Entry.Cut] is set.
@@ -81,7 +83,7 @@ func elements(v string) (out []string) {
 			return out
 		case v[0] == '"':
 			s, rest, ok := unquote(v)
-			if out = append(out, s); !ok {
+			if out = append(out, human.Visible(s)); !ok {
 				return out
 			}
 			v = rest

@@ -33,7 +33,7 @@ func FuzzText(f *testing.F) {
 	const head = "I1122 08:38:19.533699   30016 kubelet.go:2760] "
 	for _, s := range []string{
 		"", head, head + `"SyncLoop ADD" source="file" pods=["shop/a"]`, head + "\"m\" a=<\n\tx\n > b=1", head + `"m" err="\"`, head + `"m" a={"b":[1,{"c":"}"}]}`,
-		head + "free \x1b[2J text\nmore", head + `"m" "odd key"="v" =x`, head + `"m" pods=[a/b c/d`, "\xff" + head, head + `"m" a=&{X:[1 2]} b="c"`,
+		head + "free \x1b[2J text\nmore", head + `"m" "odd key"="v" =x`, head + `"m" pods=[a/b c/d`, "\xff" + head, head + `"m" a=&{X:[1 2]} b="c"`, "00:00:00.000000 1 a.go:1] x", head + `"m" pods=["\x11"]`,
 	} {
 		f.Add(s)
 	}

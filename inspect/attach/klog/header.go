@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stamp is the time of a header: month, day and time of day.
+// stamp is the time of a header: month, day and time of day. Month and day are 0 where they were left out.
 type stamp struct {
 	month, day, hour, minute, second, nano int
 }
@@ -20,8 +20,9 @@ type header struct {
 }
 
 const (
-	// clockLen is the length of "I0102 15:04:05.000000".
+	// clockLen is the length of "I0102 15:04:05.000000", timeLen of what of it is the time of day.
 	clockLen = 21
+	timeLen  = 15
 	// maxFile bounds the file's name in a header.
 	maxFile = 256
 	// maxPrefix is how far into a line a header is looked for, behind what others put before it.
@@ -38,7 +39,7 @@ func HeaderAt(line string) int {
 	for i := 1; i < end; i++ {
 		switch line[i-1] {
 		case ' ', '\t', '"', ':', '|', ']', '\'':
-			if _, _, ok := parseHeader(line[i:]); ok {
+			if h, _, ok := parseHeader(line[i:]); ok && h.stamp.month != 0 {
 				return i
 			}
 		}
@@ -48,14 +49,26 @@ func HeaderAt(line string) int {
 
 // parseHeader reads a header and returns what follows it.
 func parseHeader(s string) (h header, rest string, ok bool) {
-	if len(s) < clockLen+len(" 1 f:1] ")-1 || strings.IndexByte("IWEF", s[0]) < 0 || s[5] != ' ' || s[8] != ':' || s[11] != ':' || s[14] != '.' {
+	if len(s) < timeLen+len(" 1 f:1] ")-1 {
 		return h, "", false
 	}
-	h.severity = Severity(s[0])
-	if h.stamp, ok = parseStamp(s); !ok {
+	switch {
+	case s[2] == ':': // who quotes it left out what comes before the time of day
+		h.severity = Info
+		if h.stamp, ok = parseStamp("I0101 " + s[:timeLen]); !ok || s[5] != ':' || s[8] != '.' {
+			return h, "", false
+		}
+		h.stamp.month, h.stamp.day = 0, 0
+		s = s[timeLen:]
+	case len(s) < clockLen+len(" 1 f:1] ")-1 || strings.IndexByte("IWEF", s[0]) < 0 || s[5] != ' ' || s[8] != ':' || s[11] != ':' || s[14] != '.':
 		return h, "", false
+	default:
+		h.severity = Severity(s[0])
+		if h.stamp, ok = parseStamp(s); !ok {
+			return h, "", false
+		}
+		s = s[clockLen:]
 	}
-	s = s[clockLen:]
 	body := strings.TrimLeft(s, " ")
 	if len(body) == len(s) {
 		return h, "", false

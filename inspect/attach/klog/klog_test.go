@@ -22,6 +22,26 @@ func at(text string) time.Time {
 	return t
 }
 
+// TestNoDate reads headers that lost what comes before the time of day.
+func TestNoDate(t *testing.T) {
+	c := clock()
+	for _, l := range []struct{ text, want string }{
+		{"23:59:59.500000       9 a.go:1] SyncLoop", "2026-11-22T23:59:59.5Z"},
+		{"00:00:01.000000       9 a.go:1] SyncLoop", "2026-11-23T00:00:01Z"},
+		{"E1123 00:00:02.000000       9 a.go:1] SyncLoop", "2026-11-23T00:00:02Z"},
+		{"00:00:03.000000       9 a.go:1] SyncLoop", "2026-11-23T00:00:03Z"},
+	} {
+		if e, ok := klog.ParseText(l.text, c); !ok || !e.Time.Equal(at(l.want)) || e.Msg != "SyncLoop" {
+			t.Errorf("%s: %v %+v, want %s", l.text, ok, e, l.want)
+		}
+	}
+	for _, s := range []string{"12:00:00.000000 a.go:1] x", "12:00:00 1 a.go:1] long enough", "1:00:00.000000 1 a.go:1] x"} {
+		if klog.HeaderAt(s) == 0 {
+			t.Errorf("%q is taken for a header", s)
+		}
+	}
+}
+
 func TestParseText(t *testing.T) {
 	const head = "I1122 08:38:19.533699   30016 kubelet.go:2760] "
 	base := klog.Entry{Time: at("2026-11-22T08:38:19.533699Z"), Severity: klog.Info, PID: 30016, File: "kubelet.go", Line: 2760, V: -1}
