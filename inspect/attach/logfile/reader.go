@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"strings"
@@ -116,6 +117,13 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	head, err = b.Peek(buffer)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, ErrIdle) {
 		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		if isReversed(head) {
+			if b, err = forward(b); err != nil {
+				return nil, err
+			}
+		}
 	}
 	lines := &lines{r: b}
 	if isExport(head) {
@@ -244,6 +252,9 @@ func (r *Reader) done(now bool) (Item, bool) {
 func (r *Reader) parse(text string) (klog.Entry, bool) {
 	if strings.HasPrefix(text, "{") {
 		return klog.ParseJSON(text)
+	}
+	if strings.IndexByte(text, '"') < 0 && strings.Contains(text, "&quot;") { // copied from a page's source
+		text = html.UnescapeString(text)
 	}
 	if !r.when.IsZero() {
 		r.align(text)
