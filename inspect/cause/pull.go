@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // pullParts are a pull's two parts, as far as records tell: bytes arriving, and what the runtime did once all had arrived.
@@ -72,7 +73,7 @@ func (p *pullParts) byProgress(c *Case) bool {
 		p.bytes, p.confidence = e.Total, Likely // until more is to come
 		if e.Done < e.Total {
 			p.loaded, p.complete = pr.Rec.At(), time.Time{}
-			p.evidence = []Evidence{evidence(pr.Rec, "%s of %s had arrived %s after the pull began", human.Bytes(e.Done), human.Bytes(e.Total), took(pr.Rec.At().Sub(p.pull.Start), false))}
+			p.evidence = []Evidence{evidence(pr.Rec, "%s had arrived %s after the pull began", say.Arrived(e.Done, e.Total), took(pr.Rec.At().Sub(p.pull.Start), false))}
 			p.bytes = e.Done
 			continue
 		}

@@ -5,11 +5,8 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
-
-// untold is said where records should tell something and do not: those of earlier versions, and those without their beginning. In
-// JSON it is left out, as what is unknown.
-const untold = "these records do not say"
 
 // describe adds what the node, its runtime and the agent's certificates are.
 func describe(t *Table, m *model.Model, args Args) {
@@ -23,7 +20,7 @@ func describe(t *Table, m *model.Model, args Args) {
 		{"Certificates", len(certificates) > 0},
 	} {
 		if !f.known {
-			t.fact(f.name, "", Value{text: untold})
+			t.fact(f.name, "", Value{text: say.Untold})
 		}
 	}
 	t.section(describedOf(&n, args))
@@ -53,7 +50,7 @@ func describedOf(n *model.Node, args Args) *Table {
 		t.fact("Cgroups", "cgroup_version", Value{"v" + count(d.CgroupVersion).text, d.CgroupVersion})
 		t.fact("Cgroup driver", "cgroup_driver", str(d.CgroupDriver))
 	} else {
-		t.fact("Cgroups", "", Value{text: "none are made"})
+		t.fact("Cgroups", "", Value{text: say.Cgroups(&d.NodeDescribed)})
 	}
 	if d.Standalone {
 		t.fact("Stands alone", "standalone", yes(true))

@@ -87,11 +87,8 @@ func doing(p *model.Pod, now time.Time) string {
 
 func pulling(p *model.Pull) string {
 	text := "pulls " + human.Image(p.Image)
-	switch {
-	case p.Total > 0:
-		text += fmt.Sprintf(", %s of %s", human.Bytes(p.Done), human.Bytes(p.Total))
-	case p.Done > 0:
-		text += ", " + human.Bytes(p.Done)
+	if arrived := say.Arrived(p.Done, p.Total); arrived != "" {
+		text += ", " + arrived
 	}
 	return text
 }

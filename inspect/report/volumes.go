@@ -40,7 +40,7 @@ func volumeNote(v *model.Volume, now time.Time) string {
 		w := v.Waits[0]
 		return strings.TrimSpace(say.WaitsFor(&w.Wait, now.Sub(w.Since)) + " " + w.Detail())
 	case v.Running && v.Progress != nil:
-		return fmt.Sprintf("%s: %d files, %d/s", v.Progress.Op, v.Progress.Files, v.Progress.PerSecond)
+		return say.Files(v.Progress)
 	}
 	for i := range v.Calls {
 		if c := &v.Calls[i]; c.Running {

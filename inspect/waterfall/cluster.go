@@ -10,6 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 // AboutStatus distinguishes waits for the writing of a pod's status from those that delay the pod itself.
@@ -159,9 +160,5 @@ func chownNote(iv *interval) string {
 	if p == nil {
 		return ""
 	}
-	note := fmt.Sprintf("%s %d files", p.Op, p.Files)
-	if iv.open && p.PerSecond > 0 {
-		note += fmt.Sprintf(", %d/s", p.PerSecond)
-	}
-	return note
+	return say.Files(p)
 }

@@ -295,10 +295,8 @@ func pullNote(iv *interval) string {
 		return "another pod's pull"
 	case e != nil && e.Bytes > 0 && !p.open && p.dur() > 0:
 		return fmt.Sprintf("%s, %s", human.Bytes(e.Bytes), human.Rate(e.Bytes, p.dur()))
-	case p.open && p.progress != nil && p.progress.Total > 0:
-		return fmt.Sprintf("%s of %s", human.Bytes(p.progress.Done), human.Bytes(p.progress.Total))
 	case p.open && p.progress != nil:
-		return human.Bytes(p.progress.Done)
+		return say.Arrived(p.progress.Done, p.progress.Total)
 	}
 	return ""
 }

@@ -122,7 +122,7 @@ func arriving(pull, p *trace.Record) (detail, next string, at time.Time) {
 	if !ok || e.Total <= 0 {
 		return "", "", time.Time{}
 	}
-	detail = fmt.Sprintf("%s of %s", human.Bytes(e.Done), human.Bytes(e.Total))
+	detail = say.Arrived(e.Done, e.Total)
 	if e.Done <= 0 || took <= 0 {
 		return detail, "", time.Time{}
 	}

@@ -79,7 +79,7 @@ func brief(e trace.Event) string {
 	case *trace.CSICall:
 		return words(e.Method, e.Driver, e.Volume)
 	case *trace.VolumeProgress:
-		return fmt.Sprintf("%s %d files", e.Op, e.Files)
+		return Files(e)
 	case *trace.ServerRequest:
 		return words(e.Method, e.Path, e.User)
 	case *trace.RuntimeSpan:

@@ -184,8 +184,7 @@ func (p *Node) certificates(m *model.Model) section {
 	slices.Sort(subjects)
 	for _, name := range subjects {
 		d := last[name]
-		subject := strings.TrimSuffix(p.Theme.Clean(name), " certificate")
-		s.add("verdict", p.Theme.Clean(subject+": "+string(d.Verdict)+" "+p.ago(d.At)+": "+d.Reason), style.Plain)
+		s.add("verdict", p.Theme.Clean(name+": "+string(d.Verdict)+" "+p.ago(d.At)+": "+d.Reason), style.Plain)
 	}
 	for _, w := range m.API().Waits {
 		if w.For == trace.WaitApproval {
@@ -193,7 +192,7 @@ func (p *Node) certificates(m *model.Model) section {
 		}
 	}
 	if len(s.facts) == 0 {
-		s.add("", untold, style.Dim)
+		s.add("", say.Untold, style.Dim)
 	}
 	return s
 }

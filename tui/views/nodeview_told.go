@@ -2,23 +2,20 @@ package views
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
-
-// untold stands where records should tell something and do not: those of earlier versions, and those without their beginning.
-const untold = "these records do not say"
 
 // what is what the node is and has.
 func (p *Node) what(n *model.Node) section {
 	th, s, d := p.Theme, section{title: "the node"}, &n.Described
 	if d.At.IsZero() {
-		s.add("", untold, style.Dim)
+		s.add("", say.Untold, style.Dim)
 		return s
 	}
 	var system []string
@@ -34,11 +31,7 @@ func (p *Node) what(n *model.Node) section {
 		addresses = append(addresses, a.Address)
 	}
 	s.add("addresses", th.Clean(strings.Join(addresses, ", ")), style.Plain)
-	cgroups := "none are made"
-	if d.CgroupVersion > 0 {
-		cgroups = fmt.Sprintf("v%d, made by %s", d.CgroupVersion, cmp.Or(d.CgroupDriver, "nobody known"))
-	}
-	s.add("cgroups", th.Clean(cgroups), style.Plain)
+	s.add("cgroups", th.Clean(say.Cgroups(&d.NodeDescribed)), style.Plain)
 	row := func(name, capacity, allocatable string) string {
 		return th.Left(th.Clean(name), 17) + th.Right(th.Clean(capacity), 11) + th.Right(th.Clean(allocatable), 12)
 	}
@@ -59,7 +52,7 @@ func (p *Node) what(n *model.Node) section {
 func (p *Node) handlers(s *section, h *model.Handlers) {
 	th := p.Theme
 	if h.At.IsZero() {
-		s.add("handlers", untold, style.Dim)
+		s.add("handlers", say.Untold, style.Dim)
 		return
 	}
 	if len(h.Handlers) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -111,7 +112,7 @@ func (p *Volumes) doing(v model.Volume) string {
 	case len(v.Waits) > 0:
 		return p.Theme.Clean(v.Waits[0].Text())
 	case v.Running && v.Progress != nil && !v.Progress.Done:
-		return fmt.Sprintf("%s %s files, %s/s", v.Progress.Op, style.Count(v.Progress.Files), style.Count(v.Progress.PerSecond))
+		return say.Files(v.Progress)
 	case v.Running:
 		if n := len(v.Calls); n > 0 && v.Calls[n-1].Running {
 			return p.Theme.Clean(v.Calls[n-1].Method + " of " + v.Calls[n-1].Driver)
