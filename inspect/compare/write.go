@@ -47,12 +47,12 @@ func Text(w io.Writer, c *Comparison) error {
 // Markdown writes the comparison as a table for a comment.
 func Markdown(w io.Writer, c *Comparison) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", markdown(c.Sentence))
-	fmt.Fprintf(&b, "| | A: %s | B: %s | delta | change |\n| --- | ---: | ---: | ---: | ---: |\n", markdown(c.A.Pod.String()), markdown(c.B.Pod.String()))
+	fmt.Fprintf(&b, "%s\n\n", human.Markdown(c.Sentence))
+	fmt.Fprintf(&b, "| | A: %s | B: %s | delta | change |\n| --- | ---: | ---: | ---: | ---: |\n", human.Markdown(c.A.Pod.String()), human.Markdown(c.B.Pod.String()))
 	for _, s := range c.sections() {
 		fmt.Fprintf(&b, "| **%s** | | | | |\n", s.title)
 		for _, l := range s.lines {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", markdown(l.Label), or(l.A, "-"), or(l.B, "-"), signed(l.Delta), l.change())
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", human.Markdown(l.Label), or(l.A, "-"), or(l.B, "-"), signed(l.Delta), l.change())
 		}
 	}
 	return write(w, b.String())
@@ -67,19 +67,6 @@ func JSON(w io.Writer, c *Comparison) error {
 		return fmt.Errorf("write comparison: %w", err)
 	}
 	return nil
-}
-
-// markdown makes text of what might be markup.
-func markdown(s string) string {
-	s = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(human.Line(s))
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune("\\`*_[]#|~@", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 func write(w io.Writer, s string) error {

@@ -59,7 +59,7 @@ func parts(path []waterfall.Segment, whole time.Duration) []part {
 	}
 	out = append(out, unexplained)
 	for i := range out {
-		out[i].Share = percent(out[i].Dur, whole)
+		out[i].Share = waterfall.Percent(out[i].Dur, whole)
 	}
 	return out
 }
@@ -67,14 +67,6 @@ func parts(path []waterfall.Segment, whole time.Duration) []part {
 // hasTail reports whether it took a while from started to ready, so that it is worth telling of what.
 func hasTail(f *waterfall.Waterfall) bool {
 	return len(f.Tail) > 0 && f.Ready-f.Started > max(f.Started/100, 5*time.Millisecond)
-}
-
-// percent returns a's share of b, rounded; 0 when b is not positive.
-func percent(a, b time.Duration) int {
-	if b <= 0 {
-		return 0
-	}
-	return int((200*a + b) / (2 * b))
 }
 
 // slowRow returns the row that set the pace: critical, not nested, and at least half of a
@@ -88,7 +80,7 @@ func slowRow(f *waterfall.Waterfall, rows []waterfall.Row) (row, share int) {
 			row, most = i, d
 		}
 	}
-	return row, percent(most, f.Length())
+	return row, waterfall.Percent(most, f.Length())
 }
 
 // about says everything of a row, a line for each fact.

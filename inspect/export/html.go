@@ -65,7 +65,7 @@ func HTML(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
 		data.Tail = longestFirst(parts(f.Tail, f.Ready-f.Started))
 	}
 	for _, x := range f.Waits {
-		data.Waits = append(data.Waits, part{Part: waterfall.Part{Kind: waterfall.SegmentWait, Wait: x.For}, Dur: x.Dur, Share: percent(x.Dur, f.Length())})
+		data.Waits = append(data.Waits, part{Part: waterfall.Part{Kind: waterfall.SegmentWait, Wait: x.For}, Dur: x.Dur, Share: waterfall.Percent(x.Dur, f.Length())})
 	}
 	if err := pageTemplate.Execute(w, data); err != nil {
 		return fmt.Errorf("write HTML of %s: %w", f.Pod, err)

@@ -15,16 +15,16 @@ import (
 // as a table, the findings that it is given, and the waterfall in a fence.
 func Markdown(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### Start of %s\n\n%s\n\n%s\n\n", markdown(f.Pod.String()), strings.Join(lines(figures(f)), " · "), markdown(sentence(f.Why())))
+	fmt.Fprintf(&b, "### Start of %s\n\n%s\n\n%s\n\n", human.Markdown(f.Pod.String()), strings.Join(lines(figures(f)), " · "), human.Markdown(sentence(f.Why())))
 	b.WriteString("| phase | time | share |\n| --- | ---: | ---: |\n")
 	table(&b, f.Path, f.Length(), "")
 	if hasTail(f) {
 		table(&b, f.Tail, f.Ready-f.Started, " of started to ready")
 	}
 	for _, x := range found {
-		fmt.Fprintf(&b, "\n**%s %s** (%s, %s): %s\n", x.ID, markdown(x.Name), x.Confidence, human.Duration(x.Cost), markdown(x.Sentence))
+		fmt.Fprintf(&b, "\n**%s %s** (%s, %s): %s\n", x.ID, human.Markdown(x.Name), x.Confidence, human.Duration(x.Cost), human.Markdown(x.Sentence))
 		if x.Remedy != "" {
-			fmt.Fprintf(&b, "Remedy: %s\n", markdown(x.Remedy))
+			fmt.Fprintf(&b, "Remedy: %s\n", human.Markdown(x.Remedy))
 		}
 	}
 	drawing := human.Visible(f.Text(100, waterfall.TextOptions{}))
@@ -38,21 +38,8 @@ func table(b *strings.Builder, path []waterfall.Segment, whole time.Duration, of
 		if of != "" && p.Dur == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %d %%%s |\n", markdown(p.Label()), p.Time(), p.Share, of)
+		fmt.Fprintf(b, "| %s | %s | %d %%%s |\n", human.Markdown(p.Label()), p.Time(), p.Share, of)
 	}
-}
-
-// markdown makes text of what might be markup. Backslashes work before any of these, also in tables.
-func markdown(s string) string {
-	s = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(human.Line(s))
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune("\\`*_[]#|~@", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // fence is longer than any run of backticks in s.

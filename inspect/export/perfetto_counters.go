@@ -3,6 +3,7 @@ package export
 import (
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
@@ -42,7 +43,7 @@ func countsOf(p point) []count {
 }
 
 // share is a's part of b in percent; it may be more than 100.
-func share(a, b time.Duration) int64 { return int64(percent(a, b)) }
+func share(a, b time.Duration) int64 { return int64(waterfall.Percent(a, b)) }
 
 // counters finds every counter, by pod.
 func counters(s *session) map[trace.Pod][]counter {

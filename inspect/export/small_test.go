@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 func TestTicks(t *testing.T) {
@@ -92,7 +93,7 @@ func TestEscape(t *testing.T) {
 }
 
 func TestMarkdownEscapes(t *testing.T) {
-	if got, want := markdown("a|b `c` *d* <e> _f_ [g](h) #1 @x"), "a\\|b \\`c\\` \\*d\\* &lt;e&gt; \\_f\\_ \\[g\\](h) \\#1 \\@x"; got != want {
+	if got, want := human.Markdown("a|b `c` *d* <e> _f_ [g](h) #1 @x"), "a\\|b \\`c\\` \\*d\\* &lt;e&gt; \\_f\\_ \\[g\\](h) \\#1 \\@x"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := fence("a ````` b"); got != "``````" {

@@ -104,7 +104,7 @@ func (w *Waterfall) columns(l *Layout, rows []Row) {
 			ln.Cols = 0
 		}
 		if i == longest {
-			ln.share = percent(w.within(r), w.Length())
+			ln.share = Percent(w.within(r), w.Length())
 		}
 		ln.After = after(r, ln.share)
 		l.Lines = append(l.Lines, ln)

@@ -190,7 +190,7 @@ func (w *Waterfall) why() string {
 		return "nothing recorded lies between seen and started."
 	}
 	share := ""
-	if pct := percent(p.total, w.Length()); pct > 0 {
+	if pct := Percent(p.total, w.Length()); pct > 0 {
 		share = fmt.Sprintf(", %d %% of the start", pct)
 	}
 	var s string
@@ -265,8 +265,8 @@ func longName(p sum) string {
 	return p.Label()
 }
 
-// percent returns a's share of b, rounded; 0 when b is not positive.
-func percent(a, b time.Duration) int {
+// Percent returns a's share of b, rounded; 0 when b is not positive.
+func Percent(a, b time.Duration) int {
 	if b <= 0 {
 		return 0
 	}

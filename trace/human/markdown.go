@@ -1,0 +1,16 @@
+package human
+
+import "strings"
+
+// Markdown makes text of what might be markup. Backslashes work before any of these, also in tables.
+func Markdown(s string) string {
+	s = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(Line(s))
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_[]#|~@", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
