@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/test/interval"
 )
 
 // watcher is somebody who looks at the one agent of a row, or does not.
@@ -58,8 +60,8 @@ func (b *bench) paired(ctx context.Context, title string, begin watch) (err erro
 			}
 		}
 	}
-	i := ratioOf(millis(off), millis(with))
-	fmt.Printf("%-34s %10s %10s %7.3f  ≤ %-6.2f %s\n", title+", p50", ms(p50(off)), ms(p50(with)), i.ratio, watchedReach, i.verdict(watchedReach))
+	i := interval.Of(millis(off), millis(with))
+	fmt.Printf("%-34s %10s %10s %7.3f  ≤ %-6.2f %s\n", title+", p50", ms(p50(off)), ms(p50(with)), i.Ratio, watchedReach, i.Verdict(watchedReach))
 	fmt.Printf("  %s, of %d pairs in %s\n", i, b.o.pairs, time.Since(began).Round(time.Second))
 	return nil
 }

@@ -1,4 +1,5 @@
-package main
+// Package interval compares what was measured in pairs. It is pure.
+package interval
 
 import (
 	"fmt"
@@ -6,20 +7,20 @@ import (
 	"slices"
 )
 
-// interval is how many times as long something took, and where that lies with 95 % confidence.
-type interval struct{ ratio, low, high float64 }
+// Interval is how many times as long something took, and where that lies with 95 % confidence.
+type Interval struct{ Ratio, Low, High float64 }
 
 // normal95 is the quantile of the normal distribution that leaves 2.5 % above it.
 const normal95 = 1.959964
 
-// ratioOf compares base[i] with[i], measured one right after the other and in random order, by the Hodges-Lehmann
+// Of compares base[i] with[i], measured one right after the other and in random order, by the Hodges-Lehmann
 // estimate: the median of the means of all two logarithms of ratios. Its interval is that of Wilcoxon's signed-rank
 // test, which supposes that noise is alike on both sides, and nothing else of it: neither drift nor stray samples
 // matter. Fewer than six pairs have no interval; it is infinite then. Samples are positive.
-func ratioOf(base, with []float64) interval {
+func Of(base, with []float64) Interval {
 	n := min(len(base), len(with))
 	if n == 0 {
-		return interval{math.NaN(), 0, math.Inf(1)}
+		return Interval{math.NaN(), 0, math.Inf(1)}
 	}
 	logs := make([]float64, n)
 	for i := range logs {
@@ -33,26 +34,27 @@ func ratioOf(base, with []float64) interval {
 	}
 	slices.Sort(means)
 	m := len(means)
-	out := interval{math.Exp((means[(m-1)/2] + means[m/2]) / 2), 0, math.Inf(1)}
+	out := Interval{math.Exp((means[(m-1)/2] + means[m/2]) / 2), 0, math.Inf(1)}
 	rank := int(float64(m)/2 - normal95*math.Sqrt(float64(n)*float64(n+1)*float64(2*n+1)/24))
 	if n >= 6 {
-		out.low, out.high = math.Exp(means[rank-1]), math.Exp(means[m-rank])
+		out.Low, out.High = math.Exp(means[rank-1]), math.Exp(means[m-rank])
 	}
 	return out
 }
 
-// verdict says whether the whole interval is within reach.
-func (i interval) verdict(reach float64) string {
+// Verdict says whether the whole interval is within reach.
+func (i Interval) Verdict(reach float64) string {
 	switch {
-	case i.high <= reach:
+	case i.High <= reach:
 		return "shown"
-	case i.low > reach:
+	case i.Low > reach:
 		return "missed"
 	default:
 		return "not resolved"
 	}
 }
 
-func (i interval) String() string {
-	return fmt.Sprintf("ratio %.3f (%.3f … %.3f)", i.ratio, i.low, i.high)
+// String implements fmt.Stringer.
+func (i Interval) String() string {
+	return fmt.Sprintf("ratio %.3f (%.3f … %.3f)", i.Ratio, i.Low, i.High)
 }

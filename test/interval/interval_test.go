@@ -1,4 +1,4 @@
-package main
+package interval
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRatioOf(t *testing.T) {
+func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		base, with []float64
@@ -26,9 +26,9 @@ func TestRatioOf(t *testing.T) {
 		{"a pair is missing", []float64{1, 1, 1, 1, 1, 1}, []float64{1, 1, 1, 1, 1, 1, 9}, "ratio 1.000 (1.000 … 1.000)", "shown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := ratioOf(c.base, c.with)
-			if got.String() != c.want || got.verdict(1.02) != c.verdict {
-				t.Errorf("%s, %s; want %s, %s", got, got.verdict(1.02), c.want, c.verdict)
+			got := Of(c.base, c.with)
+			if got.String() != c.want || got.Verdict(1.02) != c.verdict {
+				t.Errorf("%s, %s; want %s, %s", got, got.Verdict(1.02), c.want, c.verdict)
 			}
 		})
 	}
@@ -69,7 +69,7 @@ func noisy(r *rand.Rand, pairs int, truth float64) (base, with []float64) {
 
 // In noise like the machine's, a slowdown of 5 % is found by 160 pairs whenever it is looked for, none is never taken for
 // one, and the interval has the truth in it as often as it says.
-func TestRatioOfFindsWhatIsThere(t *testing.T) {
+func TestOfFindsWhatIsThere(t *testing.T) {
 	const runs = 100
 	for _, c := range []struct {
 		truth         float64
@@ -82,9 +82,9 @@ func TestRatioOfFindsWhatIsThere(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, uint64(c.truth*100)))
 		got, covered := map[string]int{}, 0
 		for range runs {
-			i := ratioOf(noisy(r, 160, c.truth))
-			got[i.verdict(1.02)]++
-			if i.low <= c.truth && c.truth <= i.high {
+			i := Of(noisy(r, 160, c.truth))
+			got[i.Verdict(1.02)]++
+			if i.Low <= c.truth && c.truth <= i.High {
 				covered++
 			}
 		}
