@@ -52,9 +52,9 @@ type app struct {
 func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
 	a := &app{
 		cfg: cfg, ctx: ctx, look: newLook(theme), pump: p, mouse: !cfg.NoMouse,
-		model: model.New(model.Options{}), history: views.NewHistory(), filters: map[views.Page]string{},
-		now: cfg.Now(),
+		filters: map[views.Page]string{}, now: cfg.Now(),
 	}
+	a.restart()
 	a.fill()
 	a.active = a.first()
 	a.before = a.active
@@ -150,17 +150,16 @@ func (a *app) absorb(msg recsMsg) tea.Cmd {
 func (a *app) apply(chunks []chunk) {
 	for _, c := range chunks {
 		a.model.Lost(c.lost)
-		a.history.Lost(c.lost)
 		for i := range c.recs {
 			a.model.Apply(&c.recs[i])
-			a.history.Add(&c.recs[i])
 		}
 	}
 }
 
 // restart forgets all that was told: it is told again, or differently.
 func (a *app) restart() {
-	a.model, a.history, a.backlog = model.New(model.Options{}), views.NewHistory(), backlog{}
+	a.model, a.backlog = model.New(model.Options{Recent: views.Recent}), backlog{}
+	a.history = views.NewHistory(a.model.Kept())
 }
 
 // move shows how things are now, unless too much was written lately: then what is

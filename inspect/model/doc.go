@@ -2,7 +2,8 @@
 // workers, volumes, probes and statuses, loop iterations, CRI calls, the API server as
 // the node sees it, garbage collection, pressure and log. Views ask it and draw.
 //
-// It owns that picture and nothing else. It is pure: it reads no clock (queries
+// It owns that picture. What explains the starts of pods is in an inspect/store that it feeds, of which others may make
+// more. It is pure: it reads no clock (queries
 // that need "now" take it as an argument), starts no goroutine, publishes no
 // event and never fails. A Model is for one goroutine.
 //

@@ -21,6 +21,7 @@ func (m *Model) fit() {
 		return
 	}
 	m.shortenHistories()
+	m.kept.Halve(func(pod trace.Pod) bool { return m.pods[pod] != nil })
 	if m.came = m.weigh(); m.came <= limit {
 		return
 	}
@@ -30,7 +31,7 @@ func (m *Model) fit() {
 		}
 		m.came -= p.weight
 		p.shorten(m)
-		p.weight = weighPod(newScale(), p)
+		p.weight = weighPod(newScale(), p) + m.kept.BytesOf(p.Key)
 		m.came += p.weight
 	}
 	for m.came > limit && len(m.pods) > 0 {
@@ -45,6 +46,7 @@ func (m *Model) weigh() int {
 	for _, p := range m.pods {
 		p.weight = weighPod(s, p)
 		all += p.weight
+		p.weight += m.kept.BytesOf(p.Key)
 	}
 	for _, part := range []any{
 		&m.node, &m.loops, &m.calls, &m.samples, &m.passes, &m.decisions, &m.pressure, &m.lines, &m.sources, &m.origins, &m.urls,
@@ -56,7 +58,7 @@ func (m *Model) weigh() int {
 		bodies := trace.Record{Event: &trace.CRICall{Request: c.Request, Response: c.Response}}
 		all += bodies.Size()
 	})
-	return all
+	return all + m.kept.Bytes()
 }
 
 func weighPod(s *scale, p *pod) int { return s.whole(reflect.ValueOf(p).Elem()) }
@@ -105,8 +107,7 @@ func half[T any](r *ring.Ring[T]) {
 
 // shorten cuts what a pod has: the records of its start go, lists and texts are cut to their beginnings.
 func (p *pod) shorten(m *Model) {
-	m.forget(p)
-	p.cut = true
+	m.kept.Cut(p.Key)
 	spec := trace.Milestone{Spec: p.Spec}
 	cutEvent(&spec)
 	p.Spec = spec.Spec

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/inspect/pair"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -47,8 +48,7 @@ type Model struct {
 	api    api
 	nodes  nodeWrites
 	starts ring.Ring[*Start]
-	kept   []*pod         // those with kept records, oldest first
-	spare  [][]keptRecord // room that starts had which are forgotten
+	kept   *store.Store   // the records of runs
 	place  []trace.Record // of the records of a start that is being explained
 }
 
@@ -67,6 +67,10 @@ func New(opt Options) *Model {
 		pressure:  map[string]Pressure{}, lines: ring.New[Line](opt.Lines),
 		sources: sourceErrors{}, starts: ring.New[*Start](opt.Starts),
 		api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring.Ring[Pressure]{},
+		kept: store.New(store.Policy{
+			Runs: opt.Runs, Over: opt.Over, First: opt.PerRun / 2, Newest: opt.PerRun - opt.PerRun/2, Node: opt.Records, Recent: opt.Recent, Open: opt.Open, Traces: 4 * opt.Runs,
+			Patches: true, Straight: true,
+		}),
 		short: map[string]Decision{}, conditions: map[string]Condition{}, certificates: map[trace.CertificateUse]Certificate{},
 	}
 }
@@ -78,6 +82,7 @@ func (m *Model) Apply(r *trace.Record) {
 	if r == nil || r.Event == nil {
 		return
 	}
+	kept, _ := m.kept.Apply(r)
 	m.node.count(r)
 	m.rate.count(r.Time)
 	var p *pod
@@ -100,7 +105,7 @@ func (m *Model) Apply(r *trace.Record) {
 	case *trace.Pressure:
 		m.applyPressure(r, e)
 	case *trace.ClockStepped:
-		m.clockStepped(r, e)
+		m.clockStepped(e)
 	case *trace.Usage:
 		m.node.Usage = Usage{At: r.At(), Usage: *e}
 	case *trace.NodeDescribed:
@@ -132,10 +137,14 @@ func (m *Model) Apply(r *trace.Record) {
 	}
 	m.addLine(r)
 	if p != nil {
-		m.applyPod(p, r)
+		m.applyPod(p, r, kept)
 	}
 	m.open.Sweep(r.Time)
-	if m.came += r.Size(); m.came > m.opt.Bytes {
+	m.came += kept.Bytes()
+	if kept.Event != r.Event { // calls keep their bodies
+		m.came += r.Size()
+	}
+	if m.came > m.opt.Bytes {
 		m.fit()
 	}
 }
@@ -149,10 +158,11 @@ func (m *Model) Lost(n uint64) {
 	m.node.Lost += n
 	m.node.LostAt = m.node.Last
 	m.open.Lost()
-	for _, p := range m.pods {
-		p.holed = p.holed || p.recording
-	}
+	m.kept.Lost(n)
 }
+
+// Kept is the store of what explains the runs of pods, which the model feeds.
+func (m *Model) Kept() *store.Store { return m.kept }
 
 // at turns a record's nanoseconds into a time; 0 stays the zero time.
 func at(ns int64) time.Time {

@@ -386,7 +386,7 @@ func TestKeptRecords(t *testing.T) {
 	tp.Point(50*ms, web, 0, &trace.CRICall{Method: "RunPodSandbox", Request: trace.BodyOf(json.RawMessage("{}"), 2)})
 	tp.Point(50*ms, web, 0, &trace.Log{})
 	tp.Point(60*ms, web, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: 60 * ms})
-	m := New(Options{PerStart: 4})
+	m := New(Options{PerRun: 8})
 	apply(m, tp.Records())
 	recs, cut := m.StartRecords(web)
 	var kinds []string
@@ -396,7 +396,7 @@ func TestKeptRecords(t *testing.T) {
 			t.Error("a body is kept with the start")
 		}
 	}
-	want := []string{"pod.milestone", "image.pull", "image.progress", "cri.call", "pod.milestone"}
+	want := []string{"pod.milestone", "image.pull", "image.progress", "cri.call", "log", "pod.milestone"} // the first four, and the newest; the last progress
 	if diff := cmp.Diff(want, kinds); diff != "" || !cut {
 		t.Errorf("cut %v (-want +got):\n%s", cut, diff)
 	}
@@ -424,7 +424,7 @@ func TestRate(t *testing.T) {
 
 // TestBounded applies far more than the caps allow, without a single end.
 func TestBounded(t *testing.T) {
-	opt := Options{Pods: 20, Loops: 5, Calls: 5, Samples: 5, Decisions: 5, Passes: 3, Lines: 5, Gone: 4, Starts: 5, Kept: 6, PerStart: 7, Open: 30}
+	opt := Options{Pods: 20, Loops: 5, Calls: 5, Samples: 5, Decisions: 5, Passes: 3, Lines: 5, Gone: 4, Starts: 5, Runs: 6, PerRun: 14, Open: 30}
 	m := New(opt)
 	tp := tape.New()
 	for i := range 300 {
@@ -446,20 +446,16 @@ func TestBounded(t *testing.T) {
 		}
 	}
 	apply(m, tp.Records())
-	kept := 0
-	for _, p := range m.pods {
-		if len(p.recs) > opt.PerStart+maxMilestones {
-			t.Errorf("%d records kept of one start", len(p.recs))
-		}
-		if len(p.recs) > 0 {
-			kept++
+	for _, run := range m.Kept().Runs() {
+		if n := len(run.Records()); n > opt.PerRun+opt.Open {
+			t.Errorf("%d records kept of one run", n)
 		}
 	}
 	for what, c := range map[string][2]int{
 		"pods": {len(m.pods), opt.Pods}, "loops": {len(m.Loops()), opt.Loops}, "loop index": {len(m.loopOf), opt.Loops},
 		"calls": {len(m.Calls()), opt.Calls}, "in flight": {len(m.InFlight()), opt.Calls}, "decisions": {len(m.Decisions()), opt.Decisions},
 		"passes": {len(m.Passes()), opt.Passes}, "pass index": {len(m.passOf), opt.Passes}, "lines": {len(m.Lines()), opt.Lines},
-		"gone": {len(m.GonePods()), opt.Gone}, "starts": {len(m.Starts()), opt.Starts}, "kept": {kept, opt.Kept}, "kept list": {len(m.kept), opt.Kept},
+		"gone": {len(m.GonePods()), opt.Gone}, "starts": {len(m.Starts()), opt.Starts}, "runs": {len(m.Kept().Runs()), opt.Runs},
 		"open": {m.open.Len(), opt.Open}, "pressure": {len(m.Pressure()), maxSignals}, "source errors": {len(m.SourceErrors()), maxSourceFiles},
 	} {
 		if c[0] > c[1] {
@@ -520,7 +516,7 @@ func TestLateSpans(t *testing.T) {
 	tp.Point(2000*ms, web, 0, span(500*ms))
 	tp.Point(2001*ms, web, 0, span(30*ms))
 	tp.Point(2002*ms, web, 0, span(40*ms))
-	m := New(Options{PerStart: 2})
+	m := New(Options{})
 	apply(m, tp.Records())
 	recs, cut := m.StartRecords(web)
 	var got []time.Duration
@@ -529,7 +525,7 @@ func TestLateSpans(t *testing.T) {
 			got = append(got, time.Duration(e.Start-tape.Epoch.UnixNano()))
 		}
 	}
-	if diff := cmp.Diff([]time.Duration{20 * ms, 30 * ms}, got); diff != "" || !cut || len(recs) != 5 {
+	if diff := cmp.Diff([]time.Duration{20 * ms, 30 * ms, 40 * ms}, got); diff != "" || cut || len(recs) != 6 {
 		t.Errorf("%d records, cut %v, spans (-want +got):\n%s", len(recs), cut, diff)
 	}
 }

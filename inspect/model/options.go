@@ -11,9 +11,11 @@ type Options struct {
 	Lines     int // log lines; 1000
 	Gone      int // pods that are gone; 100
 	Starts    int // finished starts, for percentiles and the slowest; 1000
-	Kept      int // pods whose start's records are kept; 128
-	PerStart  int // records kept per start, a few milestones aside; 400
-	StartSize int // bytes of them, about; 512 KiB
+	Runs      int // runs of pods whose records are kept; 4096
+	Over      int // of those that are over; 256
+	PerRun    int // records kept of a run: half of them the first, half the newest; 800
+	Records   int // records of the node itself; 8192
+	Recent    int // records of all as they came; none
 	Open      int // spans begun and not ended; 8192
 	Bytes     int // in all, about; 256 MiB. Old histories and the pods that take most are cut short, then the quietest are forgotten
 }
@@ -33,9 +35,10 @@ func (o Options) withDefaults() Options {
 	set(&o.Lines, 1000)
 	set(&o.Gone, 100)
 	set(&o.Starts, 1000)
-	set(&o.Kept, 128)
-	set(&o.PerStart, 400)
-	set(&o.StartSize, 512<<10)
+	set(&o.Runs, 4096)
+	set(&o.Over, 256)
+	set(&o.PerRun, 800)
+	set(&o.Records, 1<<13)
 	set(&o.Open, 8192)
 	set(&o.Bytes, 256<<20)
 	return o

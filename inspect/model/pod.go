@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
@@ -176,19 +177,18 @@ type pod struct {
 	written   *written
 	probes    map[probeKey]*Probe
 	syncs     map[trace.SpanID]*Sync
-	recs      []keptRecord
-	jumps     []jump        // of the wall clock while it started, the oldest first
-	recSize   int           // bytes of recs, and of what gave way in them
 	heard     *list.Element // of Model.heard
 	weight    int           // bytes it takes, as was weighed last
 	retryAt   time.Time
-	recording bool
-	spans     int  // how many of recs are the runtime's spans, which have a cap of their own
-	cut       bool // recs reached a cap
-	holed     bool // records were lost while recs were kept
-	// next is the seen milestone of the same pod's next life while this one terminates:
+	run       *store.PodRun // the latest; nil for what has no name
+	start     *store.PodRun // that of its start
+	recording bool          // its start goes on, or the API is not told of it
+	unseen    bool          // it had started before the first record
+	ready     uint64        // the number of the record by which it was ready
+	until     uint64        // that of the last of its start
+	// next is the seen milestone of the same pod's next run while this one terminates:
 	// a static pod keeps its UID.
-	next *trace.Record
+	next *store.Item
 }
 
 func (m *Model) podFor(key trace.Pod) *pod {
@@ -198,6 +198,10 @@ func (m *Model) podFor(key trace.Pod) *pod {
 			m.dropQuietest()
 		}
 		p = m.newPod(key)
+	}
+	if p.run == nil { // what the runtime tells of its spans begins none
+		p.run = m.kept.Run(key)
+		p.start = p.run
 	}
 	p.Last = m.node.Last
 	m.heard.MoveToBack(p.heard)
@@ -223,12 +227,12 @@ func (m *Model) dropQuietest() int {
 		return 0
 	}
 	m.remove(quiet)
+	m.kept.Forget(quiet.Key)
 	return quiet.weight
 }
 
 // remove forgets a pod.
 func (m *Model) remove(p *pod) {
-	m.forget(p)
 	delete(m.pods, p.Key)
 	m.heard.Remove(p.heard)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -12,14 +13,10 @@ import (
 const maxPulls = 64
 
 // applyPod folds one record about a pod into it.
-func (m *Model) applyPod(p *pod, r *trace.Record) {
-	if e, ok := r.Event.(*trace.Milestone); ok && p.next != nil && (e.Name == trace.MilestoneStarted || e.Name == trace.MilestoneReady) {
-		p = m.revive(p.next) // that the last run is gone was lost
-	}
-	m.keep(p, r)
+func (m *Model) applyPod(p *pod, r *trace.Record, kept *store.Item) {
 	switch e := r.Event.(type) {
 	case *trace.Milestone:
-		m.applyMilestone(p, r, e)
+		m.applyMilestone(p, r, e, kept)
 	case *trace.PodStatus:
 		m.applyStatus(p, r, e)
 	case *trace.Worker:
@@ -56,9 +53,10 @@ func (m *Model) applyStatus(p *pod, r *trace.Record, e *trace.PodStatus) {
 	p.IP, p.SandboxID, p.Containers = e.IP, e.SandboxID, e.Containers
 	done := evidence.Done(e.Phase)
 	if p.Start.Seen.IsZero() && (done || e.Total > 0 && e.Ready >= e.Total) {
-		m.forget(p) // it had started before the first record: its start cannot be told
+		p.unseen = true // it had started before the first record: its start cannot be told
+		p.recorded(r)
 	} else if done {
-		p.recording = false
+		p.recorded(r)
 	}
 }
 

@@ -1,16 +1,15 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
-
-// maxMilestones is how many milestones are kept beyond Options.PerStart.
-const maxMilestones = 8
 
 // Start is how a pod came up.
 type Start struct {
@@ -92,14 +91,42 @@ func (m *Model) slowest(n int) []*Start {
 	return out
 }
 
-// StartRecords returns the records of a pod's start, from seen to ready, as far
-// as they are kept. cut says that there were more than Options.PerStart.
+// StartRecords returns the records of a pod's start, from seen until it was ready and the API was told of that, as far as they are kept; of
+// the progress of each pull the last. cut says that some are known to be missing.
 func (m *Model) StartRecords(key trace.Pod) (recs []trace.Record, cut bool) {
 	p := m.pods[key]
-	if p == nil {
+	if p == nil || p.start == nil {
 		return nil, false
 	}
-	return p.records(nil), p.cut
+	return p.records(nil), p.start.StartIncomplete()
+}
+
+// records appends those of the pod's start.
+func (p *pod) records(to []trace.Record) []trace.Record {
+	if p.start == nil || p.unseen {
+		return to
+	}
+	end := cmp.Or(p.start.Times.Ready, p.start.Times.Ending)
+	var progress map[trace.SpanID]bool
+	to = p.start.Append(to)
+	for i := range slices.Backward(to) {
+		r := &to[i]
+		goes := p.until != 0 && r.Seq > p.until || p.ready != 0 && r.Seq > p.ready && !onWayToAPI(r.Event)
+		switch e := r.Event.(type) {
+		case *trace.RuntimeSpan: // that comes seconds later; what the runtime did after the start, as for probes, is not of it
+			goes = end != 0 && e.Start > end
+		case *trace.ImageProgress:
+			goes = goes || progress[r.Parent]
+			if progress == nil {
+				progress = map[trace.SpanID]bool{}
+			}
+			progress[r.Parent] = true
+		}
+		if goes {
+			r.Event = nil
+		}
+	}
+	return slices.DeleteFunc(to, func(r trace.Record) bool { return r.Event == nil })
 }
 
 // since is how long the pod took to get there; what the agent took to find it there says nothing of that.
@@ -110,15 +137,25 @@ func (s *Start) since(e *trace.Milestone) time.Duration {
 	return e.Since
 }
 
-func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
+func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone, kept *store.Item) {
+	if p.next != nil && e.Name != trace.MilestoneGone && p.run != m.kept.Run(p.Key) {
+		p = m.revive(p.next) // that it is gone was lost
+	}
 	s := &p.Start
 	s.Pod = p.Key
 	s.Adopted = s.Adopted || e.Adopted
 	switch e.Name {
 	case trace.MilestoneSeen:
-		if !p.Terminating.IsZero() {
-			m.seenAgain(p, r)
+		if p.run != nil && p.run.Next() == kept {
+			p.next = kept
 			return
+		}
+		if !p.Terminating.IsZero() {
+			m.revive(kept)
+			return
+		}
+		if p.run = m.kept.Run(p.Key); p.recording {
+			p.start = p.run
 		}
 		s.Seen, s.Source = r.At(), e.Source
 		if e.Spec != nil {
@@ -131,14 +168,16 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone) {
 		}
 		s.Started, s.ToStarted = r.At(), s.since(e)
 		m.began(p, r, e)
-		m.finishStart(p)
+		m.finishStart(p, r)
 	case trace.MilestoneReady:
 		if !s.Ready.IsZero() {
 			return
 		}
 		s.Ready, s.ToReady = r.At(), s.since(e)
 		m.began(p, r, e)
-		p.recording = p.recording && p.untold()
+		if p.ready = r.Seq; !p.untold() {
+			p.recorded(r)
+		}
 		m.starts.Back(func(o *Start) bool { // the newest of a pod is its last life's
 			if o.Pod != p.Key {
 				return true
@@ -161,9 +200,10 @@ func (m *Model) began(p *pod, r *trace.Record, e *trace.Milestone) {
 	}
 }
 
-func (m *Model) finishStart(p *pod) {
+func (m *Model) finishStart(p *pod, r *trace.Record) {
 	if p.Start.Adopted || p.Start.ToStarted <= 0 {
-		m.forget(p)
+		p.unseen = true
+		p.recorded(r)
 		return
 	}
 	if w, err := m.waterfall(p, time.Time{}); err == nil {
@@ -193,18 +233,16 @@ func (m *Model) waterfall(p *pod, now time.Time) (*waterfall.Waterfall, error) {
 	if !p.recording {
 		now = time.Time{}
 	}
+	if p.start == nil {
+		return nil, fmt.Errorf("waterfall of %s: %w", p.Key, waterfall.ErrNoRecords)
+	}
 	m.place = p.records(m.place[:0])
 	defer clear(m.place)
-	w, err := waterfall.BuildAt(m.place, p.Key, now)
-	if err != nil {
-		return nil, err
-	}
-	w.Incomplete = p.cut || p.holed
-	return w, nil
+	return p.start.WaterfallOf(m.place, now)
 }
 
 func (m *Model) terminating(p *pod, r *trace.Record) {
-	p.recording = false
+	p.recorded(r)
 	if p.Terminating.IsZero() {
 		p.Terminating = r.At()
 	}
@@ -226,78 +264,23 @@ func (m *Model) applyGone(p *pod, r *trace.Record) {
 	}
 }
 
-// seenAgain handles a pod of the same identity that comes back: at once when the
-// last life is over, otherwise when it will be.
-func (m *Model) seenAgain(p *pod, r *trace.Record) {
-	if p.Gone.IsZero() {
-		next := *r
-		p.next = &next
-		return
-	}
-	m.gone.Drop(func(k trace.Pod) bool { return k == p.Key })
-	m.revive(r)
-}
-
-// revive replaces a pod that is gone by its next life.
-func (m *Model) revive(seen *trace.Record) *pod {
+// revive replaces a pod by its next run.
+func (m *Model) revive(seen *store.Item) *pod {
+	m.gone.Drop(func(k trace.Pod) bool { return k == seen.Pod })
 	m.remove(m.pods[seen.Pod])
 	p := m.newPod(seen.Pod)
 	p.Last = m.node.Last
-	m.applyPod(p, seen)
+	p.run = m.kept.Run(seen.Pod)
+	p.start = p.run
+	m.applyPod(p, &seen.Record, seen)
 	return p
 }
 
-// keep remembers a record of a pod's start, without bodies and only the last
-// progress of each pull. Milestones are kept even when there is no more room.
-func (m *Model) keep(p *pod, r *trace.Record) {
-	if e, ok := r.Event.(*trace.RuntimeSpan); ok {
-		m.keepSpan(p, r, e)
-		return
+// recorded notes that a record is the last of the pod's start.
+func (p *pod) recorded(r *trace.Record) {
+	if p.recording {
+		p.recording, p.until = false, r.Seq
 	}
-	if !p.recording || !p.Start.Ready.IsZero() && !onWayToAPI(r.Event) {
-		return
-	}
-	kept := *r
-	kept.Event = trace.WithoutBodies(r.Event)
-	if _, ok := r.Event.(*trace.ImageProgress); ok {
-		p.recs = slices.DeleteFunc(p.recs, func(o keptRecord) bool {
-			_, same := o.Event.(*trace.ImageProgress)
-			return same && o.Parent == r.Parent
-		})
-	}
-	_, always := r.Event.(*trace.Milestone)
-	if n := len(p.recs) - p.spans; (n >= m.opt.PerStart || p.recSize > m.opt.StartSize) && !(always && n < m.opt.PerStart+maxMilestones) {
-		p.cut = true
-		return
-	}
-	if len(p.recs) == 0 {
-		m.kept = append(m.kept, p)
-		m.makeRoom()
-		p.recs = m.room()
-	}
-	p.recs = append(p.recs, keep(&kept))
-	p.recSize += kept.Size()
-}
-
-// keepSpan remembers what the runtime told of its part in a start. That comes seconds later,
-// often when the pod is ready already; what it did after that, as for probes, is not of the start.
-func (m *Model) keepSpan(p *pod, r *trace.Record, e *trace.RuntimeSpan) {
-	end := p.Start.Ready
-	if end.IsZero() {
-		end = p.Terminating
-	}
-	if len(p.recs) == 0 || !end.IsZero() && e.Start > end.UnixNano() {
-		return
-	}
-	if p.spans >= m.opt.PerStart || p.recSize > m.opt.StartSize {
-		p.cut = true
-		return
-	}
-	p.spans++
-	kept := *r
-	kept.Event = p.straight(e)
-	p.recs = append(p.recs, keep(&kept))
-	p.recSize += r.Size()
 }
 
 // untold reports whether the API is to be told of a pod that is ready, and has not been.
@@ -318,30 +301,4 @@ func onWayToAPI(e trace.Event) bool {
 		return waterfall.AboutStatus(e)
 	}
 	return false
-}
-
-// forget drops the kept records of a pod and keeps no more.
-func (m *Model) forget(p *pod) {
-	m.reuse(p.recs)
-	p.recs, p.recSize, p.spans, p.recording = nil, 0, 0, false
-	if i := slices.Index(m.kept, p); i >= 0 {
-		m.kept = slices.Delete(m.kept, i, i+1)
-	}
-}
-
-// makeRoom drops the kept records of the oldest start that is neither under way
-// nor among the ten slowest; of the oldest start when there is no such.
-func (m *Model) makeRoom() {
-	if len(m.kept) <= m.opt.Kept {
-		return
-	}
-	slow := m.slowest(10)
-	for _, p := range m.kept {
-		isSlow := func(s *Start) bool { return s.Pod == p.Key }
-		if !p.recording && !slices.ContainsFunc(slow, isSlow) {
-			m.forget(p)
-			return
-		}
-	}
-	m.forget(m.kept[0])
 }

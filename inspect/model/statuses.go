@@ -129,7 +129,7 @@ func (m *Model) applyPatch(p *pod, r *trace.Record, e *trace.StatusPatch) {
 	case trace.PatchStatus:
 		s.Good = s.Last
 		if ready := p.Start.Ready; !ready.IsZero() && (waterfall.SaysReady(e) || !s.Last.Begin.Before(ready)) {
-			p.recording = false
+			p.recorded(r)
 		}
 	case trace.PatchDelete:
 		s.Deleted = r.At()

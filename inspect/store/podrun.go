@@ -45,8 +45,11 @@ type PodRun struct {
 }
 
 // Records are the run's records as far as they are kept, in order; those until the agent stopped, if it did.
-func (p *PodRun) Records() []trace.Record {
-	recs := p.win.records()
+func (p *PodRun) Records() []trace.Record { return p.Append(make([]trace.Record, 0, p.win.count())) }
+
+// Append appends the records to some.
+func (p *PodRun) Append(to []trace.Record) []trace.Record {
+	recs := p.win.records(to)
 	if stopped := p.stopped(); stopped != 0 {
 		return slices.DeleteFunc(recs, func(r trace.Record) bool { _, span := r.Event.(*trace.RuntimeSpan); return r.Time > stopped && !span })
 	}
@@ -89,6 +92,7 @@ func (p *PodRun) stopped() int64 {
 func (p *PodRun) ended() {
 	if p.died < 0 {
 		p.died = len(p.store.stops)
+		p.store.over++
 	}
 }
 
@@ -99,7 +103,7 @@ func (p *PodRun) From() time.Time { return time.Unix(0, p.Times.From) }
 func (p *PodRun) Last() time.Time { return time.Unix(0, p.Times.Last) }
 
 // Incomplete says that records of it are known to be missing.
-func (p *PodRun) Incomplete() bool { return p.incomplete || p.win.dropped }
+func (p *PodRun) Incomplete() bool { return p.incomplete || p.win.dropped != 0 }
 
 // Over reports whether the pod is gone, or its next run has begun.
 func (p *PodRun) Over() bool { return p.Times.Gone != 0 || p.until != 0 }
@@ -135,8 +139,13 @@ func (p *PodRun) WaterfallOf(recs []trace.Record, now time.Time) (*waterfall.Wat
 	if err != nil {
 		return nil, err
 	}
-	w.Incomplete = w.Incomplete || p.startIncomplete || p.Times.Ready == 0 && p.win.dropped
+	w.Incomplete = w.Incomplete || p.StartIncomplete()
 	return w, nil
+}
+
+// StartIncomplete says that records of its start are known to be missing.
+func (p *PodRun) StartIncomplete() bool {
+	return p.startIncomplete || p.win.dropped != 0 && (p.Times.Ready == 0 || p.win.dropped <= p.Times.Ready)
 }
 
 // At bounds a time by the run's end, or the agent's.

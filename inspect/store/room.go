@@ -123,6 +123,45 @@ func (s *Store) Walk(v Visit, node, open Need) {
 	}
 }
 
+// BytesOf is what is kept of a pod's runs, Bytes all that is kept.
+func (s *Store) BytesOf(pod trace.Pod) (n int) {
+	for p := s.byPod[pod]; p != nil; p = p.Before {
+		n += p.win.bytes()
+	}
+	return n
+}
+
+// Bytes is what all takes that is kept.
+func (s *Store) Bytes() int {
+	n := s.node.bytes()
+	s.recent.Each(func(r *trace.Record) { n += r.Size() })
+	for _, p := range s.Runs() {
+		n += p.win.bytes()
+	}
+	return n
+}
+
+// Cut lets go of the records of a pod's runs, which are incomplete from then on.
+func (s *Store) Cut(pod trace.Pod) {
+	for p := s.byPod[pod]; p != nil; p = p.Before {
+		p.win.newest(0)
+		p.incomplete, p.startIncomplete = true, true
+	}
+}
+
+// Halve lets go of the older half of what is kept of the node and of the last records, and of the runs of pods that are not wanted.
+func (s *Store) Halve(wanted func(trace.Pod) bool) {
+	s.node.newest(s.node.tail.Len() / 2)
+	n := s.notes.Len()
+	filter(&s.notes, func(*Item) bool { n--; return n < s.notes.Len()/2 })
+	s.recent.Drop(func(*trace.Record) bool { n++; return n < s.recent.Len()/2 })
+	for _, p := range slices.Clone(s.Runs()) {
+		if !wanted(p.Pod) {
+			s.Forget(p.Pod)
+		}
+	}
+}
+
 // Sweep lets go of what the node did that explains no run that is kept, and will explain none that comes.
 func (s *Store) Sweep(now int64) {
 	recent := evidence.Interval{From: now - int64(evidence.LookBack), To: now}

@@ -15,7 +15,10 @@ func (s *Store) runOf(it *Item) *PodRun {
 	if it.Pod.Name == "" { // of a pod that no longer exists there is a UID: what is done to its leftovers is the node's
 		return nil
 	}
-	p := s.byPod[it.Pod]
+	p := s.latest
+	if p == nil || p.Pod != it.Pod || p.forgotten || p.after != nil {
+		p = s.byPod[it.Pod]
+	}
 	if p == nil {
 		p = s.begin(it, nil)
 	} else if m, ok := it.Event.(*trace.Milestone); ok {
@@ -31,6 +34,7 @@ func (s *Store) runOf(it *Item) *PodRun {
 	if _, ok := it.Event.(*trace.CRICall); ok {
 		s.trace(it.Trace, p)
 	}
+	s.latest = p
 	return p
 }
 
@@ -75,7 +79,7 @@ func (s *Store) begin(it *Item, before *PodRun) *PodRun {
 	}
 	s.byPod[p.Pod] = p
 	s.runs, s.whole = append(s.runs, p), append(s.whole, p)
-	if s.policy.Runs > 0 && len(s.runs) > s.policy.Runs {
+	if s.policy.Runs > 0 && (len(s.runs)-s.stale > s.policy.Runs || s.policy.Over > 0 && s.over > s.policy.Over) {
 		s.makeRoom()
 	}
 	return p
@@ -109,10 +113,16 @@ func (s *Store) trim(p *PodRun) {
 	}
 }
 
-// makeRoom drops the oldest run that is over; if none is, the oldest. Room is made for some at once.
+// makeRoom drops the oldest runs that are over; if there are none, the oldest. Room is made for some at once.
 func (s *Store) makeRoom() {
-	drop := max(1, s.policy.Runs/64)
-	kept := make([]*PodRun, 0, len(s.Runs()))
+	drop, most := 0, s.policy.Runs
+	if len(s.Runs()) > most {
+		drop = max(1, most/16)
+	}
+	if over := s.policy.Over; over > 0 && s.over > over {
+		drop = max(drop, s.over-over+over/16)
+	}
+	kept := make([]*PodRun, 0, len(s.runs))
 	newest := s.runs[len(s.runs)-1]
 	for _, p := range s.runs {
 		if drop > 0 && p != newest && p.Over() {
@@ -122,7 +132,7 @@ func (s *Store) makeRoom() {
 		}
 		kept = append(kept, p)
 	}
-	if over := len(kept) - s.policy.Runs; over > 0 {
+	if over := len(kept) - most; over > 0 {
 		over = min(over+drop-1, len(kept)-1)
 		for _, p := range kept[:over] {
 			s.unlink(p)
@@ -152,6 +162,9 @@ func (s *Store) unlink(p *PodRun) {
 	}
 	p.forgotten = true
 	s.stale++
+	if p.died >= 0 {
+		s.over--
+	}
 	if s.byPod[p.Pod] == p {
 		delete(s.byPod, p.Pod)
 	}

@@ -15,13 +15,17 @@ type Store struct {
 	policy Policy
 	runs   []*PodRun // oldest first
 	stale  int       // runs that are forgotten
+	over   int       // runs that are over
 	byPod  map[trace.Pod]*PodRun
+	latest *PodRun // that of the last record: the next is mostly of the same
 	// byTrace finds whose a span of the runtime is that does not say.
 	byTrace map[trace.TraceID]*PodRun
 	open    pair.Table[*Item]
 	// node explains pods; notes are those of its records that explain what is far from them.
 	node  window
 	notes ring.Ring[*Item]
+	// recent are the last records of all.
+	recent ring.Ring[*trace.Record]
 	// whole are the runs of which no record was lost since they began.
 	whole []*PodRun
 	// state is the agent's; agents counts how often it started; stops are when it stopped.
@@ -41,7 +45,7 @@ func New(p Policy) *Store {
 	return &Store{
 		policy: p, byPod: map[trace.Pod]*PodRun{}, byTrace: map[trace.TraceID]*PodRun{},
 		open: pair.NewTable(p.Open, func(it *Item) { it.is &^= open }, nil),
-		node: newWindow(0, p.Node), notes: ring.New[*Item](p.Node), left: map[string]*Item{},
+		node: newWindow(0, p.Node), notes: ring.New[*Item](p.Node), recent: ring.New[*trace.Record](p.Recent), left: map[string]*Item{},
 	}
 }
 
@@ -70,9 +74,24 @@ func (s *Store) Apply(r *trace.Record) (*Item, *PodRun) {
 			s.continues(p)
 		}
 	}
+	if s.policy.Recent > 0 {
+		s.remember(r, it)
+	}
 	s.open.Sweep(r.Time)
 	return it, p
 }
+
+// remember keeps a record as it came: in the place that it has already, unless that is not the same.
+func (s *Store) remember(r *trace.Record, it *Item) {
+	as := &it.Record
+	if it.Event != r.Event || it.Time != r.Time || it.Pod != r.Pod {
+		as = new(*r)
+	}
+	s.recent.Push(as)
+}
+
+// Recent returns how many of the last records there are, and the i-th of them, 0 being the oldest. It must not be changed.
+func (s *Store) Recent() (n int, at func(i int) *trace.Record) { return s.recent.Len(), s.recent.At }
 
 // ofNode takes a record that is about no pod by name.
 func (s *Store) ofNode(it *Item) {

@@ -26,7 +26,7 @@ type window struct {
 	marks      int   // milestones in kept, or lost
 	status     *Item // the newest status that was dropped
 	firsts     int   // how many records head has at most, but for ends of what began in it
-	dropped    bool
+	dropped    int64 // when the first was made that was dropped; 0: none
 }
 
 func newWindow(first, newest int) window {
@@ -64,7 +64,7 @@ func push(to []*Item, it *Item, wanted func(*Item) bool) []*Item {
 
 // drop decides what of a record is kept though there is no room for it.
 func (w *window) drop(it *Item) {
-	w.dropped = true
+	w.dropped = cmp.Or(w.dropped, it.Time, 1)
 	switch it.Event.(type) {
 	case *trace.Milestone:
 		if w.marks++; w.marks <= maxMarks {
@@ -121,9 +121,8 @@ func (w *window) each(f func(*Item)) {
 // count is how many records are kept, about.
 func (w *window) count() int { return len(w.head) + len(w.kept) + w.tail.Len() + 1 }
 
-// records are all that is kept, in order.
-func (w *window) records() []trace.Record {
-	out := make([]trace.Record, 0, w.count())
+// records appends all that is kept to none, in order.
+func (w *window) records(out []trace.Record) []trace.Record {
 	w.each(func(it *Item) { out = append(out, it.Record) })
 	bySeq := func(a, b trace.Record) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq)) }
 	if !slices.IsSortedFunc(out, bySeq) {
@@ -183,4 +182,10 @@ func filter(of *ring.Ring[*Item], wanted func(*Item) bool) {
 func (w *window) newest(n int) {
 	all := w.count() - 1
 	w.filter(func(*Item) bool { all--; return all < n })
+}
+
+// bytes is what all takes that is kept.
+func (w *window) bytes() (n int) {
+	w.each(func(it *Item) { n += int(it.size) + ItemBytes })
+	return n
 }

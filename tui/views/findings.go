@@ -26,15 +26,8 @@ const (
 type findings struct {
 	session *session.Session
 	answers map[*store.PodRun]answer
-	lives   map[lifeKey]*store.PodRun // that were requested
-	frame   time.Time                 // of the last frame for which lists asked
-	asked   int                       // cases looked at for lists in that frame
-}
-
-// lifeKey is a life of a pod, by a time at which it continued; the zero time is not a key.
-type lifeKey struct {
-	pod trace.Pod
-	at  int64
+	frame   time.Time // of the last frame for which lists asked
+	asked   int       // cases looked at for lists in that frame
 }
 
 type answer struct {
@@ -43,28 +36,17 @@ type answer struct {
 	last  time.Time // of the life's records then
 }
 
-func newFindings() findings {
-	return findings{
-		session: session.New(session.Options{Runs: 256, PerRun: 512, Node: 1 << 13}),
-		answers: map[*store.PodRun]answer{}, lives: map[lifeKey]*store.PodRun{},
-	}
+func newFindings(of *store.Store) findings {
+	return findings{session: session.Of(of), answers: map[*store.PodRun]answer{}}
 }
 
 // life returns the life of a pod that was going on at a time, the latest for the zero time; nil when it is not kept.
 func (f *findings) life(pod trace.Pod, at time.Time) *store.PodRun {
-	key := lifeKey{pod, at.UnixNano()}
-	if l := f.lives[key]; l != nil && !at.IsZero() {
-		return l
+	l := f.session.Run(pod)
+	for l != nil && !at.IsZero() && l.From().After(at) {
+		l = l.Before
 	}
-	for _, l := range slices.Backward(f.session.Runs()) {
-		if l.Pod == pod && (at.IsZero() || !l.From().After(at)) {
-			if !at.IsZero() {
-				f.lives[key] = l
-			}
-			return l
-		}
-	}
-	return nil
+	return l
 }
 
 // of returns what was found about a life at now, at most a second old.
@@ -75,7 +57,6 @@ func (f *findings) of(l *store.PodRun, now time.Time) []cause.Finding {
 	}
 	if len(f.answers) >= maxAnswers {
 		clear(f.answers)
-		clear(f.lives)
 	}
 	a = answer{found: cause.Find(f.session.Case(l, now)), at: now, last: l.Last()}
 	f.answers[l] = a

@@ -11,12 +11,11 @@ import (
 
 // told returns a history and a model that have been told of a session.
 func told(recs []trace.Record) (*History, *model.Model, time.Time) {
-	h, m := NewHistory(), model.New(model.Options{})
+	m := model.New(model.Options{Recent: Recent})
 	for i := range recs {
-		h.Add(&recs[i])
 		m.Apply(&recs[i])
 	}
-	return h, m, tuitest.Epoch.Add(tuitest.Length)
+	return NewHistory(m.Kept()), m, tuitest.Epoch.Add(tuitest.Length)
 }
 
 // slow is the start with the longest pull.
@@ -78,7 +77,7 @@ func TestFindingsAreKept(t *testing.T) {
 	if got := at(time.Hour); !got.Equal(now) {
 		t.Errorf("asked again of a pod of which nothing new is known: %v", got)
 	}
-	h.Add(&trace.Record{Time: now.UnixNano(), Pod: s.Pod, Event: &trace.PodStatus{Phase: trace.PodRunning}})
+	m.Apply(&trace.Record{Time: now.UnixNano(), Pod: s.Pod, Event: &trace.PodStatus{Phase: trace.PodRunning}})
 	if got := at(time.Second / 2); !got.Equal(now) {
 		t.Errorf("asked again at once: %v", got)
 	}
@@ -93,13 +92,13 @@ func TestFindingsAreKept(t *testing.T) {
 	}
 }
 
-// BenchmarkAdd is what keeping a record costs.
+// BenchmarkAdd is what a record costs, in the model and in the history.
 func BenchmarkAdd(b *testing.B) {
 	recs := tuitest.Session()
-	h := NewHistory()
+	m := model.New(model.Options{Recent: Recent})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		h.Add(&recs[i%len(recs)])
+		m.Apply(&recs[i%len(recs)])
 	}
 }
 

@@ -2,47 +2,45 @@ package views
 
 import (
 	"cmp"
+	"iter"
 	"sort"
 
+	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// historySize is how many records are kept for drilling in.
-const historySize = 8192
+// Recent is how many records are kept for drilling in.
+const Recent = 8192
 
-// History is the last records as they came, and the causes that are found in them.
+// History is the last records as they came, and the causes that are found in what is kept: a projection of a store.
 type History struct {
-	recs   []trace.Record
-	next   int
+	kept   *store.Store
 	causes findings
 }
 
-// NewHistory returns an empty history.
-func NewHistory() *History { return &History{causes: newFindings()} }
-
-// Lost says that n records are missing before the next one.
-func (h *History) Lost(n uint64) { h.causes.session.Lost(n) }
-
-// Add keeps a record and drops the oldest one.
-func (h *History) Add(r *trace.Record) {
-	h.causes.session.Apply(r)
-	h.keep(r)
-}
-
-func (h *History) keep(r *trace.Record) {
-	if len(h.recs) < historySize {
-		h.recs = append(h.recs, *r)
-		return
-	}
-	h.recs[h.next] = *r
-	h.next = (h.next + 1) % historySize
-}
+// NewHistory returns the history of what a store keeps.
+func NewHistory(of *store.Store) *History { return &History{kept: of, causes: newFindings(of)} }
 
 // Len is how many records there are.
-func (h *History) Len() int { return len(h.recs) }
+func (h *History) Len() int {
+	n, _ := h.kept.Recent()
+	return n
+}
 
 // At returns the i-th record, 0 being the oldest. It must not be changed.
-func (h *History) At(i int) *trace.Record { return &h.recs[(h.next+i)%len(h.recs)] }
+func (h *History) At(i int) *trace.Record {
+	_, at := h.kept.Recent()
+	return at(i)
+}
+
+// All yields the records, the oldest first.
+func (h *History) All() iter.Seq[*trace.Record] {
+	return func(yield func(*trace.Record) bool) {
+		n, at := h.kept.Recent()
+		for i := 0; i < n && yield(at(i)); i++ {
+		}
+	}
+}
 
 // Seq returns the record with that number, nil when it is not kept.
 func (h *History) Seq(seq uint64) *trace.Record {

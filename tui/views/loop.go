@@ -120,7 +120,7 @@ func (p *Loop) children(l model.Loop) tea.Cmd {
 	})
 	var root *node
 	if rec != nil {
-		root = causes(p.history, rec.Span)
+		root = causes(p.history.All(), rec.Span)
 	}
 	if root != nil {
 		return send(Open{NewPager(p.Look, "iteration", title, outline(p.Theme, root))})

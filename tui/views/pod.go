@@ -126,7 +126,7 @@ func (p *Pod) shown() trace.Pod {
 
 func (p *Pod) explain(f Frame) {
 	recs, cut := f.Model.StartRecords(p.pod.Key)
-	fall, err := waterfall.BuildAt(recs, p.pod.Key, f.Now)
+	fall, err := f.Model.Waterfall(p.pod.Key, f.Now)
 	switch {
 	case errors.Is(err, waterfall.ErrAdopted), err != nil && p.pod.Start.Adopted:
 		p.noFall = "Its containers were found running: this agent did not see it start."
@@ -228,14 +228,17 @@ func (p *Pod) enter() tea.Cmd {
 		return send(Say{Text: "nothing to open on this line"})
 	}
 	line := p.lines[p.cur]
-	h := p.history
+	recs := p.history.All()
 	if len(p.records) > 0 {
-		h = NewHistory()
-		for i := range p.records {
-			h.keep(&p.records[i])
+		recs = func(yield func(*trace.Record) bool) {
+			for i := range p.records {
+				if !yield(&p.records[i]) {
+					return
+				}
+			}
 		}
 	}
-	root := causes(h, line.span)
+	root := causes(recs, line.span)
 	if root == nil {
 		return send(Say{Text: "the records of this are no longer kept"})
 	}

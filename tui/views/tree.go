@@ -1,6 +1,7 @@
 package views
 
 import (
+	"iter"
 	"strings"
 	"time"
 
@@ -18,15 +19,14 @@ type node struct {
 	children []*node
 }
 
-// causes returns what a span caused as a tree, as far as the history holds it.
-// nil when it does not hold the span itself.
-func causes(h *History, root trace.SpanID) *node {
+// causes returns what a span caused as a tree, as far as records tell of it.
+// nil when none is of the span itself.
+func causes(recs iter.Seq[*trace.Record], root trace.SpanID) *node {
 	if root == 0 {
 		return nil
 	}
 	nodes := pair.NewList[node](0)
-	for i := range h.Len() {
-		r := h.At(i)
+	for r := range recs {
 		parent := nodes.Get(r.Parent)
 		if r.Span != root && parent == nil && nodes.Get(r.Span) == nil {
 			continue
