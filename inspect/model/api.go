@@ -100,10 +100,10 @@ func (m *Model) applyAPICall(r *trace.Record, e *trace.APICall) {
 	case r.Edge == trace.EdgeBegin:
 		a.open[r.Span] = name
 		id := r.Span
-		m.begin(r, func() { delete(a.open, id) }, nil)
+		m.begin(func() { delete(a.open, id) }, nil)
 		return
 	}
-	m.open.End(r.Span)
+	m.end()
 	a.Calls++
 	failed := evidence.Refused(e)
 	a.samples.Push(sample{method: name, end: r.Time, dur: r.Dur, failed: failed})

@@ -191,8 +191,8 @@ func TestClusterBounds(t *testing.T) {
 			t.Errorf("%d calls", len(v.Calls))
 		}
 	}
-	if len(m.Probes()) != maxProbes || m.API().Watches != maxWatches || m.open.Len() > 1000 {
-		t.Errorf("%d probes, %d watches, %d spans", len(m.Probes()), m.API().Watches, m.open.Len())
+	if len(m.Probes()) != maxProbes || m.API().Watches != maxWatches || m.Kept().Open() > 1000 {
+		t.Errorf("%d probes, %d watches, %d spans", len(m.Probes()), m.API().Watches, m.Kept().Open())
 	}
 	m.Lost(1)
 	m.Apply(&trace.Record{Event: &trace.Agent{State: trace.AgentStarting}})

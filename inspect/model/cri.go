@@ -128,21 +128,22 @@ func (m *Model) applyCall(r *trace.Record, e *trace.CRICall) {
 	c := m.inFlight[r.Span]
 	if c == nil {
 		c = &Call{Seq: r.Seq, Span: r.Span, Parent: r.Parent, Begin: at(r.Start())}
-		if old, displaced := m.calls.Push(c); displaced && old.InFlight {
-			m.open.End(old.Span)
+		if old, displaced := m.calls.Push(c); displaced {
+			delete(m.inFlight, old.Span)
 		}
 	}
 	c.fill(r, e)
 	if r.Edge == trace.EdgeBegin {
 		c.InFlight = true
 		m.inFlight[r.Span] = c
-		m.begin(r, func() {
-			delete(m.inFlight, c.Span)
-			c.InFlight = false
+		m.begin(func() {
+			if c.InFlight = false; m.inFlight[c.Span] == c {
+				delete(m.inFlight, c.Span)
+			}
 		}, func() { c.Uncertain = true })
 		return
 	}
-	m.open.End(r.Span)
+	m.end()
 	delete(m.inFlight, r.Span)
 	c.InFlight, c.Uncertain, c.End, c.Dur = false, false, at(r.Time), r.Dur
 	m.samples.Push(sample{method: c.Method, end: r.Time, dur: r.Dur, failed: c.Failed()})

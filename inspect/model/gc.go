@@ -58,10 +58,10 @@ func (m *Model) applyGC(r *trace.Record, e *trace.GC) {
 	p.Freed, p.Usage, p.Err = e.Freed, e.Usage, e.Err
 	if r.Edge == trace.EdgeBegin {
 		p.Running = true
-		m.begin(r, func() { p.Running = false }, func() { p.Uncertain = true })
+		m.begin(func() { p.Running = false }, func() { p.Uncertain = true })
 		return
 	}
-	m.open.End(r.Span)
+	m.end()
 	p.Running, p.Uncertain, p.Dur = false, false, r.Dur
 }
 

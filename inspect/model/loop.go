@@ -65,10 +65,10 @@ func (m *Model) applyLoop(r *trace.Record, e *trace.Loop) {
 	l.N, l.Case, l.Op, l.Pods, l.Detail, l.Idle = e.N, e.Case, e.Op, e.Pods, e.Detail, e.Idle
 	if r.Edge == trace.EdgeBegin {
 		l.Running = true
-		m.begin(r, func() { l.Running = false }, func() { l.Uncertain = true })
+		m.begin(func() { l.Running = false }, func() { l.Uncertain = true })
 		return
 	}
-	m.open.End(r.Span)
+	m.end()
 	l.Running, l.Uncertain, l.Dur = false, false, r.Dur
 	m.node.LastLoop = r.At()
 }

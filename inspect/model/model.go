@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
-	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -22,7 +21,6 @@ type Model struct {
 	pods  map[trace.Pod]*pod
 	heard *list.List // the pods, the least recently heard of first
 	gone  ring.Ring[trace.Pod]
-	open  pair.Table[shown]
 
 	loops    ring.Ring[*loop]
 	loopOf   map[trace.SpanID]*loop
@@ -48,7 +46,8 @@ type Model struct {
 	api    api
 	nodes  nodeWrites
 	starts ring.Ring[*Start]
-	kept   *store.Store   // the records of runs
+	kept   *store.Store   // the records of runs, and what is open
+	now    *store.Item    // the record that is being applied
 	place  []trace.Record // of the records of a start that is being explained
 }
 
@@ -58,7 +57,6 @@ func New(opt Options) *Model {
 	return &Model{
 		opt:  opt,
 		pods: map[trace.Pod]*pod{}, heard: list.New(), gone: ring.New[trace.Pod](opt.Gone),
-		open:  pair.NewTable(opt.Open, shown.drop, shown.mark),
 		loops: ring.New[*loop](opt.Loops), loopOf: map[trace.SpanID]*loop{},
 		calls: ring.New[*Call](opt.Calls), inFlight: map[trace.SpanID]*Call{},
 		samples: ring.New[sample](opt.Samples),
@@ -82,7 +80,8 @@ func (m *Model) Apply(r *trace.Record) {
 	if r == nil || r.Event == nil {
 		return
 	}
-	kept, _ := m.kept.Apply(r)
+	kept, _ := m.kept.Take(r)
+	m.now = kept
 	m.node.count(r)
 	m.rate.count(r.Time)
 	var p *pod
@@ -139,7 +138,7 @@ func (m *Model) Apply(r *trace.Record) {
 	if p != nil {
 		m.applyPod(p, r, kept)
 	}
-	m.open.Sweep(r.Time)
+	m.end()
 	m.came += kept.Bytes()
 	if kept.Event != r.Event { // calls keep their bodies
 		m.came += r.Size()
@@ -157,7 +156,6 @@ func (m *Model) Lost(n uint64) {
 	}
 	m.node.Lost += n
 	m.node.LostAt = m.node.Last
-	m.open.Lost()
 	m.kept.Lost(n)
 }
 

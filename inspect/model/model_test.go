@@ -456,7 +456,7 @@ func TestBounded(t *testing.T) {
 		"calls": {len(m.Calls()), opt.Calls}, "in flight": {len(m.InFlight()), opt.Calls}, "decisions": {len(m.Decisions()), opt.Decisions},
 		"passes": {len(m.Passes()), opt.Passes}, "pass index": {len(m.passOf), opt.Passes}, "lines": {len(m.Lines()), opt.Lines},
 		"gone": {len(m.GonePods()), opt.Gone}, "starts": {len(m.Starts()), opt.Starts}, "runs": {len(m.Kept().Runs()), opt.Runs},
-		"open": {m.open.Len(), opt.Open}, "pressure": {len(m.Pressure()), maxSignals}, "source errors": {len(m.SourceErrors()), maxSourceFiles},
+		"open": {m.Kept().Open(), opt.Open}, "pressure": {len(m.Pressure()), maxSignals}, "source errors": {len(m.SourceErrors()), maxSourceFiles},
 	} {
 		if c[0] > c[1] {
 			t.Errorf("%s: %d, want at most %d", what, c[0], c[1])

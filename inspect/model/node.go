@@ -49,7 +49,6 @@ func (m *Model) Node() Node { return m.node }
 func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
 	n := &m.node
 	if e.State == trace.AgentStarting && n.State != trace.AgentStarting {
-		m.open.Clear()
 		clear(m.api.watches)
 		n.Described, n.Handlers = Described{}, Handlers{}
 		clear(m.certificates)

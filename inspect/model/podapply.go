@@ -64,12 +64,12 @@ func (m *Model) applyStatus(p *pod, r *trace.Record, e *trace.PodStatus) {
 func track[T any](m *Model, in map[trace.SpanID]*T, r *trace.Record, v *T, mark func()) {
 	id := r.Span
 	in[id] = v
-	m.begin(r, func() { delete(in, id) }, mark)
+	m.begin(func() { delete(in, id) }, mark)
 }
 
 func (m *Model) applyAction(p *pod, r *trace.Record, e *trace.Action) {
 	if r.Edge != trace.EdgeBegin {
-		m.open.End(r.Span)
+		m.end()
 		return
 	}
 	a := &Action{
@@ -108,7 +108,7 @@ func (m *Model) applyPull(p *pod, r *trace.Record, e *trace.ImagePull) {
 		track(m, p.pulls, r, pull, func() { pull.Uncertain = true })
 		return
 	}
-	m.open.End(r.Span)
+	m.end()
 	for id, pull := range p.pulls {
 		if pull.Image == e.Image && pull.Since.IsZero() {
 			delete(p.pulls, id)

@@ -74,14 +74,14 @@ func (m *Model) applyProbe(p *pod, r *trace.Record, e *trace.ProbeAttempt) {
 	if r.Edge == trace.EdgeBegin {
 		pr.Running, pr.Next, pr.span = true, time.Time{}, r.Span
 		id := r.Span
-		m.begin(r, func() {
+		m.begin(func() {
 			if pr.span == id {
 				pr.Running, pr.span = false, 0
 			}
 		}, nil)
 		return
 	}
-	m.open.End(r.Span)
+	m.end()
 	if !evidence.Counts(e) {
 		return
 	}

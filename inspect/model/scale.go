@@ -6,7 +6,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -30,8 +29,7 @@ func (s *scale) first(p unsafe.Pointer) bool {
 
 // points reports whether values of a type may point to something that counts.
 func (s *scale) points(t reflect.Type) bool {
-	if t == reflect.TypeFor[*list.Element]() || t == reflect.TypeFor[*list.List]() || t == reflect.TypeFor[pair.Peer[shown]]() ||
-		t == reflect.TypeFor[*store.PodRun]() || t == reflect.TypeFor[*store.Item]() { // they name what others own
+	if t == reflect.TypeFor[*list.Element]() || t == reflect.TypeFor[*list.List]() || t == reflect.TypeFor[*store.PodRun]() || t == reflect.TypeFor[*store.Item]() { // they name what others own
 		return false
 	}
 	switch t.Kind() {

@@ -1,20 +1,8 @@
 package model
 
-import "github.com/kubeloupe/kubeloupe/trace"
+// begin has functions be called when what the present record begins is over, which takes it out of whatever shows it, and when its end may have
+// been lost, which marks it uncertain there; the latter may be nil.
+func (m *Model) begin(drop, mark func()) { m.kept.Watch(m.now, drop, mark) }
 
-// shown is something open, as the model shows it.
-type shown struct {
-	gone func() // takes it out of whatever shows it
-	lost func() // marks it uncertain there; nil where nothing does
-}
-
-func (s shown) drop() { s.gone() }
-
-func (s shown) mark() {
-	if s.lost != nil {
-		s.lost()
-	}
-}
-
-// begin notes an open span. drop and mark are called at most once each; they must not use r, which is the caller's.
-func (m *Model) begin(r *trace.Record, drop, mark func()) { m.open.Begin(r, shown{drop, mark}) }
+// end closes what the present record ends.
+func (m *Model) end() { m.kept.Close(m.now) }

@@ -106,14 +106,14 @@ func (m *Model) applyPatch(p *pod, r *trace.Record, e *trace.StatusPatch) {
 			s.Pending = r.At().Add(-e.Age)
 		}
 		id := r.Span
-		m.begin(r, func() {
+		m.begin(func() {
 			if s.span == id {
 				s.Open, s.span = Patch{}, 0
 			}
 		}, func() { s.Open.Uncertain = true })
 		return
 	}
-	m.open.End(r.Span)
+	m.end()
 	s.Last = Patch{StatusPatch: *e, Begin: at(r.Start()), Dur: r.Dur}
 	s.Writes++
 	if e.Err != "" {

@@ -147,14 +147,14 @@ func (m *Model) applyVolume(p *pod, r *trace.Record, e *trace.Volume) {
 		v.Dur, v.Running, v.Uncertain, v.span = 0, true, false, r.Span
 		v.Progress = nil
 		id := r.Span
-		m.begin(r, func() {
+		m.begin(func() {
 			if v.span == id {
 				v.Running, v.span = false, 0
 			}
 		}, func() { v.Uncertain = true })
 		return
 	}
-	m.open.End(r.Span)
+	m.end()
 	v.Running, v.Uncertain, v.Dur, v.Err = false, false, r.Dur, e.Err
 	switch {
 	case e.Err != "":
@@ -207,7 +207,7 @@ func (m *Model) applyCSICall(p *pod, r *trace.Record, e *trace.CSICall) {
 		v.Calls = v.Calls[max(len(v.Calls)-maxVolumeCalls, 0):]
 		v.calls[r.Span] = c
 		id := r.Span
-		m.begin(r, func() { v.ended(id, c) }, nil)
+		m.begin(func() { v.ended(id, c) }, nil)
 		return
 	}
 	if c := v.calls[r.Span]; c != nil {
@@ -216,7 +216,7 @@ func (m *Model) applyCSICall(p *pod, r *trace.Record, e *trace.CSICall) {
 		v.Calls = append(v.Calls, VolumeCall{CSICall: *e, Begin: at(r.Start()), Dur: r.Dur})
 		v.Calls = v.Calls[max(len(v.Calls)-maxVolumeCalls, 0):]
 	}
-	m.open.End(r.Span)
+	m.end()
 }
 
 // ended writes what became of a call into the list.

@@ -57,7 +57,7 @@ func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 		for _, o := range of {
 			o.open[r.Span] = w
 		}
-		m.begin(r, func() {
+		m.begin(func() {
 			for _, o := range of {
 				delete(o.open, id)
 			}
@@ -66,7 +66,7 @@ func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 		for _, o := range of {
 			o.add(e.For, r.Dur)
 		}
-		m.open.End(r.Span)
+		m.end()
 	case trace.EdgePoint:
 	}
 }

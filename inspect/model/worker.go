@@ -70,9 +70,6 @@ func (m *Model) applyWorker(p *pod, r *trace.Record, e *trace.Worker) {
 func (m *Model) applySync(p *pod, r *trace.Record, e *trace.Sync) {
 	s := Sync{Why: e.Why, Cause: e.Cause, N: e.N, Merged: e.Merged, Begin: at(r.Start()), Dur: r.Dur, Err: e.Err}
 	if r.Edge == trace.EdgeBegin {
-		// A worker is strictly serial: whatever an earlier pass left open has ended unseen.
-		m.open.Settle(keys(p.syncs)...)
-		m.open.Settle(keys(p.actions)...)
 		begun := &s
 		begun.Running = true
 		track(m, p.syncs, r, begun, func() { begun.Uncertain = true })
@@ -81,18 +78,10 @@ func (m *Model) applySync(p *pod, r *trace.Record, e *trace.Sync) {
 	if open := p.syncs[r.Span]; open != nil {
 		s.Why, s.Cause, s.N = cmp.Or(s.Why, open.Why), cmp.Or(s.Cause, open.Cause), cmp.Or(s.N, open.N)
 	}
-	m.open.End(r.Span)
+	m.end()
 	p.Pod.Worker.Last = s
 	p.Pod.Worker.Syncs++
 	if e.Err != "" {
 		p.Pod.Worker.Errors++
 	}
-}
-
-func keys[V any](in map[trace.SpanID]V) []trace.SpanID {
-	out := make([]trace.SpanID, 0, len(in))
-	for k := range in {
-		out = append(out, k)
-	}
-	return out
 }

@@ -64,12 +64,12 @@ func (t *Table[V]) Begin(r *trace.Record, v V) {
 	t.link(o)
 }
 
-// Get returns the value of a span that is open.
-func (t *Table[V]) Get(id trace.SpanID) (v V, isOpen bool) {
+// Find returns the value of a span that is open, nil of any other.
+func (t *Table[V]) Find(id trace.SpanID) *V {
 	if o := t.byID[id]; o != nil {
-		return o.value, true
+		return &o.value
 	}
-	return v, false
+	return nil
 }
 
 // Has reports whether a span is open.

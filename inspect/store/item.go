@@ -78,20 +78,53 @@ func (s *Store) keep(r *trace.Record) *Item {
 	return it
 }
 
+// begun is what has begun and not ended.
+type begun struct {
+	it          *Item
+	over, doubt func() // who watches it
+}
+
+func (b begun) ended() {
+	b.it.is &^= open
+	if b.over != nil {
+		b.over()
+	}
+}
+
+func (b begun) doubted() {
+	if b.doubt != nil {
+		b.doubt()
+	}
+}
+
 // pair finds the begin of what a record ends; what it begins is open until then.
 func (s *Store) pair(it *Item) {
 	switch it.Edge {
 	case trace.EdgeBegin:
 		if it.Span != 0 {
 			it.is |= open
-			s.open.Begin(&it.Record, it)
+			s.open.Begin(&it.Record, begun{it: it})
 		}
 	case trace.EdgeEnd:
-		if begin, found := s.open.Get(it.Span); found && begin.Pod == it.Pod {
-			it.peer, begin.peer = begin, it
-			s.open.End(it.Span)
+		if b := s.open.Find(it.Span); b != nil && b.it.Pod == it.Pod {
+			it.peer, b.it.peer = b.it, it
 		}
 	case trace.EdgePoint:
+	}
+}
+
+// Close closes what an item ends.
+func (s *Store) Close(it *Item) {
+	if it.Edge == trace.EdgeEnd && it.peer != nil {
+		s.open.End(it.Span)
+	}
+}
+
+// Watch has functions be called when the span that an item begins is over, and when its end may have been lost: once each, at most. They must
+// not use the store.
+func (s *Store) Watch(it *Item, over, doubt func()) {
+	if b := s.open.Find(it.Span); b != nil && b.it == it {
+		b.over, b.doubt = over, doubt
 	}
 }
 

@@ -112,7 +112,7 @@ func (p *PodRun) Items() (out []*Item) {
 
 // Walk visits what is kept of the node, and what is open.
 func (s *Store) Walk(v Visit, node, open Need) {
-	s.open.Drop(func(it *Item) bool { return v(it, open) })
+	s.open.Drop(func(b begun) bool { return v(b.it, open) })
 	of := func(it *Item) bool { return v(it.Whole(), node) }
 	s.node.filter(of)
 	filter(&s.notes, of)

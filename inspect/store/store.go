@@ -20,7 +20,7 @@ type Store struct {
 	latest *PodRun // that of the last record: the next is mostly of the same
 	// byTrace finds whose a span of the runtime is that does not say.
 	byTrace map[trace.TraceID]*PodRun
-	open    pair.Table[*Item]
+	open    pair.Table[begun]
 	// node explains pods; notes are those of its records that explain what is far from them.
 	node  window
 	notes ring.Ring[*Item]
@@ -44,7 +44,7 @@ type Store struct {
 func New(p Policy) *Store {
 	return &Store{
 		policy: p, byPod: map[trace.Pod]*PodRun{}, byTrace: map[trace.TraceID]*PodRun{},
-		open: pair.NewTable(p.Open, func(it *Item) { it.is &^= open }, nil),
+		open: pair.NewTable(p.Open, begun.ended, begun.doubted),
 		node: newWindow(0, p.Node), notes: ring.New[*Item](p.Node), recent: ring.New[*trace.Record](p.Recent), left: map[string]*Item{},
 	}
 }
@@ -60,6 +60,13 @@ const (
 // Apply takes a record, and returns it as it is kept, with the run that it belongs to: nil for the node, of which only what explains pods is
 // kept. Records come in the order in which they were published, and have events.
 func (s *Store) Apply(r *trace.Record) (*Item, *PodRun) {
+	it, p := s.Take(r)
+	s.Close(it)
+	return it, p
+}
+
+// Take is Apply that leaves what the record ends open, for who watches it: Close has to be called before the next record.
+func (s *Store) Take(r *trace.Record) (*Item, *PodRun) {
 	it := s.keep(r)
 	s.last, s.came = max(s.last, r.Time), s.came+1
 	s.pair(it)
@@ -179,6 +186,9 @@ func (s *Store) Notes(from, to int64, f func(*Item) bool) bool {
 
 // Left is the last verdict on the directory of a pod that no longer exists, nil when there is none: it comes after the pod's run.
 func (s *Store) Left(uid string) *Item { return s.left[uid] }
+
+// Open is how many spans have begun and not ended.
+func (s *Store) Open() int { return s.open.Len() }
 
 // IsOpen reports whether a span has begun and not ended.
 func (s *Store) IsOpen(id trace.SpanID) bool { return s.open.Has(id) }
