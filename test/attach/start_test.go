@@ -119,6 +119,9 @@ func TestStart(t *testing.T) {
 	})
 	t.Log(text)
 	t.Log(b.kubeloupe(t, "why", "default/shown", "--socket", a.socket))
+	if text := b.kubeloupe(t, "inspect", "pods", "--socket", a.socket); !strings.Contains(text, "Running") {
+		t.Errorf("no pod is Running:\n%s", text)
+	}
 	for _, want := range []string{"sandbox", "create web", "start web", "init"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the start has no %q", want)
@@ -143,7 +146,7 @@ func TestStart(t *testing.T) {
 		}
 	}
 	t.Log("records by observer:", seen)
-	if seen["kubelet-log"] == 0 || seen["runtime-log"]+seen["also runtime-log"] == 0 {
+	if seen["kubelet-log"] == 0 || seen["kubelet-api"] == 0 || seen["runtime-log"]+seen["also runtime-log"] == 0 {
 		t.Errorf("an observer has seen nothing: %v", seen)
 	}
 }

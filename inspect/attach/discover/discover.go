@@ -36,11 +36,8 @@ type Found struct {
 	Sources []Source
 }
 
-// Root is the root directory of the kubelet as seen from outside.
-func (f *Found) Root() string { return path.Join("/", f.Process.root(), f.Config.RootDir) }
-
 // Outside is a path of the kubelet as seen from outside.
-func (f *Found) Outside(name string) string { return path.Join("/", f.Process.root(), name) }
+func (f *Found) Outside(name string) string { return path.Join("/", f.Process.Files, name) }
 
 // Discover finds the machine's kubelet. The error says why there is none.
 func Discover(v View, o Options) (*Found, error) {

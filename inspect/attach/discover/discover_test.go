@@ -69,7 +69,7 @@ func TestDistributions(t *testing.T) {
 			})},
 			want: seen{
 				PID: 700, Kind: Kubelet, Root: "/var/lib/kubelet", Driver: "systemd", Log: "journal of kubelet.service", Endpoint: "unix://" + containerdSocket, Runtime: "containerd",
-				RtLog: "journal of containerd.service", Files: "/var/lib/kubelet/config.yaml", Rights: "kubeadm's API server", PodsAPI: "/proc/700/root/var/lib/kubelet/pods-api/pods-api.sock",
+				RtLog: "journal of containerd.service", Files: "/var/lib/kubelet/config.yaml", Rights: "kubeadm's API server", PodsAPI: "/var/lib/kubelet/pods-api/pods-api.sock",
 			},
 		},
 		"k3s agent": {

@@ -36,7 +36,7 @@ type Log struct {
 // logOf finds out where a process's log goes. file is what its configuration says, "" for standard error.
 func (t *table) logOf(v View, p *Process, file string, depth int) Log {
 	if file != "" {
-		return Log{Kind: LogFile, Path: file, Open: path.Join("/", p.root(), file)}
+		return Log{Kind: LogFile, Path: file, Open: path.Join("/", p.Files, file)}
 	}
 	link, err := v.ReadLink(procFile(p.PID, "fd/2"))
 	if err != nil {
@@ -73,7 +73,7 @@ func (t *table) logOf(v View, p *Process, file string, depth int) Log {
 	case strings.HasSuffix(link, " (deleted)"):
 		l.Kind, l.Path, l.Open = LogFile, strings.TrimSuffix(link, " (deleted)"), path.Join("/", procFile(p.PID, "fd/2"))
 	case path.IsAbs(link):
-		l.Kind, l.Path, l.Open = LogFile, link, path.Join("/", p.root(), link)
+		l.Kind, l.Path, l.Open = LogFile, link, path.Join("/", p.Files, link)
 	default:
 		l.Kind = LogUnknown
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Process is what the kernel says of a process. Its name, arguments and environment are the process's own words.
@@ -23,6 +24,8 @@ type Process struct {
 	Unit string
 	// OwnMounts says that it does not share the mount namespace of process 1.
 	OwnMounts bool
+	// Files is what its paths begin with as seen from here; "" where it sees the same files.
+	Files string
 
 	uid      string
 	ownUsers bool // its user namespace is not that of process 1
@@ -76,6 +79,7 @@ func process(v View, pid int) (*Process, error) {
 	}
 	p.ownUsers = otherNamespace(v, pid, "user")
 	p.OwnMounts = otherNamespace(v, pid, "mnt")
+	p.Files = filesOf(v, p)
 	return p, nil
 }
 
@@ -84,6 +88,45 @@ func otherNamespace(v View, pid int, kind string) bool {
 	first, err := v.ReadLink(procFile(1, "ns/"+kind))
 	own, err2 := v.ReadLink(procFile(pid, "ns/"+kind))
 	return err == nil && err2 == nil && first != own
+}
+
+// filesOf is what a process's paths begin with as seen from here. What outlives the process is taken where it can be: attach outlives the
+// kubelet's restarts.
+func filesOf(v View, p *Process) string {
+	root, err := v.ReadLink(procFile(p.PID, "root"))
+	own, err2 := v.ReadLink("proc/self/ns/mnt")
+	first, err3 := v.ReadLink(procFile(1, "ns/mnt"))
+	switch {
+	case p.OwnMounts || err == nil && root != "/":
+		return "/" + p.root()
+	case err2 == nil && err3 == nil && own != first:
+		return "/proc/1/root"
+	}
+	return ""
+}
+
+// Ended reports whether a process that was found is no more.
+func Ended(v View, p *Process) bool {
+	now, err := process(v, p.PID)
+	return err != nil || now.Began != p.Began
+}
+
+// Since is when the process began; zero where that cannot be known.
+func (p *Process) Since(v View) time.Time {
+	const ticks = 100 // a second: the kernel's constant for all that it tells
+	b, err := read(v, "proc/stat")
+	if err != nil {
+		return time.Time{}
+	}
+	for line := range strings.Lines(string(b)) {
+		if boot, ok := strings.CutPrefix(line, "btime "); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(boot), 10, 64)
+			if err == nil && n > 0 {
+				return time.Unix(n, 0).Add(time.Duration(p.Began) * (time.Second / ticks))
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // environ is what a process's environment was when it began.

@@ -35,7 +35,7 @@ func (t *table) runtimeOf(v View, kubelet *Process, endpoint string) Runtime {
 		r.Trouble = "its socket is not there: " + err.Error()
 		return r
 	}
-	r.Open = "/" + full
+	r.Open = path.Join("/", kubelet.Files, strings.TrimPrefix(full, kubelet.root()))
 	own := strings.TrimPrefix(full, kubelet.root())
 	table, err := read(v, procFile(kubelet.PID, "net/unix")) // of its network namespace
 	if err != nil {

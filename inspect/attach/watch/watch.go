@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/merge"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/podsapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -34,12 +35,14 @@ const (
 // Back is how far back in a log reading begins, so that what happened just before is known.
 const Back = 10 * time.Minute
 
-// Config says what to watch. All is required but Back.
+// Config says what to watch. Found and Bus are required.
 type Config struct {
 	Found *discover.Found
 	Bus   *trace.Bus
 	// Back is how far back reading begins; 0 is [Back].
 	Back time.Duration
+	// View is the machine; nil is [discover.Machine].
+	View discover.View
 }
 
 // Watch watches one kubelet. Use [New].
@@ -58,14 +61,20 @@ type observer uint8
 const (
 	kubeletLog observer = iota
 	runtimeLog
+	podsAPI
 )
 
 // String names the observer as people call it.
 func (o observer) String() string {
-	if o == runtimeLog {
+	switch o {
+	case kubeletLog:
+		return "the kubelet's log"
+	case runtimeLog:
 		return "the runtime's log"
+	case podsAPI:
+		return "PodsAPI"
 	}
-	return "the kubelet's log"
+	return "an observer"
 }
 
 // log is what is known of a log that is followed.
@@ -79,6 +88,7 @@ type message struct {
 	from  observer
 	entry *klog.Entry
 	line  *containerdlog.Line
+	rec   *trace.Record
 	lost  uint64
 	idle  bool
 	ended bool
@@ -87,6 +97,9 @@ type message struct {
 // New returns a watch of what was found.
 func New(cfg Config) *Watch {
 	cfg.Back = cmp.Or(cfg.Back, Back)
+	if cfg.View == nil {
+		cfg.View = discover.Machine{}
+	}
 	w := &Watch{
 		cfg: cfg, in: make(chan message, 256), merger: merge.New(merge.Options{Window: window}),
 		kubelet: kubeletlog.NewFold(), runtime: containerdlog.NewFold(containerdlog.Options{Hold: hold}), logs: map[observer]*log{},
@@ -113,7 +126,17 @@ func (w *Watch) Run(ctx context.Context) error {
 	} else if readable(w.cfg.Found.Log) {
 		w.logs[runtimeLog] = &log{input: w.merger.Input()} // its lines may be in the kubelet's
 	}
+	if socket := w.cfg.Found.PodsAPI; socket != "" {
+		w.logs[podsAPI] = &log{input: w.merger.Input()}
+		g.Go(func() error {
+			return w.repeat(ctx, podsAPI, func(time.Time) error {
+				return podsapi.Watch(ctx, socket, func(r trace.Record) { w.pass(ctx, message{from: podsAPI, rec: &r}) })
+			})
+		})
+	}
+	w.present(ctx)
 	g.Go(func() error { return w.publish(ctx) })
+	g.Go(func() error { return w.restarts(ctx) })
 	return g.Wait()
 }
 
@@ -157,12 +180,16 @@ func (w *Watch) take(m *message) {
 			w.runtime.Lost(m.lost)
 		}
 	}
-	l.idle = m.idle || m.ended
+	if m.rec == nil {
+		l.idle = m.idle || m.ended
+	}
 	switch {
 	case m.entry != nil:
 		w.kubelet.Apply(m.entry)
 	case m.line != nil:
 		w.runtime.Apply(m.line)
+	case m.rec != nil:
+		l.input.Put(*m.rec)
 	}
 }
 
@@ -176,6 +203,9 @@ func (w *Watch) idles(now time.Time) {
 	if l := w.logs[runtimeLog]; l != nil && (l.idle || w.within() && w.logs[kubeletLog].idle) {
 		w.runtime.Until(at)
 		l.input.Until(at - int64(hold))
+	}
+	if l := w.logs[podsAPI]; l != nil {
+		l.input.Until(at)
 	}
 }
 
@@ -223,11 +253,16 @@ func (w *Watch) say(level trace.LogLevel, text string) {
 	trace.Point(w.cfg.Bus, trace.Span{}, trace.Log{Level: level, Message: "attach: " + text})
 }
 
-// follow reads a log until ctx ends; what cannot be read is opened again.
+// follow reads a log until ctx ends.
 func (w *Watch) follow(ctx context.Context, o observer, l discover.Log) error {
+	return w.repeat(ctx, o, func(since time.Time) error { return w.read(ctx, o, l, since) })
+}
+
+// repeat reads from an observer until ctx ends; what cannot be read is read again, and said once.
+func (w *Watch) repeat(ctx context.Context, o observer, read func(since time.Time) error) error {
 	said := ""
 	for since := time.Now().Add(-w.cfg.Back); ; since = time.Now().Add(-again) {
-		err := w.read(ctx, o, l, since)
+		err := read(since)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // that is its end
 		}

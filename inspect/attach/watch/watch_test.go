@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -54,7 +55,8 @@ func TestWatch(t *testing.T) {
 		time.Sleep(time.Minute)
 		found := &discover.Found{Log: discover.Log{Kind: discover.LogFile, Path: kubelet, Open: kubelet}, Process: &discover.Process{PID: 1}}
 		found.Runtime.Log = discover.Log{Kind: discover.LogFile, Path: runtime, Open: runtime}
-		w := watch.New(watch.Config{Found: found, Bus: bus})
+		machine := fstest.MapFS{"proc/1/stat": {Data: []byte("1 (kubelet) S 0 1")}}
+		w := watch.New(watch.Config{Found: found, Bus: bus, View: machine})
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
 		next := func() string {

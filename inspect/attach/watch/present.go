@@ -1,0 +1,69 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/crilist"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// lookEvery is how often the kubelet's process is looked at.
+const lookEvery = 5 * time.Second
+
+// present publishes what is there when the watch begins: the kubelet, and pods whose starts are too long ago for the logs.
+func (w *Watch) present(ctx context.Context) {
+	since := time.Now().Add(-w.cfg.Back)
+	var there crilist.Found
+	if r := w.cfg.Found.Runtime; r.Process != nil {
+		var err error
+		if there, err = crilist.Read(ctx, r.Open, since); err != nil {
+			w.say(trace.LevelWarn, "pods that run already are not known: "+err.Error())
+		}
+	}
+	f := w.cfg.Found
+	w.agent(f, cmp.Or(there.Name, f.Runtime.Name), cmp.Or(there.Version, f.RuntimeVersion))
+	in := w.merger.Input()
+	for i := range there.Records {
+		in.Put(there.Records[i])
+	}
+	in.Close()
+}
+
+// agent publishes which kubelet is watched.
+func (w *Watch) agent(f *discover.Found, runtime, version string) {
+	at := f.Process.Since(w.cfg.View)
+	if at.IsZero() {
+		return
+	}
+	w.cfg.Bus.Insert(&trace.Record{
+		Time: at.UnixNano(), Observer: trace.ObserverKernel, Precision: trace.PrecisionOf(time.Second), Span: trace.NewSpanID(),
+		Event: &trace.Agent{State: trace.AgentReady, Node: f.Config.NodeName, Runtime: runtime, RuntimeVersion: version, Endpoint: f.Runtime.Endpoint, PID: f.Process.PID},
+	})
+}
+
+// restarts says when the kubelet's process ends, and when there is another one.
+func (w *Watch) restarts(ctx context.Context) error {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	for found, gone := w.cfg.Found, false; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		switch {
+		case !gone && discover.Ended(w.cfg.View, found.Process):
+			gone = true
+			w.say(trace.LevelWarn, fmt.Sprintf("the kubelet's process %d has ended", found.Process.PID))
+		case gone:
+			if next, err := discover.Discover(w.cfg.View, discover.Options{}); err == nil && next.Config.RootDir == found.Config.RootDir {
+				found, gone = next, false
+				w.say(trace.LevelInfo, fmt.Sprintf("the kubelet was started again: process %d", next.Process.PID))
+			}
+		}
+	}
+}
