@@ -20,6 +20,8 @@ const (
 	maxPods    = 1 << 13
 	// late is how late the kubelet tells at most, as measured.
 	late = 5 * time.Millisecond
+	// relist is how late it may know itself that a container runs.
+	relist = time.Second
 )
 
 // Watch passes on records of pods' statuses until ctx or the watch ends, which is an error. socket is the path of the API.
@@ -33,7 +35,7 @@ func Watch(ctx context.Context, socket string, put func(trace.Record)) error {
 	if err != nil {
 		return fmt.Errorf("watch the pods: %w", err)
 	}
-	f := fold{ready: map[string]bool{}, put: put}
+	f := fold{ready: map[string]stage{}, put: put}
 	for {
 		e, err := stream.Recv()
 		if err != nil {
@@ -47,10 +49,13 @@ func Watch(ctx context.Context, socket string, put func(trace.Record)) error {
 
 // fold makes records of events.
 type fold struct {
-	ready  map[string]bool // by UID
+	ready  map[string]stage // by UID
 	synced bool            // what comes is a change
 	put    func(trace.Record)
 }
+
+// stage is how far a pod has come.
+type stage struct{ started, ready bool }
 
 func (f *fold) take(e *podsv1alpha1.WatchPodsEvent, now time.Time) error {
 	if e.Type == podsv1alpha1.EventType_INITIAL_SYNC_COMPLETE {
@@ -71,17 +76,33 @@ func (f *fold) take(e *podsv1alpha1.WatchPodsEvent, now time.Time) error {
 		Pod: trace.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: id},
 	}
 	was, known := f.ready[id]
-	is := isReady(&pod)
+	is := stage{started: was.started || hasStarted(&pod), ready: isReady(&pod)}
 	if known || len(f.ready) < maxPods {
 		f.ready[id] = is
 	}
-	if is && !was && f.synced {
-		r.Span, r.Event = trace.NewSpanID(), &trace.Milestone{Name: trace.MilestoneReady}
-		f.put(r)
+	if is.started && !was.started && f.synced {
+		s := r
+		s.Span, s.Precision, s.Event = trace.NewSpanID(), trace.PrecisionOf(relist), &trace.Milestone{Name: trace.MilestoneStarted}
+		f.put(s)
+	}
+	if is.ready && !was.ready && f.synced {
+		s := r
+		s.Span, s.Event = trace.NewSpanID(), &trace.Milestone{Name: trace.MilestoneReady}
+		f.put(s)
 	}
 	r.Span, r.Event = trace.NewSpanID(), status(&pod)
 	f.put(r)
 	return nil
+}
+
+// hasStarted reports whether all of a pod's containers have started.
+func hasStarted(pod *v1.Pod) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].State.Waiting != nil || pod.Status.ContainerStatuses[i].State == (v1.ContainerState{}) {
+			return false
+		}
+	}
+	return pod.Status.Phase != v1.PodPending && len(pod.Status.ContainerStatuses) >= len(pod.Spec.Containers) && len(pod.Spec.Containers) > 0
 }
 
 func isReady(pod *v1.Pod) bool {

@@ -15,7 +15,7 @@ import (
 
 func TestFold(t *testing.T) {
 	got := ""
-	f := fold{ready: map[string]bool{}, put: func(r trace.Record) {
+	f := fold{ready: map[string]stage{}, put: func(r trace.Record) {
 		switch e := r.Event.(type) {
 		case *trace.Milestone:
 			got += fmt.Sprintf("%s %s\n", r.Pod, e.Name)
@@ -54,6 +54,7 @@ func TestFold(t *testing.T) {
 	const want = `a/old Running 1/1 [{c false running    0 0}]
 a/old Running 1/1 [{c false running    0 0}]
 a/new Running 0/1 [{c false waiting ContainerCreating   0 0}]
+a/new started
 a/new ready
 a/new Running 1/1 [{c false running    0 0}]
 `

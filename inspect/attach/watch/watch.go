@@ -30,6 +30,8 @@ const (
 	// burst is how many records are published before their readers get a moment: a start publishes minutes of the past.
 	burst = 512
 	pause = 5 * time.Millisecond
+	// maxLater bounds what PodsAPI told and waits for the logs.
+	maxLater = 1 << 12
 )
 
 // Back is how far back in a log reading begins, so that what happened just before is known.
@@ -53,6 +55,7 @@ type Watch struct {
 	kubelet *kubeletlog.Fold
 	runtime *containerdlog.Fold
 	logs    map[observer]*log
+	later   []trace.Record // what PodsAPI told that the logs may know better
 }
 
 // observer is one of those whose words are merged.
@@ -189,6 +192,10 @@ func (w *Watch) take(m *message) {
 	case m.line != nil:
 		w.runtime.Apply(m.line)
 	case m.rec != nil:
+		if _, ok := m.rec.Event.(*trace.Milestone); ok && len(w.later) < maxLater { // the logs know better, and are held back
+			w.later = append(w.later, *m.rec)
+			return
+		}
 		l.input.Put(*m.rec)
 	}
 }
@@ -205,6 +212,10 @@ func (w *Watch) idles(now time.Time) {
 		l.input.Until(at - int64(hold))
 	}
 	if l := w.logs[podsAPI]; l != nil {
+		for len(w.later) > 0 && w.later[0].Time < at-int64(hold+2*window) {
+			l.input.Put(w.later[0])
+			w.later = w.later[1:]
+		}
 		l.input.Until(at)
 	}
 }
