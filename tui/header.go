@@ -44,7 +44,10 @@ func (a *app) status() status {
 		api: a.model.API(), frozen: a.backlog.frozen, waiting: a.backlog.came,
 		label: a.cfg.Label, cut: a.ended == nil && a.trouble() != "",
 	}
-	if s.label != "" && s.node.PID != 0 && !strings.Contains(s.label, " pid ") {
+	if a.cfg.LabelNow != nil {
+		s.label = a.cfg.LabelNow()
+	}
+	if s.label != "" && a.cfg.LabelNow == nil && s.node.PID != 0 && !strings.Contains(s.label, " pid ") {
 		s.label += " pid " + strconv.Itoa(s.node.PID)
 	}
 	if a.ended != nil {

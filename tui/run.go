@@ -45,6 +45,8 @@ type Config struct {
 	ViewName string
 	// Label is the label in the header, such as ATTACHED; "" is LIVE. The agent's process id is added.
 	Label string
+	// LabelNow returns the label if it changes. May be nil. It must not block.
+	LabelNow func() string
 	// Link describes a problem of the connection to the source, and what is done about it; it returns "" if there is none. May be
 	// nil. It must not block.
 	Link func() string

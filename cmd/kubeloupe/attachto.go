@@ -37,6 +37,7 @@ type attaching struct {
 	socket string
 	file   string
 	record recordOptions
+	raise  raising
 }
 
 func newAttach(s streams) *cobra.Command {
@@ -46,7 +47,7 @@ func newAttach(s streams) *cobra.Command {
 		Short: "Watch the kubelet of this node that is not kubeloupe",
 		Long: `Watch the kubelet that runs on this node: upstream's, also within k3s, k0s and microk8s. attach finds it by its listeners, follows
 its log and the container runtime's log, and shows what they tell in the UI, a moment after it happened. It reads the last ten minutes
-first. Neither the kubelet nor its settings change. attach needs root.
+first. Neither the kubelet nor its settings change, except with --raise-verbosity. attach needs root.
 
 Meanwhile, why, trace, inspect, events, record and tui work on this node as with kubeloupe's own agent.
 
@@ -54,7 +55,8 @@ Meanwhile, why, trace, inspect, events, record and tui work on this node as with
 it gives, what is missing and how to get it. It changes nothing and connects to nothing.`,
 		Example: `  kubeloupe attach --check
   kubeloupe attach
-  kubeloupe attach --no-tui --record incident.klr`,
+  kubeloupe attach --no-tui --record incident.klr
+  kubeloupe attach --raise-verbosity 4 --for 60s`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.run(c.Context()) },
 	}
@@ -69,12 +71,13 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 	f.IntVar(&a.find.PID, "pid", 0, "the kubelet's process, if there are several; by default it is found by its listeners")
 	f.StringVar(&a.find.LogFile, "kubelet-log", "", "file with the kubelet's log, if attach cannot find it")
 	f.StringVar(&a.find.RuntimeEndpoint, "container-runtime-endpoint", "", "the runtime's socket, if attach cannot find it, such as unix:///run/containerd/containerd.sock")
+	a.raise.add(c)
 	f.SortFlags = false
 	return c
 }
 
 func (a *attaching) run(ctx context.Context) error {
-	if err := checkLook(a.output, a.view); err != nil {
+	if err := errors.Join(checkLook(a.output, a.view), a.raise.check()); err != nil {
 		return userError{err}
 	}
 	found, err := discover.Discover(discover.Machine{}, a.find)
@@ -91,7 +94,10 @@ func (a *attaching) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.follow(ctx, found, bus, b), b.close())
+	if err := a.raise.begin(ctx, found, bus, a.s); err != nil {
+		return errors.Join(err, b.abandon())
+	}
+	return errors.Join(a.follow(ctx, found, bus, b), a.raise.end(), b.close())
 }
 
 func (a *attaching) print(found *discover.Found) error {
@@ -178,7 +184,9 @@ func (a *attaching) show(ctx context.Context, found *discover.Found, bus *trace.
 		return printer.Run(ctx, cur, sinkFor(a.output, a.s.out))
 	}
 	return unlessEnded(ctx, tui.Run(ctx, tui.Config{
-		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, Label: fmt.Sprintf("ATTACHED TO %s %d (%s)", found.Kind, found.Process.PID, seenBy(found)),
+		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, LabelNow: func() string {
+			return joined(" ", fmt.Sprintf("ATTACHED TO %s %d (%s)", found.Kind, found.Process.PID, seenBy(found)), a.raise.label())
+		},
 	}))
 }
 

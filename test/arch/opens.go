@@ -61,6 +61,7 @@ var opens = map[string]string{
 	"inspect/attach/bundle/tar.go":             "new files of its own, O_EXCL, of what an archive holds: anybody; with a limit for each and for all",
 	"inspect/attach/discover/machine_linux.go": "/proc: the kernel, of what processes say of themselves; files of the kubelet's: root; O_NONBLOCK, regular files, 4 MiB",
 	"inspect/attach/follow/file.go":            "a log that root configured: its program, of anybody's words; O_NONBLOCK, a regular file, read in pieces",
+	"inspect/attach/verbosity/client.go":       "certificates and a kubeconfig: root; O_NONBLOCK, regular files, 1 MiB",
 	"inspect/control/lock.go":                  "the lock, in a directory of the user's own: O_NOFOLLOW, O_NONBLOCK",
 	"inspect/otlp/plugins/trust_linux.go":      "/proc: the kernel, of what a process says of itself; 64 KiB",
 	"inspect/recording/create.go":              "recordings: whoever has the directory; O_NOFOLLOW, O_NONBLOCK",

@@ -31,6 +31,7 @@ type Config struct {
 	Verbosity      int
 	VerbosityKnown bool
 	LogFormat      string
+	TLSCertFile    string // "" is in CertDir
 	LogFile        string // "" is standard error
 	Tracing        string // where it sends spans; "" is nowhere
 	FeatureGates   map[string]bool
@@ -53,6 +54,7 @@ type kubeletFile struct {
 	CgroupRoot               string          `json:"cgroupRoot"`
 	StaticPodPath            string          `json:"staticPodPath"`
 	PodLogsDir               string          `json:"podLogsDir"`
+	TLSCertFile              string          `json:"tlsCertFile"`
 	FeatureGates             map[string]bool `json:"featureGates"`
 	Logging                  struct {
 		Format    string `json:"format"`
@@ -107,6 +109,7 @@ func (c *Config) fromFile(k *kubeletFile) {
 	c.CgroupDriver, c.CgroupRoot = or(k.CgroupDriver, "cgroupfs"), k.CgroupRoot
 	c.StaticPodPath, c.PodLogsDir = k.StaticPodPath, or(k.PodLogsDir, "/var/log/pods")
 	c.Verbosity, c.LogFormat = number(k.Logging.Verbosity, 0), or(k.Logging.Format, "text")
+	c.TLSCertFile = k.TLSCertFile
 	c.Tracing, c.FeatureGates = k.Tracing.Endpoint, k.FeatureGates
 }
 
@@ -118,7 +121,7 @@ func (c *Config) fromFlags(f flags, cwd string) {
 	c.NodeName, c.LogFile = f["hostname-override"], f["log-file"]
 	for flag, to := range map[string]*string{
 		"container-runtime-endpoint": &c.RuntimeEndpoint, "image-service-endpoint": &c.ImageEndpoint, "healthz-bind-address": &c.HealthzAddress,
-		"cgroup-driver": &c.CgroupDriver, "cgroup-root": &c.CgroupRoot, "pod-manifest-path": &c.StaticPodPath, "logging-format": &c.LogFormat,
+		"cgroup-driver": &c.CgroupDriver, "cgroup-root": &c.CgroupRoot, "pod-manifest-path": &c.StaticPodPath, "logging-format": &c.LogFormat, "tls-cert-file": &c.TLSCertFile,
 	} {
 		*to = or(f[flag], *to)
 	}

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"fmt"
+	"net/netip"
 	"path"
 )
 
@@ -38,6 +39,17 @@ type Found struct {
 
 // Outside is a path of the kubelet as seen from outside.
 func (f *Found) Outside(name string) string { return path.Join("/", f.Process.Files, name) }
+
+// API is the address of the kubelet's API: the loopback one, where it listens there.
+func (f *Found) API() string {
+	port := uint16(f.Config.Port)
+	for _, l := range f.Listens {
+		if at, err := netip.ParseAddrPort(l); err == nil && at.Port() == port && !at.Addr().IsUnspecified() {
+			return l
+		}
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port).String()
+}
 
 // Discover finds the machine's kubelet. The error says why there is none.
 func Discover(v View, o Options) (*Found, error) {

@@ -50,7 +50,7 @@ func Watch(ctx context.Context, socket string, put func(trace.Record)) error {
 // fold makes records of events.
 type fold struct {
 	ready  map[string]stage // by UID
-	synced bool            // what comes is a change
+	synced bool             // what comes is a change
 	put    func(trace.Record)
 }
 

@@ -1,0 +1,213 @@
+package verbosity_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/verbosity"
+)
+
+// What this program is when it is run by a test.
+const (
+	role = "KUBELOUPE_TEST_VERBOSITY"
+	job  = "KUBELOUPE_TEST_JOB"
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(role) {
+	case "watchdog":
+		if err := verbosity.Watchdog(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case "raiser":
+		var j verbosity.Job
+		if err := json.Unmarshal([]byte(os.Getenv(job)), &j); err != nil {
+			panic(err)
+		}
+		if _, err := j.Raise(context.Background(), 4, watchdog()); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("raised")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+func watchdog() *exec.Cmd {
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), role+"=watchdog")
+	return c
+}
+
+// kubelet is one as far as its verbosity goes.
+type kubelet struct {
+	job    verbosity.Job
+	mu     sync.Mutex
+	was    []string
+	fail   int // how many requests fail first, once it was raised
+	change chan struct{}
+}
+
+func newKubelet(t *testing.T) *kubelet {
+	t.Helper()
+	k := &kubelet{change: make(chan struct{}, 100)}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		switch {
+		case r.Method == http.MethodGet && r.URL.Path == "/configz":
+			io.WriteString(w, `{"kubeletconfig":{"logging":{"format":"text","verbosity":2}}}`) //nolint:errcheck // the client tells
+		case r.Method == http.MethodPut && r.URL.Path == "/debug/flags/v":
+			if len(k.was) > 0 && k.fail > 0 {
+				k.fail--
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			b, _ := io.ReadAll(r.Body)
+			k.was = append(k.was, string(b))
+			k.change <- struct{}{}
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	pair := s.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, b []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cert := write("kubelet.crt", "CERTIFICATE", pair.Certificate[0])
+	k.job = verbosity.Job{
+		Address: strings.TrimPrefix(s.URL, "https://"), Cert: cert, Key: write("kubelet.key", "PRIVATE KEY", key), Pins: []string{filepath.Join(dir, "none.pem"), cert},
+		Old: 2, Until: time.Now().Add(time.Hour),
+	}
+	return k
+}
+
+// saw waits until the kubelet's verbosity was set so often, and returns to what.
+func (k *kubelet) saw(t *testing.T, n int) string {
+	t.Helper()
+	for range n {
+		select {
+		case <-k.change:
+		case <-time.After(time.Minute):
+			t.Fatal("the verbosity is not put back")
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return strings.Join(k.was, " ")
+}
+
+func TestRaise(t *testing.T) {
+	k := newKubelet(t)
+	if v, err := k.job.Verbosity(t.Context()); v != 2 || err != nil {
+		t.Fatalf("the verbosity is %d, %v", v, err)
+	}
+	k.fail = 1 // and then it answers
+	r, err := k.job.Raise(t.Context(), 4, watchdog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := k.saw(t, 2); got != "4 2" {
+		t.Errorf("the verbosity was %s", got)
+	}
+}
+
+// TestTime has it put back at its time, by the watchdog alone.
+func TestTime(t *testing.T) {
+	k := newKubelet(t)
+	k.job.Until = time.Now().Add(100 * time.Millisecond)
+	r, err := k.job.Raise(t.Context(), 4, watchdog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-r.Done
+	if got := k.saw(t, 2); got != "4 2" {
+		t.Errorf("the verbosity was %s", got)
+	}
+}
+
+// TestKilled kills who raised it.
+func TestKilled(t *testing.T) {
+	k := newKubelet(t)
+	text, err := json.Marshal(k.job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), role+"=raiser", job+"="+string(text))
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := bufio.NewReader(out).ReadString('\n')
+	c.Process.Kill() //nolint:errcheck // Wait tells
+	c.Wait()         //nolint:errcheck // it was killed
+	if said != "raised\n" || err != nil {
+		t.Fatalf("it said %q, %v", said, err)
+	}
+	if got := k.saw(t, 2); got != "4 2" {
+		t.Errorf("the verbosity was %s", got)
+	}
+}
+
+// TestNotArmed sees that nothing is raised without a watchdog, without rights and where somebody else listens.
+func TestNotArmed(t *testing.T) {
+	k := newKubelet(t)
+	if _, err := k.job.Raise(t.Context(), 4, exec.Command("false")); err == nil || !strings.Contains(err.Error(), "not ready") {
+		t.Errorf("without a watchdog: %v", err)
+	}
+	other := k.job
+	other.Address = newKubelet(t).job.Address // httptest has one certificate: that of another file
+	other.Pins = []string{filepath.Join(t.TempDir(), "kubelet.crt")}
+	if _, err := other.Verbosity(t.Context()); err == nil || !strings.Contains(err.Error(), "serving certificate is in none of") {
+		t.Errorf("without a certificate to compare: %v", err)
+	}
+	other.Kubeconfig = filepath.Join(t.TempDir(), "admin.conf")
+	if err := os.WriteFile(other.Kubeconfig, []byte("users: [{name: a, user: {token: x}}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Set(t.Context(), 4); err == nil || !strings.Contains(err.Error(), "has no client certificate") {
+		t.Errorf("without rights: %v", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.was) > 0 {
+		t.Errorf("the verbosity was %s", k.was)
+	}
+}

@@ -1,0 +1,145 @@
+package verbosity
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	nonblock = unix.O_NONBLOCK
+	// armed is what a watchdog says when it is ready.
+	armed = "armed\n"
+	// patience is how long the kubelet is asked until it answers, retry how often.
+	patience = 10 * time.Minute
+	retry    = time.Second
+	// maxJob bounds what a watchdog reads.
+	maxJob = 64 << 10
+)
+
+// Watchdog reads a job from in and says on out that it is armed. It puts the verbosity back when in ends, at the job's time, or when ctx
+// ends, whichever is first.
+func Watchdog(ctx context.Context, in io.Reader, out io.Writer) error {
+	r := bufio.NewReader(io.LimitReader(in, maxJob))
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("read the job: %w", err)
+	}
+	var j Job
+	if err := json.Unmarshal(line, &j); err != nil {
+		return fmt.Errorf("read the job: %w", err)
+	}
+	if _, err := io.WriteString(out, armed); err != nil {
+		return err
+	}
+	gone := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, r) //nolint:errcheck // any end is one
+		close(gone)
+	}()
+	t := time.NewTimer(time.Until(j.Until))
+	defer t.Stop()
+	select {
+	case <-gone:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return j.putBack()
+}
+
+// putBack tries until the kubelet answers.
+func (j *Job) putBack() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		if err = j.Set(ctx, j.Old); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("put the verbosity back to %d: %w", j.Old, err)
+		case <-time.After(retry):
+		}
+	}
+}
+
+// Raised is a verbosity that is raised.
+type Raised struct {
+	// Done is closed when it was put back, or cannot be; see Err.
+	Done  chan struct{}
+	life  io.Closer
+	once  sync.Once
+	err   error
+	until time.Time
+}
+
+// Raise arms the watchdog, which is run by the command, and raises the verbosity. The command is this program, as it calls [Watchdog] with
+// its standard input and output.
+func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Raised, err error) {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	in, err := watchdog.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := watchdog.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	var errs bytes.Buffer
+	watchdog.Stderr = &errs
+	watchdog.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's signals are for the others
+	if err := watchdog.Start(); err != nil {
+		return nil, fmt.Errorf("start the watchdog: %w", err)
+	}
+	r := &Raised{Done: make(chan struct{}), life: in, until: j.Until}
+	ready := make([]byte, len(armed))
+	_, err = in.Write(append(text, '\n'))
+	if err == nil {
+		_, err = io.ReadFull(out, ready)
+	}
+	go func() {
+		defer close(r.Done)
+		if err := watchdog.Wait(); err != nil {
+			r.err = fmt.Errorf("the watchdog: %w: %s", err, bytes.TrimSpace(errs.Bytes()))
+		}
+	}()
+	if err != nil || string(ready) != armed {
+		r.Close() //nolint:errcheck // the other error counts
+		return nil, errors.Join(errors.New("the watchdog is not ready: the verbosity stays"), err, r.err)
+	}
+	if err := j.Set(ctx, level); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Until is when it is put back at the latest.
+func (r *Raised) Until() time.Time { return r.until }
+
+// Release has the verbosity put back. It does not wait.
+func (r *Raised) Release() {
+	r.once.Do(func() { r.life.Close() }) //nolint:errcheck // its end is what counts
+}
+
+// Err says after Done whether it was put back.
+func (r *Raised) Err() error { return r.err }
+
+// Close has the verbosity put back, and waits for that.
+func (r *Raised) Close() error {
+	r.Release()
+	<-r.Done
+	return r.err
+}
