@@ -32,6 +32,7 @@ func TestFromLog(t *testing.T) {
 		"no pod":              {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\"\n", 0, []string{"No pods: no line of the log (1 entry)", "1 entry\n"}},
 		"cut":                 {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\" a=\"b\n", 0, []string{"1 entry, 1 entry is cut\n"}},
 		"the node":            {"why --all --from - --fail-on KL15", "E1122 08:00:01.000000       1 a.go:1] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 9m0s ago\"\n", exitHeld, []string{"the node: the container runtime did not answer", "No pods"}},
+		"not known":           {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"Probe failed\" probeType=\"Readiness\" pod=\"shop/web\" podUID=\"u\" containerName=\"a\" output=\"503\"\n", 0, []string{"shop/web was there before the first record: no record shows whether it started."}},
 		"wrong zone":          {"why --all --from - --log-zone Mars", plain, 2, []string{"--log-zone", "must be a time zone"}},
 		"no log":              {"why --all --from -", "hello\n", 2, []string{"neither"}},
 		"two logs":            {"why shop/full --from " + v4 + " --from " + strings.TrimSuffix(v4, ".log.gz") + ".containerd.log.gz", "", 0, []string{"create three", "container runtime log", "seen by: kubelet log V4"}},

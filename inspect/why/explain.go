@@ -217,6 +217,8 @@ func (r *Report) sentence(c *cause.Case) string {
 		return "it was ready and no longer is, and no record shows what it waits for."
 	case c.Waterfall == nil:
 		return "no record shows its start."
+	case r.Stage == cause.Starting && r.Seen.IsZero() && r.Start == 0 && !r.known():
+		return "no record shows whether it started."
 	}
 	return strings.TrimSuffix(c.Waterfall.Why(), ".") + "."
 }

@@ -72,6 +72,9 @@ func (r *Report) state() string {
 	return r.came()
 }
 
+// known reports whether records say what the pod waits for, or why.
+func (r *Report) known() bool { return len(r.Findings)+len(r.Waiting) > 0 }
+
 // came says how the pod came up.
 func (r *Report) came() string {
 	start, ready := human.Duration(r.Start), human.Duration(r.Ready)
@@ -79,7 +82,10 @@ func (r *Report) came() string {
 	case r.Found:
 		return "was found running"
 	case r.Start == 0 && r.Ready == 0 && r.Seen.IsZero():
-		return "has not started; it was there before the first record"
+		if r.known() {
+			return "is not up; it was there before the first record"
+		}
+		return "was there before the first record"
 	case r.Start == 0 && r.Ready == 0:
 		return "has not started after " + human.Duration(r.Length)
 	case r.Ready == 0 && r.Stage == cause.Starting:
