@@ -66,6 +66,7 @@ again. SIGTERM turns the link first, and then lets the calls finish that have be
 			return o.relay(c.Context(), s, nil)
 		},
 	}
+	c.AddCommand(newProxyInstall(s), newProxyUninstall(s), newProxyStatus(s), newProxyBypass())
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", proxyListen, "socket of the proxy, for root only; its directory is created with mode 0700")
 	f.StringVar(&o.runtime, "runtime", "", "socket of the container runtime, such as /run/containerd/containerd.sock")

@@ -98,6 +98,7 @@ func (ps *pods) ended(c *call, reply proto.Message, err error) {
 		ps.stoppedOne(p)
 	case "RemoveContainer":
 		delete(ps.containers, c.subject.id)
+		delete(p.runs, c.subject.id)
 	case "RemovePodSandbox":
 		delete(ps.sandboxes, c.subject.sandbox)
 		delete(p.has, c.subject.sandbox)
@@ -180,6 +181,13 @@ func (ps *pods) gone(p *pod) {
 	ps.ends(p, time.Now())
 	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneGone, Since: time.Since(p.endingAt)})
 	delete(ps.byUID, p.id.UID)
+	ps.drop(p)
+}
+
+// drop forgets a pod that is not among the known ones any more. Called with mu.
+func (ps *pods) drop(p *pod) {
+	ps.unstart(p)
+	ps.unstop(p)
 	ps.forget(p.id)
 }
 

@@ -10,8 +10,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxIDs bounds the sandboxes and the containers that are known, each. The kubelet makes them, and has fewer.
-const maxIDs = 1 << 14
+// maxPods bounds the pods that are known, maxIDs their sandboxes and their containers, each. The kubelet makes them, and has fewer.
+const (
+	maxPods = 1 << 10
+	maxIDs  = 1 << 14
+)
 
 // subject is whom a call is about, as far as that is known.
 type subject struct {
@@ -89,7 +92,9 @@ func (ps *pods) pod(m *runtimeapi.PodSandboxMetadata) *pod {
 	p := ps.byUID[m.GetUid()]
 	if p == nil {
 		p = &pod{id: trace.Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()}, trace: trace.NewTraceID(), has: map[string]bool{}, runs: map[string]bool{}}
-		room(ps.byUID)
+		if old := room(ps.byUID, maxPods); old != nil {
+			ps.drop(old)
+		}
 		ps.byUID[m.GetUid()] = p
 	}
 	return p
@@ -98,7 +103,7 @@ func (ps *pods) pod(m *runtimeapi.PodSandboxMetadata) *pod {
 // ofSandbox notes whose a sandbox is. Called with mu.
 func (ps *pods) ofSandbox(id string, p *pod) {
 	if id != "" && p != nil {
-		room(ps.sandboxes)
+		room(ps.sandboxes, maxIDs)
 		ps.sandboxes[id] = p
 		p.has[id] = true
 	}
@@ -107,20 +112,21 @@ func (ps *pods) ofSandbox(id string, p *pod) {
 // ofContainer notes whose a container is. Called with mu.
 func (ps *pods) ofContainer(id string, c container) {
 	if id != "" && c.pod != nil {
-		room(ps.containers)
+		room(ps.containers, maxIDs)
 		ps.containers[id] = c
 	}
 }
 
-// room forgets one where there are too many.
-func room[V any](m map[string]V) {
-	if len(m) < maxIDs {
-		return
+// room forgets one where there are too many, and returns it.
+func room[V any](m map[string]V, most int) (old V) {
+	if len(m) < most {
+		return old
 	}
-	for id := range m {
+	for id, old := range m {
 		delete(m, id)
-		return
+		return old
 	}
+	return old
 }
 
 // wantsList reports whether a list tells something that is not known. A list with a filter has not all.

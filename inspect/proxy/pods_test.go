@@ -146,7 +146,7 @@ func TestBounded(t *testing.T) {
 		for i := range maxIDs + 100 {
 			l.p.pods.subject(&runtimeapi.CreateContainerRequest{PodSandboxId: fmt.Sprint(i), SandboxConfig: &runtimeapi.PodSandboxConfig{Metadata: &runtimeapi.PodSandboxMetadata{Uid: fmt.Sprint(i)}}})
 		}
-		if len(l.p.pods.byUID) > maxIDs || len(l.p.pods.sandboxes) > maxIDs {
+		if len(l.p.pods.byUID) > maxPods || len(l.p.pods.sandboxes) > maxIDs {
 			t.Errorf("%d pods, %d sandboxes", len(l.p.pods.byUID), len(l.p.pods.sandboxes))
 		}
 	})
