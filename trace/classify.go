@@ -71,6 +71,7 @@ const sandboxImage = `failed to get sandbox image "|failed pulling image "|unabl
 var codes = []pattern{
 	{FailDeadline, regexp.MustCompile(`code = DeadlineExceeded`)},
 	{FailCanceled, regexp.MustCompile(`code = Canceled`)},
+	{FailUnreachable, regexp.MustCompile(`code = Unavailable`)},
 }
 
 const unreachable = `\bdial (tcp|unix|udp)\b|no such host|connection refused|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|\bx509: |\btls: `

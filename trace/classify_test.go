@@ -35,6 +35,7 @@ func TestClassify(t *testing.T) {
 		`networkPlugin cni failed to set up pod "web_shop" network: open /run/flannel/subnet.env: no such file or directory`:                                                                                                            FailNetwork,
 		`network plugin is not ready: cni config uninitialized`:                                                                                                                                                                         FailNetwork,
 		`failed to destroy network for sandbox "ab": no address`:                                                                                                                                                                        FailNetwork,
+		`rpc error: code = Unavailable desc = transport is closing`:                                                                                                                                                                     FailUnreachable,
 		`rpc error: code = DeadlineExceeded desc = stream terminated`:                                                                                                                                                                   FailDeadline,
 		`error processing PVC shop/data: PVC is not bound`:                                                                                                                                                                              FailObject,
 		`no space left on device`: "",

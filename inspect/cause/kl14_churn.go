@@ -10,7 +10,7 @@ func sandboxChurn() Rule {
 	return Rule{
 		ID: "KL14", Name: "sandbox churn",
 		About: "The pod's sandbox was replaced, for a reason that the plan gives (it is not ready, has no address, the network namespace " +
-			"changed), or making it failed again and again. A first sandbox is none, nor what other rules name better: CNI, its image, reserved names.",
+			"changed), or making it failed again and again. A first sandbox is none, nor what other rules name better: CNI, its image, reserved names, a runtime that is not there.",
 		Find: findChurn,
 	}
 }
@@ -24,7 +24,7 @@ func findChurn(c *Case) []Finding {
 			continue
 		}
 		switch err := s.Err(); {
-		case cniError(s.Event.Class) || s.Event.Class.Of(trace.FailImage) || s.Event.Class == trace.FailNameReserved:
+		case cniError(s.Event.Class) || s.Event.Class.Of(trace.FailImage) || s.Event.Class == trace.FailNameReserved || c.fromLog() && s.Event.Class == trace.FailUnreachable:
 			continue
 		case err != "":
 			failed++

@@ -38,7 +38,7 @@ func HeaderAt(line string) int {
 	end := min(len(line), maxPrefix)
 	for i := 1; i < end; i++ {
 		switch line[i-1] {
-		case ' ', '\t', '"', ':', '|', ']', '\'':
+		case ' ', '\t', '"', ':', '|', ']', '\'', '}':
 			if h, _, ok := parseHeader(line[i:]); ok && h.stamp.month != 0 {
 				return i
 			}

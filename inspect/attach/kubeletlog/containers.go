@@ -77,10 +77,18 @@ func (p *pod) whyNew() string {
 }
 
 // rpcCode is the gRPC code in an error of the runtime.
-var rpcCode = regexp.MustCompile(`rpc error: code = ([A-Za-z]{1,30})`)
+var rpcCode = regexp.MustCompile(`rpc error: code = ([A-Za-z]{1,30}|\d{1,2})`)
 
 func codeOf(err string) string {
 	if m := rpcCode.FindStringSubmatch(err); m != nil {
+		switch m[1] { // as numbers until Kubernetes 1.9
+		case "4":
+			return "DeadlineExceeded"
+		case "14":
+			return "Unavailable"
+		case "2":
+			return "Unknown"
+		}
 		return m[1]
 	}
 	if strings.Contains(err, "context deadline exceeded") {

@@ -285,8 +285,27 @@ func TestRecords(t *testing.T) {
 			),
 			[]string{
 				"00:01.000 begin  pod.wait: runtime runtime", "00:02.000 end  cri.call: ListPodSandbox DeadlineExceeded deadline 0s",
-				"00:03.000 end  cri.call: ListContainers Unavailable  0s", "00:06.000 end  pod.wait: runtime runtime 5s",
+				"00:03.000 end  cri.call: ListContainers Unavailable unreachable 0s", "00:06.000 end  pod.wait: runtime runtime 5s",
 			},
+		},
+		"a kubelet that starts": {
+			lines(
+				`00:01.0 E skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 2562047h47m16.854775807s ago; threshold is 3m0s]`,
+				`00:06.0 E "Skipping pod synchronization" err="PLEG is not healthy: pleg has yet to be successful"`,
+			),
+			nil,
+		},
+		"a kubelet that starts, and does not get on": {
+			lines(
+				`00:01.0 E "Skipping pod synchronization" err="PLEG is not healthy: pleg has yet to be successful"`,
+				`00:31.0 E "Skipping pod synchronization" err="PLEG is not healthy: pleg has yet to be successful"`,
+				`01:06.0 E "Skipping pod synchronization" err="PLEG is not healthy: pleg has yet to be successful"`,
+			),
+			[]string{"01:06.000 begin  pod.wait: runtime runtime"},
+		},
+		"calls that failed, by an old kubelet": {
+			lines(`00:01.0 E ListPodSandbox with filter "nil" from runtime service failed: rpc error: code = 4 desc = context deadline exceeded`),
+			[]string{"00:01.000 end  cri.call: ListPodSandbox DeadlineExceeded deadline 0s"},
 		},
 		"an eviction by an old kubelet": {
 			lines(
@@ -518,6 +537,13 @@ func TestCauses(t *testing.T) {
 		"a claim without a volume": {
 			lines(`00:01.0 E "Error syncing pod, skipping" err="unmounted volumes=[data], unattached volumes=[data]: error processing PVC shop/data: PVC is not bound" pod="shop/web" podUID="11111111-2222-3333-4444-555555555555"`),
 			map[string][]string{"web": {"KL11"}},
+		},
+		"a runtime that is away": {
+			lines(
+				`00:01.0 E "Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"web_shop(u1)\" with CreatePodSandboxError: \"rpc error: code = Unavailable desc = transport is closing\"" pod="shop/web" podUID="u1"`,
+				`00:16.0 E "Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"web_shop(u1)\" with CreatePodSandboxError: \"rpc error: code = Unavailable desc = transport is closing\"" pod="shop/web" podUID="u1"`,
+			),
+			map[string][]string{"web": {"KL15"}},
 		},
 		"a container's name that is reserved": {
 			lines(

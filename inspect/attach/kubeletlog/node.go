@@ -14,6 +14,7 @@ type nodeState struct {
 	loops   uint64
 	runtime *span // the runtime is not ready
 	since   int64 // the last line that said so
+	young   int64 // the first line that says that the PLEG has not looked yet
 	network *span // the runtime has no pod network
 	without int64 // the last line that said so
 }
@@ -24,12 +25,27 @@ const networkSilence = 20 * time.Second
 // runtimeSilence is how long the kubelet waits at most between two looks at a runtime that is not ready, and a bit.
 const runtimeSilence = 6 * time.Second
 
+const (
+	// neverActive is in what kubelets before 1.16 wrote of a PLEG that has not looked at the runtime yet: the longest duration that there is.
+	neverActive = "2562047h47m"
+	// longStart is how long a kubelet that starts needs at most until it has looked at the runtime.
+	longStart = time.Minute
+)
+
 // skipping is a syncLoop that does nothing, because the runtime or the PLEG is not well. A kubelet that starts says so too, of what it has
-// not looked at yet: that is none of the runtime's fault.
+// not looked at yet: that is none of the runtime's fault, unless it lasts.
 func (f *Fold) skipping(e *klog.Entry, at int64) bool {
 	err := firstOf(e.Get("err"), e.Get("reason"))
-	if strings.Contains(err, "yet to be successful") || strings.Contains(err, "may not have completed yet") || err == "" {
+	if err == "" {
 		return false
+	}
+	if strings.Contains(err, "yet to be successful") || strings.Contains(err, "may not have completed yet") || strings.Contains(err, neverActive) {
+		if f.node.young == 0 {
+			f.node.young = at
+		}
+		if at-f.node.young < int64(longStart) {
+			return false
+		}
 	}
 	f.runtimeDown(at, err)
 	return true

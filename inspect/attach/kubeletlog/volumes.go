@@ -273,7 +273,7 @@ func (f *Fold) retried(p *pod, now int64) {
 }
 
 var (
-	regexpVolume   = regexp.MustCompile(`for volume "([^"]+)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\)`)
+	regexpVolume   = regexp.MustCompile(`(?:for volume|^Volume) "([^"]+)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\)`)
 	podInOperation = regexp.MustCompile(`podName:([-0-9a-f]{8,64})`)
 )
 

@@ -86,6 +86,9 @@ func strip(line string) (s stripped, own bool) {
 			s.at = parseISO(m[1], m[2])
 		}
 		own = mayBeKubelet(m[4]) || klog.HeaderAt(strings.TrimLeft(s.text, " ")) == 0 && !isOther(m[4])
+		if at := klog.HeaderAt(s.text); own && at > 0 && s.text[0] == '{' && !strings.Contains(s.text[:at], `"ts":`) {
+			s.text = s.text[at:] // what a plugin wrote to the kubelet's output, without an end of line
+		}
 		s.runtime = own && isRuntimeLine(s.text) || !own && isRuntime(m[4])
 		return s, own
 	}
