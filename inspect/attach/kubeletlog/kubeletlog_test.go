@@ -463,6 +463,25 @@ func TestCauses(t *testing.T) {
 			),
 			map[string][]string{"near": nil, "web": {"KL15"}},
 		},
+		"a runtime that does not answer a housekeeping": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:06.0 E "ListPodSandbox with filter from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" filter="state:{}"`,
+				`00:06.0001 E "Failed cleaning pods" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded"`,
+				`00:06.0002 E "Housekeeping took longer than expected" err="housekeeping took too long" expected="1s" actual="4.0002s"`,
+				`00:08.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL15", "KL16"}},
+		},
+		"a housekeeping that takes long, after a call that failed": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:02.0 E "ListPodSandbox with filter from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" filter=""`,
+				`00:06.0002 E "Housekeeping took longer than expected" err="housekeeping took too long" expected="1s" actual="4.0002s"`,
+				`00:08.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL16"}},
+		},
 		"one that is removed": {
 			lines(`00:01.0 I "Orphaned pod found, removing" podUID="11111111-2222-3333-4444-555555555555"`),
 			map[string][]string{},

@@ -355,6 +355,6 @@ func (f *Fold) housekeeping(e *klog.Entry, at int64) bool {
 		return false
 	}
 	f.node.loops++
-	f.was(nil, nil, at-int64(d), at, time.Millisecond, &trace.Loop{N: f.node.loops, Case: trace.LoopHousekeeping})
+	f.housekeepingWaited(f.was(nil, nil, at-int64(d), at, time.Millisecond, &trace.Loop{N: f.node.loops, Case: trace.LoopHousekeeping}), at)
 	return false
 }

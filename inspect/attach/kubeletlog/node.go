@@ -17,6 +17,14 @@ type nodeState struct {
 	young   int64 // the first line that says that the PLEG has not looked yet
 	network *span // the runtime has no pod network
 	without int64 // the last line that said so
+	failed  failedCall
+}
+
+// failedCall is the last call to the runtime that failed, or the end of a housekeeping by it.
+type failedCall struct {
+	method, err string
+	at          int64
+	ended       bool // housekeeping ended by it, at at
 }
 
 // networkSilence is how long the kubelet waits between two looks at the runtime's network, and a bit: it looks every 5 s.
@@ -117,6 +125,7 @@ func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
 	case "RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox", "PullImage", "ExecSync":
 		return false // the pod's
 	}
+	f.node.failed = failedCall{method: m[1], err: err, at: at}
 	if code == "DeadlineExceeded" || code == "Unavailable" {
 		f.was(nil, nil, at, at, micros, &trace.CRICall{Method: m[1], Code: code, Err: err, Class: trace.Classify(err)})
 	}
@@ -127,6 +136,23 @@ func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
 func (f *Fold) reclaims(e *klog.Entry, at int64) bool {
 	f.point(nil, at, micros, &trace.Decision{By: trace.ByEviction, Subject: firstOf(e.Get("resourceName"), "a resource"), Verdict: trace.VerdictShort, Reason: "pods must be evicted to reclaim it"})
 	return true
+}
+
+// cleaningFailed is a housekeeping that ended early: it lists what the runtime has.
+func (f *Fold) cleaningFailed(e *klog.Entry, at int64) bool {
+	c := &f.node.failed
+	c.ended = c.method != "" && at-c.at < int64(10*time.Millisecond) && c.err == e.Get("err")
+	c.at = at
+	return false
+}
+
+// housekeepingWaited is the call that a housekeeping of a duration ended with, where it gave up on it: it took about all of that.
+func (f *Fold) housekeepingWaited(loop *span, at int64) {
+	c := f.node.failed
+	f.node.failed = failedCall{}
+	if code := codeOf(c.err); c.ended && at-c.at < int64(10*time.Millisecond) && code == "DeadlineExceeded" {
+		f.was(nil, loop, loop.from, at, relist, &trace.CRICall{Method: c.method, Code: code, Err: c.err, Class: trace.Classify(c.err)})
+	}
 }
 
 func (f *Fold) relistFailed(e *klog.Entry, at int64) bool {

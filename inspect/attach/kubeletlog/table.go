@@ -103,6 +103,7 @@ var table = map[string]rule{
 	"Removing image to free bytes":                   {0, (*Fold).imageRemoved},
 	"Waited before sending request":                  {0, (*Fold).throttled}, // from 1.33 on, before as text
 	"GenericPLEG: Unable to retrieve pods":           {0, (*Fold).relistFailed},
+	"Failed cleaning pods":                           {0, (*Fold).cleaningFailed},
 }
 
 // ignored tells nothing beside what other lines tell; the line is kept.
