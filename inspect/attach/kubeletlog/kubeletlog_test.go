@@ -482,6 +482,18 @@ func TestCauses(t *testing.T) {
 			),
 			map[string][]string{"web": {"KL16"}},
 		},
+		"a finalizer": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.5 I "SyncPod enter" pod="shop/web" podUID="u1"`,
+				`00:02.0 I "SyncLoop DELETE" source="api" pods=["shop/web"]`,
+				`00:03.0 I "Pod removed broadcasted" podUID="u1"`,
+				`00:03.0 I "Pod is complete and the worker can now stop" pod="shop/web" podUID="u1"`,
+				`00:03.1 I "Pod fully terminated and removed from etcd" pod="shop/web"`,
+				`00:09.0 I "SyncLoop REMOVE" source="api" pods=["shop/web"]`,
+			),
+			map[string][]string{"web": {"KL17"}},
+		},
 		"one that is removed": {
 			lines(`00:01.0 I "Orphaned pod found, removing" podUID="11111111-2222-3333-4444-555555555555"`),
 			map[string][]string{},

@@ -85,6 +85,7 @@ func (f *Fold) loop(at int64, l *trace.Loop, names []string) {
 func (f *Fold) deleted(e *klog.Entry, at int64) bool {
 	for _, p := range f.podsIn(e) {
 		f.ends(p, at)
+		p.inAPI = e.Get("source") == "api"
 	}
 	return config(trace.LoopDelete)(f, e, at)
 }
@@ -132,10 +133,26 @@ func (f *Fold) isGone(p *pod, at int64, precision time.Duration) {
 	f.point(p, at, precision, &trace.Milestone{Name: trace.MilestoneGone})
 }
 
+// gone is the end of a pod's last pass. The object of one that was deleted in the API may stay, as by a finalizer: a log that has DELETE has
+// REMOVE, too.
 func (f *Fold) gone(e *klog.Entry, at int64) bool {
 	p := f.podOf(e)
+	if p != nil && p.inAPI {
+		return false
+	}
 	f.isGone(p, at, micros)
 	return p != nil
+}
+
+// deletedInAPI is the kubelet's last request for a pod, after which nothing is left of it here. The object may stay, as by a finalizer: it is
+// gone with the line REMOVE.
+func (f *Fold) deletedInAPI(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil {
+		return false
+	}
+	f.was(p, nil, at, at, micros, &trace.StatusPatch{Op: trace.PatchDelete})
+	return true
 }
 
 // restarted is a kubelet's start: what it did before is over.

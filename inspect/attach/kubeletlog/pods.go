@@ -29,6 +29,7 @@ type pod struct {
 
 	syncs  int
 	why    trace.SandboxFault // what is wrong with the sandbox; "" where there is none
+	inAPI  bool               // it was deleted in the API, and its object may be there
 	kept   bool               // its directory cannot be removed
 	mounts string             // what is mounted there
 	exit   string             // the code of the container that ended last

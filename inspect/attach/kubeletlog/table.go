@@ -48,7 +48,7 @@ var table = map[string]rule{
 	"Pod is complete and the worker can now stop":                    {4, worker(trace.WorkerNone)},
 	"Pod termination removed cgroups":                                {4, (*Fold).cgroupRemoved},
 	"Pod removed broadcasted":                                        {0, (*Fold).gone}, // from 1.36 on
-	"Pod fully terminated and removed from etcd":                     {3, (*Fold).gone},
+	"Pod fully terminated and removed from etcd":                     {3, (*Fold).deletedInAPI},
 	"Observed pod startup duration":                                  {0, (*Fold).observed},
 	"Mark when the pod was running for the first time":               {3, (*Fold).running},
 	"Pod admission denied":                                           {0, (*Fold).denied}, // from 1.31 on

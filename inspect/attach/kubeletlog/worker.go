@@ -61,7 +61,9 @@ func worker(to trace.WorkerState) func(*Fold, *klog.Entry, int64) bool {
 			w.From, w.To = trace.WorkerTerminating, trace.WorkerTerminated
 		case trace.WorkerNone, trace.WorkerGone:
 			w.From, w.To = trace.WorkerTerminated, trace.WorkerNone
-			defer f.isGone(p, at, micros)
+			if !p.inAPI {
+				defer f.isGone(p, at, micros)
+			}
 		}
 		f.point(p, at, micros, w)
 		return true
