@@ -109,6 +109,13 @@ func driver(t *testing.T, n *joined) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 	})
+	if n.outside != nil {
+		eventually(t, "the driver to be registered", func() (bool, error) {
+			node, err := n.client.StorageV1().CSINodes().Get(t.Context(), lab.NodeName, metav1.GetOptions{})
+			return err == nil && len(node.Spec.Drivers) > 0, err
+		})
+		return
+	}
 	n.until("the driver to be registered", func(r *trace.Record) bool {
 		d, ok := r.Event.(*trace.Decision)
 		return ok && d.By == trace.ByPlugins && d.Verdict == trace.VerdictRegistered

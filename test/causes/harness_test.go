@@ -188,7 +188,7 @@ func (n *node) finding(pod, id string) *cause.Finding {
 func (n *node) findings(pod string) []cause.Finding {
 	n.t.Helper()
 	if n.outside != nil {
-		return n.outside.why(n.t, "default/"+pod).Findings
+		return n.outside.why(n.t, pod, n.outside.logs[:1]).Findings
 	}
 	life, err := n.fold.Find("default/" + pod)
 	if err != nil {
@@ -204,6 +204,9 @@ func (n *node) speaks(pod, id, words string) *cause.Finding {
 	if f == nil {
 		n.t.Fatalf("%s is silent about %s", id, pod)
 	}
+	if n.outside != nil {
+		n.outside.said[verdict{pod, id}] = true
+	}
 	if !strings.Contains(f.Sentence, words) || len(f.Evidence) == 0 {
 		n.t.Errorf("%s says %q of %s, want %q; evidence %+v", id, f.Sentence, pod, words, f.Evidence)
 	}
@@ -216,6 +219,9 @@ func (n *node) silent(pod string, ids ...string) {
 	for _, id := range ids {
 		if f := n.finding(pod, id); f != nil {
 			n.t.Errorf("%s speaks of %s: %s", id, pod, f.Sentence)
+		}
+		if n.outside != nil {
+			n.outside.said[verdict{pod, id}] = false
 		}
 	}
 }

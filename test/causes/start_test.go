@@ -214,13 +214,13 @@ func (n *node) loseSandbox() {
 
 func TestInitContainerTakesLong(t *testing.T) {
 	t.Parallel()
-	initContainerTakesLong(run(t, runtime(), nil, nil))
+	initContainerTakesLong(run(t, runtime(), nil, nil), "1")
 }
 
-func initContainerTakesLong(n *node) {
+func initContainerTakesLong(n *node, seconds string) {
 	n.t.Helper()
 	p := podOf("web")
-	p.Spec.InitContainers = []v1.Container{{Name: "migrate", Image: "app:1", Command: []string{"sleep", "1"}}}
+	p.Spec.InitContainers = []v1.Container{{Name: "migrate", Image: "app:1", Command: []string{"sleep", seconds}}}
 	podspec.SetDefaults(p)
 	n.set(p)
 	n.reached("web", "ready")

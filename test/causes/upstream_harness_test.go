@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/logfile"
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -34,9 +36,13 @@ type outside struct {
 	program string // kubeloupe
 	agent   *lab.Agent
 	level   int
-	logs    []*part         // the kubelet's, and others; a scenario's part of each
-	made    map[string]bool // pods, by name
+	logs    []*part          // the kubelet's, and containerd's: a scenario's part of each
+	made    map[string]bool  // pods, by name
+	said    map[verdict]bool // of the scenario, by the kubelet's log
 }
+
+// verdict is whether a rule speaks of a pod.
+type verdict struct{ pod, rule string }
 
 // part is what was logged to a file since a scenario began, as a file of its own.
 type part struct {
@@ -66,7 +72,8 @@ func (p *part) refresh() ([]byte, error) {
 func (o *outside) begin(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	o.logs = []*part{{log: o.agent.LogFile, copy: filepath.Join(dir, "kubelet.log")}}
+	o.logs = []*part{{log: o.agent.LogFile, copy: filepath.Join(dir, "kubelet.log")}, {log: o.cluster.ContainerdLog, copy: filepath.Join(dir, "containerd.log")}}
+	o.said = map[verdict]bool{}
 	for _, p := range o.logs {
 		st, err := os.Stat(p.log)
 		if err != nil {
@@ -148,16 +155,20 @@ func records(t *testing.T, text []byte) (all []trace.Record) {
 	}
 }
 
-// why asks kubeloupe why of a pod, from the logs.
-func (o *outside) why(t *testing.T, pod string) (r why.Report) {
+// why asks kubeloupe why of a pod, from logs.
+func (o *outside) why(t *testing.T, pod string, from []*part) (r why.Report) {
 	t.Helper()
-	args := []string{"why", pod, "-o", "json"}
-	for _, p := range o.logs {
+	if !strings.Contains(pod, "/") {
+		pod = "default/" + pod
+	}
+	args := []string{"why", "-o", "json"}
+	for _, p := range from {
 		if _, err := p.refresh(); err != nil {
 			t.Fatal(err)
 		}
 		args = append(args, "--from", p.copy)
 	}
+	args = append(args, "--", pod) // that of which only the UID is known begins with -/
 	var said, complaint bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), o.program, args...)
 	cmd.Stdout, cmd.Stderr = &said, &complaint
@@ -168,6 +179,17 @@ func (o *outside) why(t *testing.T, pod string) (r why.Report) {
 		t.Fatalf("kubeloupe %s: %v: %s", strings.Join(args, " "), err, said.String())
 	}
 	return r
+}
+
+// merged asks again, with containerd's log beside the kubelet's: what was said by the kubelet's alone still is, and what was not is not.
+func (o *outside) merged(t *testing.T) {
+	t.Helper()
+	for v, spoke := range o.said {
+		all := o.why(t, v.pod, o.logs).Findings
+		if i := slices.IndexFunc(all, func(f cause.Finding) bool { return f.ID == v.rule }); spoke != (i >= 0) {
+			t.Errorf("with containerd's log, %s of %s: spoke %v before; now %+v", v.rule, v.pod, spoke, all)
+		}
+	}
 }
 
 // place makes pods what there is of the scenario's.
@@ -206,6 +228,11 @@ func (o *outside) clear(t *testing.T) {
 		list, err := o.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 		if err == nil && len(list.Items) == 0 {
 			return
+		}
+		for i := 0; err == nil && i < len(list.Items); i++ {
+			if p := &list.Items[i]; p.DeletionTimestamp == nil {
+				err = o.client.CoreV1().Pods("default").Delete(ctx, p.Name, metav1.DeleteOptions{})
+			}
 		}
 		select {
 		case <-ctx.Done():

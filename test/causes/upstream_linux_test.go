@@ -35,7 +35,7 @@ func scenarios() []seen {
 	return []seen{
 		{"KL05-image", 0, func(u *upstream) { imagesThatCannotBeHad(u.node) }},
 		{"KL11-secret", 0, secretIsMissing},
-		{"KL21-init", 3, func(u *upstream) { initContainerTakesLong(u.node) }},
+		{"KL21-init", 3, func(u *upstream) { initContainerTakesLong(u.node, "4") }},
 		{"KL27-crash", 0, func(u *upstream) { containerKeepsEnding(u.node, "") }},
 		{"KL07-plugin", 0, cniPluginFails},
 		{"KL10-volume", 0, directoryIsMissing},
@@ -43,6 +43,10 @@ func scenarios() []seen {
 		{"KL14-sandbox", 2, sandboxIsStopped},
 		{"KL07-network", 0, networkGoes},
 		{"KL22-preempted", 2, podMakesRoom},
+		{"KL18-file", 0, fileOfNobody},
+		{"KL18-mount", 3, mountOfNobody},
+		{"KL17-finalizer", 3, func(u *upstream) { finalizer(u.t, u.joined) }},
+		{"KL10-attach", 0, func(u *upstream) { attachment(u.t, u.joined) }},
 	}
 }
 
@@ -136,6 +140,7 @@ func (u *upstream) session(t *testing.T, cfg lab.AgentConfig, all []seen) {
 	if err := u.outside.agent.WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	u.root = u.outside.agent.RootDir
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			u.t = t
@@ -143,6 +148,7 @@ func (u *upstream) session(t *testing.T, cfg lab.AgentConfig, all []seen) {
 			t.Cleanup(func() { u.outside.clear(t) })
 			t.Cleanup(func() { u.outside.keep(t, s.name) })
 			s.run(u)
+			u.outside.merged(t)
 		})
 	}
 }
@@ -321,6 +327,53 @@ func podMakesRoom(u *upstream) {
 	u.speaks("web", "KL22", "preemption")
 	u.silent("near", "KL22")
 	u.silent("critical", "KL22")
+}
+
+// fileOfNobody: there is a file in a volume of a pod that nobody knows: the kubelet removes no data.
+func fileOfNobody(u *upstream) {
+	const uid = "5a1d4c1e-0000-4000-8000-0000000cafe1"
+	dir := filepath.Join(u.outside.agent.RootDir, "pods", uid, "volumes", "kubernetes.io~local-volume", "data")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		u.t.Fatal(err)
+	}
+	u.t.Cleanup(func() { _ = os.RemoveAll(filepath.Join(u.outside.agent.RootDir, "pods", uid)) })
+	write(u.t, filepath.Join(dir, "file"), 0o600, "data")
+	u.orphaned(uid)
+}
+
+// mountOfNobody: there is a mount in the directory of a pod that nobody knows, and somebody uses it.
+func mountOfNobody(u *upstream) {
+	const uid = "5a1d4c1e-0000-4000-8000-0000000cafe2"
+	dir := filepath.Join(u.outside.agent.RootDir, "pods", uid, "volumes", "kubernetes.io~empty-dir", "cache")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		u.t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		u.t.Skipf("a mount is not possible here: %v", err)
+	}
+	u.t.Cleanup(func() {
+		_ = unix.Unmount(dir, unix.MNT_DETACH)
+		_ = os.RemoveAll(filepath.Join(u.outside.agent.RootDir, "pods", uid))
+	})
+	file, err := os.Create(filepath.Join(dir, "open"))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it is empty
+	u.orphaned(uid)
+}
+
+// orphaned waits for the verdict on a pod's directory.
+func (u *upstream) orphaned(uid string) {
+	u.t.Helper()
+	u.set(podOf("near"))
+	u.reached("near", "started")
+	u.until("the verdict", func(r *trace.Record) bool {
+		d, ok := r.Event.(*trace.Decision)
+		return ok && d.By == trace.ByOrphans && d.Verdict == trace.VerdictKeep
+	})
+	u.speaks("-/"+uid, "KL18", "its directory is left on the node")
+	u.silent("near", "KL18")
 }
 
 // sandboxComesTooLate: the network takes longer than the kubelet waits.
