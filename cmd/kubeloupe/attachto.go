@@ -23,8 +23,12 @@ import (
 // attachSocket is where attach listens for kubeloupe's other commands: attach writes nothing below the kubelet's root directory.
 const attachSocket = "/run/kubeloupe/attach.sock"
 
-// attachBuffer is how many records are kept for slow readers: attach begins with some minutes of the past.
-const attachBuffer = 1 << 15
+// attachBuffer is how many records are kept for slow readers, of attachBytes at most, and as many for late ones: attach begins with some
+// minutes of the past, and is a guest on the node.
+const (
+	attachBuffer = 1 << 14
+	attachBytes  = 16 << 20
+)
 
 // attaching is one run of the attach command.
 type attaching struct {
@@ -89,7 +93,7 @@ func (a *attaching) run(ctx context.Context) error {
 	case !watchable(found):
 		return userError{errors.New("neither the kubelet's log nor the container runtime's can be read here: kubeloupe attach --check says why")}
 	}
-	bus := trace.NewBus(attachBuffer)
+	bus := trace.NewBusOf(attachBuffer, attachBytes)
 	b, err := a.beside(ctx, found, bus)
 	if err != nil {
 		return err
@@ -128,7 +132,7 @@ func watchable(f *discover.Found) bool {
 
 // beside makes what runs beside a watch: what is kept for late readers, the recording, the control socket.
 func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trace.Bus) (b *beside, err error) {
-	b = &beside{bus: bus, kept: backlog.New(backlog.Options{}), owned: true}
+	b = &beside{bus: bus, kept: backlog.New(backlog.Options{Bytes: attachBytes}), owned: true}
 	node := found.Config.NodeName
 	if a.file != "" {
 		opt, err := a.record.options(node, "record-")

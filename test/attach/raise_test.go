@@ -28,7 +28,7 @@ func TestRaised(t *testing.T) {
 		}
 		return ""
 	})
-	a.Process.Kill() //nolint:errcheck // Wait tells
+	a.Process.Kill() // Wait tells
 	<-a.done
 	before := lines()
 	eventually(t, "no more lines of V5", func() string {

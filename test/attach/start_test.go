@@ -40,11 +40,11 @@ func (b *bench) attach(t *testing.T, args ...string) *attached {
 		t.Fatal(err)
 	}
 	go func() {
-		a.Wait() //nolint:errcheck // how it ends is the test's
+		a.Wait() // how it ends is the test's
 		close(a.done)
 	}()
 	t.Cleanup(func() {
-		a.Process.Kill() //nolint:errcheck // it may have ended
+		a.Process.Kill() // it may have ended
 		<-a.done
 	})
 	eventually(t, "the control socket", func() string {
@@ -127,7 +127,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("the start has no %q", want)
 		}
 	}
-	a.Process.Signal(syscall.SIGTERM) //nolint:errcheck // Wait tells
+	a.Process.Signal(syscall.SIGTERM) // Wait tells
 	<-a.done
 	if code := a.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("attach ended with %d: %s", code, a.out)
@@ -157,7 +157,7 @@ func TestKilled(t *testing.T) {
 	before := b.settings(t)
 	a := b.attach(t)
 	b.create(t, "killed")
-	a.Process.Kill() //nolint:errcheck // Wait tells
+	a.Process.Kill() // Wait tells
 	<-a.done
 	b.create(t, "after")
 	eventually(t, "the pod after it", func() string {

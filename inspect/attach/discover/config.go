@@ -133,7 +133,7 @@ func (c *Config) fromFlags(f flags, cwd string) {
 	if f["v"] != "" {
 		c.VerbosityKnown = true
 	}
-	for _, gate := range strings.Split(f["feature-gates"], ",") {
+	for gate := range strings.SplitSeq(f["feature-gates"], ",") {
 		name, value, ok := strings.Cut(gate, "=")
 		on, err := strconv.ParseBool(value)
 		if !ok || err != nil {

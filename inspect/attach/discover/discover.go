@@ -98,7 +98,7 @@ func Discover(v View, o Options) (*Found, error) {
 	if f.Runtime.Process != nil {
 		f.RuntimeVersion = versionOf(v, f.Runtime.Process)
 	}
-	f.Rights = rightsOn(v, c.Process.root(), c.Kind, args)
+	f.Rights = rightsOn(v, c.Process.root(), args)
 	if api := path.Join(f.Config.RootDir, "pods-api/pods-api.sock"); exists(v, c.Process.root(), api) {
 		f.PodsAPI = f.Outside(api)
 	}

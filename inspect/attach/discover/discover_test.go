@@ -91,9 +91,11 @@ func TestDistributions(t *testing.T) {
 			procs: []proc{
 				containerd(610, "/run/k0s/containerd.sock"),
 				journaled(proc{pid: 600, parent: 1, exe: "/usr/local/bin/k0s", args: []string{"/usr/local/bin/k0s", "worker"}, cgroup: "/system.slice/k0sworker.service", reads: "pipe:[55]"}),
-				{pid: 620, parent: 600, exe: "/var/lib/k0s/bin/kubelet", cgroup: "/system.slice/k0sworker.service", fd2: "pipe:[55]", tcp6: []string{onServer6}, tcp: []string{onHealthz},
+				{
+					pid: 620, parent: 600, exe: "/var/lib/k0s/bin/kubelet", cgroup: "/system.slice/k0sworker.service", fd2: "pipe:[55]", tcp6: []string{onServer6}, tcp: []string{onHealthz},
 					args:  []string{"/var/lib/k0s/bin/kubelet", "--root-dir=/var/lib/k0s/kubelet", "--config=/run/k0s/kubelet/config.yaml", "--v=1", "--cert-dir=/var/lib/k0s/kubelet/pki"},
-					files: map[string]string{"/run/k0s/containerd.sock": "", "/run/k0s/kubelet/config.yaml": "containerRuntimeEndpoint: unix:///run/k0s/containerd.sock\n"}},
+					files: map[string]string{"/run/k0s/containerd.sock": "", "/run/k0s/kubelet/config.yaml": "containerRuntimeEndpoint: unix:///run/k0s/containerd.sock\n"},
+				},
 			},
 			want: seen{
 				PID: 620, V: 1, Kind: Kubelet, Root: "/var/lib/k0s/kubelet", Driver: "cgroupfs", Log: "journal of k0sworker.service (by process 600, k0s)", Endpoint: "unix:///run/k0s/containerd.sock",
@@ -103,13 +105,15 @@ func TestDistributions(t *testing.T) {
 		"microk8s": {
 			procs: []proc{
 				containerd(710, "/var/snap/microk8s/common/run/containerd.sock"),
-				journaled(proc{pid: 720, parent: 1, exe: "/snap/microk8s/6000/kubelite", cgroup: "/system.slice/snap.microk8s.daemon-kubelite.service", tcp6: []string{onServer6}, tcp: []string{onHealthz},
+				journaled(proc{
+					pid: 720, parent: 1, exe: "/snap/microk8s/6000/kubelite", cgroup: "/system.slice/snap.microk8s.daemon-kubelite.service", tcp6: []string{onServer6}, tcp: []string{onHealthz},
 					args: []string{"/snap/microk8s/6000/kubelite", "--scheduler-args-file=/x", "--kubelet-args-file=/var/snap/microk8s/6000/args/kubelet", "--start-control-plane=false"},
 					env:  []string{"SNAP_DATA=/var/snap/microk8s/6000", "SNAP_COMMON=/var/snap/microk8s/common"},
 					files: map[string]string{
 						"/var/snap/microk8s/common/run/containerd.sock": "",
 						"/var/snap/microk8s/6000/args/kubelet":          "--kubeconfig=${SNAP_DATA}/credentials/kubelet.config\n--root-dir=${SNAP_COMMON}/var/lib/kubelet\n--container-runtime-endpoint=${SNAP_COMMON}/run/containerd.sock\n--v 3\n",
-					}}),
+					},
+				}),
 			},
 			want: seen{
 				PID: 720, V: 3, Kind: Kubelite, Root: "/var/snap/microk8s/common/var/lib/kubelet", Driver: "cgroupfs", Log: "journal of snap.microk8s.daemon-kubelite.service",
@@ -119,11 +123,13 @@ func TestDistributions(t *testing.T) {
 		"OpenShift, with CRI-O, in its own mount namespace": {
 			procs: []proc{
 				{pid: 800, parent: 1, exe: "/usr/bin/crio", args: []string{"/usr/bin/crio"}, cgroup: "/system.slice/crio.service", unix: []string{"/var/run/crio/crio.sock"}, fd2: "socket:[81]", env: []string{"JOURNAL_STREAM=8:81"}, mounts: "mnt:[99]"},
-				journaled(proc{pid: 810, parent: 1, exe: "/usr/bin/kubelet", cgroup: "/system.slice/kubelet.service", mounts: "mnt:[99]", tcp6: []string{onServer6}, tcp: []string{onHealthz},
+				journaled(proc{
+					pid: 810, parent: 1, exe: "/usr/bin/kubelet", cgroup: "/system.slice/kubelet.service", mounts: "mnt:[99]", tcp6: []string{onServer6}, tcp: []string{onHealthz},
 					args: []string{"/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.conf", "--container-runtime-endpoint=/var/run/crio/crio.sock", "--v=2"},
 					files: map[string]string{
 						"/var/run": "-> /run", "/run/crio/crio.sock": "", "/etc/kubernetes/kubelet.conf": "kind: KubeletConfiguration\ncgroupDriver: systemd\n",
-					}}),
+					},
+				}),
 			},
 			want: seen{
 				PID: 810, V: 2, Kind: Kubelet, Root: "/var/lib/kubelet", Driver: "systemd", Log: "journal of kubelet.service", Endpoint: "/var/run/crio/crio.sock", Runtime: "cri-o",

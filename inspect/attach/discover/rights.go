@@ -13,7 +13,7 @@ type Rights struct {
 
 // rightsOn looks which credentials there are, as they are on control planes. A worker has none: the kubelet's own identity may not use its
 // API. Whether they are accepted is not tried.
-func rightsOn(v View, root string, kind Kind, f flags) *Rights {
+func rightsOn(v View, root string, f flags) *Rights {
 	const pki = "/etc/kubernetes/pki"
 	server := path.Join(or(f["data-dir"], "/var/lib/rancher/k3s"), "server/tls")
 	for _, r := range []Rights{

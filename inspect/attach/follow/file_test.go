@@ -56,7 +56,7 @@ func TestFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close() //nolint:errcheck // it was only read
+		defer f.Close() // it was only read
 		for _, step := range []struct {
 			name string
 			do   func()

@@ -74,7 +74,7 @@ func newKubelet(t *testing.T) *kubelet {
 		defer k.mu.Unlock()
 		switch {
 		case r.Method == http.MethodGet && r.URL.Path == "/configz":
-			io.WriteString(w, `{"kubeletconfig":{"logging":{"format":"text","verbosity":2}}}`) //nolint:errcheck // the client tells
+			io.WriteString(w, `{"kubeletconfig":{"logging":{"format":"text","verbosity":2}}}`) // the client tells
 		case r.Method == http.MethodPut && r.URL.Path == "/debug/flags/v":
 			if len(k.was) > 0 && k.fail > 0 {
 				k.fail--
@@ -176,8 +176,8 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, err := bufio.NewReader(out).ReadString('\n')
-	c.Process.Kill() //nolint:errcheck // Wait tells
-	c.Wait()         //nolint:errcheck // it was killed
+	c.Process.Kill() // Wait tells
+	c.Wait()         // it was killed
 	if said != "raised\n" || err != nil {
 		t.Fatalf("it said %q, %v", said, err)
 	}
