@@ -152,6 +152,9 @@ func (s status) state(th *style.Theme) segment {
 	if s.cut {
 		return segment{text: "CUT OFF", tone: style.Fail}
 	}
+	if short, _, more := strings.Cut(s.label, " ("); more { // what is in brackets is left out first
+		return segment{text: th.Cut(th.Clean(s.label), 72), short: th.Cut(th.Clean(short), 28), tone: style.Strong, drop: 5}
+	}
 	if s.label != "" {
 		return segment{text: th.Cut(th.Clean(s.label), 24), tone: style.Strong}
 	}

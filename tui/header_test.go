@@ -34,6 +34,8 @@ func TestHeader(t *testing.T) {
 		{"no API", 80, func(s *status) { s.api = model.API{Failing: 3, Since: now.Add(-42 * time.Second)} }, "lab-1 · containerd 2.4.2      loop ● 0.3s  PLEG evented  API failing 42.0s  LIVE"},
 		{"unknown", 80, func(s *status) { s.node, s.rate = model.Node{}, 0 }, "kubeloupe - · - · up -                         loop -  PLEG -  ▯▯▯  0 ev/s  LIVE"},
 		{"ended", 80, func(s *status) { s.ended = "EOF" }, "lab-1 · containerd 2.4.2 · up 12m41s  loop ● 0.3s  PLEG evented  214 ev/s  ENDED"},
+		{"attached", 120, func(s *status) { s.label = "ATTACHED TO kubelet 741 (log V2, containerd log)" }, "lab-1 · containerd 2.4.2 · up 12m41s         loop ● 0.3s  PLEG evented  ATTACHED TO kubelet 741 (log V2, containerd log)"},
+		{"attached, 80", 80, func(s *status) { s.label = "RAISED V2→V4 until 12:03:11 (ATTACHED TO kubelet 741 (log V2))" }, "lab-1 · containerd 2.4.2                loop ● 0.3s  RAISED V2→V4 until 12:03:11"},
 		{"narrow", 12, func(s *status) { s.frozen, s.node.Simulated = true, true }, "FROZEN +0   "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

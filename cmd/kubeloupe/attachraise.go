@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -155,15 +154,4 @@ func newVerbosityWatchdog(s streams) *cobra.Command {
 		Short: "Put a kubelet's verbosity back when standard input ends; attach starts it",
 		RunE:  func(c *cobra.Command, _ []string) error { return verbosity.Watchdog(c.Context(), s.in, s.out) },
 	}
-}
-
-// joined are texts that are not empty, with a separator.
-func joined(sep string, texts ...string) string {
-	var some []string
-	for _, t := range texts {
-		if t != "" {
-			some = append(some, t)
-		}
-	}
-	return strings.Join(some, sep)
 }

@@ -189,7 +189,11 @@ func (a *attaching) show(ctx context.Context, found *discover.Found, bus *trace.
 	}
 	return unlessEnded(ctx, tui.Run(ctx, tui.Config{
 		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, LabelNow: func() string {
-			return joined(" ", fmt.Sprintf("ATTACHED TO %s %d (%s)", found.Kind, found.Process.PID, seenBy(found)), a.raise.label())
+			label := fmt.Sprintf("ATTACHED TO %s %d (%s)", found.Kind, found.Process.PID, seenBy(found))
+			if raised := a.raise.label(); raised != "" {
+				label = raised + " (" + label + ")"
+			}
+			return label
 		},
 	}))
 }

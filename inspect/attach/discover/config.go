@@ -17,7 +17,7 @@ import (
 type Config struct {
 	RootDir, CertDir   string
 	Kubeconfig         string // "" is a standalone kubelet, or one whose kubeconfig is not known
-	NodeName           string // as set; "" is the host's name
+	NodeName           string // as set, else the host's name; "" where that is not known
 	RuntimeEndpoint    string
 	ImageEndpoint      string // "" is RuntimeEndpoint
 	Port, ReadOnlyPort int    // 0 is none
@@ -99,6 +99,11 @@ func configOf(v View, p *Process, f flags) Config {
 	}
 	c.fromFile(&file)
 	c.fromFlags(f, cwd)
+	if c.NodeName == "" {
+		if b, err := readWithin(v, p.root(), "/etc/hostname"); err == nil && len(b) < 256 {
+			c.NodeName = strings.ToLower(strings.TrimSpace(string(b)))
+		}
+	}
 	return c
 }
 
