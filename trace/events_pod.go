@@ -11,6 +11,8 @@ type Milestone struct {
 	Since time.Duration `json:"since_ns,omitempty"`
 	// Adopted says that the agent found the containers running.
 	Adopted bool `json:"adopted,omitempty"`
+	// Final says, of started, that whoever saw it cannot see whether the pod gets ready.
+	Final bool `json:"final,omitempty"`
 	// Spec describes the pod, for seen.
 	Spec *PodSpec `json:"spec,omitempty"`
 }

@@ -64,3 +64,38 @@ func TestForeign(t *testing.T) {
 	}
 	f.Forget(pod)
 }
+
+// What it costs to describe a call that a kubelet makes often.
+func BenchmarkForeign(b *testing.B) {
+	f := NewForeign()
+	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "u1"}
+	create := &runtimeapi.CreateContainerRequest{
+		PodSandboxId:  "s1",
+		SandboxConfig: &runtimeapi.PodSandboxConfig{Metadata: &runtimeapi.PodSandboxMetadata{Namespace: "shop", Name: "web", Uid: "u1"}, LogDirectory: "/var/log/pods/shop_web_u1", Labels: map[string]string{"app": "web"}},
+		Config:        &runtimeapi.ContainerConfig{Metadata: &runtimeapi.ContainerMetadata{Name: "main"}},
+	}
+	for range 30 {
+		create.Config.Envs = append(create.Config.Envs, &runtimeapi.KeyValue{Key: "SOME_SERVICE_PORT", Value: []byte("tcp://10.96.0.1:443")})
+		create.Config.Mounts = append(create.Config.Mounts, &runtimeapi.Mount{ContainerPath: "/etc/hosts", HostPath: "/var/lib/kubelet/pods/u1/etc-hosts"})
+	}
+	status := &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{
+		Id: "c1", Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, Labels: create.GetSandboxConfig().GetLabels(), Mounts: create.GetConfig().GetMounts(),
+	}}
+	b.Run("CreateContainer", func(b *testing.B) {
+		for b.Loop() {
+			f.Request(pod, "CreateContainer", create)
+		}
+	})
+	b.Run("ContainerStatus", func(b *testing.B) {
+		for b.Loop() {
+			call := trace.CRICall{Method: "ContainerStatus"}
+			f.Reply(pod, &call, status, nil)
+		}
+	})
+	b.Run("Version", func(b *testing.B) {
+		for b.Loop() {
+			call := f.Request(trace.Pod{}, "Version", &runtimeapi.VersionRequest{})
+			f.Reply(trace.Pod{}, &call, &runtimeapi.VersionResponse{RuntimeName: "containerd", RuntimeVersion: "v2.4.2"}, nil)
+		}
+	})
+}

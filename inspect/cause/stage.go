@@ -60,8 +60,13 @@ func (c *Case) Rests() time.Time {
 	return since
 }
 
-// hasBeenUp reports whether the pod was ready once, or was found running.
+// hasBeenUp reports whether the pod was ready once, or was found running, or has started and nobody could see that it is ready.
 func (c *Case) hasBeenUp() bool {
+	if r := c.milestone(trace.MilestoneStarted); r != nil {
+		if m, ok := r.Event.(*trace.Milestone); ok && m.Final {
+			return true
+		}
+	}
 	return c.milestone(trace.MilestoneReady) != nil || c.Found()
 }
 

@@ -27,7 +27,7 @@ func (t *Times) See(r *trace.Record) {
 			t.Gone = cmp.Or(t.Gone, r.Time)
 		case e.Name == trace.MilestoneTerminating:
 			t.Ending = cmp.Or(t.Ending, r.Time)
-		case e.Name == trace.MilestoneReady || e.Adopted:
+		case e.Name == trace.MilestoneReady || e.Adopted || e.Final:
 			t.Ready = cmp.Or(t.Ready, r.Time)
 		}
 	case *trace.PodStatus:

@@ -107,6 +107,7 @@ const (
 	StateBackingOff  State = "backing off"
 	StateNotReady    State = "not ready" // started, but not all containers are ready
 	StateReady       State = "ready"
+	StateStarted     State = "started"   // whether it is ready is not known
 	StateCompleted   State = "completed" // phase Succeeded
 	StateFailed      State = "failed"    // phase Failed
 	StateTerminating State = "terminating"
@@ -128,6 +129,8 @@ func (p *Pod) State() State {
 		return StateReady
 	case !p.Start.Ready.IsZero() && p.StatusAt.IsZero():
 		return StateReady
+	case !p.Start.Started.IsZero() && p.Start.Final && p.StatusAt.IsZero():
+		return StateStarted
 	case !p.Start.Started.IsZero():
 		return StateNotReady
 	case !p.Start.Seen.IsZero(), p.Phase == trace.PodPending:
@@ -275,7 +278,7 @@ func (m *Model) Counts() Counts {
 			c.Completed++
 		case StateFailed:
 			c.Failed++
-		case StateUnknown:
+		case StateUnknown, StateStarted:
 			c.Unknown++
 		case StateGone:
 			continue

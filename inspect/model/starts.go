@@ -18,6 +18,7 @@ type Start struct {
 	Seen    time.Time        // zero unknown
 	Started time.Time        // all app containers run; zero: not yet or unknown
 	Ready   time.Time        // zero: not yet or unknown
+	Final   bool             // whoever saw the start cannot see whether the pod is ready
 	Adopted bool             // its containers were found running
 	// ToStarted and ToReady are measured from Seen; 0: not yet or unknown, as of a pod that was adopted.
 	ToStarted, ToReady time.Duration
@@ -166,7 +167,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone, kept
 		if !s.Started.IsZero() {
 			return
 		}
-		s.Started, s.ToStarted = r.At(), s.since(e)
+		s.Started, s.ToStarted, s.Final = r.At(), s.since(e), e.Final
 		m.began(p, r, e)
 		m.finishStart(p, r)
 	case trace.MilestoneReady:

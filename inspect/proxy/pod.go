@@ -70,7 +70,7 @@ func (ps *pods) found(p *pod) {
 	}
 	p.seen, p.started, p.seenAt = true, true, time.Now()
 	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneSeen, Adopted: true})
-	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneStarted, Adopted: true})
+	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneStarted, Adopted: true, Final: true})
 }
 
 // ended notes how a call ended.
@@ -129,7 +129,7 @@ func (ps *pods) startedOne(p *pod, id string) {
 		}
 		p.started = true
 		late := time.Since(p.seenAt) - p.toLast
-		trace.Point(ps.bus, p.span(late), trace.Milestone{Name: trace.MilestoneStarted, Since: p.toLast})
+		trace.Point(ps.bus, p.span(late), trace.Milestone{Name: trace.MilestoneStarted, Since: p.toLast, Final: true})
 	})
 }
 

@@ -141,6 +141,7 @@ type mark struct {
 	at      int64
 	since   time.Duration
 	adopted bool
+	final   bool
 	source  trace.SourceName
 }
 
@@ -149,7 +150,7 @@ func milestones(own []trace.Record) map[trace.MilestoneName]*mark {
 	out := map[trace.MilestoneName]*mark{}
 	for i := range own {
 		if e, ok := own[i].Event.(*trace.Milestone); ok && out[e.Name] == nil {
-			m := &mark{at: own[i].Time, since: min(max(e.Since, 0), time.Duration(own[i].Time)), adopted: e.Adopted, source: e.Source}
+			m := &mark{at: own[i].Time, since: min(max(e.Since, 0), time.Duration(own[i].Time)), adopted: e.Adopted, final: e.Final, source: e.Source}
 			if seen := out[trace.MilestoneSeen]; own[i].Precision > 0 && m.since > 0 && seen != nil { // it was known later than it was
 				m.at = max(min(m.at, seen.at+int64(m.since)), m.at-int64(own[i].Precision.Duration()))
 			}
@@ -188,6 +189,8 @@ func (w *Waterfall) place(own []trace.Record, marks map[trace.MilestoneName]*mar
 		end = w.t0 + int64(w.Told)
 	case w.Ready >= 0 && !w.hasAPI:
 		end = ready.at
+	case started != nil && started.final && w.Ready < 0:
+		end = started.at
 	}
 	if m := marks[trace.MilestoneTerminating]; m != nil {
 		end = min(end, m.at)

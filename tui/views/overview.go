@@ -171,7 +171,7 @@ func topText(f *cause.Finding) string {
 // adopted reports whether the pod is up and was found running.
 func adopted(pod *model.Pod) bool {
 	s := pod.State()
-	return pod.Start.Adopted && (s == model.StateReady || s == model.StateNotReady)
+	return pod.Start.Adopted && (s == model.StateReady || s == model.StateStarted || s == model.StateNotReady)
 }
 
 // patience is how long a pod may have started without being ready.

@@ -220,7 +220,11 @@ func (d *overviewDraw) adoptedPart() {
 	for i := range all[:n] {
 		pod := &all[i]
 		state, tone := "", style.Plain
-		if pod.State() != model.StateReady {
+		switch pod.State() { //nolint:exhaustive // the others are trouble
+		case model.StateReady:
+		case model.StateStarted:
+			state = string(pod.State())
+		default:
 			state, tone = string(pod.State()), style.Slow
 		}
 		since := pod.Start.Seen

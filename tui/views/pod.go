@@ -149,7 +149,7 @@ func (p *Pod) phase(was string) string {
 			return "gone (last phase " + phase + ")"
 		}
 		return "gone"
-	case model.StateBackingOff, model.StateNotReady, model.StateTerminating:
+	case model.StateBackingOff, model.StateNotReady, model.StateStarted, model.StateTerminating:
 		return strings.TrimPrefix(phase+", "+string(s), ", ")
 	case model.StateUnknown, model.StateStarting, model.StateReady, model.StateCompleted, model.StateFailed: // the phase says it
 	}

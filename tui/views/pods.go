@@ -55,7 +55,7 @@ func urgency(r *model.Pod, now time.Time) int {
 	switch {
 	case inTrouble(r, now):
 		return 0
-	case r.State() == model.StateReady || r.State() == model.StateCompleted || r.State() == model.StateFailed:
+	case r.State() == model.StateReady || r.State() == model.StateStarted || r.State() == model.StateCompleted || r.State() == model.StateFailed:
 		return 2
 	}
 	return 1
@@ -100,7 +100,7 @@ func stateTone(r model.Pod) style.Tone {
 		return style.Fail
 	case model.StateNotReady:
 		return style.Slow
-	case model.StateReady, model.StateCompleted, model.StateStarting, model.StateTerminating:
+	case model.StateReady, model.StateStarted, model.StateCompleted, model.StateStarting, model.StateTerminating:
 	case model.StateUnknown, model.StateGone:
 		return style.Dim
 	}

@@ -107,7 +107,7 @@ func (p *Step) Refresh(f Frame) {
 		p.running = "running  " + a.ID
 	}
 	state := pod.State()
-	p.done = len(doing) == 0 && !pod.Start.Started.IsZero() && (state == model.StateReady || state == model.StateNotReady)
+	p.done = len(doing) == 0 && !pod.Start.Started.IsZero() && (state == model.StateReady || state == model.StateStarted || state == model.StateNotReady)
 	if p.done {
 		p.running = "all containers run"
 	}
