@@ -22,7 +22,7 @@ type Case struct {
 	// Records are the pod's own, in order.
 	Records []trace.Record
 	// Node are the kept records of the same time about the node or other pods, in order.
-	Node []trace.Record
+	Node []*trace.Record
 	// Waterfall is the start; nil if it was not seen, for example of a pod that was found running.
 	Waterfall *waterfall.Waterfall
 	// Now is when the last record was made, or the time of the question.

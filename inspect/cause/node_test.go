@@ -47,8 +47,11 @@ func TestFindNode(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ""
-			for _, f := range cause.FindNode(&cause.Case{Node: c.node, Now: tape.Epoch.Add(c.now)}) {
+			got, node := "", make([]*trace.Record, len(c.node))
+			for i := range c.node {
+				node[i] = &c.node[i]
+			}
+			for _, f := range cause.FindNode(&cause.Case{Node: node, Now: tape.Epoch.Add(c.now)}) {
 				got += f.ID + ": " + f.Sentence
 				if f.Remedy == "" || f.RuledOutBy == "" || len(f.Evidence) == 0 {
 					t.Errorf("%+v lacks something", f)

@@ -101,7 +101,7 @@ func within(ups map[trace.SpanID]trace.SpanID, span, outer trace.SpanID) bool {
 // parents returns the parent of each of the pod's spans.
 func (c *Case) parents() map[trace.SpanID]trace.SpanID {
 	if c.memo.own == nil {
-		c.memo.own = parentsIn(c.Records)
+		c.memo.own = parentsIn(c.recordsOf(true))
 	}
 	return c.memo.own
 }
@@ -109,15 +109,15 @@ func (c *Case) parents() map[trace.SpanID]trace.SpanID {
 // nodeParents returns the parent of each of the node's spans, and of those of other pods.
 func (c *Case) nodeParents() map[trace.SpanID]trace.SpanID {
 	if c.memo.node == nil {
-		c.memo.node = parentsIn(c.Node)
+		c.memo.node = parentsIn(c.recordsOf(false))
 	}
 	return c.memo.node
 }
 
-func parentsIn(recs []trace.Record) ups {
+func parentsIn(recs []*trace.Record) ups {
 	out := ups{}
-	for i := range recs {
-		if r := &recs[i]; r.Parent != 0 && r.Parent != r.Span {
+	for _, r := range recs {
+		if r.Parent != 0 && r.Parent != r.Span {
 			out[r.Span] = r.Parent
 		}
 	}

@@ -62,7 +62,7 @@ func inNoise(t *testing.T, c *cause.Case) {
 		noisy.Records = append(noisy.Records, tracetest.Noise(r))
 	}
 	for _, r := range c.Node {
-		noisy.Node = append(noisy.Node, tracetest.Noise(r))
+		noisy.Node = append(noisy.Node, new(tracetest.Noise(*r)))
 	}
 	noise.On(true)
 	found := cause.Find(&noisy)

@@ -208,7 +208,8 @@ func (m *Model) finishStart(p *pod, r *trace.Record) {
 		return
 	}
 	if w, err := m.waterfall(p, time.Time{}); err == nil {
-		p.Start.Cause, p.Start.Reason, p.Start.Floor = w.Cause(), w.Reason(), w.Floor
+		p.Start.Floor = w.Floor
+		p.Start.Cause, p.Start.Reason = w.CauseAndReason()
 		for _, s := range w.Path {
 			p.Start.Segments = append(p.Start.Segments, Segment{Part: s.Part, Dur: s.Dur()})
 		}

@@ -57,14 +57,14 @@ func (s *Session) caseOf(l *store.PodRun, now time.Time, limit int) (_ *cause.Ca
 	}
 	node, looked, all := s.around(l, at, limit)
 	if r := s.Left(l.Pod.UID); r != nil && l.Pod.UID != "" && r.Time > at[len(at)-1].To {
-		node = append(node, r.Record)
+		node = append(node, &r.Record)
 	}
 	c.Node, c.Incomplete = node, c.Incomplete || !all
 	return c, max(len(node), looked/looksPerRecord)
 }
 
 // around are the records of the node and of other runs at some times, and some of the node's before; false when there are more.
-func (s *Session) around(l *store.PodRun, at []evidence.Interval, limit int) (_ []trace.Record, looked int, all bool) {
+func (s *Session) around(l *store.PodRun, at []evidence.Interval, limit int) (_ []*trace.Record, looked int, all bool) {
 	var found []*store.Item
 	look := func() bool { looked++; return looked <= looksPerRecord*limit } // what is looked at and not taken costs time, too
 	take := func(r *store.Item) bool {
@@ -85,9 +85,9 @@ func (s *Session) around(l *store.PodRun, at []evidence.Interval, limit int) (_ 
 		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Span, b.Span), cmp.Compare(a.Edge, b.Edge))
 	})
 	found = slices.CompactFunc(found, func(a, b *store.Item) bool { return a == b || a.Seq == b.Seq && a.Seq != 0 })
-	out := make([]trace.Record, len(found))
+	out := make([]*trace.Record, len(found))
 	for i, r := range found {
-		out[i] = r.Record
+		out[i] = &r.Record
 	}
 	return out, looked, all
 }

@@ -15,7 +15,7 @@ func (s *Session) NodeCase(now time.Time) *cause.Case {
 	}
 	c := &cause.Case{Now: now}
 	s.Node(0, math.MaxInt64, func(it *store.Item) bool {
-		c.Node = append(c.Node, it.Record)
+		c.Node = append(c.Node, &it.Record)
 		return true
 	})
 	return c

@@ -117,15 +117,15 @@ func (w *Waterfall) collect(own []trace.Record) {
 		}
 	}
 	for i := range own {
-		iv := by.Get(own[i].Parent)
-		if iv == nil {
-			continue
-		}
 		switch p := own[i].Event.(type) {
 		case *trace.ImageProgress:
-			iv.progress = p
+			if iv := by.Get(own[i].Parent); iv != nil {
+				iv.progress = p
+			}
 		case *trace.VolumeProgress:
-			iv.chown = p
+			if iv := by.Get(own[i].Parent); iv != nil {
+				iv.chown = p
+			}
 		}
 	}
 	w.ivs = slices.SortedStableFunc(slices.Values(by.All), func(a, b *interval) int { return cmp.Compare(a.start, b.start) })

@@ -266,13 +266,14 @@ func merge(in []Segment) []Segment {
 // floor sums up what the runtime needed: the last sandbox, and the creates and
 // starts that lie on the path.
 func (w *Waterfall) floor() {
+	methods := map[trace.Verb]string{trace.VerbSandbox: "RunPodSandbox", trace.VerbCreate: "CreateContainer", trace.VerbStart: "StartContainer"}
 	best := map[string]time.Duration{} // the last successful call for each thing
 	for _, iv := range w.ivs {
 		a, ok := iv.action()
 		if !ok || iv.err() != "" || iv.open {
 			continue
 		}
-		method := map[trace.Verb]string{trace.VerbSandbox: "RunPodSandbox", trace.VerbCreate: "CreateContainer", trace.VerbStart: "StartContainer"}[a.Verb]
+		method := methods[a.Verb]
 		if method == "" || (a.Verb != trace.VerbSandbox && !w.onPath[iv]) {
 			continue
 		}

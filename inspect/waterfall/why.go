@@ -26,7 +26,7 @@ type sum struct {
 func (w *Waterfall) longest() sum {
 	var order []Part
 	by := map[Part]*sum{}
-	seen := map[waitOf]bool{}
+	var seen map[waitOf]bool
 	for _, s := range w.Path {
 		p := by[s.Part]
 		if p == nil {
@@ -42,6 +42,9 @@ func (w *Waterfall) longest() sum {
 			continue
 		}
 		if e, ok := s.iv.wait(); ok && !seen[waitOf{s.Part, e.Target}] {
+			if seen == nil {
+				seen = map[waitOf]bool{}
+			}
 			seen[waitOf{s.Part, e.Target}] = true
 			p.on = append(p.on, say.On(e))
 		}
@@ -69,20 +72,22 @@ func (w *Waterfall) Length() time.Duration {
 	return w.End
 }
 
-// Cause is one short line on what the start spent most time on, with the recorded reason: "pull 4.10s: image not on the node (68
-// MiB, 16 MiB/s)". It is empty when the path is.
+// Cause is one short line on what the start spent most time on, and why as far as
+// it was recorded: "pull 4.10s: image not on the node (68 MiB, 16 MiB/s)". It is empty
+// when the path is.
 func (w *Waterfall) Cause() string {
-	p := w.longest()
-	if p.total == 0 {
-		return ""
-	}
-	return noise.Of(strings.TrimSuffix(p.Label()+" "+human.Duration(p.total)+": "+p.reason(w), ": "))
+	cause, _ := w.CauseAndReason()
+	return cause
 }
 
-// Reason is the recorded reason for the longest part of the start.
-func (w *Waterfall) Reason() string {
+// CauseAndReason is Cause, and the part of it that says why.
+func (w *Waterfall) CauseAndReason() (cause, reason string) {
 	p := w.longest()
-	return noise.Of(p.reason(w))
+	if p.total == 0 {
+		return "", ""
+	}
+	reason = p.reason(w)
+	return noise.Of(strings.TrimSuffix(p.Label()+" "+human.Duration(p.total)+": "+reason, ": ")), noise.Of(reason)
 }
 
 // reason says why the part took as long as it did, from what was recorded; "" when nothing was.

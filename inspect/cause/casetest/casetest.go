@@ -123,7 +123,7 @@ func (s *Script) Case(now time.Duration) *cause.Case {
 		if r.Pod == Web {
 			c.Records = append(c.Records, r)
 		} else {
-			c.Node = append(c.Node, r)
+			c.Node = append(c.Node, &r)
 		}
 	}
 	c.Waterfall, _ = waterfall.BuildAt(c.Records, Web, c.Now)
