@@ -55,7 +55,7 @@ type pattern struct {
 // agent's own words and the runtime's come before what they quote, which anybody may have written: an image, a registry, a plugin.
 var patterns = []pattern{
 	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|failed to create pod network sandbox|cni (plugin|config) (not |un)initialized|[Nn]etwork ?[Pp]lugin cni failed|failed to destroy network for sandbox|` + pluginFailed.String() + `|` + pluginMissing.String())},
-	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name`)},
+	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name|error reserving (pod|ctr) name`)},
 	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b|` + sandboxImage)},
 	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|couldn't find key .+ in (ConfigMap|Secret) |references non-existent (config|secret) key|failed to fetch PVC from API server|\bPVC is not bound\b`)},
 	{FailReplaced, regexp.MustCompile(`Precondition failed: UID in precondition`)},

@@ -37,6 +37,7 @@ func TestClassify(t *testing.T) {
 		`failed to destroy network for sandbox "ab": no address`:                                                                                                                                                                        FailNetwork,
 		`rpc error: code = Unavailable desc = transport is closing`:                                                                                                                                                                     FailUnreachable,
 		`rpc error: code = DeadlineExceeded desc = stream terminated`:                                                                                                                                                                   FailDeadline,
+		`Kubelet may be retrying requests that are timing out in CRI-O due to system load: error reserving pod name k8s_web_shop_u_0 for id ab: name is reserved`:                                                                       FailNameReserved,
 		`error processing PVC shop/data: PVC is not bound`:                                                                                                                                                                              FailObject,
 		`no space left on device`: "",
 		strings.Repeat("x", maxClassified) + ` secret "keys" not found`: "",

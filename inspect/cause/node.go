@@ -125,7 +125,7 @@ func nodeEvicts(c *Case) *Finding {
 	if f == nil {
 		return nil
 	}
-	f.Sentence = fmt.Sprintf("the node was short of %s, and the kubelet had to evict pods (it began %s)", of, times(n))
+	f.Sentence = fmt.Sprintf("the node was short of %s, and the kubelet had to evict pods or to refuse them (it did %s)", of, times(n))
 	f.Remedy = "Give the node more of it, or use less: kubectl describe node shows the pressure, the pods' requests and limits what they may use. Images and logs count for ephemeral-storage."
 	f.RuledOutBy = "The eviction thresholds of the kubelet's configuration are far from what the node has (df, free): then its figures are stale."
 	return f

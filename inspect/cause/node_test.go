@@ -43,7 +43,7 @@ func TestFindNode(t *testing.T) {
 		"not: no network, and then one":    {nodeRecord(1, 0, 50*sec, network), time.Minute, ""},
 		"it evicts": {
 			[]trace.Record{{Seq: 1, Span: 1, Time: tape.Epoch.UnixNano(), Event: &trace.Decision{By: trace.ByEviction, Subject: "memory", Verdict: trace.VerdictShort}}}, time.Minute,
-			"KL22: the node was short of memory, and the kubelet had to evict pods (it began once)",
+			"KL22: the node was short of memory, and the kubelet had to evict pods or to refuse them (it did once)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

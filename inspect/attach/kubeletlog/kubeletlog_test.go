@@ -307,6 +307,10 @@ func TestRecords(t *testing.T) {
 			lines(`00:01.0 E ListPodSandbox with filter "nil" from runtime service failed: rpc error: code = 4 desc = context deadline exceeded`),
 			[]string{"00:01.000 end  cri.call: ListPodSandbox DeadlineExceeded deadline 0s"},
 		},
+		"a pod that a node under pressure refuses": {
+			lines(`00:01.0 W Failed to admit pod web_shop(11111111-2222-3333-4444-555555555555) - node has conditions: [DiskPressure]`),
+			[]string{"00:01.000 web decision: admission reject shop/web", "00:01.000  decision: eviction short disk space"},
+		},
 		"an eviction by an old kubelet": {
 			lines(
 				`00:01.0 I eviction manager: must evict pod(s) to reclaim ephemeral-storage`,
@@ -575,6 +579,13 @@ func TestCauses(t *testing.T) {
 				`00:16.0 E "Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"web_shop(u1)\" with CreatePodSandboxError: \"rpc error: code = Unavailable desc = transport is closing\"" pod="shop/web" podUID="u1"`,
 			),
 			map[string][]string{"web": {"KL15"}},
+		},
+		"a name that CRI-O has reserved": {
+			lines(
+				`00:01.0 E Error syncing pod 11111111-2222-3333-4444-555555555555 (shop/web), skipping: failed to "CreatePodSandbox" for "web_shop(11111111-2222-3333-4444-555555555555)" with CreatePodSandboxError: "rpc error: code = DeadlineExceeded desc = context deadline exceeded"`,
+				`00:16.0 E Error syncing pod 11111111-2222-3333-4444-555555555555 (shop/web), skipping: failed to "CreatePodSandbox" for "web_shop(11111111-2222-3333-4444-555555555555)" with CreatePodSandboxError: "rpc error: code = Unknown desc = error reserving pod name k8s_web_shop_u_0 for id ab: name is reserved"`,
+			),
+			map[string][]string{"web": {"KL08"}},
 		},
 		"a container's name that is reserved": {
 			lines(

@@ -132,6 +132,21 @@ func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
 	return false
 }
 
+// pressed is a pod that the node does not take because it is short of something.
+func (f *Fold) pressed(e *klog.Entry, at int64) bool {
+	why := "the node has conditions " + trace.Clip(e.Get("nodeCondition"), 256)
+	if p := f.podOf(e); p != nil {
+		f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Reason: why})
+	}
+	for _, c := range [][2]string{{"DiskPressure", "disk space"}, {"MemoryPressure", "memory"}, {"PIDPressure", "process ids"}} {
+		if strings.Contains(e.Get("nodeCondition"), c[0]) {
+			f.point(nil, at, micros, &trace.Decision{By: trace.ByEviction, Subject: c[1], Verdict: trace.VerdictShort, Reason: why + ", and takes no pod that would need it"})
+			break
+		}
+	}
+	return true
+}
+
 // reclaims is an eviction manager that has to end pods.
 func (f *Fold) reclaims(e *klog.Entry, at int64) bool {
 	f.point(nil, at, micros, &trace.Decision{By: trace.ByEviction, Subject: firstOf(e.Get("resourceName"), "a resource"), Verdict: trace.VerdictShort, Reason: "pods must be evicted to reclaim it"})

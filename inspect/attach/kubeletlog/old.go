@@ -17,7 +17,7 @@ var old = []struct {
 }{
 	{`SyncLoop (PLEG): "`, regexp.MustCompile(`^SyncLoop \(PLEG\): "([^"]+)", event: (.+)`), "SyncLoop (PLEG): event for pod", []string{"pod", "event"}},
 	{`SyncLoop (`, regexp.MustCompile(`^SyncLoop \((ADD|UPDATE|REMOVE|DELETE|RECONCILE), "([a-z]{1,10})"\): "(.*)"`), "", []string{"op", "source", "pods"}},
-	{`Error syncing pod `, regexp.MustCompile(`(?s)^Error syncing pod ([-0-9a-f]{8,64})(?: \("([^"]+)"\))?, skipping: (.*)`), "Error syncing pod, skipping", []string{"podUID", "pod", "err"}}, // before 1.6 without the name
+	{`Error syncing pod `, regexp.MustCompile(`(?s)^Error syncing pod ([-0-9a-f]{8,64})(?: \("?([^" ]+?)"?\))?, skipping: (.*)`), "Error syncing pod, skipping", []string{"podUID", "pod", "err"}}, // before 1.6 without the name
 	{`No sandbox for pod "`, regexp.MustCompile(`^No sandbox for pod "([^"]+)" can be found`), "No sandbox for pod can be found. Need to start a new one", []string{"pod"}},
 	{`No ready sandbox for pod "`, regexp.MustCompile(`^No ready sandbox for pod "([^"]+)" can be found`), "No ready sandbox for pod can be found. Need to start a new one", []string{"pod"}},
 	{`Sandbox for pod "`, regexp.MustCompile(`^Sandbox for pod "([^"]+)" has changed`), "Sandbox for pod has changed. Need to start a new one", []string{"pod"}},
@@ -34,6 +34,7 @@ var old = []struct {
 	{`Startup probe for "`, regexp.MustCompile(`(?s)^Startup probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Startup"}},
 	{`Event(v1.ObjectReference{`, regexp.MustCompile(`(?s)^Event\(v1\.ObjectReference\{Kind:"(Pod)", Namespace:"([^"]*)", Name:"([^"]*)", UID:"([^"]*)", .*?FieldPath:"([^"]*)"\}\): type: '([A-Za-z]+)' reason: '([A-Za-z]+)' (.*)`), "Event occurred", []string{"kind", "ns", "object", "uid", "fieldPath", "type", "reason", "message"}},
 	{`eviction manager: must evict pod(s) to reclaim `, regexp.MustCompile(`^eviction manager: must evict pod\(s\) to reclaim ([a-z-]{1,40})`), "Eviction manager: must evict pod(s) to reclaim", []string{"resourceName"}},
+	{`Failed to admit pod `, regexp.MustCompile(`^Failed to admit pod (\S+) - node has conditions: (\[.*\])`), "Failed to admit pod to node", []string{"pod", "nodeCondition"}},
 	{`eviction manager: pod `, regexp.MustCompile(`^eviction manager: pod (\S+) is evicted successfully`), "Eviction manager: pod is evicted successfully", []string{"pod"}},
 	{`Removing image "`, regexp.MustCompile(`\[imageGCManager\]: Removing image "([^"]+)" to free`), "Removing image to free bytes", []string{"imageID"}},
 	{`Starting kubelet main sync loop`, regexp.MustCompile(`^(Starting kubelet main sync loop)`), "Starting kubelet main sync loop", []string{"text"}},

@@ -52,6 +52,7 @@ var table = map[string]rule{
 	"Observed pod startup duration":                                  {0, (*Fold).observed},
 	"Mark when the pod was running for the first time":               {3, (*Fold).running},
 	"Pod admission denied":                                           {0, (*Fold).denied}, // from 1.31 on
+	"Failed to admit pod to node":                                    {0, (*Fold).pressed},
 	"Failed to admit pod":                                            {0, (*Fold).denied},
 	"Preempting pod to free up resources":                            {2, (*Fold).preempted},
 	"Pod evicted successfully":                                       {0, evicted(trace.ByPreemption)},
