@@ -90,8 +90,10 @@ type Action struct {
 	Target string `json:"target,omitempty"`
 	// Replaces says what is wrong with the sandbox that this one replaces; omitted for a first sandbox.
 	Replaces SandboxFault `json:"replaces,omitempty"`
-	Reason   string       `json:"reason,omitempty" scrub:"text"`
-	Err      string       `json:"err,omitempty" scrub:"text"`
+	// Policy is the pull policy of an image.
+	Policy PullPolicy `json:"policy,omitempty"`
+	Reason string     `json:"reason,omitempty" scrub:"text"`
+	Err    string     `json:"err,omitempty" scrub:"text"`
 	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
 	// Code is Kubernetes' reason for a failed step of a container, such as ErrImagePull or CreateContainerConfigError.

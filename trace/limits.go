@@ -136,7 +136,7 @@ func (e *PlanStep) limit(l limiter) int {
 // limit implements limited.
 func (e *Action) limit(l limiter) int {
 	return line(l, &e.ID) + word(l, &e.Verb) + word(l, &e.Container) + line(l, &e.Target) + line(l, &e.Reason) + text(l, &e.Err) + word(l, &e.Class) + word(l, &e.Code) +
-		word(l, &e.Replaces)
+		word(l, &e.Replaces) + word(l, &e.Policy)
 }
 
 // limit implements limited.

@@ -336,8 +336,12 @@ func classifyV1(e Event) {
 		if e.Err != "" {
 			e.Code = codeV1(string(e.Verb), e.Err)
 		}
-		if e.Verb == VerbSandbox {
+		switch e.Verb {
+		case VerbSandbox:
 			e.Replaces = faultV1(e.Reason)
+		case VerbImage:
+			e.Policy = PullPolicy(e.Reason)
+		default:
 		}
 	case *Decision:
 		e.inputsV1()

@@ -147,3 +147,13 @@ const (
 	QoSBurstable  QoSClass = "Burstable"  // a container has a request or limit
 	QoSBestEffort QoSClass = "BestEffort" // no container has any
 )
+
+// PullPolicy is a container's policy for pulls of its image, as in the API.
+type PullPolicy string
+
+// The pull policies.
+const (
+	PullAlways       PullPolicy = "Always"       // the image is pulled, or checked with the registry, each time
+	PullIfNotPresent PullPolicy = "IfNotPresent" // the image is pulled if it is not on the node
+	PullNever        PullPolicy = "Never"        // the image must be on the node
+)

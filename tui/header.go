@@ -46,8 +46,7 @@ func (a *app) status() status {
 	}
 	if a.cfg.LabelNow != nil {
 		s.label = a.cfg.LabelNow()
-	}
-	if s.label != "" && a.cfg.LabelNow == nil && s.node.PID != 0 && !strings.Contains(s.label, " pid ") {
+	} else if s.label != "" && s.node.PID != 0 {
 		s.label += " pid " + strconv.Itoa(s.node.PID)
 	}
 	if a.ended != nil {
@@ -116,7 +115,7 @@ func (s status) right(th *style.Theme) []segment {
 	if d := s.now.Sub(s.turning.Begin); s.turning.N > 0 && d > stuckLoop {
 		loop = segment{text: "loop busy " + style.Age(d), tone: style.Slow, drop: 1}
 	}
-	pleg := segment{text: "PLEG " + th.Clean(orUnknown(n.PLEGMode)), drop: 5}
+	pleg := segment{text: "PLEG " + th.Clean(orUnknown(string(n.PLEGMode))), drop: 5}
 	rate := int(s.rate + 0.5)
 	if s.rate > 0 && rate == 0 {
 		rate = 1

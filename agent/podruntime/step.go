@@ -28,6 +28,8 @@ type Step struct {
 	Timeout int64
 	// Message is the text of the kill for users; "" for the usual text.
 	Message string
+	// Policy is the pull policy of an image.
+	Policy trace.PullPolicy
 	// Reason says why the step is in the plan.
 	Reason string
 	// Replaces says what is wrong with the sandbox that a new one replaces.

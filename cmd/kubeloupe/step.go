@@ -169,7 +169,7 @@ func (o *stepOptions) attach(ctx context.Context, st *stepping) error {
 	l := &link{client: cl}
 	defer l.close()
 	return tui.Run(ctx, tui.Config{
-		Source: l, Stepper: st.front, In: st.s.in, Out: st.s.out, ViewName: o.view, Link: l.trouble, Label: fmt.Sprintf("ATTACHED pid %d", cl.Hello().PID),
+		Source: l, Stepper: st.front, In: st.s.in, Out: st.s.out, ViewName: o.view, Link: l.trouble, Label: "ATTACHED",
 	})
 }
 

@@ -43,7 +43,7 @@ func (c *Case) idleProbes() (out []probeWait) {
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
 		w := &waits[i]
-		if w.Event.For != trace.WaitProbe || w.Event.Target.Name == "liveness" {
+		if w.Event.For != trace.WaitProbe || w.Event.Target.Name == string(trace.ProbeLiveness) {
 			continue
 		}
 		before, after := around(attempts, w)

@@ -67,7 +67,7 @@ func layerSize(e *trace.RuntimeSpan) int64 {
 func (p *pullParts) byProgress(c *Case) bool {
 	for _, pr := range ownPoints[*trace.ImageProgress](c) {
 		e := pr.Event
-		if e.Source != "content-store" || e.Total <= 0 || pr.Rec.Parent != p.pull.ID() {
+		if e.Source != trace.ProgressContentStore || e.Total <= 0 || pr.Rec.Parent != p.pull.ID() {
 			continue
 		}
 		p.bytes, p.confidence = e.Total, Likely // until more is to come

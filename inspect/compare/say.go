@@ -27,8 +27,8 @@ func (c *Comparison) say() string {
 		than = "less"
 	}
 	s := fmt.Sprintf("B took %s %s than A", human.Duration(delta.Abs()), than)
-	if change := total.change(); change != "-" {
-		s += " (" + change + ")"
+	if total.changes() {
+		s += " (" + total.change() + ")"
 	}
 	if l, moved := c.most(delta); moved != 0 {
 		s += fmt.Sprintf("; most of it is %s: %s to %s", l.Label, or(l.A, "nothing"), or(l.B, "nothing"))
@@ -93,10 +93,13 @@ const (
 	mostTimes = 10
 )
 
+// changes reports whether there is a share to tell.
+func (l Line) changes() bool { return l.Percent != nil && *l.A >= leastBase }
+
 // change is how B is to A for people: a share up to twice A, then a multiple; - where there is nothing to tell.
 func (l Line) change() string {
 	switch {
-	case l.Percent == nil || *l.A < leastBase:
+	case !l.changes():
 		return "-"
 	case *l.Percent == 0:
 		return "0 %"

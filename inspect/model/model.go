@@ -123,7 +123,7 @@ func (m *Model) Apply(r *trace.Record) {
 			m.applyNodeWait(r, e)
 		}
 	case *trace.PLEGMode:
-		m.node.PLEGMode, m.node.PLEGReason = string(e.Mode), e.Reason
+		m.node.PLEGMode, m.node.PLEGReason = e.Mode, e.Reason
 	case *trace.PLEGRelist:
 		if r.Edge != trace.EdgeBegin {
 			m.node.LastRelist = r.At()

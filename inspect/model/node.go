@@ -19,8 +19,8 @@ type Node struct {
 	PID            int
 	State          trace.AgentState // "" unknown
 	Reason         string
-	Since          time.Time // when the agent started; zero unknown
-	PLEGMode       string    // evented, relist; "" unknown
+	Since          time.Time      // when the agent started; zero unknown
+	PLEGMode       trace.PLEGFrom // "" unknown
 	PLEGReason     string
 	LastLoop       time.Time // end of the last loop iteration; zero unknown
 	LastRelist     time.Time // end of the last relist; zero unknown

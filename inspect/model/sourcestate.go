@@ -15,18 +15,18 @@ const maxSources = 16
 
 // Source is where pods come from, as far as it told.
 type Source struct {
-	Name string // file, http, api, step
+	Name trace.SourceName
 	// At is when it last delivered its whole set, which had Pods; Cause is what made it look, Path where. Zero: it has not yet.
 	At    time.Time
 	Pods  int
-	Cause string
+	Cause trace.SourceCause
 	Path  string
 	// Running says that it is reading now.
 	Running bool
 	Sets    int // how often it delivered
 	// Changes counts what became of its pods, as ADD or REMOVE; the last was Op of Pod, at Changed.
 	Changes int
-	Op      string
+	Op      trace.SourceOp
 	Pod     trace.Pod
 	Changed time.Time
 	// Errors are those not known to be fixed. Wait is until it tries again; its Since is zero while it does not wait.
@@ -74,7 +74,7 @@ func (m *Model) Sources() []Source {
 	}
 	for _, e := range m.SourceErrors() {
 		s := found[string(e.Source)]
-		s.Name, s.Errors = string(e.Source), append(s.Errors, e)
+		s.Name, s.Errors = e.Source, append(s.Errors, e)
 		found[string(e.Source)] = s
 	}
 	for _, w := range slices.Concat(m.api.waits.now(), m.urls.now()) {
@@ -93,8 +93,8 @@ func holdsUp(w *Wait, s *Source) bool {
 	if w.For != trace.WaitBackoff {
 		return false
 	}
-	return s.Name == "api" && w.Target.Kind == trace.TargetWatch ||
-		s.Name == "http" && w.Target.Kind == trace.TargetAddress && (w.Target.Name == s.Path || slices.ContainsFunc(s.Errors, func(e SourceError) bool { return e.Path == w.Target.Name }))
+	return s.Name == trace.SourceAPI && w.Target.Kind == trace.TargetWatch ||
+		s.Name == trace.SourceHTTP && w.Target.Kind == trace.TargetAddress && (w.Target.Name == s.Path || slices.ContainsFunc(s.Errors, func(e SourceError) bool { return e.Path == w.Target.Name }))
 }
 
 func (m *Model) applySource(r *trace.Record, e *trace.Source) {
@@ -102,15 +102,15 @@ func (m *Model) applySource(r *trace.Record, e *trace.Source) {
 	if !known && len(m.origins) >= maxSources {
 		return
 	}
-	s.Name = string(e.Source)
+	s.Name = e.Source
 	switch {
 	case e.Op != trace.OpSet:
 		s.Changes++
-		s.Op, s.Pod, s.Changed = string(e.Op), r.Pod, r.At()
+		s.Op, s.Pod, s.Changed = e.Op, r.Pod, r.At()
 	case r.Edge == trace.EdgeBegin:
 		s.Running = true
 	default:
-		s.Running, s.At, s.Pods, s.Cause = false, r.At(), e.Pods, string(e.Cause)
+		s.Running, s.At, s.Pods, s.Cause = false, r.At(), e.Pods, e.Cause
 		if e.Path != "" && (s.Path == "" || !strings.HasPrefix(e.Path, s.Path+"/")) { // else it is one file of its own
 			s.Path = e.Path
 		}

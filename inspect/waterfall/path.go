@@ -168,7 +168,7 @@ func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
 		if !ok || !iv.overlaps(from, to) || (e.For == trace.WaitProbe && !probes) || AboutStatus(e) || iv.owner() != nil {
 			continue
 		}
-		if e.For == trace.WaitProbe && e.Target.Name == "liveness" {
+		if e.For == trace.WaitProbe && e.Target.Name == string(trace.ProbeLiveness) {
 			continue // nothing waits for that one
 		}
 		out = append(out, iv)

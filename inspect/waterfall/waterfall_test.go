@@ -54,7 +54,7 @@ func slowPull() *tape.Tape {
 	t.End(2*ms, cg, nil)
 	dirs := t.Begin(1*ms, cart, sync, &trace.Action{ID: "dirs", Verb: trace.VerbDirs})
 	t.End(3*ms, dirs, nil)
-	img := t.Begin(2*ms, cart, sync, &trace.Action{ID: "image redis:7.2", Verb: trace.VerbImage, Target: "redis:7.2", Reason: "IfNotPresent"})
+	img := t.Begin(2*ms, cart, sync, &trace.Action{ID: "image redis:7.2", Verb: trace.VerbImage, Target: "redis:7.2", Policy: trace.PullIfNotPresent, Reason: "IfNotPresent"})
 	vol := t.Begin(3*ms, cart, sync, &trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 	for i, name := range []string{"config", "secret", "token"} {
 		v := t.Begin(time.Duration(4+i)*ms, cart, vol, &trace.Volume{Op: "setup", Name: name})

@@ -161,11 +161,12 @@ func (iv *interval) callOf(method string) (call *interval) {
 // pullReason says why there was a pull at all: with the policy IfNotPresent, only
 // because the image was not there.
 func pullReason(a trace.Action) string {
-	switch a.Reason {
-	case "IfNotPresent":
+	switch a.Policy {
+	case trace.PullIfNotPresent:
 		return "image not on the node"
-	case "Always":
+	case trace.PullAlways:
 		return "pull policy Always"
+	case trace.PullNever:
 	}
 	return a.Reason
 }

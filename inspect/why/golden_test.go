@@ -47,7 +47,7 @@ func sandbox(s *casetest.Script, from, to time.Duration) {
 }
 
 func pull(s *casetest.Script, to time.Duration, done ...int64) {
-	act := s.Action(ms, to, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Reason: "IfNotPresent"})
+	act := s.Action(ms, to, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Policy: trace.PullIfNotPresent, Reason: "IfNotPresent"})
 	span := s.Span(ms, to, act, &trace.ImagePull{Image: "shop/web:1", Bytes: 68 * mib})
 	s.Call(ms, to, span, "PullImage", "")
 	for i, d := range done {
@@ -82,7 +82,7 @@ var situations = map[string]situation{
 		const err = "rpc error: code = NotFound desc = failed to pull and unpack image \"registry.example/shop/web:1\": not found"
 		sandbox(s, ms, 120*ms)
 		for i, at := range []time.Duration{ms, 11 * sec} {
-			act := s.Action(at, at+400*ms, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Reason: "IfNotPresent", Err: "ErrImagePull: " + err})
+			act := s.Action(at, at+400*ms, trace.Action{ID: "image shop/web:1", Verb: trace.VerbImage, Target: "shop/web:1", Policy: trace.PullIfNotPresent, Reason: "IfNotPresent", Err: "ErrImagePull: " + err})
 			s.Point(at+400*ms, act, &trace.Decision{
 				By: trace.ByBackoff, Subject: "shop/web:1", Verdict: trace.VerdictWait, Reason: "attempt " + string(rune('1'+i)) + " failed",
 				Tries: 1 + i, Until: tape.Epoch.Add(31*sec + 400*ms).UnixNano(), Cause: err,

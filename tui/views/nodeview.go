@@ -81,11 +81,11 @@ func (p *Node) runtime(n *model.Node, m *model.Model) section {
 	}
 	s.add("runtime", th.Clean(name), style.Plain)
 	s.add("endpoint", th.Clean(n.Endpoint), style.Plain)
-	mode := n.PLEGMode
+	mode := string(n.PLEGMode)
 	if n.PLEGReason != "" {
 		mode += ": " + n.PLEGReason
 	}
-	s.add("PLEG", th.Clean(mode), toneIf(n.PLEGMode == "relist", style.Slow))
+	s.add("PLEG", th.Clean(mode), toneIf(n.PLEGMode == trace.PLEGRelists, style.Slow))
 	s.add("relist", p.ago(n.LastRelist), style.Plain)
 	p.handlers(&s, &n.Handlers)
 	open := m.InFlight()

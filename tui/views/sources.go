@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
@@ -35,9 +36,9 @@ func NewSources(look Look) *Sources {
 		Columns: p.columns(),
 		ID: func(r sourceRow) string {
 			if r.err == nil {
-				return r.Name
+				return string(r.Name)
 			}
-			return r.Name + r.err.Path + fmt.Sprint(r.err.Line) + r.err.Field + r.err.Message
+			return string(r.Name) + r.err.Path + fmt.Sprint(r.err.Line) + r.err.Field + r.err.Message
 		},
 		Text:   func(r sourceRow) string { return p.name(r) + " " + p.state(r) + " " + p.says(r) },
 		Failed: func(r sourceRow) bool { return r.err != nil || r.Failing() != nil },
@@ -91,7 +92,7 @@ func (p *Sources) columns() []table.Column[sourceRow] {
 			if r.err != nil {
 				return ""
 			}
-			return th.Clean(r.Cause)
+			return th.Clean(string(r.Cause))
 		}),
 		changes,
 		toned(text("says", 20, 3, 0, p.says), func(r sourceRow) style.Tone {
@@ -102,7 +103,7 @@ func (p *Sources) columns() []table.Column[sourceRow] {
 
 func (p *Sources) name(r sourceRow) string {
 	if r.err == nil {
-		return p.Theme.Clean(r.Name)
+		return p.Theme.Clean(string(r.Name))
 	}
 	path := r.err.Path
 	if dir := strings.TrimSuffix(r.Path, "/") + "/"; r.Path != "" {
@@ -158,11 +159,11 @@ func (p *Sources) says(r sourceRow) string {
 		return "has not delivered anything yet"
 	}
 	text := r.Path
-	if r.Name == "api" {
+	if r.Name == trace.SourceAPI {
 		text = fmt.Sprintf("%d watches open", p.api.Watches)
 	}
 	if r.Op != "" {
-		text += "  last " + r.Op + " " + r.Pod.String()
+		text += "  last " + string(r.Op) + " " + r.Pod.String()
 	}
 	return th.Clean(strings.TrimSpace(text))
 }
@@ -179,19 +180,19 @@ func (p *Sources) details(r sourceRow) tea.Cmd {
 		}
 		return style.Clock(t) + ", " + style.Age(p.now.Sub(t)) + " ago"
 	}
-	f.add("source", r.Name, style.Plain)
+	f.add("source", string(r.Name), style.Plain)
 	f.add("from", r.Path, style.Plain)
 	f.add("state", string(r.State()), sourceTone(r))
 	f.add("delivered", ago(r.At), style.Plain)
-	f.add("because", cmp.Or(r.Cause, style.Unknown), style.Plain)
+	f.add("because", cmp.Or(string(r.Cause), style.Unknown), style.Plain)
 	if !r.At.IsZero() {
 		f.add("pods", style.Count(r.Pods), style.Plain)
 		f.add("times", style.Count(r.Sets), style.Plain)
 	}
 	if r.Changes > 0 {
-		f.add("changes", style.Count(r.Changes)+", the last "+r.Op+" "+r.Pod.String()+" at "+ago(r.Changed), style.Plain)
+		f.add("changes", style.Count(r.Changes)+", the last "+string(r.Op)+" "+r.Pod.String()+" at "+ago(r.Changed), style.Plain)
 	}
-	if r.Name == "api" {
+	if r.Name == trace.SourceAPI {
 		f.add("watches", style.Count(p.api.Watches), style.Plain)
 		f.add("answered", ago(p.api.OK), style.Plain)
 	}
@@ -202,7 +203,7 @@ func (p *Sources) details(r sourceRow) tea.Cmd {
 		f.lines = append(f.lines, Text{})
 		f.lines = append(f.lines, sourceErrorText(p.Theme, &r.Errors[i], 100)...)
 	}
-	return send(Open{NewPager(p.Look, "source", "source "+p.Theme.Clean(r.Name), f.lines)})
+	return send(Open{NewPager(p.Look, "source", "source "+p.Theme.Clean(string(r.Name)), f.lines)})
 }
 
 // sourceErrorLine is what is wrong with a manifest, or a source, in one line.

@@ -61,7 +61,7 @@ func (t *Tape) sandbox(s Start, sync trace.SpanID) time.Duration {
 }
 
 func (t *Tape) image(s Start, sync trace.SpanID) time.Duration {
-	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "image web", Verb: trace.VerbImage, Target: s.Image, Reason: "IfNotPresent"})
+	a := t.Begin(s.At, s.Pod, sync, &trace.Action{ID: "image web", Verb: trace.VerbImage, Target: s.Image, Policy: trace.PullIfNotPresent, Reason: "IfNotPresent"})
 	if s.Pull > 0 {
 		p := t.Begin(s.At, s.Pod, a, &trace.ImagePull{Image: s.Image})
 		t.End(s.At+s.Pull, t.Begin(s.At, s.Pod, p, &trace.CRICall{Method: "PullImage", Image: s.Image}), &trace.CRICall{Method: "PullImage", Image: s.Image, Code: "OK"})
