@@ -3,6 +3,7 @@ package cause
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -38,11 +39,35 @@ func (c *Case) volumeHoldups() (out []holdup) {
 		what, ev := c.setUp(v)
 		out = append(out, holdup{c.on(v.ID(), v.Start, v.Stop), what, ev, v.Open, ""})
 	}
+	out = append(out, c.missedVolumes()...)
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
 		w := &waits[i]
 		if what := c.volumeWait(w, plugins); what != "" {
 			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open, w.Event.Target.Kind})
+		}
+	}
+	return out
+}
+
+// missedVolumes are the pod's tries to have its volumes that ran into their deadline, and the one that follows, where no volume failed: they
+// did not come, and upstream's kubelet does not log that it waits for an attachment.
+func (c *Case) missedVolumes() (out []holdup) {
+	volumes, actions := ownSpans[*trace.Volume](c), ownSpans[*trace.Action](c)
+	if slices.ContainsFunc(volumes, func(v Span[*trace.Volume]) bool { return v.Err() != "" }) {
+		return nil
+	}
+	what := ""
+	for i := range actions {
+		a := &actions[i]
+		if a.Event.Verb != trace.VerbVolumes {
+			continue
+		}
+		if a.Event.Class == trace.FailDeadline {
+			what = "its volumes: " + quoted(a.Err())
+		}
+		if what != "" && (a.Open || a.Err() != "") {
+			out = append(out, holdup{c.on(a.ID(), a.Start, a.Stop), what, evidence(a.Rec(), "volumes: %s; %s", took(a.Dur(), a.Open), quoted(a.Err())), a.Open, ""})
 		}
 	}
 	return out

@@ -486,6 +486,16 @@ func TestCauses(t *testing.T) {
 			),
 			map[string][]string{"web": {"KL16"}},
 		},
+		"volumes that do not come": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.5 I "Waiting for volumes to attach and mount for pod" pod="shop/web"`,
+				`00:41.5 E "Error syncing pod, skipping" err="unmounted volumes=[data], unattached volumes=[data], failed to process volumes=[]: context deadline exceeded" pod="shop/web" podUID="u1"`,
+				`00:42.0 I "Waiting for volumes to attach and mount for pod" pod="shop/web"`,
+				`00:50.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL10"}},
+		},
 		"a finalizer": {
 			lines(
 				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
