@@ -19,6 +19,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
@@ -230,8 +231,12 @@ func (o *outside) clear(t *testing.T) {
 			return
 		}
 		for i := 0; err == nil && i < len(list.Items); i++ {
-			if p := &list.Items[i]; p.DeletionTimestamp == nil {
+			p := &list.Items[i]
+			if p.DeletionTimestamp == nil {
 				err = o.client.CoreV1().Pods("default").Delete(ctx, p.Name, metav1.DeleteOptions{})
+			}
+			if len(p.Finalizers) > 0 { // of a scenario that failed
+				_, err = o.client.CoreV1().Pods("default").Patch(ctx, p.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 			}
 		}
 		select {
