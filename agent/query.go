@@ -35,7 +35,7 @@ func (a *Agent) Query(ctx context.Context, what string, args map[string]string) 
 	case "node":
 		return p.queryNode(), nil
 	}
-	return nil, fmt.Errorf("unknown question %q: want config, images, cgroup or node", what)
+	return nil, fmt.Errorf("unknown query %q: must be config, images, cgroup or node", what)
 }
 
 // DeleteUnusedImages runs a pass of image garbage collection that removes every image no container has. What it decided is published.
@@ -49,7 +49,7 @@ func (a *Agent) DeleteUnusedImages(ctx context.Context) (gc.Summary, error) {
 
 func (p *parts) queryCgroup(pod string) ([]cgroup.Values, error) {
 	if p.cgroups == nil {
-		return nil, errors.New("this agent makes no cgroups: its runtime is simulated, or cgroupsPerQOS is false")
+		return nil, errors.New("this agent creates no cgroups: its runtime is simulated, or cgroupsPerQOS is false")
 	}
 	var uid types.UID
 	if pod != "" {

@@ -34,8 +34,8 @@ func TestQuery(t *testing.T) {
 	if _, err := n.Query(t.Context(), "cgroup", map[string]string{"pod": "default/web"}); err == nil || !strings.Contains(err.Error(), "simulated") {
 		t.Errorf("cgroups of the simulated runtime: %v", err)
 	}
-	if _, err := n.Query(t.Context(), "weather", nil); err == nil || !strings.Contains(err.Error(), "want config") {
-		t.Errorf("unknown question: %v", err)
+	if _, err := n.Query(t.Context(), "weather", nil); err == nil || !strings.Contains(err.Error(), "must be config") {
+		t.Errorf("unknown query: %v", err)
 	}
 	n.end()
 }

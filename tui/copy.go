@@ -20,7 +20,7 @@ const maxCopy = 64 << 10
 // OSC 52. Whether the terminal obeys is not known.
 func (a *app) copy() tea.Cmd {
 	if !hasClipboard(a.cfg.Env) {
-		a.tell(views.Say{Text: "this terminal has no clipboard; e writes what is on screen to a file", Bad: true})
+		a.tell(views.Say{Text: "this terminal has no clipboard; e writes the screen to a file", Bad: true})
 		return nil
 	}
 	text, what := a.copied()

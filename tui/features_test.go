@@ -270,7 +270,7 @@ func testReplay(t *testing.T) {
 	d.want("REPLAY ▶ ×4  09:28:08 / 09:30:38")
 	d.wantNot("LIVE")
 	d.keys("space").want("PAUSED ×4", "09:28:08.000", "event 1,234 of 5,000")
-	d.keys("space . , ; > < {").want("no mark comes before this")
+	d.keys("space . , ; > < {").want("there is no earlier mark")
 	d.keys("}").want("KL05 image back-off of shop/web")
 	d.keys(": 9 : 2 9 enter : + 3 0 s enter : 5 0 % enter : - 1 h enter : x").want("want a time as 12:03:04, +30s, -2m or 50%")
 	d.keys("enter").want("want a time as")

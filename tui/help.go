@@ -11,9 +11,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
-const helpNotes = "A filter takes words, \"some words\", /expressions/ and ~expressions, fields by the names of the columns as ns=shop " +
-	"pod!=shop/web took>1.5s image~redis, >500ms for rows that took longer, err for rows with errors, and !not. All must hold. " +
-	"Small letters match capitals too. At the bottom: the processor time and memory that the agent takes, and the events that came too fast for this screen. The mouse selects, opens and scrolls. Unknown figures are written -."
+const helpNotes = "A filter takes words, \"some words\", /expressions/ and ~expressions, fields by the names of the columns, such as ns=shop " +
+	"pod!=shop/web took>1.5s image~redis, >500ms for rows that took longer, err for rows with errors, and !not. All must be true. " +
+	"Lower-case letters also match upper-case letters. The last line shows the agent's CPU usage and memory, and the number of events that this screen dropped. The mouse selects, opens and scrolls. An unknown value is -."
 
 // help opens a page that lists every key of the page on top.
 func (a *app) help() {

@@ -39,7 +39,7 @@ func testLearn(t *testing.T) {
 	d.keys("j j j").want("─ learn: sandbox", "read: KEP-3085")
 	d.keys("]").want("─ learn: seen")
 	d.keys("G").want("Select a row of the waterfall")
-	d.keys("1 6 ?").want("explain what is selected, for learners")
+	d.keys("1 6 ?").want("explain the selected row, for learners")
 	d.keys("esc L").wantNot("─ learn")
 	small := drive(t, Config{}, 60, 16).play().keys("6 L")
 	within(t, small.screen(), 60, 16)

@@ -52,10 +52,10 @@ func (a *app) replayKey(msg tea.KeyPressMsg) (taken bool) {
 		p.StepLine()
 	case key.Matches(msg, k.NextMark):
 		m, ok := p.NextMark()
-		a.marked(m, ok, "no mark comes after this")
+		a.marked(m, ok, "there is no later mark")
 	case key.Matches(msg, k.PrevMark):
 		m, ok := p.PrevMark()
-		a.marked(m, ok, "no mark comes before this")
+		a.marked(m, ok, "there is no earlier mark")
 	case key.Matches(msg, k.Seek):
 		a.askTime()
 	default:

@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 		reason string
 		says   string
 	}{
-		{name: "nothing speaks against it", in: Inputs{Pod: podWith("p", web), MaxPods: 1}},
+		{name: "all checks passed", in: Inputs{Pod: podWith("p", web), MaxPods: 1}},
 		{name: "this OS", in: Inputs{Pod: onOS(runtime.GOOS)}},
 		{name: "another OS", in: Inputs{Pod: onOS("plan9")}, reason: "PodOSNotSupported", says: "plan9"},
 		{name: "the last place", in: Inputs{Pod: podWith("p"), Others: []*v1.Pod{podWith("a")}, MaxPods: 2}},

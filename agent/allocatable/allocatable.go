@@ -110,13 +110,13 @@ func threshold(text string, of resource.Quantity) (resource.Quantity, error) {
 	if !isPercent {
 		q, err := resource.ParseQuantity(text)
 		if err != nil {
-			return q, fmt.Errorf("%q is neither a quantity, as 100Mi, nor a percentage, as 10%%", text)
+			return q, fmt.Errorf("%q is neither a quantity such as 100Mi nor a percentage such as 10%%", text)
 		}
 		return q, nil
 	}
 	p, err := strconv.ParseFloat(number, 32)
 	if err != nil {
-		return resource.Quantity{}, fmt.Errorf("%q is no percentage, as 10%%", text)
+		return resource.Quantity{}, fmt.Errorf("%q is not a percentage such as 10%%", text)
 	}
 	return *resource.NewQuantity(int64(float64(of.Value())*float64(float32(p)/100)), resource.BinarySI), nil
 }
@@ -127,7 +127,7 @@ func quantities(field string, in map[string]string) (v1.ResourceList, error) {
 	for name, text := range in {
 		q, err := resource.ParseQuantity(text)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s[%q]: %q is no quantity, as 500m or 1Gi", field, name, text))
+			errs = append(errs, fmt.Errorf("%s[%q]: %q is not a quantity such as 500m or 1Gi", field, name, text))
 			continue
 		}
 		out[v1.ResourceName(name)] = q

@@ -53,7 +53,7 @@ func (a *Auth) Certified(certs []*x509.Certificate) bool {
 
 func (a *Auth) verify(certs []*x509.Certificate) error {
 	if n := len(certs); n > maxChain {
-		return fmt.Errorf("the certificate comes with %d others: at most %d are checked", n-1, maxChain-1)
+		return fmt.Errorf("the certificate chain has %d further certificates: at most %d are checked", n-1, maxChain-1)
 	}
 	roots, err := a.cas.get()
 	if err != nil {

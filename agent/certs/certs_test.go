@@ -198,7 +198,7 @@ func TestExpiredWhileRunning(t *testing.T) {
 		if !time.Now().Before(c.Current().Leaf.NotAfter) {
 			t.Error("still expired")
 		}
-		if w := tracetest.Events[trace.Wait](rec); len(w) < 10 || !strings.Contains(w[0].Cause, "nobody approved") && !strings.Contains(w[len(w)/2].Cause, "connection refused") {
+		if w := tracetest.Events[trace.Wait](rec); len(w) < 10 || !strings.Contains(w[0].Cause, "was not approved") && !strings.Contains(w[len(w)/2].Cause, "connection refused") {
 			t.Errorf("waits %+v", w[:min(len(w), 3)])
 		}
 		cancel()

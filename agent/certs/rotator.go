@@ -220,7 +220,7 @@ func (r *rotator) take(certPEM, keyPEM []byte) error {
 
 // signed has a request signed: it is made, or the one of that name taken up again, and waited for.
 func signed(ctx context.Context, bus *trace.Bus, client kubernetes.Interface, request []byte, name, signer string, usages []certificatesv1.KeyUsage, key any) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, approvalTimeout, fmt.Errorf("nobody approved the signing request within %s", approvalTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, approvalTimeout, fmt.Errorf("the signing request was not approved within %s", approvalTimeout))
 	defer cancel()
 	ctx = klog.NewContext(ctx, klog.Logger{}) // what happens is published here
 	name, uid, err := csr.RequestCertificateWithContext(ctx, client, request, name, signer, nil, usages, key)

@@ -61,7 +61,7 @@ func tellFixed(cfg *ClientConfig, restCfg *rest.Config) {
 	}
 	list, err := cert.ParseCertsPEM(text)
 	if err != nil || len(list) == 0 {
-		why := "the kubeconfig has none: the API server knows the node in another way, as by a token"
+		why := "the kubeconfig has none: the node authenticates in another way, for example with a token"
 		if len(text) > 0 || restCfg.CertFile != "" {
 			why = "that of the kubeconfig cannot be read"
 		}

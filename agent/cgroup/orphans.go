@@ -27,7 +27,7 @@ func (m *Manager) Clean(ctx context.Context, known func(types.UID) bool) (remove
 			continue
 		}
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Decision{
-			By: trace.ByOrphans, Subject: "cgroup " + paths[0], Verdict: trace.VerdictRemove, Reason: "nobody knows its pod",
+			By: trace.ByOrphans, Subject: "cgroup " + paths[0], Verdict: trace.VerdictRemove, Reason: "its pod is unknown",
 		})
 		if e := m.DestroyPod(ctx, uid); e != nil {
 			err = errors.Join(err, e)

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrTooMuch says that a connection that is not yet known sent more than it may.
-var ErrTooMuch = errors.New("more was sent than may be before it is known who sends")
+var ErrTooMuch = errors.New("more data than the limit for an unknown client")
 
 // Conn is a connection of a [Listener].
 type Conn struct {

@@ -111,7 +111,7 @@ func perContainer(limit int, remove bool) string {
 	case remove:
 		return fmt.Sprintf("the pod keeps the newest %d of its name", limit)
 	case limit < 0:
-		return "the pod keeps all of its name"
+		return "the pod keeps all containers of this name"
 	default:
 		return fmt.Sprintf("it is among the newest %d of its name", limit)
 	}

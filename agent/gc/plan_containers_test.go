@@ -90,7 +90,7 @@ func TestPlanContainers(t *testing.T) {
 		},
 		"all stay": {
 			policy: ContainerPolicy{MaxPerContainer: -1, MaxTotal: -1}, containers: []string{"a exited live/web 10 s", "b unknown live/web 11 s"},
-			want: []string{"keep b: the pod keeps all of its name", "keep a: the pod keeps all of its name"},
+			want: []string{"keep b: the pod keeps all containers of this name", "keep a: the pod keeps all containers of this name"},
 		},
 		"a container about to start costs no dead one its place": {
 			policy: keep1, containers: []string{"a exited live/web 10 s", "b created live/web 20 s"},
@@ -225,9 +225,9 @@ func TestPlanLinks(t *testing.T) {
 		"pod_ns_web-cccccc.log", "pod_ns_web-bbbbbb.log", "pod_ns_web-aaaaaa.log", "README", "own.log", "a-cccccc.log", "pod_ns_web-ccc.log",
 	}, containers))
 	want := []string{
-		"remove pod_ns_web-aaaaaa.log: it leads nowhere and its container has ended",
+		"remove pod_ns_web-aaaaaa.log: it is a dangling link, and its container has exited",
 		"keep pod_ns_web-bbbbbb.log: its container is not dead: the log may be being rotated",
-		"remove pod_ns_web-cccccc.log: it leads nowhere and its container is gone",
+		"remove pod_ns_web-cccccc.log: it is a dangling link, and its container is gone",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -119,7 +119,7 @@ func judge(in *ImageInputs, img *Image, need, freed int64) (why trace.RemovalGro
 	seen := in.Now.Sub(img.FirstSeen)
 	switch {
 	case img.Used:
-		return "", "a container is made from it"
+		return "", "a container uses it"
 	case img.Pinned:
 		return "", "the runtime pins it"
 	case img.Failed != "":
@@ -131,11 +131,11 @@ func judge(in *ImageInputs, img *Image, need, freed int64) (why trace.RemovalGro
 	case seen < in.Policy.MinAge:
 		return "", fmt.Sprintf("it was first seen %v ago, less than %v", seen.Truncate(time.Second), in.Policy.MinAge)
 	case in.All:
-		return trace.RemovedForDisuse, "unused images were asked to go"
+		return trace.RemovedForDisuse, "the removal of unused images was requested"
 	case freed >= need:
 		return "", fmt.Sprintf("images unused for longer free enough to reach %d%%", in.Policy.Low)
 	default:
-		return trace.RemovedForSpace, fmt.Sprintf("the file system is %d%% full and has to come down to %d%%; it has been unused for %v", in.FS.Used(), in.Policy.Low, unused.Round(time.Second))
+		return trace.RemovedForSpace, fmt.Sprintf("the file system is %d%% full and must be reduced to %d%%; it has been unused for %v", in.FS.Used(), in.Policy.Low, unused.Round(time.Second))
 	}
 }
 

@@ -36,9 +36,9 @@ func TestPlanImages(t *testing.T) {
 			}},
 			why: "space",
 			want: []string{
-				"remove never: the file system is 90% full and has to come down to 80%; it has been unused for 1h0m0s",
-				"remove old: the file system is 90% full and has to come down to 80%; it has been unused for 1h0m0s",
-				"remove mid: the file system is 90% full and has to come down to 80%; it has been unused for 1h0m0s",
+				"remove never: the file system is 90% full and must be reduced to 80%; it has been unused for 1h0m0s",
+				"remove old: the file system is 90% full and must be reduced to 80%; it has been unused for 1h0m0s",
+				"remove mid: the file system is 90% full and must be reduced to 80%; it has been unused for 1h0m0s",
 				"keep new: images unused for longer free enough to reach 80%",
 			},
 		},
@@ -54,8 +54,8 @@ func TestPlanImages(t *testing.T) {
 				"keep pinned: the runtime pins it",
 				"keep stuck: it could not be removed: busy",
 				"keep young: it was first seen 1m59s ago, less than 2m0s",
-				"remove last: the file system is 90% full and has to come down to 80%; it has been unused for 1s",
-				"keep used: a container is made from it",
+				"remove last: the file system is 90% full and must be reduced to 80%; it has been unused for 1s",
+				"keep used: a container uses it",
 			},
 		},
 		"all unused on demand": {
@@ -65,8 +65,8 @@ func TestPlanImages(t *testing.T) {
 			why: "unused",
 			want: []string{
 				"keep young: it was first seen 0s ago, less than 2m0s",
-				"remove a: unused images were asked to go",
-				"keep used: a container is made from it",
+				"remove a: the removal of unused images was requested",
+				"keep used: a container uses it",
 			},
 		},
 		"too old, whatever the usage": {
@@ -79,7 +79,7 @@ func TestPlanImages(t *testing.T) {
 				"remove never: it has been unused for 1h0m0s, longer than 30m0s",
 				"remove old: it has been unused for 31m0s, longer than 30m0s",
 				"keep fresh: the file system is 10% full, below 85%",
-				"keep used: a container is made from it",
+				"keep used: a container uses it",
 			},
 		},
 		"age counts from the agent's start": {

@@ -53,12 +53,12 @@ func PlanLinks(dangling []string, containers []*runtimeapi.Container) []Verdict 
 		}
 		v := Verdict{
 			Kind: KindLogLink, ID: name, Subject: "log link " + name,
-			Remove: true, Reason: "it leads nowhere and its container is gone",
+			Remove: true, Reason: "it is a dangling link, and its container is gone",
 			Inputs: []trace.KV{{K: "id", V: id}},
 		}
 		switch state, ok := states[id]; {
 		case ok && state == runtimeapi.ContainerState_CONTAINER_EXITED:
-			v.Reason = "it leads nowhere and its container has ended"
+			v.Reason = "it is a dangling link, and its container has exited"
 		case ok:
 			v.Remove, v.Reason = false, "its container is not dead: the log may be being rotated"
 		}

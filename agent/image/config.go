@@ -103,13 +103,13 @@ func New(c Config) (*Puller, error) {
 		errs = append(errs, errors.New("image: Service is required"))
 	}
 	if c.MaxParallel < 0 {
-		errs = append(errs, fmt.Errorf("image: maxParallelImagePulls is %d, must be 0 (no bound) or more", c.MaxParallel))
+		errs = append(errs, fmt.Errorf("image: maxParallelImagePulls is %d, must be 0 (no limit) or more", c.MaxParallel))
 	}
 	if c.Serialize && c.MaxParallel > 1 {
 		errs = append(errs, fmt.Errorf("image: maxParallelImagePulls is %d, cannot be more than 1 unless serializeImagePulls is false", c.MaxParallel))
 	}
 	if c.QPS < 0 {
-		errs = append(errs, fmt.Errorf("image: registryPullQPS is %v, must be 0 (no bound) or more", c.QPS))
+		errs = append(errs, fmt.Errorf("image: registryPullQPS is %v, must be 0 (no limit) or more", c.QPS))
 	}
 	if c.QPS > 0 && c.Burst <= 0 {
 		errs = append(errs, fmt.Errorf("image: registryBurst is %d, must be positive when registryPullQPS is", c.Burst))

@@ -496,7 +496,7 @@ func TestProgress(t *testing.T) {
 
 func TestNewRejects(t *testing.T) {
 	_, err := New(Config{MaxParallel: -1, QPS: 1, Serialize: true})
-	want := "image: Service is required\nimage: maxParallelImagePulls is -1, must be 0 (no bound) or more\nimage: registryBurst is 0, must be positive when registryPullQPS is"
+	want := "image: Service is required\nimage: maxParallelImagePulls is -1, must be 0 (no limit) or more\nimage: registryBurst is 0, must be positive when registryPullQPS is"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}

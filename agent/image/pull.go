@@ -148,7 +148,7 @@ func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []
 		}
 		img, err := p.status(ctx, spec)
 		if err == nil && img == nil {
-			err = errors.New("it is not there after a pull that succeeded")
+			err = errors.New("it is missing after a successful pull")
 		}
 		if err != nil {
 			return landed{}, inspectFailed{err}

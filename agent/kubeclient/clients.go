@@ -66,21 +66,21 @@ func New(cfg Config) (*Clients, error) {
 	c := &Clients{conns: conns}
 	c.REST = client(base, &cfg, trace.ClientMain, &c.reach, cfg.QPS, cfg.Burst)
 	if c.Main, err = kubernetes.NewForConfig(c.REST); err != nil {
-		return nil, fmt.Errorf("make the main client: %w", err)
+		return nil, fmt.Errorf("create the main client: %w", err)
 	}
 	eventQPS := cfg.EventQPS
 	if eventQPS == 0 {
 		eventQPS = -1
 	}
 	if c.Events, err = kubernetes.NewForConfig(client(base, &cfg, trace.ClientEvents, &c.reach, eventQPS, cfg.EventBurst)); err != nil {
-		return nil, fmt.Errorf("make the client of events: %w", err)
+		return nil, fmt.Errorf("create the client of events: %w", err)
 	}
 	heartbeat := client(base, &cfg, trace.ClientHeartbeat, &c.reach, -1, 0)
 	if d := cfg.LeaseDuration; d > 0 && (heartbeat.Timeout == 0 || heartbeat.Timeout > d) {
 		heartbeat.Timeout = d
 	}
 	if c.Heartbeat, err = kubernetes.NewForConfig(heartbeat); err != nil {
-		return nil, fmt.Errorf("make the client of heartbeats: %w", err)
+		return nil, fmt.Errorf("create the client of heartbeats: %w", err)
 	}
 	return c, nil
 }

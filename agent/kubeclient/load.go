@@ -24,7 +24,7 @@ import (
 // Load reads a kubeconfig. Errors name the file and what would be right.
 func Load(path string) (*rest.Config, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("kubeconfig %s does not exist: copy one there, or give --bootstrap-kubeconfig to have it made", path)
+		return nil, fmt.Errorf("kubeconfig %s does not exist: copy one there, or set --bootstrap-kubeconfig to create it", path)
 	}
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
@@ -88,7 +88,7 @@ func Expired(cfg *rest.Config, now time.Time) error {
 	}
 	for _, c := range certs {
 		if now.After(c.NotAfter) {
-			return fmt.Errorf("client certificate of %s was valid until %s: renew it, or give --bootstrap-kubeconfig with a valid token to get a new one",
+			return fmt.Errorf("client certificate of %s was valid until %s: renew it, or set --bootstrap-kubeconfig with a valid token to get a new one",
 				c.Subject.CommonName, c.NotAfter.UTC().Format(time.RFC3339))
 		}
 		if now.Before(c.NotBefore) {

@@ -21,7 +21,7 @@ func One(cfg Config, name trace.APIClient) (made kubernetes.Interface, done func
 	}
 	made, err = kubernetes.NewForConfig(client(base, &cfg, name, nil, -1, 0))
 	if err != nil {
-		return nil, nil, fmt.Errorf("make the client %s: %w", name, err)
+		return nil, nil, fmt.Errorf("create the client %s: %w", name, err)
 	}
 	return made, conns.closeAll, nil
 }

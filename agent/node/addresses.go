@@ -105,7 +105,7 @@ func (w *whereabouts) find(ctx context.Context, name string) (net.IP, error) {
 	}
 	ip, err := w.route(family)
 	if err != nil {
-		return nil, fmt.Errorf("no address for node %s: its name does not resolve to one of this machine, and there is no default route; give --node-ip: %w", name, err)
+		return nil, fmt.Errorf("no address for node %s: its name does not resolve to one of this machine, and there is no default route; set --node-ip: %w", name, err)
 	}
 	return ip, nil
 }
@@ -114,7 +114,7 @@ func (w *whereabouts) find(ctx context.Context, name string) (net.IP, error) {
 func (w *whereabouts) valid(ip net.IP) error {
 	switch {
 	case ip.To16() == nil:
-		return errors.New("is no IP address")
+		return errors.New("is not an IP address")
 	case ip.IsLoopback():
 		return errors.New("is a loopback address")
 	case ip.IsMulticast():

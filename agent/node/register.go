@@ -110,7 +110,7 @@ func (n *Node) explain(err error) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("register node %s: the API server forbids it: the client certificate must be of CN=system:node:%s, O=system:nodes: %w", n.cfg.Name, n.cfg.Name, err)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("register node %s: the API server does not know who this is: is the client certificate expired or of another cluster? %w", n.cfg.Name, err)
+		return fmt.Errorf("register node %s: the API server cannot authenticate this node: the client certificate may be expired or belong to another cluster: %w", n.cfg.Name, err)
 	}
 	return fmt.Errorf("register node %s: %w", n.cfg.Name, err)
 }

@@ -33,7 +33,7 @@ func (w *Watcher) register(ctx context.Context, path string) (*plugin, error) {
 	info, err := client.GetInfo(short, &registerapi.InfoRequest{}, grpc.WaitForReady(true))
 	cancel()
 	if err != nil {
-		err = fmt.Errorf("plugin at %s does not say who it is: %w", path, err)
+		err = fmt.Errorf("plugin at %s does not identify itself: %w", path, err)
 		w.decide(ctx, path, trace.VerdictRefused, err.Error())
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (w *Watcher) register(ctx context.Context, path string) (*plugin, error) {
 	}
 	if err := notify(ctx, client, ""); err != nil {
 		w.cfg.Handlers[p.kind].Deregister(ctx, p.name, p.endpoint)
-		err = fmt.Errorf("tell plugin %s that it is registered: %w", p.name, err)
+		err = fmt.Errorf("notify plugin %s of its registration: %w", p.name, err)
 		w.decide(ctx, p.name, trace.VerdictRefused, err.Error())
 		return nil, err
 	}

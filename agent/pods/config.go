@@ -89,7 +89,7 @@ func over(pod *v1.Pod) bool {
 
 // finish releases what a pod holds that is finished: an agent before this one may not have come to it.
 func (m *Manager) finish(span trace.Span, pod *v1.Pod) {
-	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, End: true, Reason: "it is over", Cause: worker.Cause{Text: "ADD", Span: span}})
+	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, End: true, Reason: "it has finished", Cause: worker.Cause{Text: "ADD", Span: span}})
 }
 
 func (m *Manager) register(pod *v1.Pod) {

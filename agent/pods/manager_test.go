@@ -82,7 +82,7 @@ func TestOperations(t *testing.T) {
 	pod := podOf("web", "u1")
 	d.send(podsource.OpAdd, pod)
 	d.asked("u1: ADD")
-	d.decided("admission default/web: admit, nothing speaks against it")
+	d.decided("admission default/web: admit, all checks passed")
 	newer := podOf("web", "u1", func(p *v1.Pod) { p.Labels = map[string]string{"new": "yes"} })
 	d.send(podsource.OpUpdate, newer)
 	d.asked("u1: UPDATE")
@@ -266,7 +266,7 @@ func TestReplaceOfAnEarlierVersion(t *testing.T) {
 		d.seen.run("db", "other", "running")
 		d.send(podsource.OpAdd, podOf("web", "new"))
 		d.asked("old: housekeeping end grace=1 remove, its manifest has changed since", "new: ADD")
-		d.decided("admission default/web: admit, nothing speaks against it", "housekeeping default/web: remove, its manifest has changed since")
+		d.decided("admission default/web: admit, all checks passed", "housekeeping default/web: remove, its manifest has changed since")
 	})
 	t.Run("known", func(t *testing.T) {
 		d := newDesk(t, 0)

@@ -104,7 +104,7 @@ func (a *API) watch(ctx context.Context, set func(Set)) error {
 		case e, ok := <-w.ResultChan():
 			switch {
 			case !ok && !told && time.Since(began) < shortWatch:
-				return errors.New("the API server ended the watch at once")
+				return errors.New("the API server ended the watch immediately")
 			case !ok:
 				return nil
 			case e.Type == watch.Error:

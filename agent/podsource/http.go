@@ -133,7 +133,7 @@ func (h *HTTP) sleep(ctx context.Context, err error) bool {
 func (h *HTTP) apply(data []byte) {
 	pods, problems := []*v1.Pod(nil), []Problem(nil)
 	if len(data) == 0 {
-		problems = []Problem{{Path: h.shown, Message: "the answer is empty: want a manifest, or a PodList without items"}}
+		problems = []Problem{{Path: h.shown, Message: "the response is empty: want a manifest, or a PodList without items"}}
 	} else {
 		pods, problems = Decode(h.cfg.URL, data, h.cfg.Node) // UIDs are made of the URL as it is
 		for i := range problems {

@@ -67,14 +67,14 @@ func (h *HTTP) get(ctx context.Context) (*answer, error) {
 	case resp.StatusCode == http.StatusNotModified && h.delivered:
 		return nil, nil
 	case resp.StatusCode != http.StatusOK:
-		return nil, errors.New("the server answers " + resp.Status)
+		return nil, errors.New("the server responds " + resp.Status)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxManifest+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read the answer: %w", err)
+		return nil, fmt.Errorf("read the response: %w", err)
 	case len(body) > maxManifest:
-		return nil, fmt.Errorf("the answer is longer than %d bytes", maxManifest)
+		return nil, fmt.Errorf("the response is longer than %d bytes", maxManifest)
 	}
 	return &answer{body: body, etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")}, nil
 }

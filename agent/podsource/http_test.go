@@ -90,7 +90,7 @@ func TestHTTP(t *testing.T) {
 			errs = append(errs, fmt.Sprintf("%s kept=%t", e.Message, e.Kept))
 		}
 		want := []string{
-			"the server answers 503 Service Unavailable kept=false", "the answer is empty: want a manifest, or a PodList without items kept=false",
+			"the server responds 503 Service Unavailable kept=false", "the response is empty: want a manifest, or a PodList without items kept=false",
 			" kept=false", errs[3], `Get "http://pods/x": refused kept=true`, " kept=false",
 		}
 		expect(t, "errors", errs, want...)

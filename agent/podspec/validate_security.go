@@ -28,7 +28,7 @@ func validatePodSecurity(c *v1.PodSecurityContext, path *field.Path) field.Error
 		case s.Name == "":
 			errs = append(errs, field.Required(at, ""))
 		case !isSysctl(s.Name):
-			errs = append(errs, field.Invalid(at, s.Name, "must be the name of a sysctl, as net.core.somaxconn"))
+			errs = append(errs, field.Invalid(at, s.Name, "must be the name of a sysctl, such as net.core.somaxconn"))
 		}
 	}
 	return append(errs, validateSeccomp(c.SeccompProfile, path.Child("seccompProfile"))...)

@@ -44,7 +44,7 @@ func validateVolume(v *v1.Volume, path *field.Path) field.ErrorList {
 		errs := validateMode(at.Child("defaultMode"), v.Projected.DefaultMode)
 		for i, s := range v.Projected.Sources {
 			if setFields(s) != 1 {
-				errs = append(errs, field.Required(at.Child("sources").Index(i), "exactly one source, as downwardAPI"))
+				errs = append(errs, field.Required(at.Child("sources").Index(i), "exactly one source, such as downwardAPI"))
 			}
 			if s.DownwardAPI != nil {
 				errs = append(errs, validateDownward(s.DownwardAPI.Items, at.Child("sources").Index(i).Child("downwardAPI", "items"))...)

@@ -57,7 +57,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		return pod
 	}
 	fits, infeasible, message := m.cfg.Admit(pod, others)
-	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "the node has room for it"}
+	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "it fits on the node"}
 	if fits {
 		before := m.allocated[pod.UID]
 		m.allocated[pod.UID], m.resized[pod.UID] = infoOf(pod), true

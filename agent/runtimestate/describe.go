@@ -66,7 +66,7 @@ func differences(was, is *trace.RuntimeDescribed) (out []string) {
 		}
 	}
 	if (was.Features == nil) != (is.Features == nil) {
-		out = append(out, fmt.Sprintf("features told: %t", is.Features != nil))
+		out = append(out, fmt.Sprintf("features reported: %t", is.Features != nil))
 	}
 	before, now := cmp.Or(was.Features, &trace.RuntimeFeatures{}), cmp.Or(is.Features, &trace.RuntimeFeatures{})
 	out = append(out, turned("supplemental groups policy", before.SupplementalGroupsPolicy, now.SupplementalGroupsPolicy)...)

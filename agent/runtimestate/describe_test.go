@@ -43,7 +43,7 @@ func TestDescribed(t *testing.T) {
 	want := []trace.RuntimeDescribed{
 		{Handlers: []trace.RuntimeHandler{all, runc}},
 		{
-			Changed:  []string{"handler kata", "handler runc gone", "features told: true", "supplemental groups policy false → true"},
+			Changed:  []string{"handler kata", "handler runc gone", "features reported: true", "supplemental groups policy false → true"},
 			Handlers: []trace.RuntimeHandler{all, kata}, Features: features,
 		},
 		{

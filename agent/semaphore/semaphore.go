@@ -239,7 +239,7 @@ func (s *Slots) putOut(p *Place, now time.Time) {
 	known := s.lately.taken(kind)
 	d := trace.Decision{
 		By: trace.BySlots, Subject: kind, Verdict: trace.VerdictOverstays,
-		Reason: "it takes clearly longer than usual while others wait: it goes on outside the " + s.name + "'s slots, and the next has its place",
+		Reason: "it takes clearly longer than usual while others wait: it continues without a slot of the " + s.name + ", and the next one gets the slot",
 		Inputs: []trace.KV{
 			{K: "took", V: took.Round(time.Millisecond).String()},
 			{K: "patience", V: s.pace.patience(known).String()},

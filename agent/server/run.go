@@ -45,7 +45,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := s.cfg.Runtime.ExecSync(cri.LimitOutput(r.Context(), maxRunOutput+1), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: strings.Split(r.URL.Query().Get("cmd"), " ")})
 	if err == nil && max(len(answer.Stdout), len(answer.Stderr)) > maxRunOutput {
-		err = fmt.Errorf("command '%s' exited with %d and printed more than %d bytes, which is the most that is answered: use exec", r.URL.Query().Get("cmd"), answer.ExitCode, maxRunOutput)
+		err = fmt.Errorf("command '%s' exited with %d and printed more than %d bytes, the limit of a response: use exec", r.URL.Query().Get("cmd"), answer.ExitCode, maxRunOutput)
 	}
 	if err == nil && answer.ExitCode != 0 {
 		err = fmt.Errorf("command '%s' exited with %d: %s", r.URL.Query().Get("cmd"), answer.ExitCode, answer.Stderr)

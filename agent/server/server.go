@@ -88,7 +88,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
 			s.Close()
-			return fmt.Errorf("%s: %w\n  remedy: end what listens there (another kubelet?), choose another port, or turn it off with %s=0", l.flag, err, l.flag)
+			return fmt.Errorf("%s: %w\n  remedy: stop the program that listens there (another kubelet?), choose another port, or disable it with %s=0", l.flag, err, l.flag)
 		}
 		bounded := s.bounded(listener, l.name, l.handler())
 		s.serves = append(s.serves, bounded)

@@ -113,7 +113,7 @@ func streamingURL(location string, err error) (*url.URL, error) {
 	}
 	where, err := url.Parse(location)
 	if err != nil || where.Host == "" {
-		return nil, fmt.Errorf("the container runtime's streaming URL %q is of no use", location)
+		return nil, fmt.Errorf("the container runtime's streaming URL %q is invalid", location)
 	}
 	return where, nil
 }

@@ -33,13 +33,13 @@ func (t TLS) config() (*tls.Config, error) {
 	case "VersionTLS13":
 		c.MinVersion = tls.VersionTLS13
 	default:
-		return nil, fmt.Errorf("tlsMinVersion: %q is not known; VersionTLS10 to VersionTLS13 are", t.MinVersion)
+		return nil, fmt.Errorf("tlsMinVersion: %q is unknown: must be VersionTLS10 to VersionTLS13", t.MinVersion)
 	}
 	known := append(tls.CipherSuites(), tls.InsecureCipherSuites()...)
 	for _, name := range t.CipherSuites {
 		i := slices.IndexFunc(known, func(s *tls.CipherSuite) bool { return s.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("tlsCipherSuites: %q is not known; crypto/tls has the names, as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", name)
+			return nil, fmt.Errorf("tlsCipherSuites: %q is unknown: must be a name in crypto/tls, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", name)
 		}
 		c.CipherSuites = append(c.CipherSuites, known[i].ID)
 	}

@@ -39,7 +39,7 @@ func (was Sight) Lost(now Sight) string {
 	case now.kind == absent:
 		return "its directory is gone"
 	case was.kind == mounted && now.kind == plain:
-		return "it is not mounted any more"
+		return "it is no longer mounted"
 	case was.holds && !now.holds && was.kind == now.kind && was.id == now.id: // else something is mounted over it
 		return "its files are gone"
 	}

@@ -29,11 +29,11 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file (%v)", path, info.Mode().Type())
+		return nil, fmt.Errorf("%s is not a regular file (%v)", path, info.Mode().Type())
 	}
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(text)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes, the most that is read of such a file", path, limit)
+		return nil, fmt.Errorf("%s is larger than %d bytes, the limit for such a file", path, limit)
 	}
 	return text, err
 }

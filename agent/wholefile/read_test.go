@@ -27,7 +27,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"fits": "", "link": "", "empty": "", "long": "is larger than 10 bytes", "pipe": "is no regular file", "none": "no such file", ".": "is no regular file",
+		"fits": "", "link": "", "empty": "", "long": "is larger than 10 bytes", "pipe": "is not a regular file", "none": "no such file", ".": "is not a regular file",
 	} {
 		text, err := Read(path(name), 10)
 		switch {

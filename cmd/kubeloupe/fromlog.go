@@ -117,7 +117,7 @@ func (o *observed) noPods() string {
 	if n == 0 {
 		return "No pods: there is no entry of a kubelet.\n"
 	}
-	return "No pods: no line of the log (" + bundle.Count(n, "entry", "entries") + ") tells what became of a pod.\n"
+	return "No pods: no line of the log (" + bundle.Count(n, "entry", "entries") + ") is about a pod.\n"
 }
 
 // show opens the UI on what --from names, as it is at its end.

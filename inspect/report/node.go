@@ -121,7 +121,7 @@ func apiOf(m *model.Model, args Args) *Table {
 		t.fact("At", "failed", at(a.Failed, args.Now))
 	}
 	t.fact("Watches", "watches", count(a.Watches))
-	t.fact("Requests under way", "open", count(a.Open))
+	t.fact("Requests in progress", "open", count(a.Open))
 	t.fact("Lease renewed", "lease", at(n.Lease, args.Now))
 	if n.LeaseErr != "" {
 		t.fact("Lease fails", "lease_error", text(n.LeaseErr))

@@ -20,7 +20,7 @@ func backoffOf(p *model.Pod, args Args) *Table {
 }
 
 func actionsOf(p *model.Pod, args Args) *Table {
-	t := &Table{Key: "actions", Title: "Actions under way", Columns: []Column{
+	t := &Table{Key: "actions", Title: "Actions in progress", Columns: []Column{
 		{Name: "ACTION", Key: "action"},
 		{Key: "verb"},
 		{Name: "CONTAINER", Key: "container"},

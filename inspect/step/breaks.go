@@ -138,7 +138,7 @@ func (b *breakpoints) clear(name string) (string, error) {
 // list says which there are.
 func (b *breakpoints) list() string {
 	if len(b.all) == 0 {
-		return "no breakpoints; b WHAT sets one, as b create"
+		return "no breakpoints; b WHAT sets one, such as b create"
 	}
 	out := []string{"breakpoints:"}
 	for _, p := range b.all {

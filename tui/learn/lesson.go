@@ -10,7 +10,7 @@ import (
 // Lesson explains one thing.
 type Lesson struct {
 	Title string
-	Text  string // two sentences
+	Text  string // two to four short sentences
 	Read  string // a KEP or a page of documentation
 }
 

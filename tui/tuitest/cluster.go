@@ -30,7 +30,7 @@ func Cluster() []trace.Record {
 
 // described is what the node is, and its certificates, of which the serving one is to be renewed.
 func (n *nodeScript) described() {
-	n.Point(15*ms, Span{}, &trace.Certificate{Use: "serving", None: "none yet: the API server is asked for it"})
+	n.Point(15*ms, Span{}, &trace.Certificate{Use: "serving", None: "none yet: it is requested from the API server"})
 	n.Point(16*ms, Span{}, &trace.RuntimeDescribed{
 		Handlers: []trace.RuntimeHandler{{RecursiveReadOnlyMounts: true, UserNamespaces: true}, {Name: "gvisor"}, {Name: "runc", RecursiveReadOnlyMounts: true, UserNamespaces: true}},
 		Features: &trace.RuntimeFeatures{SupplementalGroupsPolicy: true},

@@ -36,7 +36,7 @@ func (s *Steps) Do(_ context.Context, line string) (string, error) {
 	s.Asked = append(s.Asked, line)
 	verb, arg, _ := strings.Cut(line, " ")
 	if s.at > len(plan) && (verb == "n" || verb == "c") {
-		return "", errors.New("stepping is over")
+		return "", errors.New("the step session has ended")
 	}
 	switch verb {
 	case "n":

@@ -25,7 +25,7 @@ func NewEviction(look Look) *Eviction { return &Eviction{board: board{Look: look
 func (*Eviction) Name() string { return "Eviction" }
 
 // noEviction says what this build does about shortages.
-const noEviction = "This build measures, tells shortages in the node's conditions and refuses pods that would suffer. It evicts nothing yet: it has no eviction manager."
+const noEviction = "This view only measures. Under pressure, the agent sets the node's conditions and rejects pods, but it evicts nothing: eviction is not supported."
 
 // Refresh implements Page.
 func (p *Eviction) Refresh(f Frame) {

@@ -68,7 +68,7 @@ func (p *Node) agent(n *model.Node) section {
 	s.add("loop", p.ago(n.LastLoop), style.Plain)
 	s.add("events", fmt.Sprintf("%s seen, the last #%s", style.Count(n.Records), style.Count(n.LastSeq)), style.Plain)
 	if n.Lost > 0 {
-		s.add("lost", style.Count(n.Lost)+" events that came too fast for this screen, "+p.ago(n.LostAt), style.Slow)
+		s.add("lost", style.Count(n.Lost)+" events that this screen dropped, "+p.ago(n.LostAt), style.Slow)
 	}
 	return s
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // teachKey opens and closes the learner's panel.
-func teachKey() key.Binding { return keys.Of("explain what is selected, for learners", "L") }
+func teachKey() key.Binding { return keys.Of("explain the selected row, for learners", "L") }
 
 // lessonLength is about how many columns the longest lesson takes.
 const lessonLength = 280
@@ -30,7 +30,7 @@ func lessonHeight(w int) int {
 // drawLesson draws the panel; without a lesson it says how to get one.
 func drawLesson(th *style.Theme, l *learn.Lesson, w int) []string {
 	if l == nil {
-		return []string{th.Rule("learn", w), th.Paint(style.Dim, th.Cut(" Select a row of the waterfall, and this says what it is. L closes it.", w))}
+		return []string{th.Rule("learn", w), th.Paint(style.Dim, th.Cut(" Select a row of the waterfall to see its explanation. L closes the panel.", w))}
 	}
 	out := []string{th.Rule("learn: "+l.Title, w)}
 	for _, line := range fit.Wrap(l.Text, w-2) {

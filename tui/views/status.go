@@ -229,11 +229,11 @@ func (p *Status) details(s model.Status) tea.Cmd {
 	}
 	f.add("writes", fmt.Sprintf("%s, %s failed, %s sent", style.Count(s.Writes), style.Count(s.Errors), style.Bytes(s.Bytes)), style.Plain)
 	f.waits(s.Waits, s.Waited, p.now)
-	p.patch(&f, "the last write that worked", &s.Good)
+	p.patch(&f, "the last successful write", &s.Good)
 	if s.Last.Err != "" {
-		p.patch(&f, "the last write, which failed", &s.Last)
+		p.patch(&f, "the last write (failed)", &s.Last)
 	}
-	p.patch(&f, "under way", &s.Open)
+	p.patch(&f, "in progress", &s.Open)
 	return send(Open{NewPager(p.Look, "status", th.Clean(s.Pod.String()+"  status"), f.lines)})
 }
 

@@ -20,12 +20,12 @@ func (p *Step) View() string {
 	switch {
 	case p.stepper == nil:
 		return p.words(
-			"Nothing is being stepped.",
+			"There is no step session.",
 			"",
 			"kubeloupe step FILE runs the pod of that manifest and stops before each action of its plan. This view "+
-				"then shows the exact request that comes next and what changed since the last stop. The rest of the node continues.",
+				"then shows the exact next request and what changed since the last stop. The rest of the node continues.",
 			"",
-			"kubeloupe step --pod NS/NAME does the same to a pod of an agent that runs already.")
+			"kubeloupe step --pod NS/NAME does the same for a pod of a running agent.")
 	case !p.have && p.over:
 		return p.words("Stepping ended before the first stop.")
 	case !p.have:
@@ -123,11 +123,11 @@ func (p *Step) ending(w int) []Text {
 	lines := []Text{{Line: p.Theme.Cut("All containers run; no action waits.", w), Tone: style.Strong}, {}}
 	what := []string{
 		"q deletes the pod, waits until nothing of it is left, and quits.",
-		"^C quits and leaves the pod to the node.",
-		"6 shows where the time of its start went.",
+		"^C quits; the pod continues.",
+		"6 shows the waterfall of its start.",
 	}
 	if p.stop.Attached {
-		what = []string{"What the agent does to the pod next, as its deletion, stops here again.", "q quits; the pod continues.", what[2]}
+		what = []string{"The next action of the agent for this pod, such as its deletion, is paused here again.", "q quits; the pod continues.", what[2]}
 	}
 	for _, s := range what {
 		for _, l := range fit.Wrap(s, w) {

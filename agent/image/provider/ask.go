@@ -43,7 +43,7 @@ func (p *provider) take(resp *credentialv1.CredentialProviderResponse, repositor
 	case credentialv1.GlobalPluginCacheKeyType:
 		scope = everywhere
 	default:
-		return nil, fmt.Errorf("cacheKeyType %.64q in its answer must be Image, Registry or Global", resp.CacheKeyType)
+		return nil, fmt.Errorf("cacheKeyType %.64q in its response must be Image, Registry or Global", resp.CacheKeyType)
 	}
 	hold := p.spec.DefaultCacheDuration.Duration
 	if resp.CacheDuration != nil {
@@ -85,7 +85,7 @@ func (p *provider) call(ctx context.Context, repository string, who account) (*c
 func parseAnswer(answer []byte, version string) (*credentialv1.CredentialProviderResponse, error) {
 	var resp credentialv1.CredentialProviderResponse
 	if json.Unmarshal(answer, &resp) != nil { // the error may quote a login
-		return nil, errors.New("its answer on stdout is not the JSON expected")
+		return nil, errors.New("its response on stdout is not the expected JSON")
 	}
 	if resp.Kind != "CredentialProviderResponse" || resp.APIVersion != version {
 		return nil, fmt.Errorf("its response is another object: want a CredentialProviderResponse of %s%s", version, otherVersion(resp.APIVersion))

@@ -185,9 +185,9 @@ func TestServiceAccount(t *testing.T) {
 func TestBadAnswers(t *testing.T) {
 	for name, tt := range map[string]struct{ answer, says string }{
 		"it fails":          {"echo s3cret out of order >&2; exit 3", "exit status 3 (20 bytes on stderr)"},
-		"not JSON":          {`echo '{"auth": "s3cret"'`, "its answer on stdout is not the JSON expected"},
+		"not JSON":          {`echo '{"auth": "s3cret"'`, "its response on stdout is not the expected JSON"},
 		"another version":   {strings.Replace(answer(`"cacheKeyType":"Image"`), "io/v1", "io/v1beta1", 1), "want a CredentialProviderResponse of credentialprovider.kubelet.k8s.io/v1, got v1beta1"},
-		"no cache key type": {answer(auth), `cacheKeyType "" in its answer must be Image, Registry or Global`},
+		"no cache key type": {answer(auth), `cacheKeyType "" in its response must be Image, Registry or Global`},
 	} {
 		cfg, _, rec := world(t, one, tt.answer)
 		p, err := New(cfg)

@@ -19,7 +19,7 @@ const (
 	maxAnswer = 1 << 20     // bytes on stdout; a login is some kilobytes at most
 )
 
-var errTooLong = fmt.Errorf("its answer on stdout is longer than %d bytes", maxAnswer)
+var errTooLong = fmt.Errorf("its response on stdout is longer than %d bytes", maxAnswer)
 
 // leave is how long a process that a provider leaves behind may keep its stdout or stderr open.
 const leave = time.Second
@@ -27,7 +27,7 @@ const leave = time.Second
 // run runs cmd to its end and returns its stdout. When the time is over, or the answer is too long, the whole process group of
 // cmd is killed: a shell script's children too. That is done only while cmd has not been waited for: until then nobody else has its number.
 func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no response within %v", limit))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -56,7 +56,7 @@ func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, 
 		g.release()
 		err = c.Wait()
 		if left {
-			err = errors.Join(errors.New("it ended, and a process that it started keeps its stdout or stderr open"), err)
+			err = errors.Join(errors.New("it exited, but a process that it started keeps its stdout or stderr open"), err)
 		}
 	}
 	out.close()

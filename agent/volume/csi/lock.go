@@ -20,7 +20,7 @@ func (p *Plugin) take(ctx context.Context, id string) (func(), error) {
 	if busy == nil {
 		return give, nil
 	}
-	wait := trace.Wait{For: trace.WaitLock, Target: trace.Target{Kind: trace.TargetVolume, Name: id}, Note: "another pod's operation on the same volume is under way"}
+	wait := trace.Wait{For: trace.WaitLock, Target: trace.Target{Kind: trace.TargetVolume, Name: id}, Note: "another pod's operation on the same volume is in progress"}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(p.cfg.Bus, span, wait) }()
 	err := volume.Idle(ctx, func() error {

@@ -73,7 +73,7 @@ func (t *trust) runtime() (int, error) {
 		return t.pid, nil
 	}
 	if time.Since(t.asked) < askEvery {
-		return 0, errors.New("it is asked for a moment later again")
+		return 0, errors.New("it will be checked again")
 	}
 	t.asked = time.Now()
 	pid, err := listener(t.socket)

@@ -139,7 +139,7 @@ func checkParameter(p *syntax.ParamExp) error {
 			case *syntax.SglQuoted:
 				size += len(part.Value)
 			default:
-				return unsupported("a pattern that is made of others in ${" + p.Param.Value + p.Exp.Op.String() + "}")
+				return unsupported("a nested pattern in ${" + p.Param.Value + p.Exp.Op.String() + "}")
 			}
 		}
 	}
