@@ -11,8 +11,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 )
 
-// maxReversed bounds a log that has its newest lines first, as journalctl -r writes it: it is read whole.
-const maxReversed = 256 << 20
+// maxReversed bounds a log that has its newest lines first, as journalctl -r writes it: it is read whole, and
+// takes up to three times as much while it is turned round.
+const maxReversed = 64 << 20
 
 // isReversed reports whether a log that begins with head has its newest lines first: each of three entries or more is no younger than the
 // one before, and all are not of one moment.
