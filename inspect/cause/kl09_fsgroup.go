@@ -51,13 +51,27 @@ func (c *Case) chowns() []chown {
 	}
 	for i := range out {
 		ch := &out[i]
-		from, to := laterOf(ch.first.Rec.At().Add(-progressPeriod), ch.volume.Start), ch.last.Rec.At()
-		if ch.open() {
+		from, to := laterOf(ch.first.Rec.At().Add(-ch.period()), ch.volume.Start), ch.last.Rec.At()
+		switch {
+		case ch.open():
 			to = c.Now
+		case ch.fromLog(): // which does not say when it was done: the setup ends with it
+			to = ch.volume.Stop
 		}
 		ch.at = c.on(ch.volume.ID(), from, to)
 	}
 	return out
+}
+
+// fromLog reports whether the change was seen in a kubelet's log: upstream's first line of it comes after 30 s, the next ones each minute.
+func (ch *chown) fromLog() bool { return ch.first.Rec.Observer == trace.ObserverKubeletLog }
+
+// period is how long the change went on before it was first told of.
+func (ch *chown) period() time.Duration {
+	if ch.fromLog() {
+		return 30 * time.Second
+	}
+	return progressPeriod
 }
 
 func (ch *chown) open() bool { return !ch.last.Event.Done && ch.volume.Open }
@@ -72,10 +86,15 @@ func findOwnership(c *Case) (out []Finding) {
 		}
 		last := ch.last.Event
 		f := Finding{Confidence: Certain, Cost: cost, Current: open}
-		f.Sentence = fmt.Sprintf("changing the group of the files of volume %s to the pod's fsGroup took %s: %d files", ch.volume.Event.Name, took(cost, open), last.Files)
-		f.Evidence = []Evidence{
-			evidence(ch.first.Rec, "after the first second %d files of %s had been done", ch.first.Event.Files, path.Base(ch.path)),
-			evidence(ch.last.Rec, "%d files; done: %t", last.Files, last.Done),
+		f.Sentence = fmt.Sprintf("changing the group of the files of volume %s to the pod's fsGroup took %s", ch.volume.Event.Name, took(cost, open))
+		if ch.fromLog() {
+			f.Evidence = []Evidence{evidence(ch.first.Rec, "the kubelet was changing the ownership of %s for 30s", ch.path)}
+		} else {
+			f.Evidence = []Evidence{evidence(ch.first.Rec, "after the first second %d files of %s had been done", ch.first.Event.Files, path.Base(ch.path))}
+		}
+		if last.Files > 0 || !ch.fromLog() {
+			f.Sentence += fmt.Sprintf(": %d files", last.Files)
+			f.Evidence = append(f.Evidence, evidence(ch.last.Rec, "%d files; done: %t", last.Files, last.Done))
 		}
 		f.Remedy = "Set securityContext.fsGroupChangePolicy: OnRootMismatch in the pod, so that a volume that is already correct is not walked again; " +
 			"or use a CSI driver that mounts with the group (VOLUME_MOUNT_GROUP); or have fewer files."

@@ -25,7 +25,7 @@ func SaysReady(e *trace.StatusPatch) bool {
 
 // inAPI finds the write that told the API that the pod is ready, and when that worked; -1 while it did not.
 func (w *Waterfall) inAPI(own []trace.Record) {
-	w.Told, w.hasAPI = -1, w.Source == trace.SourceAPI
+	w.Told, w.hasAPI = -1, w.Source == trace.SourceAPI && !fromAfar(own) // somebody else may not see the statuses that are written
 	for _, s := range pair.In[*trace.StatusPatch](own, time.Time{}) {
 		if s.Event.Op != trace.PatchStatus {
 			continue
@@ -38,6 +38,14 @@ func (w *Waterfall) inAPI(own []trace.Record) {
 			w.Told = max(time.Duration(s.End.Time-w.t0), w.Ready)
 		}
 	}
+}
+
+// fromAfar reports whether others than the agent saw the pod come.
+func fromAfar(own []trace.Record) bool {
+	return slices.ContainsFunc(own, func(r trace.Record) bool {
+		m, ok := r.Event.(*trace.Milestone)
+		return ok && m.Name == trace.MilestoneSeen && r.Observer != trace.ObserverAgent
+	})
 }
 
 // probeGroups returns a row for each startup and readiness probe, from its first attempt (or wait for

@@ -340,10 +340,18 @@ func probe(result trace.ProbeResult) func(*Fold, *klog.Entry, int64) bool {
 		case "startup":
 			a.Probe = trace.ProbeStartup
 		}
-		f.was(p, nil, at, at, micros, a)
+		from, c := at, p.container(a.Container)
+		if c.probing != 0 && at-c.probing < int64(maxProbe) {
+			from = c.probing
+		}
+		c.probing = 0
+		f.was(p, nil, from, at, micros, a)
 		return true
 	}
 }
+
+// maxProbe is how long an attempt of a probe takes at most, to be that of which a line told the begin.
+const maxProbe = 10 * time.Minute
 
 // eventType is an Event's type; Normal where it is not known.
 func eventType(s string) trace.EventType {

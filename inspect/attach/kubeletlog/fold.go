@@ -149,6 +149,8 @@ func (f *Fold) take(e *klog.Entry) {
 		}
 	} else if f.text(e, at) {
 		return
+	} else if v, ok := kept[e.Msg]; ok {
+		f.saw(v)
 	}
 	f.log(e, at)
 }

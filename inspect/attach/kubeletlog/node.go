@@ -15,6 +15,9 @@ type nodeState struct {
 	runtime *span // the runtime is not ready
 	since   int64 // the last line that said so
 	young   int64 // the first line that says that the PLEG has not looked yet
+	relist  int64 // a look of the PLEG began; 0 while none goes on
+	gc      *span // images are removed
+	removed int   // how many were
 	network *span // the runtime has no pod network
 	without int64 // the last line that said so
 	failed  failedCall
@@ -181,6 +184,7 @@ func (f *Fold) registered(_ *klog.Entry, at int64) bool {
 }
 
 func (f *Fold) imageRemoved(e *klog.Entry, at int64) bool {
+	f.node.removed++
 	f.point(nil, at, micros, &trace.Decision{By: trace.ByImageGC, Subject: e.Get("imageID"), Verdict: trace.VerdictRemove, Reason: "the image file system is over its high threshold", Ground: trace.RemovedForSpace})
 	return true
 }

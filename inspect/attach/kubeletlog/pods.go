@@ -46,6 +46,7 @@ type stage struct {
 	fresh                              bool // the log shows that it was not found running
 	probed                             bool // it has a readiness probe
 	told                               bool // an Event told that a container started
+	toldReady                          bool // the API has it that the pod is ready
 }
 
 // moments are times in a pod's life, 0 where there are none.
@@ -79,6 +80,7 @@ type container struct {
 	target                     string // the image
 	lastErr                    string // of its last pull
 	bytes                      int64  // the image's size
+	probing                    int64  // an attempt of a probe by exec began
 	started                    int64  // when its last start began
 }
 

@@ -24,6 +24,7 @@ var table = map[string]rule{
 	"SyncLoop (PLEG): event for pod":         {2, (*Fold).pleg},
 	"SyncLoop (SYNC) pods":                   {4, config("")},
 	"SyncLoop (probe)":                       {1, (*Fold).probed},
+	"SyncLoop (housekeeping) end":            {4, (*Fold).housekept},
 	"Housekeeping took longer than expected": {0, (*Fold).housekeeping},
 	"Housekeeping took longer than 15s":      {0, (*Fold).housekeeping}, // before 1.23
 	"Skipping pod synchronization":           {0, (*Fold).skipping},
@@ -105,6 +106,26 @@ var table = map[string]rule{
 	"Waited before sending request":                  {0, (*Fold).throttled}, // from 1.33 on, before as text
 	"GenericPLEG: Unable to retrieve pods":           {0, (*Fold).relistFailed},
 	"Failed cleaning pods":                           {0, (*Fold).cleaningFailed},
+	"GenericPLEG: Relisting":                         {5, (*Fold).relists},
+	"Retrieved pods from runtime":                    {4, (*Fold).listed},
+	"Error updating node status, will retry":         {0, (*Fold).nodeFailed},
+	"Failed to update lease":                         {0, (*Fold).leaseFailed},
+	"Failed to ensure lease exists, will retry":      {0, (*Fold).leaseFailed},
+	"Disk usage on image filesystem is over the high threshold, trying to free bytes down to the low threshold": {0, (*Fold).imageGC},
+	"Image garbage collection succeeded":                      {1, (*Fold).imageGCEnds}, // 1 after a failure, else 4
+	"Image garbage collection failed multiple times in a row": {0, (*Fold).imageGCEnds},
+	"Eviction manager: attempting to reclaim":                 {0, (*Fold).reclaiming},
+	// What a pod waits for, and what is done to it.
+	"Pod cannot start yet": {4, (*Fold).cannotStart},
+	"Pod is in a terminal phase (success/failed), begin teardown": {4, worker(trace.WorkerTerminating)},
+	"Status for pod updated successfully":                         {3, (*Fold).patched},
+	"Failed to update status for pod":                             {0, (*Fold).patched},
+	"Exec-Probe runProbe":                                         {4, (*Fold).probing},
+	"Pod resize successfully allocated":                           {4, resized(trace.VerdictResize)},
+	"Pod resize is deferred; will reevaluate later":               {4, resized(trace.VerdictDeferred)},
+	"Pod resize is infeasible":                                    {4, resized(trace.VerdictInfeasible)},
+	"kubernetes.io/csi: calling NodeStageVolume rpc":              {4, csi("NodeStageVolume")},
+	"kubernetes.io/csi: calling NodePublishVolume rpc":            {4, csi("NodePublishVolume")},
 }
 
 // ignored tells nothing beside what other lines tell; the line is kept.

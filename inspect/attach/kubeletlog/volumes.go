@@ -34,6 +34,8 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 		return f.operationFailed(firstOf(e.Get("err"), msg), at)
 	case strings.HasPrefix(e.Get("err"), "Operation for "):
 		return f.operationFailed(e.Get("err"), at)
+	case strings.HasPrefix(msg, "Setting volume ownership for "):
+		return f.ownershipChanges(msg, at)
 	case strings.HasPrefix(msg, "Waited for "):
 		return f.throttledText(e, at)
 	case strings.Contains(msg, " service failed"):

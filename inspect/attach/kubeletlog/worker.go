@@ -20,7 +20,7 @@ func syncBegins(why trace.SyncWhy) func(*Fold, *klog.Entry, int64) bool {
 			f.ends(p, at)
 		}
 		f.end(p.sync, at, micros, nil)
-		f.endWaits(p, at, func(key string) bool { return key == "retry" || key == "network" })
+		f.endWaits(p, at, func(key string) bool { return key == "retry" || key == "network" || key == waitEarlier })
 		p.syncs++
 		p.sync = f.begin(p, nil, at, &trace.Sync{Why: why, N: p.syncs})
 		return true
