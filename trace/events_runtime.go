@@ -104,6 +104,10 @@ type CgroupOp struct {
 	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
+// SpanBeforeShim is the name of a [RuntimeSpan] that a runtime's log told of: the part of RunPodSandbox until the sandbox's shim was
+// connected to. In it the runtime sets up the pod's network.
+const SpanBeforeShim = "before the shim"
+
 // RuntimeSpan is a span that the container runtime sent (OpenTelemetry). It is published when it arrives, which is some time after
 // its end. The record's Span and Parent are those of the span; the parent of the root of a tree is the CRI call.
 type RuntimeSpan struct {

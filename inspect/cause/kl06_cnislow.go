@@ -14,7 +14,8 @@ func slowCNI() Rule {
 	return Rule{
 		ID: "KL06", Name: "CNI slow",
 		About: "Setting up the pod's network took at least 250ms of RunPodSandbox. The runtime's own spans show that, or the runs of CNI plugins " +
-			"that kubeloupe sees; without either, the rule reports nothing. Only the runs show which plugin of a chain it was.",
+			"that kubeloupe sees. Only the runs show which plugin of a chain it was. Without either, containerd's log shows how long RunPodSandbox took " +
+			"before the sandbox's shim: from 1s on, the network is the likely cause. Without that, the rule reports nothing.",
 		Find: findSlowCNI,
 	}
 }
@@ -26,7 +27,10 @@ func findSlowCNI(c *Case) []Finding {
 	if len(f.Evidence) == 0 { // the runtime tells nothing
 		f.Cost, f.Evidence = c.chainTime(runs)
 	}
-	if len(f.Evidence) == 0 || !c.material(f.Cost) {
+	if len(f.Evidence) == 0 {
+		return c.slowBeforeShim()
+	}
+	if !c.material(f.Cost) {
 		return nil
 	}
 	f.Confidence = Certain
@@ -40,6 +44,28 @@ func findSlowCNI(c *Case) []Finding {
 	f.Evidence = few(f.Evidence)
 	f.Remedy = "Look at the log of " + who + " for that time: mostly it asks a daemon or the API server for an address, or waits for iptables' lock."
 	f.RuledOutBy = "The log of " + who + " has its ADD done in a fraction of that time: then the runtime waited before it called the plugin."
+	return []Finding{f}
+}
+
+// leastBeforeShim is how long RunPodSandbox takes before the sandbox's shim for the network to be the likely cause: the rest of it is short.
+const leastBeforeShim = time.Second
+
+// slowBeforeShim is what the runtime's log tells of a slow network.
+func (c *Case) slowBeforeShim() []Finding {
+	f := Finding{Confidence: Likely}
+	for _, p := range ownPoints[*trace.RuntimeSpan](c) {
+		if p.Event.Name == trace.SpanBeforeShim && p.Event.Dur >= leastBeforeShim {
+			f.Cost += c.cost(p.Rec.Span, spanStart(p.Event), spanEnd(p.Event))
+			f.Evidence = append(f.Evidence, evidence(p.Rec, "RunPodSandbox took %s before the log of %s has the sandbox's shim", took(p.Event.Dur, false), p.Event.Service))
+		}
+	}
+	if len(f.Evidence) == 0 || !c.material(f.Cost) {
+		return nil
+	}
+	f.Evidence = few(f.Evidence)
+	f.Sentence = fmt.Sprintf("RunPodSandbox took %s before it started the sandbox, which is mostly the setup of the pod's network (CNI ADD)", took(f.Cost, false))
+	f.Remedy = "Look at the log of the network plugin for that time: mostly it asks a daemon or the API server for an address, or waits for iptables' lock."
+	f.RuledOutBy = "The log of the network plugin has its ADD done in a fraction of that time: then the runtime waited before it called the plugin."
 	return []Finding{f}
 }
 

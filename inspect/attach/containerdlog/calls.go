@@ -121,6 +121,9 @@ func (f *Fold) ends(t *told, at int64) {
 		f.pullEnds(c, t, ev, at)
 		return
 	}
+	if c.method == "RunPodSandbox" {
+		f.beforeShim(c, at)
+	}
 	f.end(c.span, at, ev)
 	f.end(c.grace, at, nil)
 	if p := c.pod; p != nil {
@@ -207,4 +210,17 @@ func (f *Fold) pullOf(p *pod, name string, at int64) {
 		c.owner.pod, c.owner.above = p, a.id
 		return
 	}
+}
+
+// beforeShim tells of the part of RunPodSandbox before the sandbox's process: in it the runtime makes the pod's network, and the sandbox's
+// image where it is missing, of which there is another line.
+func (f *Fold) beforeShim(c *call, at int64) {
+	shim := f.shims[c.sandbox]
+	delete(f.shims, c.sandbox)
+	if c.pod == nil || shim <= c.span.from || shim > at || f.fetched > c.span.from && f.fetched <= shim {
+		return
+	}
+	f.put(c.pod.owner, at, trace.Record{Span: f.nextID(), Parent: c.span.id, Event: &trace.RuntimeSpan{
+		Name: trace.SpanBeforeShim, Service: "containerd", Start: c.span.from, Dur: time.Duration(shim - c.span.from),
+	}})
 }

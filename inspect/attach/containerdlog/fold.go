@@ -3,6 +3,7 @@ package containerdlog
 import (
 	"cmp"
 	"container/list"
+	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/order"
@@ -42,7 +43,9 @@ type Fold struct {
 	begun   *list.List       // of *call, the oldest first
 	// starting are those of which it is not known yet that they have started.
 	starting map[*pod]bool
-	pulls    []*call // that ended a moment ago, without a pod
+	pulls    []*call          // that ended a moment ago, without a pod
+	shims    map[string]int64 // when the runtime connected to a sandbox's or container's shim
+	fetched  int64            // when an image was there the last time
 	last     int64
 	checked  int64
 	seq, ids uint64
@@ -67,7 +70,7 @@ type owner struct {
 func NewFold(o Options) *Fold {
 	f := &Fold{
 		pods: map[string]*pod{}, order: list.New(), boxes: map[string]*pod{}, all: map[string]*container{},
-		pending: map[string]*call{}, begun: list.New(), starting: map[*pod]bool{},
+		pending: map[string]*call{}, begun: list.New(), starting: map[*pod]bool{}, shims: map[string]int64{},
 	}
 	f.out.Hold, f.out.Most = cmp.Or(o.Hold, DefaultHold), maxHeld
 	return f
@@ -102,6 +105,12 @@ func (f *Fold) Apply(l *Line) {
 	f.settle(false)
 	t, ok := read(l)
 	if !ok {
+		if id, shim := strings.CutPrefix(l.Msg, "connecting to shim "); shim {
+			if len(f.shims) >= maxPending {
+				clear(f.shims)
+			}
+			f.shims[id] = at
+		}
 		f.other(l, at)
 		return
 	}
@@ -112,6 +121,7 @@ func (f *Fold) Apply(l *Line) {
 	case ends, fails:
 		f.ends(&t, at)
 	case pulled:
+		f.fetched = at
 		if c := f.pending[t.key()]; c != nil {
 			c.bytes = t.bytes
 		}
