@@ -130,14 +130,24 @@ func (o *observed) show(ctx context.Context, s streams, view string) error {
 		return err
 	}
 	defer closing()
-	at := &atEnd{source: src}
-	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: at, Now: at.now, In: s.in, Out: s.out, ViewName: view, Label: "FILE"}))
+	at := &atEnd{source: src, log: o.log}
+	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: at, Now: at.now, In: s.in, Out: s.out, ViewName: view, Label: "FILE", LabelNow: at.label}))
 }
 
 // atEnd is a source that stays open at its end, whose time is that of its last record.
 type atEnd struct {
 	source
+	log  *bundle.Source // nil where it is a recording
 	last atomic.Int64
+	seen atomic.Pointer[string]
+}
+
+// label says in a few words what was read so far.
+func (a *atEnd) label() string {
+	if s := a.seen.Load(); s != nil && *s != "" {
+		return "FILE " + *s
+	}
+	return "FILE"
 }
 
 func (a *atEnd) now() time.Time { return time.Unix(0, a.last.Load()) }
@@ -147,6 +157,9 @@ func (a *atEnd) Next(ctx context.Context, buf []trace.Record) (recs []trace.Reco
 	recs, lost, err = a.source.Next(ctx, buf)
 	if n := len(recs); n > 0 {
 		a.last.Store(recs[n-1].Time)
+	}
+	if a.log != nil {
+		a.seen.Store(new(bundle.Brief(a.log.Told())))
 	}
 	if !errors.Is(err, io.EOF) {
 		return recs, lost, err

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // TestFromLog analyzes a log of upstream's kubelet, which test/kubeletlogs made.
@@ -22,7 +24,7 @@ func TestFromLog(t *testing.T) {
 	}{
 		"why --all":           {"why --all --from " + v4, "", 0, []string{"shop/no-secret is gone", "seen by: kubelet log V4", "shop/web is gone"}},
 		"why":                 {"why shop/web --from " + v4, "", 0, []string{"sandbox", "wait init", "poll", "KL21", "seen by: kubelet log V4"}},
-		"why JSON":            {"why shop/no-image --from " + v4 + " -o json", "", 0, []string{`"id": "KL05"`}},
+		"why JSON":            {"why shop/no-image --from " + v4 + " -o json", "", 0, []string{`"id": "KL05"`, `"seen_by": [`, "seen by: kubelet log V4"}},
 		"--fail-on":           {"why --all --from " + v4 + " --fail-on KL11", "", exitHeld, []string{"shop/no-secret"}},
 		"trace":               {"trace shop/web --from " + v4, "", 0, []string{"init container prepare", "seen by: kubelet log V4"}},
 		"trace --all":         {"trace --all --from " + v4, "", 0, []string{"shop/web", "seen by: kubelet log V4"}},
@@ -67,5 +69,25 @@ func TestLogYear(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := execute([]string{"events", "--from", file, "-o", "json", "--log-zone", "UTC"}, strings.NewReader(""), &out, &errs); code != 0 || !strings.Contains(out.String(), `"2021-11-22T08:00:01`) {
 		t.Errorf("exit code %d:\n%s%s", code, out.String(), errs.String())
+	}
+}
+
+// TestSeenInHeader says in the UI's header what is shown from a file.
+func TestSeenInHeader(t *testing.T) {
+	v2 := filepath.Join("..", "..", "inspect", "attach", "kubeletlog", "testdata", "v2")
+	o := observed{from: v2 + ".log.gz", more: []string{v2 + ".containerd.log.gz"}}
+	src, closing, err := o.open(t.Context(), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing()
+	at := &atEnd{source: src, log: o.log}
+	if at.label() != "FILE" {
+		t.Errorf("got %q before anything was read", at.label())
+	}
+	for at.label() != "FILE kubelet log V2, runtime log" {
+		if _, _, err := at.Next(t.Context(), make([]trace.Record, 0, 64)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/bundle"
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/store"
@@ -169,6 +170,12 @@ func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], node *why.Rep
 
 func (a *asking) write(reports []*why.Report) error {
 	if a.output == "json" {
+		if a.log != nil {
+			seen := bundle.SeenBy(a.log.Told())
+			for _, r := range reports {
+				r.SeenBy = seen
+			}
+		}
 		enc := json.NewEncoder(human.Writer(a.s.out))
 		enc.SetIndent("", "  ")
 		if a.all {

@@ -148,7 +148,9 @@ func (w *Waterfall) statusGroup() []group {
 				})
 			}
 			if !iv.open {
-				row.Span, row.Note = iv.id, human.Bytes(int64(e.Bytes))
+				if row.Span = iv.id; e.Bytes > 0 {
+					row.Note = human.Bytes(int64(e.Bytes))
+				}
 			}
 		case *trace.Wait:
 			if AboutStatus(e) && iv.dur() >= shortWait {

@@ -15,6 +15,8 @@ type Report struct {
 	// Pod is -/node where the report is about a node.
 	Pod  trace.Pod `json:"pod"`
 	Node bool      `json:"node,omitempty"`
+	// SeenBy says what the report is made from, where that is not an agent's own records, and what that cannot tell.
+	SeenBy []string `json:"seen_by,omitempty"`
 	// Stage is starting, up, down, ending or over; Phase is the pod's phase as its last status has it.
 	Stage cause.Stage `json:"stage"`
 	Phase string      `json:"phase,omitempty"`

@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+const seenBy = "seen by: "
+
 // SeenBy says in lines what a stream was made from, what is missing in it, and what it cannot tell.
 func SeenBy(t Told) (out []string) {
 	var by []string
@@ -21,7 +23,7 @@ func SeenBy(t Told) (out []string) {
 	if t.Pods > 0 {
 		by = append(by, Count(t.Pods, "pod", "pods")+" of the API")
 	}
-	line := "seen by: " + strings.Join(by, "; ")
+	line := seenBy + strings.Join(by, "; ")
 	if t.Lost > 0 {
 		line += fmt.Sprintf(", %s missing: what began or ended in between is unknown", Count(t.Lost, "line is", "lines are"))
 	}
@@ -58,6 +60,21 @@ func offset(d time.Duration) string {
 		return ""
 	}
 	return fmt.Sprintf("%+g", d.Hours())
+}
+
+// Brief says in a few words what a stream is made from.
+func Brief(t Told) string {
+	var by []string
+	if t.Level >= 0 {
+		by = append(by, fmt.Sprintf("kubelet log V%d", t.Level))
+	}
+	if t.Calls > 0 {
+		by = append(by, "runtime log")
+	}
+	if t.Events+t.Pods > 0 {
+		by = append(by, "API objects")
+	}
+	return strings.Join(by, ", ")
 }
 
 // missing says what cannot be told at this verbosity, and what would.
