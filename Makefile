@@ -91,7 +91,7 @@ swap: ## let upstream's kubelet and kubeloupe take over a node from each other; 
 
 .PHONY: proxy
 proxy: ## try the proxy between upstream's kubelet and containerd, and measure what it costs in PAIRS=20 of pod starts
-	go test ./test/proxy -count=1 -v -timeout 60m -pairs $(or $(PAIRS),20)
+	go test ./test/proxy -count=1 -v -timeout 60m -calls 2000 -pairs $(or $(PAIRS),20)
 
 .PHONY: compat
 compat: ## send the same requests to the servers of upstream's kubelet and of kubeloupe, and compare

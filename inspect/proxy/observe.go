@@ -25,6 +25,7 @@ type call struct {
 	action  trace.Action
 	n       int       // the try
 	began   time.Time // when it was forwarded
+	came    time.Time // when the answer came, where it is described later
 
 	actSpan, span    trace.Span
 	acting, underway bool
@@ -89,6 +90,9 @@ func (c *call) end(answer *frame, err error) {
 			}
 		}
 		c.p.cfg.Calls.Reply(c.subject.pod, &info, shown, err)
+		if !c.came.IsZero() {
+			c.span.Precision = trace.PrecisionOf(time.Since(c.came))
+		}
 		trace.End(c.p.cfg.Bus, c.span, info)
 		c.underway = false
 	}

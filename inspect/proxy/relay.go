@@ -56,10 +56,12 @@ func (p *Proxy) try(in grpc.ServerStream, full string, c *call, request *frame, 
 		c.end(nil, err)
 		return c.after(ctx, err), err
 	}
-	var answer frame
+	answer := &frame{}
+	header, trailer, err := p.ask(c.forward(ctx), full, request, answer)
 	defer answer.free()
-	header, trailer, err := p.ask(c.forward(ctx), full, request, &answer)
-	c.end(&answer, err)
+	if err != nil || c.action.Verb != "" || !p.beside(c, answer) {
+		c.end(answer, err)
+	}
 	if c.after(ctx, err) {
 		return true, nil
 	}
@@ -68,7 +70,31 @@ func (p *Proxy) try(in grpc.ServerStream, full string, c *call, request *frame, 
 	if err != nil {
 		return false, err
 	}
-	return false, in.SendMsg(&answer)
+	return false, in.SendMsg(answer)
+}
+
+// besides is how many answers are described at a time beside their calls.
+const besides = 16
+
+// beside describes an answer while it is on its way to the kubelet, which asks much and often: to decode a status and to take what is
+// secret out of it takes longer than to relay it. It is false when many are described already. The record then says how much later it was
+// made than the answer came.
+func (p *Proxy) beside(c *call, answer *frame) bool {
+	select {
+	case p.describing <- struct{}{}:
+	default:
+		return false
+	}
+	own := &frame{data: answer.data}
+	own.data.Ref()
+	came := time.Now()
+	p.described.Go(func() {
+		defer func() { <-p.describing }()
+		defer own.free()
+		c.came = came
+		c.end(own, nil)
+	})
+	return true
 }
 
 // ask has the runtime answer a request.

@@ -63,9 +63,12 @@ type Proxy struct {
 	methods map[string]method
 	conn    *grpc.ClientConn
 	turns   chan struct{}
-	pods    *pods
-	ending  context.Context                            //nolint:containedctx // the end of Run: streams of events, which have none, end with it
-	about   atomic.Pointer[runtimeapi.VersionResponse] // what the runtime calls itself, once the kubelet has asked
+	// describing are answers that are described beside their calls.
+	describing chan struct{}
+	described  sync.WaitGroup
+	pods       *pods
+	ending     context.Context                            //nolint:containedctx // the end of Run: streams of events, which have none, end with it
+	about      atomic.Pointer[runtimeapi.VersionResponse] // what the runtime calls itself, once the kubelet has asked
 }
 
 // New returns a proxy. It connects to the runtime when it has something to ask.
@@ -87,7 +90,7 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, fmt.Errorf("runtime at %s: %w", cfg.Runtime, err)
 	}
 	return &Proxy{
-		cfg: cfg, methods: methods(), conn: conn, turns: make(chan struct{}, 1),
+		cfg: cfg, methods: methods(), conn: conn, turns: make(chan struct{}, 1), describing: make(chan struct{}, besides),
 		pods: newPods(cfg.Bus, cfg.Calls.Forget), ending: context.Background(),
 	}, nil
 }
@@ -102,10 +105,11 @@ func (p *Proxy) Run(ctx context.Context) error {
 	defer p.is(trace.AgentStopped)
 	server := grpc.NewServer(
 		grpc.ForceServerCodecV2(raw{}), grpc.UnknownServiceHandler(p.handle),
-		grpc.MaxRecvMsgSize(maxMessage), grpc.InitialWindowSize(window),
+		grpc.MaxRecvMsgSize(maxMessage), grpc.InitialWindowSize(window), grpc.WaitForHandlers(true),
 	)
 	p.conn.Connect()
 	var wg sync.WaitGroup
+	defer p.described.Wait()
 	defer wg.Wait()
 	served := make(chan struct{})
 	wg.Go(func() {
