@@ -43,7 +43,7 @@ func newMachine(t *testing.T) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() }) //nolint:errcheck // nobody connects
+	t.Cleanup(func() { l.Close() })
 	if err := os.WriteFile(m.config, []byte(m.filled()), 0o640); err != nil {
 		t.Fatal(err)
 	}

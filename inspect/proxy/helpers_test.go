@@ -129,7 +129,7 @@ func begin(t testing.TB, f *fake, gate Gate, more ...func(*grpc.Server)) *lab {
 	for _, m := range more {
 		m(server)
 	}
-	go server.Serve(listen(t, at)) //nolint:errcheck // it ends with the test
+	go server.Serve(listen(t, at))
 	t.Cleanup(server.Stop)
 
 	l := &lab{bus: trace.NewBus(0), ended: make(chan error, 1)}
@@ -175,7 +175,7 @@ func dial(t testing.TB, path string) *grpc.ClientConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() }) //nolint:errcheck // it was only used
+	t.Cleanup(func() { c.Close() })
 	return c
 }
 

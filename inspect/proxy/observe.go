@@ -115,7 +115,7 @@ func (c *call) end(answer *frame, err error) {
 
 // wantsAnswer reports whether something is made of the answer. Lists are read while something has to be learned from them.
 func (c *call) wantsAnswer() bool {
-	return !isList(c.method.name) || c.p.pods.wantsList(c.method.name, c.request)
+	return !isList(c.method.name) || c.p.pods.wantsList(c.request)
 }
 
 func isList(method string) bool { return strings.HasPrefix(method, "List") }

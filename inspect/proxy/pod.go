@@ -241,7 +241,7 @@ func (p *pod) planned(a trace.Action) {
 			return
 		}
 	}
-	p.plan = append(p.plan[:len(p.plan):len(p.plan)], trace.PlanStep{ID: a.ID, Verb: a.Verb})
+	p.plan = append(slices.Clip(p.plan), trace.PlanStep{ID: a.ID, Verb: a.Verb})
 }
 
 func endsPod(v trace.Verb) bool {

@@ -130,7 +130,7 @@ func room[V any](m map[string]V, most int) (old V) {
 }
 
 // wantsList reports whether a list tells something that is not known. A list with a filter has not all.
-func (ps *pods) wantsList(method string, req proto.Message) bool {
+func (ps *pods) wantsList(req proto.Message) bool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	switch r := req.(type) {

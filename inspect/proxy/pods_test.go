@@ -112,7 +112,7 @@ func TestNotYet(t *testing.T) {
 		l.start("job")
 		time.Sleep(time.Second)
 		l.call(&runtimeapi.ListPodSandboxRequest{}, &runtimeapi.ListPodSandboxResponse{Items: []*runtimeapi.PodSandbox{{Id: "s1", Metadata: web.GetMetadata()}}}, nil)
-		if !l.p.pods.wantsList("ListContainers", &runtimeapi.ListContainersRequest{}) || l.p.pods.wantsList("ListContainers", &runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{Id: "c"}}) {
+		if !l.p.pods.wantsList(&runtimeapi.ListContainersRequest{}) || l.p.pods.wantsList(&runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{Id: "c"}}) {
 			t.Error("while a pod starts, the list of all containers is read, and no other")
 		}
 		l.call(&runtimeapi.ListContainersRequest{}, &runtimeapi.ListContainersResponse{Containers: []*runtimeapi.Container{{Id: "c-job", PodSandboxId: "s1", State: runtimeapi.ContainerState_CONTAINER_EXITED}}}, nil)
@@ -120,7 +120,7 @@ func TestNotYet(t *testing.T) {
 		if diff := cmp.Diff([]string{`seen since 0s by 0s source "api" adopted false`}, l.milestones()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		if l.p.pods.wantsList("ListContainers", &runtimeapi.ListContainersRequest{}) {
+		if l.p.pods.wantsList(&runtimeapi.ListContainersRequest{}) {
 			t.Error("lists are read although nothing has to be learned")
 		}
 	})

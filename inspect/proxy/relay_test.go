@@ -28,8 +28,8 @@ func TestUnary(t *testing.T) {
 		got, _ = metadata.FromIncomingContext(ctx)
 		at, _ := ctx.Deadline()
 		left = time.Until(at)
-		grpc.SetHeader(ctx, metadata.Pairs("head", "h1"))                          //nolint:errcheck // the test sees it
-		grpc.SetTrailer(ctx, metadata.Pairs("tail", "t1", "tail-bin", "\x00\xff")) //nolint:errcheck // the test sees it
+		grpc.SetHeader(ctx, metadata.Pairs("head", "h1"))
+		grpc.SetTrailer(ctx, metadata.Pairs("tail", "t1", "tail-bin", "\x00\xff"))
 		return &runtimeapi.RunPodSandboxResponse{PodSandboxId: r.GetConfig().GetMetadata().GetName() + "-s"}, nil
 	}}
 	l := begin(t, f, nil)
@@ -88,7 +88,7 @@ func TestUnary(t *testing.T) {
 // A status comes with its details, and the trailer with it.
 func TestStatus(t *testing.T) {
 	f := &fake{run: func(ctx context.Context, _ *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
-		grpc.SetTrailer(ctx, metadata.Pairs("tail", "t1")) //nolint:errcheck // the test sees it
+		grpc.SetTrailer(ctx, metadata.Pairs("tail", "t1"))
 		s, err := status.New(codes.ResourceExhausted, "no room: \n ü").WithDetails(&errdetails.RetryInfo{}, wrapperspb.String("more"))
 		if err != nil {
 			return nil, err

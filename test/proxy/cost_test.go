@@ -209,6 +209,6 @@ func (b *bench) dial(t *testing.T, socket string) runtimeapi.RuntimeServiceClien
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() }) //nolint:errcheck // it was only used
+	t.Cleanup(func() { c.Close() })
 	return runtimeapi.NewRuntimeServiceClient(c)
 }

@@ -123,7 +123,7 @@ func (b *bench) relay() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // the child has it
+	defer log.Close()
 	b.guard = exec.Command(b.binary, "proxy", "--runtime", b.runtime(), "--listen", b.socket(), "--endpoint", b.link())
 	b.guard.Stdout, b.guard.Stderr = log, log
 	if err := b.guard.Start(); err != nil {

@@ -96,11 +96,18 @@ func (g *Guard) once(ctx context.Context) error {
 	if err != nil {
 		return &startError{fmt.Errorf("start the relay: %w", err)}
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
+	var exit error // once ended is closed
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		exit = c.Wait()
+	}()
 	heard := make(chan struct{}, 1)
 	go hear(beats, heard)
 	err = g.watch(ctx, c.Process, heard, ended)
+	if errors.Is(err, errEnded) {
+		err = ending(exit)
+	}
 	if turn := Turn(g.Link, g.Runtime); turn != nil {
 		g.Tell("the endpoint cannot be turned to the runtime: " + turn.Error())
 	}
@@ -121,15 +128,18 @@ func hear(beats *os.File, heard chan<- struct{}) {
 	}
 }
 
+// errEnded is a relay that has ended by itself.
+var errEnded = errors.New("it has ended")
+
 // watch turns the link to the relay once that is heard, and ends it when it is not heard any more, or ctx ends.
-func (g *Guard) watch(ctx context.Context, relay *os.Process, heard <-chan struct{}, ended <-chan error) error {
+func (g *Guard) watch(ctx context.Context, relay *os.Process, heard <-chan struct{}, ended <-chan struct{}) error {
 	quiet := time.NewTimer(g.silence)
 	defer quiet.Stop()
 	turned := false
 	for {
 		select {
-		case err := <-ended:
-			return ending(err)
+		case <-ended:
+			return errEnded
 		case <-heard:
 			quiet.Reset(g.silence)
 			if turned {
@@ -152,7 +162,7 @@ func (g *Guard) watch(ctx context.Context, relay *os.Process, heard <-chan struc
 }
 
 // finish turns the link first, so that the kubelet connects to the runtime, and then has the relay let calls end.
-func (g *Guard) finish(relay *os.Process, ended <-chan error) error {
+func (g *Guard) finish(relay *os.Process, ended <-chan struct{}) error {
 	err := Turn(g.Link, g.Runtime)
 	_ = relay.Signal(syscall.SIGTERM)
 	select {

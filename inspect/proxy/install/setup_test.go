@@ -28,7 +28,7 @@ func TestFiles(t *testing.T) {
 	} {
 		file := filepath.Join("testdata", name)
 		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // test data
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
