@@ -82,8 +82,8 @@ func (m *Model) shortenHistories() {
 		p.Omitted += len(p.Decisions)
 		p.Decisions = nil
 	})
-	half(&m.decisions)
-	half(&m.lines)
+	m.decisions.Halve()
+	m.lines.Halve()
 }
 
 // but changes all but the last n.
@@ -93,15 +93,6 @@ func but[T any](r *ring.Ring[T], n int, change func(T)) {
 		if left--; left >= 0 {
 			change(v)
 		}
-	})
-}
-
-// half drops the older half.
-func half[T any](r *ring.Ring[T]) {
-	left := r.Len() / 2
-	r.Drop(func(T) bool {
-		left--
-		return left >= 0
 	})
 }
 

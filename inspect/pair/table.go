@@ -12,9 +12,10 @@ const DoubtLimit = 10 * time.Minute
 // Table has what is open in a stream, each with a value. Build it with NewTable.
 type Table[V any] struct {
 	byID  map[trace.SpanID]*open[V]
-	below map[trace.SpanID]Peer[V] // of those in doubt, by parent: the last that came to be
+	below map[trace.SpanID]*open[V] // of those in doubt, by parent: the last that came to be
 	// oldest and newest are the ends of all. Those in doubt come before all others.
-	oldest, newest Peer[V]
+	oldest, newest *open[V]
+	free           *open[V] // places to use again, by newer
 	max            int
 	doubts         int
 	swept          int64
@@ -29,11 +30,8 @@ type open[V any] struct {
 	doubt      bool
 	value      V
 	// older and newer are its neighbors among all, left and right those among what is in doubt and has the same parent.
-	older, newer, left, right Peer[V]
+	older, newer, left, right *open[V]
 }
-
-// Peer names a span that others own; it is exported for who weighs a table.
-type Peer[V any] *open[V]
 
 // NewTable returns an empty table for so many spans. over is called with the value of each span that is open no more, whether its end came
 // or it is given up; doubt with that of each whose end may have been lost. Either may be nil, and neither may use the table.
@@ -45,7 +43,7 @@ func NewTable[V any](size int, over, doubt func(V)) Table[V] {
 	if doubt == nil {
 		doubt = none
 	}
-	return Table[V]{byID: map[trace.SpanID]*open[V]{}, below: map[trace.SpanID]Peer[V]{}, max: size, over: over, doubt: doubt}
+	return Table[V]{byID: map[trace.SpanID]*open[V]{}, below: map[trace.SpanID]*open[V]{}, max: size, over: over, doubt: doubt}
 }
 
 // Begin notes that a span is open.
@@ -58,8 +56,15 @@ func (t *Table[V]) Begin(r *trace.Record, v V) {
 	}
 	if again := t.byID[r.Span]; again != nil {
 		t.unlink(again)
+		t.reuse(again)
 	}
-	o := &open[V]{id: r.Span, parent: r.Parent, began: r.Time, value: v}
+	o := t.free
+	if o == nil {
+		o = &open[V]{}
+	} else {
+		t.free = o.newer
+	}
+	*o = open[V]{id: r.Span, parent: r.Parent, began: r.Time, value: v}
 	t.byID[o.id] = o
 	t.link(o)
 }
@@ -146,7 +151,15 @@ func (t *Table[V]) Drop(keep func(V) bool) {
 
 func (t *Table[V]) remove(o *open[V]) {
 	t.unlink(o)
-	t.over(o.value)
+	v := o.value
+	t.reuse(o)
+	t.over(v)
+}
+
+// reuse keeps the place of a span that is open no more.
+func (t *Table[V]) reuse(o *open[V]) {
+	*o = open[V]{newer: t.free}
+	t.free = o
 }
 
 // link puts a span at the end of all.

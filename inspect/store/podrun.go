@@ -63,16 +63,6 @@ func (p *PodRun) Between(from, to int64, f func(*Item) bool) bool { return p.win
 // Continues reports whether something in it has begun and not ended.
 func (p *PodRun) Continues() bool { return slices.ContainsFunc(p.win.open, isOpen) }
 
-// Seen is the milestone that began the run, as far as it is kept.
-func (p *PodRun) Seen() *Item {
-	if len(p.win.head) > 0 {
-		if m, ok := p.win.head[0].Event.(*trace.Milestone); ok && m.Name == trace.MilestoneSeen {
-			return p.win.head[0]
-		}
-	}
-	return nil
-}
-
 // Next is the milestone of the pod's next run, which waits for the end of this one; nil when there is none.
 func (p *PodRun) Next() *Item { return p.next }
 

@@ -151,10 +151,9 @@ func (s *Store) Cut(pod trace.Pod) {
 
 // Halve lets go of the older half of what is kept of the node and of the last records, and of the runs of pods that are not wanted.
 func (s *Store) Halve(wanted func(trace.Pod) bool) {
-	s.node.newest(s.node.tail.Len() / 2)
-	n := s.notes.Len()
-	filter(&s.notes, func(*Item) bool { n--; return n < s.notes.Len()/2 })
-	s.recent.Drop(func(*trace.Record) bool { n++; return n < s.recent.Len()/2 })
+	s.node.tail.Halve()
+	s.notes.Halve()
+	s.recent.Halve()
 	for _, p := range slices.Clone(s.Runs()) {
 		if !wanted(p.Pod) {
 			s.Forget(p.Pod)

@@ -66,6 +66,12 @@ func (r *Ring[T]) Drop(match func(T) bool) {
 	r.items, r.from, r.n = kept, 0, len(kept)
 }
 
+// Halve removes the older half.
+func (r *Ring[T]) Halve() {
+	left := r.n / 2
+	r.Drop(func(T) bool { left--; return left >= 0 })
+}
+
 // Each visits from the oldest to the newest.
 func (r *Ring[T]) Each(f func(T)) {
 	for i := range r.n {
