@@ -450,7 +450,7 @@ func testStepEnds(t *testing.T) {
 	s.End(10*time.Second, sandbox, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
 	s.Point(11*time.Second, of, &trace.Milestone{Name: trace.MilestoneStarted, Since: 11 * time.Second})
 	d.app.absorb(recsMsg{chunks: []chunk{{recs: s.Records()}}})
-	d.want("all containers run", "✓ sandbox          1.00s", "q deletes the pod", "^C quits and leaves the pod")
+	d.want("all containers run", "✓ sandbox          1.00s", "q deletes the pod", "^C quits; the pod continues")
 	if screen := d.screen(); strings.Contains(screen, "RunPodSandboxRequest") || strings.Contains(screen, "changed:") {
 		t.Errorf("the last stop is still shown:\n%s", screen)
 	}
