@@ -57,7 +57,7 @@ func (p *part) refresh() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close()
 	if _, err := f.Seek(p.from, io.SeekStart); err != nil {
 		return nil, err
 	}

@@ -359,7 +359,7 @@ func mountOfNobody(u *upstream) {
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // it is empty
+	defer file.Close()
 	u.orphaned(uid)
 }
 
