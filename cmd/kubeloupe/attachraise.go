@@ -77,7 +77,12 @@ func (r *raising) begin(ctx context.Context, found *discover.Found, bus *trace.B
 	if err != nil {
 		return err
 	}
-	if r.raised, err = j.Raise(ctx, r.level, exec.Command(exe, watchdogName)); err != nil {
+	for _, command := range watchdogs(exe) {
+		if r.raised, err = j.Raise(ctx, r.level, exec.Command(command[0], command[1:]...)); !errors.Is(err, verbosity.ErrNotArmed) {
+			break
+		}
+	}
+	if err != nil {
 		return userError{fmt.Errorf("--raise-verbosity: %w", err)}
 	}
 	text := fmt.Sprintf("attach: the verbosity of %s is raised from %d to %d until %s", found.Kind, r.old, r.level, j.Until.Format(time.TimeOnly))
@@ -94,6 +99,17 @@ func (r *raising) begin(ctx context.Context, found *discover.Found, bus *trace.B
 		trace.Point(bus, trace.Span{}, e)
 	}()
 	return nil
+}
+
+// watchdogs are the commands by which the watchdog is started, until one gets ready: with systemd, as a unit of its own, which survives what
+// ends all processes of this session or unit.
+func watchdogs(exe string) (all [][]string) {
+	if _, err := os.Stat("/run/systemd/system"); err == nil {
+		if run, err := exec.LookPath("systemd-run"); err == nil {
+			all = append(all, []string{run, "--pipe", "--quiet", "--collect", fmt.Sprintf("--unit=kubeloupe-verbosity-%d", os.Getpid()), exe, watchdogName})
+		}
+	}
+	return append(all, []string{exe, watchdogName})
 }
 
 // job is what verbosity needs to know of the kubelet.

@@ -13,7 +13,7 @@ import (
 
 const (
 	// many is how many pods start at once; most bounds what attach may take then, as a guest on the node.
-	many = 25
+	many = 30
 	most = 120 << 20
 	tick = 10 * time.Millisecond // in which the kernel tells of processor time
 )
@@ -37,7 +37,7 @@ func TestCost(t *testing.T) {
 	t.Cleanup(func() { b.Kubectl(t.Context(), "delete", "--wait=false", "pods", "-l", "of=cost") }) // the cluster goes
 	eventually(t, "all pods run", func() string {
 		out, err := b.Kubectl(t.Context(), "get", "pods", "-l", "of=cost", "--field-selector=status.phase=Running", "-o", "name")
-		if n := strings.Count(string(out), "\n"); err != nil || n < many {
+		if n := strings.Count(string(out), "pod/"); err != nil || n < many {
 			return fmt.Sprintf("%d of %d", n, many)
 		}
 		return ""

@@ -80,10 +80,17 @@ func newBench(log io.Writer) (_ *bench, err error) {
 	if b.Cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: filepath.Join(dir, "lab"), Log: log}); err != nil {
 		return nil, err
 	}
-	if b.kubelet, err = b.StartAgent(ctx, lab.AgentConfig{Kind: lab.Upstream, Args: []string{"--v=4"}, Log: log}); err != nil {
+	b.kubelet, err = b.start(ctx, log)
+	return b, err
+}
+
+// start starts upstream's kubelet, and waits until its node is ready.
+func (b *bench) start(ctx context.Context, log io.Writer) (*lab.Agent, error) {
+	a, err := b.StartAgent(ctx, lab.AgentConfig{Kind: lab.Upstream, Args: []string{"--v=4"}, Log: log})
+	if err != nil {
 		return nil, err
 	}
-	return b, b.kubelet.WaitReady(ctx)
+	return a, a.WaitReady(ctx)
 }
 
 // close takes the cluster down. Its error names what would be left.

@@ -73,6 +73,9 @@ func (j *Job) putBack() (err error) {
 	}
 }
 
+// ErrNotArmed says that the watchdog did not get ready: nothing was raised.
+var ErrNotArmed = errors.New("the watchdog is not ready: the verbosity stays")
+
 // Raised is a verbosity that is raised.
 type Raised struct {
 	// Done is closed when it was put back, or cannot be; see Err.
@@ -102,7 +105,7 @@ func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Rais
 	watchdog.Stderr = &errs
 	watchdog.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's signals are for the others
 	if err := watchdog.Start(); err != nil {
-		return nil, fmt.Errorf("start the watchdog: %w", err)
+		return nil, errors.Join(ErrNotArmed, err)
 	}
 	r := &Raised{Done: make(chan struct{}), life: in, until: j.Until}
 	ready := make([]byte, len(armed))
@@ -118,7 +121,7 @@ func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Rais
 	}()
 	if err != nil || string(ready) != armed {
 		r.Close() //nolint:errcheck // the other error counts
-		return nil, errors.Join(errors.New("the watchdog is not ready: the verbosity stays"), err, r.err)
+		return nil, errors.Join(ErrNotArmed, err, r.err)
 	}
 	if err := j.Set(ctx, level); err != nil {
 		return nil, errors.Join(err, r.Close())
