@@ -22,9 +22,7 @@ func TestTruncated(t *testing.T) {
 		}
 		return ""
 	})
-	if text := b.kubeloupe(t, "events", "--kind", "log", "--socket", a.socket); !strings.Contains(text, "truncated") {
-		t.Errorf("nothing says that lines may be missing:\n%.2000s", text)
-	}
+	a.says(t, "the log was truncated")
 }
 
 // TestRestarted restarts the kubelet under attach: that is said, and pods are seen as before.
@@ -47,11 +45,6 @@ func TestRestarted(t *testing.T) {
 		}
 		return ""
 	})
-	eventually(t, "what is said of it", func() string {
-		text := b.kubeloupe(t, "events", "--kind", "log", "--socket", a.socket)
-		if !strings.Contains(text, "has ended") || !strings.Contains(text, "was started again") {
-			return text[max(0, len(text)-2000):]
-		}
-		return ""
-	})
+	a.says(t, "has ended")
+	a.says(t, "was started again")
 }

@@ -20,6 +20,7 @@ import (
 type attached struct {
 	*exec.Cmd
 	socket, file string
+	records      string // file with all records, a line of JSON each
 	out          *bytes.Buffer
 	done         chan struct{}
 }
@@ -28,10 +29,10 @@ type attached struct {
 func (b *bench) attach(t *testing.T, args ...string) *attached {
 	t.Helper()
 	dir := t.TempDir()
-	a := &attached{socket: filepath.Join(dir, "s.sock"), file: filepath.Join(dir, "out.klr"), out: &bytes.Buffer{}, done: make(chan struct{})}
+	a := &attached{socket: filepath.Join(dir, "s.sock"), file: filepath.Join(dir, "out.klr"), records: filepath.Join(dir, "records.json"), out: &bytes.Buffer{}, done: make(chan struct{})}
 	args = append([]string{"attach", "--no-tui", "-o", "json", "--pid", strconv.Itoa(b.kubelet.PID()), "--control-socket", a.socket, "--record", a.file}, args...)
 	a.Cmd = exec.Command(b.binary, args...)
-	out, err := os.Create(filepath.Join(dir, "records.json"))
+	out, err := os.Create(a.records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +55,23 @@ func (b *bench) attach(t *testing.T, args ...string) *attached {
 		return ""
 	})
 	return a
+}
+
+// says waits until attach has said something of its own.
+func (a *attached) says(t *testing.T, what string) {
+	t.Helper()
+	eventually(t, "attach says "+what, func() string {
+		text, err := os.ReadFile(a.records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "attach: ") && strings.Contains(line, what) {
+				return ""
+			}
+		}
+		return "not yet: " + a.out.String()
+	})
 }
 
 // eventually waits until missing says nothing.

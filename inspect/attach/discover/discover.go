@@ -10,6 +10,8 @@ import (
 type Options struct {
 	// PID is the kubelet's process where the user names it; 0 finds it.
 	PID int
+	// RootDir selects, among several kubelets, the one with that root directory; "" takes none.
+	RootDir string
 	// RuntimeEndpoint takes the place of the configured one where the user names it.
 	RuntimeEndpoint string
 	// LogFile takes the place of where the log is found to go.
@@ -39,6 +41,23 @@ type Found struct {
 
 // Outside is a path of the kubelet as seen from outside.
 func (f *Found) Outside(name string) string { return path.Join("/", f.Process.Files, name) }
+
+// rooted leaves out the candidates with another root directory.
+func rooted(v View, all []Candidate, dir string) (out []Candidate) {
+	if dir == "" {
+		return all
+	}
+	for _, c := range all {
+		if c.Why == "" {
+			args, _ := flagsOf(v, c.Process, c.Kind, environ(v, c.Process.PID))
+			if configOf(v, c.Process, args).RootDir != dir {
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
 
 // API is the address of the kubelet's API: the loopback one, where it listens there.
 func (f *Found) API() string {
@@ -71,7 +90,7 @@ func Discover(v View, o Options) (*Found, error) {
 		if c.Kind == "" {
 			c.Kind = Kubelet
 		}
-	} else if c, err = choose(all); err != nil {
+	} else if c, err = choose(rooted(v, all, o.RootDir)); err != nil {
 		return nil, err
 	}
 	if c.Process.hidden {

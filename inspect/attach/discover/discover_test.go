@@ -244,6 +244,22 @@ func TestBelowRoot(t *testing.T) {
 	}
 }
 
+// TestSeveral sees that several kubelets are told apart, by process or root directory.
+func TestSeveral(t *testing.T) {
+	one := proc{pid: 10, exe: "/usr/bin/kubelet", args: []string{"kubelet"}, tcp: []string{onServer}}
+	two := proc{pid: 20, exe: "/usr/bin/kubelet", args: []string{"kubelet", "--root-dir=/two"}, tcp: []string{onHealthz}}
+	m := newMachine(one, two)
+	if got := look(m, Options{}); !strings.Contains(got.Err, "several kubelets, processes 10, 20") {
+		t.Errorf("got %+v", got)
+	}
+	if got := look(m, Options{PID: 20}); got.PID != 20 {
+		t.Errorf("got %+v", got)
+	}
+	if got := look(m, Options{RootDir: "/two"}); got.PID != 20 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestNothing sees what is said of a machine without a kubelet, and of hostile names.
 func TestNothing(t *testing.T) {
 	_, err := Discover(newMachine(), Options{})

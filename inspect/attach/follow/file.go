@@ -29,9 +29,12 @@ type File struct {
 	f      *os.File
 	at     int64
 	open   bool // the last byte that was returned ends no line
-	notice func(string)
+	notice Notice
 	gone   bool
 }
+
+// Notice receives sentences on what happens to a log; gap says that some of it is missing.
+type Notice func(gap bool, text string)
 
 // Since finds out whether a piece of a log, which begins in the middle of it, begins before the time from which on the log is wanted.
 type Since func(piece []byte) bool
@@ -39,7 +42,7 @@ type Since func(piece []byte) bool
 // OpenFile opens a log to be followed until ctx ends. It begins at most MaxBack before its end: as late as the text there is too old,
 // which since says; nil begins at the end. notice receives sentences on what happens to the file. path is one that root configured;
 // anything but a regular file is refused.
-func OpenFile(ctx context.Context, path string, since Since, notice func(string)) (*File, error) {
+func OpenFile(ctx context.Context, path string, since Since, notice Notice) (*File, error) {
 	f := &File{ctx: ctx, path: path, notice: notice}
 	var err error
 	if f.f, err = openRegular(path); err != nil {
@@ -140,7 +143,7 @@ func (f *File) turn() (again bool, err error) {
 		return false, err
 	}
 	if own.Size() < f.at {
-		f.say("the log was truncated: what was written to it since the last look is missing")
+		f.say(true, "the log was truncated: what was written to it since the last look is missing")
 		f.at = 0
 		return true, nil
 	}
@@ -149,7 +152,7 @@ func (f *File) turn() (again bool, err error) {
 	case errors.Is(err, os.ErrNotExist):
 		if !f.gone {
 			f.gone = true
-			f.say("the log's file was removed or renamed: waiting for the new one")
+			f.say(false, "the log's file was removed or renamed: waiting for the new one")
 		}
 		return false, nil
 	case err != nil:
@@ -166,13 +169,13 @@ func (f *File) turn() (again bool, err error) {
 	}
 	err = f.f.Close()
 	f.f, f.at, f.gone = next, 0, false
-	f.say("the log was rotated")
+	f.say(false, "the log was rotated")
 	return true, err
 }
 
-func (f *File) say(text string) {
+func (f *File) say(gap bool, text string) {
 	if f.notice != nil {
-		f.notice(f.path + ": " + text)
+		f.notice(gap, f.path+": "+text)
 	}
 }
 

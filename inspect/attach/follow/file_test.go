@@ -52,7 +52,7 @@ func TestFile(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var said []string
-		f, err := follow.OpenFile(ctx, path, nil, func(s string) { said = append(said, strings.TrimPrefix(s, path+": ")) })
+		f, err := follow.OpenFile(ctx, path, nil, func(_ bool, s string) { said = append(said, strings.TrimPrefix(s, path+": ")) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ type Journal struct {
 	ctx    context.Context
 	unit   string
 	since  time.Time
-	notice func(string)
+	notice Notice
 	blocks chan piece
 	rest   []byte
 	// Cursor is the mark of the last entry that was read, from which journalctl goes on when it has ended. It is called by Read, and required.
@@ -57,7 +57,7 @@ func program() (name, root string, err error) {
 }
 
 // OpenJournal begins to read the journal of a unit, from since on, until ctx ends. notice receives sentences on what happens.
-func OpenJournal(ctx context.Context, unit string, since time.Time, notice func(string)) (*Journal, error) {
+func OpenJournal(ctx context.Context, unit string, since time.Time, notice Notice) (*Journal, error) {
 	if _, _, err := program(); err != nil {
 		return nil, err
 	}
@@ -185,6 +185,6 @@ func (j *Journal) Read(p []byte) (int, error) {
 
 func (j *Journal) say(text string) {
 	if j.notice != nil {
-		j.notice("the journal of " + j.unit + ": " + text)
+		j.notice(false, "the journal of "+j.unit+": "+text)
 	}
 }

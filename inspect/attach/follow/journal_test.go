@@ -35,7 +35,7 @@ func TestJournal(t *testing.T) {
 	defer cancel()
 	var mu sync.Mutex
 	var said []string
-	j, err := follow.OpenJournal(ctx, "kubelet.service", time.Unix(1789639000, 0), func(s string) {
+	j, err := follow.OpenJournal(ctx, "kubelet.service", time.Unix(1789639000, 0), func(_ bool, s string) {
 		mu.Lock()
 		defer mu.Unlock()
 		said = append(said, s)

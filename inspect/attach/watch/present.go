@@ -60,7 +60,7 @@ func (w *Watch) restarts(ctx context.Context) error {
 			gone = true
 			w.say(trace.LevelWarn, fmt.Sprintf("the kubelet's process %d has ended", found.Process.PID))
 		case gone:
-			if next, err := discover.Discover(w.cfg.View, discover.Options{}); err == nil && next.Config.RootDir == found.Config.RootDir {
+			if next, err := discover.Discover(w.cfg.View, discover.Options{RootDir: found.Config.RootDir}); err == nil {
 				found, gone = next, false
 				w.say(trace.LevelInfo, fmt.Sprintf("the kubelet was started again: process %d", next.Process.PID))
 			}

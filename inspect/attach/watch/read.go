@@ -62,7 +62,13 @@ func (w *Watch) read(ctx context.Context, o observer, l discover.Log, since time
 
 // open opens a log where since begins.
 func (w *Watch) open(ctx context.Context, o observer, l discover.Log, since time.Time) (in io.Reader, closing func(), err error) {
-	notice := func(text string) { w.say(trace.LevelInfo, text) }
+	notice := func(gap bool, text string) {
+		level := trace.LevelInfo
+		if gap {
+			level = trace.LevelWarn
+		}
+		w.say(level, text)
+	}
 	switch l.Kind {
 	case discover.LogFile:
 		old := func(piece []byte) bool { return before(o, piece, since) }
