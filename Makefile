@@ -98,9 +98,12 @@ compat: ## send the same requests to the servers of upstream's kubelet and of ku
 	go run ./test/compat
 
 # The logs of what fails are in the output; with KUBELOUPE_CAUSES_TO=directory, those of the others are kept there.
+# The verbosities of upstream's kubelet.
+LEVELS ?= 2,4
+
 .PHONY: attach-causes
 attach-causes: ## bring about causes on upstream's kubelet, and name them from its log (LEVELS=2,4; ONLY=KL05)
-	KUBELOUPE_UPSTREAM=$(or $(LEVELS),2,4) KUBELOUPE_UPSTREAM_ONLY=$(ONLY) go test ./test/causes -run TestUpstream -count=1 -v -timeout 1h
+	KUBELOUPE_UPSTREAM=$(LEVELS) KUBELOUPE_UPSTREAM_ONLY=$(ONLY) go test ./test/causes -run TestUpstream -count=1 -v -timeout 1h
 
 .PHONY: soak
 soak: ## create and delete pods for MINUTES=30, PODS=2000; no resource may grow
