@@ -38,8 +38,8 @@ type raising struct {
 
 func (r *raising) add(c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&r.level, "raise-verbosity", 0, "raise the kubelet's verbosity to this level meanwhile, for example 4; needs credentials for the kubelet's API")
-	f.DurationVar(&r.time, "for", time.Minute, "how long the verbosity is raised; then, or when attach ends, also if it is killed, it is put back")
+	f.IntVar(&r.level, "raise-verbosity", 0, "raise the kubelet's verbosity to this level for a limited time, for example 4; needs credentials for the kubelet's API")
+	f.DurationVar(&r.time, "for", time.Minute, "how long the verbosity is raised; the earlier verbosity is restored after this time or when attach ends, also if it is killed")
 	f.StringVar(&r.kubeconfig, "kubelet-kubeconfig", "", "kubeconfig with a client certificate that the kubelet's API accepts; by default that of a control plane, if this node is one")
 }
 

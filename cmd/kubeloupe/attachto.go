@@ -48,10 +48,10 @@ func newAttach(s streams) *cobra.Command {
 	a := &attaching{s: s}
 	c := &cobra.Command{
 		Use:   "attach",
-		Short: "Watch the kubelet of this node that is not kubeloupe",
+		Short: "Watch upstream's kubelet on this node",
 		Long: `Watch the kubelet that runs on this node: upstream's, also within k3s, k0s and microk8s. attach finds it by its listeners, follows
-its log and the container runtime's log, and shows what they tell in the UI, a moment after it happened. It reads the last ten minutes
-first. Neither the kubelet nor its settings change, except with --raise-verbosity. attach needs root.
+its log and the container runtime's log, and shows their events in the UI with a short delay. It reads the last ten minutes first.
+Neither the kubelet nor its settings change, except with --raise-verbosity. attach needs root.
 
 Meanwhile, why, trace, inspect, events, record and tui work on this node as with kubeloupe's own agent.
 

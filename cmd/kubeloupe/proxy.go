@@ -48,7 +48,7 @@ calls of one pod.
 
 The kubelet must use the proxy's socket as its containerRuntimeEndpoint, which needs one restart of the kubelet. With --endpoint, the
 kubelet uses a symbolic link. The proxy then runs in a second process, and when either process ends, the link leads to the runtime
-again. SIGTERM turns the link first, and then lets the calls finish that have begun.`,
+again. After SIGTERM, the proxy first changes the link, and then waits until the calls in progress have finished.`,
 		Example: `  kubeloupe proxy --runtime /run/containerd/containerd.sock --endpoint /run/kubeloupe/containerd.sock
   kubeloupe tui --socket /run/kubeloupe/kubeloupe.sock
   kubeloupe step --socket /run/kubeloupe/kubeloupe.sock --pod shop/cart-7d4f-x2z`,
@@ -71,7 +71,7 @@ again. SIGTERM turns the link first, and then lets the calls finish that have be
 	f.StringVar(&o.listen, "listen", proxyListen, "socket of the proxy, for root only; its directory is created with mode 0700")
 	f.StringVar(&o.runtime, "runtime", "", "socket of the container runtime, such as /run/containerd/containerd.sock")
 	f.StringVar(&o.endpoint, "endpoint", "", "symbolic link that the kubelet has as its containerRuntimeEndpoint; it leads to the proxy while that runs, otherwise to the runtime")
-	f.DurationVar(&o.drain, "drain", 30*time.Second, "time that calls may take to finish when the proxy is stopped")
+	f.DurationVar(&o.drain, "drain", 30*time.Second, "maximum time that calls may take to finish when the proxy is stopped")
 	f.StringVarP(&o.output, "output", "o", "", "print events: text (one line per important event), wide (the same, not truncated) or json (every record)")
 	f.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "number of records kept in memory for slow readers")
 	o.beside.add(c)

@@ -93,7 +93,7 @@ func newProxyBypass() *cobra.Command {
 	var runtime, endpoint string
 	c := &cobra.Command{
 		Use:   "bypass",
-		Short: "Lead the kubelet's endpoint to the runtime",
+		Short: "Point the kubelet's endpoint to the runtime",
 		Long:  "Lead the symbolic link that the kubelet has as its endpoint to the runtime. The unit of the proxy runs this when the proxy has ended.",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
