@@ -36,7 +36,7 @@ func live(ctx context.Context, s *stage, to *album) error {
 		return err
 	}
 	if err := shoot(ctx, s.agent, to, shot{
-		name: "overview", title: "The Overview while pods start: a pull under way, pods in trouble, slow starts and why",
+		name: "overview", title: "The Overview while pods start: a pull in progress, pods with problems, slow starts and their causes",
 		want: []string{"pull 60m:1", "ErrImagePull", "slowest starts", "!no pod has started"},
 	}); err != nil {
 		return err
@@ -58,16 +58,16 @@ func shots() []shot {
 	}
 	return []shot{
 		one("loop", "The Loop: each iteration of syncLoop, and what it did", "2", "CASE", "housekeeping"),
-		one("pods", "Pods: each pod, its worker, and what it does or waits for", "3", "WORKER", "jobs/report"),
+		one("pods", "Pods: each pod, its worker, and its current activity or wait", "3", "WORKER", "jobs/report"),
 		one("cri", "CRI: calls to the container runtime", "4", "METHOD", "StartContainer"),
-		one("gc", "GC: garbage collection passes", "5", "image", "container"),
-		{name: "node", title: "The Node: what the agent and the machine have, and what the API server says of it", keys: []string{"8"}, want: []string{"machine and agent"}, rows: 42},
-		one("log", "Log: what is worth a line", "9", "FailedMount"),
+		one("gc", "GC: garbage collection runs", "5", "image", "container"),
+		{name: "node", title: "The Node: the agent, the machine, the Node object and the API server", keys: []string{"8"}, want: []string{"the node", "API server"}, rows: 42},
+		one("log", "Log: the important events", "9", "FailedMount"),
 		one("volumes", "Volumes: each pod's volumes, and what they wait for", "v", "configmap", "failed"),
-		one("status", "Status: each pod's status on its way into the API", "t", "lease", "in the API"),
-		one("probes", "Probes: what each says, and how often", "p", "readiness", "liveness"),
-		one("sources", "Sources: where pods come from", "o", "api"),
-		one("eviction", "Eviction: thresholds, and what was done", "x", "memory"),
+		one("status", "Status: each pod's status, and its writes to the API", "t", "lease", "in the API"),
+		one("probes", "Probes: the result of each probe, and how many times in a row", "p", "readiness", "liveness"),
+		one("sources", "Sources: the sources of pods", "o", "api"),
+		one("eviction", "Eviction: usage and thresholds", "x", "memory"),
 		one("starts", "Starts: all starts of the session, the slowest first", "r", "shop/cart"),
 		{
 			name: "pod", title: "The Pod view: a start as a waterfall, with the spans of containerd and the CNI plugins",
@@ -75,10 +75,10 @@ func shots() []shot {
 		},
 		{name: "learn", title: "The learner's panel explains the selected phase", keys: []string{"L", "j", "j", "j"}, want: []string{"read: "}, rows: 42},
 		{
-			name: "causes", title: "The Pod view of a pod that cannot start: what it waits for, and the cause by name",
+			name: "causes", title: "The Pod view of a pod that cannot start: its wait, and the named cause",
 			keys: []string{"L", "@shop/search"}, want: []string{"CAUSES", "KL05"}, rows: 42,
 		},
-		one("help", "Help, made from the keys that work", "?", "everywhere"),
+		one("help", "Help: the keys of the view", "?", "everywhere"),
 	}
 }
 
@@ -154,7 +154,7 @@ func attached(ctx context.Context, s *stage, to *album) error {
 		}
 	}
 	err = shoot(ctx, t, to, shot{
-		name: "step", title: "Step, attached to a running agent: the request that comes next, and what changed", want: []string{"RunPodSandboxRequest", "changed: "},
+		name: "step", title: "Step, attached to a running agent: the next request, and the changes", want: []string{"RunPodSandboxRequest", "changed: "},
 	})
 	if err != nil {
 		return err
