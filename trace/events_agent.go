@@ -109,15 +109,15 @@ type Threshold struct {
 
 // Used returns how much is used at the mark, in bytes. It returns false if the mark is a percentage of an unknown capacity, or is never
 // reached.
-func (t *Threshold) Used(capacity int64) (int64, bool) {
-	bytes := t.Bytes
-	if t.Percent > 0 {
-		bytes = int64(t.Percent / 100 * float64(capacity))
+func (e *Threshold) Used(capacity int64) (int64, bool) {
+	bytes := e.Bytes
+	if e.Percent > 0 {
+		bytes = int64(e.Percent / 100 * float64(capacity))
 	}
-	if t.Kind == ThresholdPressure {
+	if e.Kind == ThresholdPressure {
 		return capacity - bytes, capacity > 0
 	}
-	return bytes, capacity > 0 && t.Percent < 100
+	return bytes, capacity > 0 && e.Percent < 100
 }
 
 // Decision is one decision: its subject, the verdict and the reason.

@@ -336,12 +336,11 @@ func classifyV1(e Event) {
 		if e.Err != "" {
 			e.Code = codeV1(string(e.Verb), e.Err)
 		}
-		switch e.Verb {
-		case VerbSandbox:
+		if e.Verb == VerbSandbox {
 			e.Replaces = faultV1(e.Reason)
-		case VerbImage:
+		}
+		if e.Verb == VerbImage {
 			e.Policy = PullPolicy(e.Reason)
-		default:
 		}
 	case *Decision:
 		e.inputsV1()

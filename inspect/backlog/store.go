@@ -31,7 +31,6 @@ type Store struct {
 
 	last  *store.Item
 	bytes int    // what is kept takes about that: what was counted last, and all that came since
-	round uint64 // of counts
 	lost  uint64 // records for which there was no room, but for those of starts
 	holes []Hole
 	kept  *store.Store // what explains pods

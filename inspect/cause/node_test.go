@@ -42,7 +42,8 @@ func TestFindNode(t *testing.T) {
 		"not: no network, as a node joins": {nodeRecord(1, 0, open, network), 20 * sec, ""},
 		"not: no network, and then one":    {nodeRecord(1, 0, 50*sec, network), time.Minute, ""},
 		"it evicts": {
-			[]trace.Record{{Seq: 1, Span: 1, Time: tape.Epoch.UnixNano(), Event: &trace.Decision{By: trace.ByEviction, Subject: "memory", Verdict: trace.VerdictShort}}}, time.Minute,
+			[]trace.Record{{Seq: 1, Span: 1, Time: tape.Epoch.UnixNano(), Event: &trace.Decision{By: trace.ByEviction, Subject: "memory", Verdict: trace.VerdictShort}}},
+			time.Minute,
 			"KL22: the node was short of memory, and the kubelet had to evict pods or to refuse them (it did once)",
 		},
 	} {

@@ -37,7 +37,10 @@ func (h *History) At(i int) *trace.Record {
 func (h *History) All() iter.Seq[*trace.Record] {
 	return func(yield func(*trace.Record) bool) {
 		n, at := h.kept.Recent()
-		for i := 0; i < n && yield(at(i)); i++ {
+		for i := range n {
+			if !yield(at(i)) {
+				return
+			}
 		}
 	}
 }

@@ -86,6 +86,7 @@ func statusUrgency(s *model.Status) int {
 		return 1
 	case model.StatusWriting:
 		return 2
+	case model.StatusDeleted, model.StatusInAPI, model.StatusNotWritten:
 	}
 	return 3
 }
@@ -192,6 +193,7 @@ func statusTone(s model.Status) style.Tone {
 		return style.Slow
 	case model.StatusNotWritten, model.StatusDeleted:
 		return style.Dim
+	case model.StatusWriting, model.StatusInAPI:
 	}
 	return style.Plain
 }

@@ -87,6 +87,7 @@ func volumeTone(v model.Volume) style.Tone {
 		return style.Slow
 	case model.VolumeUnmounted, model.VolumePending:
 		return style.Dim
+	case model.VolumeMounting, model.VolumeUnmounting, model.VolumeMounted:
 	}
 	return style.Plain
 }

@@ -142,8 +142,7 @@ func (s *Source) document(d *json.Decoder) error {
 		}
 		if into := one.field(k); into != nil {
 			if err := d.Decode(into); err != nil {
-				var wrong *json.UnmarshalTypeError
-				if !errors.As(err, &wrong) {
+				if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); !wrong {
 					return err
 				}
 			}
@@ -169,8 +168,7 @@ func (s *Source) items(d *json.Decoder) error {
 	for d.More() {
 		var o object
 		if err := d.Decode(&o); err != nil {
-			var wrong *json.UnmarshalTypeError
-			if !errors.As(err, &wrong) {
+			if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); !wrong {
 				return err
 			}
 			continue

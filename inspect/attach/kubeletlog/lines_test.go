@@ -16,9 +16,15 @@ var inText = []struct {
 	begins string
 	mapped bool
 }{
-	{"operationExecutor.MountVolume started", true}, {"operationExecutor.VerifyControllerAttachedVolume started", true}, {"Controller attach succeeded", true},
-	{"operationExecutor.UnmountVolume started", true}, {"UnmountVolume.TearDown succeeded", true}, {"MountVolume.SetUp succeeded", true},
-	{"Setting volume ownership for", true}, {"Operation for ", true}, {"%v", true}, // an operation's failure
+	{"operationExecutor.MountVolume started", true},
+	{"operationExecutor.VerifyControllerAttachedVolume started", true},
+	{"Controller attach succeeded", true},
+	{"operationExecutor.UnmountVolume started", true},
+	{"UnmountVolume.TearDown succeeded", true},
+	{"MountVolume.SetUp succeeded", true},
+	{"Setting volume ownership for", true},
+	{"Operation for ", true},
+	{"%v", true},                                      // an operation's failure
 	{"Starting operationExecutor.MountVolume", false}, // "started" follows at once
 	{"MountVolume.WaitForAttach", false},              // within the mount
 	{"MountVolume.MountDevice", false},                // within the mount
@@ -38,7 +44,7 @@ func TestLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	number := regexp.MustCompile(`\d+`)
 	lines, mapped, held := bufio.NewScanner(f), 0, 0
 	for lines.Scan() {
@@ -51,7 +57,8 @@ func TestLines(t *testing.T) {
 		i := slices.IndexFunc(inText, func(x struct {
 			begins string
 			mapped bool
-		}) bool {
+		},
+		) bool {
 			return strings.HasPrefix(col[0], x.begins)
 		})
 		switch {

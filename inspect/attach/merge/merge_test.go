@@ -88,13 +88,16 @@ func TestMerge(t *testing.T) {
 		"a call below the kubelet's action": {
 			[]told{{0, b, 1, 0, 0, web, time.Microsecond, create}, {100 * ms, e, 1, 0, 100 * ms, web, time.Microsecond, create}},
 			[]told{
-				{10 * ms, b, 1, 0, 0, web, 0, create}, {10 * ms, b, 2, 1, 0, web, 0, call},
-				{90 * ms, e, 2, 1, 80 * ms, web, 0, call}, {90 * ms, e, 1, 0, 80 * ms, web, 0, create},
+				{10 * ms, b, 1, 0, 0, web, 0, create},
+				{10 * ms, b, 2, 1, 0, web, 0, call},
+				{90 * ms, e, 2, 1, 80 * ms, web, 0, call},
+				{90 * ms, e, 1, 0, 80 * ms, web, 0, create},
 			},
 			[]string{
 				"0s begin pod.action 1<0 shop/web by kubelet-log and runtime-log", "10ms begin cri.call 2<1 shop/web by runtime-log",
 				"90ms end cri.call after 80ms 2<1 shop/web by runtime-log", "100ms end pod.action after 100ms 1<0 shop/web by kubelet-log and runtime-log",
-			}, merge.Report{Shared: 1},
+			},
+			merge.Report{Shared: 1},
 		},
 		"an action of which the kubelet knows little": {
 			[]told{{900 * ms, b, 1, 0, 0, web, time.Second, create}, {950 * ms, e, 1, 0, 50 * ms, web, time.Second, create}},
@@ -107,18 +110,22 @@ func TestMerge(t *testing.T) {
 			[]told{{10 * ms, b, 1, 0, 0, web, 0, create}, {90 * ms, e, 1, 0, 80 * ms, web, 0, create}},
 			[]string{
 				"0s point pod.milestone shop/web by kubelet-log", "10ms begin pod.action 1<0 shop/web by runtime-log", "90ms end pod.action after 80ms 1<0 shop/web by runtime-log",
-			}, merge.Report{},
+			},
+			merge.Report{},
 		},
 		"a pull that names no pod": {
 			[]told{{0, b, 1, 0, 0, web, time.Microsecond, pull}, {100 * ms, e, 1, 0, 100 * ms, web, time.Microsecond, pull}},
 			[]told{
-				{10 * ms, b, 1, 0, 0, trace.Pod{}, 0, pulled}, {10 * ms, b, 2, 1, 0, trace.Pod{}, 0, &trace.CRICall{Method: "PullImage"}},
-				{90 * ms, e, 2, 1, 80 * ms, trace.Pod{}, 0, &trace.CRICall{Method: "PullImage"}}, {90 * ms, e, 1, 0, 80 * ms, trace.Pod{}, 0, pulled},
+				{10 * ms, b, 1, 0, 0, trace.Pod{}, 0, pulled},
+				{10 * ms, b, 2, 1, 0, trace.Pod{}, 0, &trace.CRICall{Method: "PullImage"}},
+				{90 * ms, e, 2, 1, 80 * ms, trace.Pod{}, 0, &trace.CRICall{Method: "PullImage"}},
+				{90 * ms, e, 1, 0, 80 * ms, trace.Pod{}, 0, pulled},
 			},
 			[]string{
 				"0s begin image.pull 1<0 shop/web by kubelet-log and runtime-log", "10ms begin cri.call 2<1 shop/web by runtime-log",
 				"90ms end cri.call after 80ms 2<1 shop/web by runtime-log", "100ms end image.pull after 100ms 1<0 shop/web by kubelet-log and runtime-log",
-			}, merge.Report{Shared: 1, Disagreed: 0},
+			},
+			merge.Report{Shared: 1, Disagreed: 0},
 		},
 		"the runtime knows better when it started": {
 			[]told{{0, p, 1, 0, 0, web, 0, seen}, {900 * ms, p, 2, 0, 0, web, time.Second, started}, {900 * ms, p, 3, 0, 0, web, time.Second, ready}},
@@ -126,12 +133,14 @@ func TestMerge(t *testing.T) {
 			[]string{
 				"0s point pod.milestone shop/web by kubelet-log", "200ms point pod.milestone shop/web by runtime-log and kubelet-log",
 				"200ms point pod.milestone shop/web by runtime-log and kubelet-log",
-			}, merge.Report{Shared: 1},
+			},
+			merge.Report{Shared: 1},
 		},
 		"one pod, of which the kubelet's log has no UID": {
 			[]told{{0, p, 1, 0, 0, trace.Pod{Namespace: "shop", Name: "web"}, 0, seen}},
 			[]told{{10 * ms, b, 1, 0, 0, web, 0, create}},
-			[]string{"0s point pod.milestone shop/web by kubelet-log", "10ms begin pod.action 1<0 shop/web by runtime-log"}, merge.Report{},
+			[]string{"0s point pod.milestone shop/web by kubelet-log", "10ms begin pod.action 1<0 shop/web by runtime-log"},
+			merge.Report{},
 		},
 		"what the kubelet finds late": {
 			[]told{{900 * ms, p, 1, 0, 0, web, time.Second, &trace.PLEGEvent{Type: trace.ContainerDied, Container: "c1", From: trace.PLEGRelists}}},
@@ -139,7 +148,8 @@ func TestMerge(t *testing.T) {
 			[]string{
 				"200ms point pleg.event shop/web by runtime-log", "900ms end pod.wait after 700ms 1<0 shop/web by runtime-log and kubelet-log",
 				"900ms point pleg.event shop/web by kubelet-log",
-			}, merge.Report{},
+			},
+			merge.Report{},
 		},
 		"observers that disagree": {
 			[]told{{0, b, 1, 0, 0, web, time.Microsecond, pull}, {100 * ms, e, 1, 0, 100 * ms, web, time.Microsecond, pull}},
@@ -153,7 +163,8 @@ func TestMerge(t *testing.T) {
 			[]string{
 				"0s begin pod.action 1<0 shop/web by kubelet-log", "100ms end pod.action after 100ms 1<0 shop/web by kubelet-log",
 				"10s begin pod.action 2<0 shop/web by runtime-log", "11s end pod.action after 1s 2<0 shop/web by runtime-log",
-			}, merge.Report{},
+			},
+			merge.Report{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package merge
 
 import (
+	"slices"
+
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -79,9 +81,10 @@ func (ps *pods) take(r *trace.Record) {
 	if !id.trace.IsZero() {
 		r.Trace = id.trace
 	}
-	switch r.Observer {
-	case trace.ObserverKubeletLog, trace.ObserverKubeletSpan, trace.ObserverKubeletAPI, trace.ObserverAgent:
-		id.kubelet = true
-	default:
-	}
+	id.kubelet = id.kubelet || ofKubelet(r.Observer)
+}
+
+// ofKubelet reports whether an observer saw what the kubelet itself did.
+func ofKubelet(o trace.Observer) bool {
+	return slices.Contains([]trace.Observer{trace.ObserverKubeletLog, trace.ObserverKubeletSpan, trace.ObserverKubeletAPI, trace.ObserverAgent}, o)
 }

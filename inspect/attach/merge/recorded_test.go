@@ -25,7 +25,7 @@ func open(t *testing.T, name string) io.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() }) //nolint:errcheck // it was only read
+	t.Cleanup(func() { f.Close() })
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
