@@ -42,7 +42,7 @@ func ExplainNode(c *cause.Case) *Report {
 	if len(found) == 0 {
 		return nil
 	}
-	return &Report{Pod: trace.Pod{Namespace: "-", Name: "node"}, Node: true, Stage: cause.Up, Now: c.Now, Findings: found, Cause: found[0].Sentence + "."}
+	return &Report{Pod: trace.Pod{Namespace: "_", Name: "node"}, Node: true, Stage: cause.Up, Now: c.Now, Findings: found, Cause: found[0].Sentence + "."}
 }
 
 // life takes what the milestones and statuses tell.

@@ -12,7 +12,7 @@ import (
 //
 // Many fields: it has the structure of the JSON report, which is flat so that jq can read it easily.
 type Report struct {
-	// Pod is -/node where the report is about a node.
+	// Pod is _/node where the report is about a node.
 	Pod  trace.Pod `json:"pod"`
 	Node bool      `json:"node,omitempty"`
 	// SeenBy says what the report is made from, where that is not an agent's own records, and what that cannot tell.

@@ -372,7 +372,7 @@ func (u *upstream) orphaned(uid string) {
 		d, ok := r.Event.(*trace.Decision)
 		return ok && d.By == trace.ByOrphans && d.Verdict == trace.VerdictKeep
 	})
-	u.speaks("-/"+uid, "KL18", "its directory is left on the node")
+	u.speaks("_/"+uid, "KL18", "its directory is left on the node")
 	u.silent("near", "KL18")
 }
 

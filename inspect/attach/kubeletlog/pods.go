@@ -14,7 +14,7 @@ import (
 )
 
 // noNamespace stands for the namespace of a pod of which the log has the UID alone: no namespace is called so.
-const noNamespace = "-"
+const noNamespace = "_"
 
 // pod is one life of a pod.
 type pod struct {
