@@ -130,12 +130,16 @@ func (p *pod) records(to []trace.Record) []trace.Record {
 	return slices.DeleteFunc(to, func(r trace.Record) bool { return r.Event == nil })
 }
 
-// since is how long the pod took to get there; what the agent took to find it there says nothing of that.
-func (s *Start) since(e *trace.Milestone) time.Duration {
-	if s.Adopted {
+// since is how long the pod took to get there, as the milestone says; else since it was seen, as of a log that does not say. What the agent took
+// to find it there says nothing of that.
+func (s *Start) since(r *trace.Record, e *trace.Milestone) time.Duration {
+	switch {
+	case s.Adopted:
 		return 0
+	case e.Since > 0 || s.Seen.IsZero():
+		return e.Since
 	}
-	return e.Since
+	return max(r.At().Sub(s.Seen), 0)
 }
 
 func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone, kept *store.Item) {
@@ -167,14 +171,14 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone, kept
 		if !s.Started.IsZero() {
 			return
 		}
-		s.Started, s.ToStarted, s.Final = r.At(), s.since(e), e.Final
+		s.Started, s.ToStarted, s.Final = r.At(), s.since(r, e), e.Final
 		m.began(p, r, e)
 		m.finishStart(p, r)
 	case trace.MilestoneReady:
 		if !s.Ready.IsZero() {
 			return
 		}
-		s.Ready, s.ToReady = r.At(), s.since(e)
+		s.Ready, s.ToReady = r.At(), s.since(r, e)
 		m.began(p, r, e)
 		if p.ready = r.Seq; !p.untold() {
 			p.recorded(r)
