@@ -462,7 +462,7 @@ func testScreensInWords(t *testing.T) {
 	d := drive(t, Config{}, 80, 24)
 	d.want("waiting for the first event", "LIVE", "loop -")
 	for view, want := range map[string]string{
-		"2": "no iteration of syncLoop seen yet", "3": "no pod seen yet", "4": "no call to the runtime seen yet",
+		"2": "no iteration of syncLoop seen yet", "3": "no pods now", "4": "no call to the runtime seen yet",
 		"5": "no garbage collection pass seen yet", "6": "no pod seen yet", "7": "There is no step session.", "9": "no important event yet",
 	} {
 		d.keys(view).want(want)

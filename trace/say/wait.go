@@ -213,7 +213,7 @@ func detail(w *trace.Wait, began int64) string {
 	case w.Target.Kind == trace.TargetRetryAfter && again != "":
 		return w.Target.Name + ": " + w.Cause + ", retry in " + again
 	case w.For == trace.WaitPoll && w.Every > 0:
-		return "the agent checks every " + w.Every.String()
+		return "polled every " + w.Every.String()
 	case w.Every > 0:
 		return fmt.Sprintf("%.3g per second, %d at once", float64(time.Second)/float64(w.Every), w.Burst)
 	case w.Target.Kind == trace.TargetDelay:

@@ -31,7 +31,7 @@ func NewPods(look Look) *Pods {
 		Failed:  func(r model.Pod) bool { return r.Worker.Errors > 0 || inTrouble(&r, p.now) },
 		Fields:  ofPod(func(r model.Pod) trace.Pod { return r.Key }),
 		Flags:   map[string]func(model.Pod) bool{"ready": func(r model.Pod) bool { return r.State() == model.StateReady }},
-		Empty:   "no pod seen yet",
+		Empty:   "no pods now",
 	})
 	p.open = func(r model.Pod) tea.Cmd { return send(OpenPod{r.Key}) }
 	return p
