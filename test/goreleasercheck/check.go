@@ -27,6 +27,7 @@ func check(p config.Project, tree fs.FS) []string {
 	}
 	c.builds(p.Builds, tree)
 	c.archives(p, tree)
+	c.images(p, tree)
 	c.render("checksum.name_template", cmp.Or(p.Checksum.NameTemplate, "checksums"), fields(p, "linux/amd64"))
 	c.render("snapshot.version_template", p.Snapshot.VersionTemplate, fields(p, "linux/amd64"))
 	return c.problems
@@ -134,6 +135,41 @@ func (c *checker) archives(p config.Project, tree fs.FS) {
 	}
 	if len(names) < len(promised) {
 		c.say("archives: %d names for %d targets: %s", len(names), len(promised), strings.Join(slices.Sorted(maps.Keys(names)), " "))
+	}
+}
+
+// images checks the container images: of a build that there is, for all of Linux that we promise, and with the name that deploy/attach runs.
+func (c *checker) images(p config.Project, tree fs.FS) {
+	if len(p.Kos) == 0 {
+		c.say("kos: want the image of deploy/attach")
+	}
+	deployed, err := fs.ReadFile(tree, "deploy/attach/kustomization.yaml")
+	if err != nil {
+		c.say("kos: %v", err)
+	}
+	for i, k := range p.Kos {
+		field := fmt.Sprintf("kos[%d]", i)
+		if !slices.ContainsFunc(p.Builds, func(b config.Build) bool { return b.ID == k.Build }) {
+			c.say("%s.build: there is no build %s", field, k.Build)
+		}
+		linux := slices.DeleteFunc(slices.Clone(promised), func(target string) bool { return !strings.HasPrefix(target, "linux/") })
+		if !slices.Equal(slices.Sorted(slices.Values(k.Platforms)), linux) {
+			c.say("%s.platforms: are %s, want %s", field, strings.Join(k.Platforms, " "), strings.Join(linux, " "))
+		}
+		if k.BaseImage == "" || !k.Bare {
+			c.say("%s: want base_image, and bare: true, or the image has a name that ko makes up", field)
+		}
+		for _, name := range k.Repositories {
+			if !strings.Contains(string(deployed), "newName: "+name+"\n") {
+				c.say("%s.repositories: %s is not what deploy/attach runs", field, name)
+			}
+		}
+		if len(k.Repositories) == 0 || len(k.Tags) == 0 {
+			c.say("%s: want repositories and tags", field)
+		}
+		for _, tag := range append(k.Tags, k.CreationTime) {
+			c.render(field+".tags", tag, fields(p, "linux/amd64"))
+		}
 	}
 }
 

@@ -15,7 +15,11 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := fstest.MapFS{"cmd/kubeloupe/main.go": {}, "LICENSE": {}, "README.md": {}}
+	deployed, err := os.ReadFile("../../deploy/attach/kustomization.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := fstest.MapFS{"deploy/attach/kustomization.yaml": {Data: deployed}, "cmd/kubeloupe/main.go": {}, "LICENSE": {}, "README.md": {}}
 	for _, c := range []struct{ name, old, new, want string }{
 		{"ours", "", "", ""},
 		{"unknown field", "goarch:", "goarhc:", "goarhc"},
@@ -29,6 +33,11 @@ func TestCheck(t *testing.T) {
 		{"unknown template field", "{{ .Arch }}", "{{ .Architecture }}", `map has no entry for key "Architecture"`},
 		{"no license", "      - LICENSE\n", "", "archives[0].files: want LICENSE"},
 		{"no such file", "- README.md", "- README.txt", "archives[0].files: there is no README.txt"},
+		{"image of no build", "build: kubeloupe", "build: loupe", "kos[0].build: there is no build loupe"},
+		{"image for too few", "[linux/amd64, linux/arm64]", "[linux/amd64]", "kos[0].platforms: are linux/amd64, want linux/amd64 linux/arm64"},
+		{"image with ko's name", "bare: true", "bare: false", "kos[0]: want base_image, and bare: true"},
+		{"image that nobody runs", "ghcr.io/kubeloupe/kubeloupe", "ghcr.io/kubeloupe/loupe", "kos[0].repositories: ghcr.io/kubeloupe/loupe is not what deploy/attach runs"},
+		{"bad tag", "{{ .Version }}\", latest", "{{ .Versions }}\", latest", `map has no entry for key "Versions"`},
 		{"no version", "version: 2\n", "version: 1\n", "version: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
