@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
+	"time"
 )
 
 // Options says what to look for.
@@ -14,8 +15,10 @@ type Options struct {
 	RootDir string
 	// RuntimeEndpoint takes the place of the configured one where the user names it.
 	RuntimeEndpoint string
-	// LogFile takes the place of where the log is found to go.
+	// LogFile takes the place of where the log is found to go. It is a path as this process sees it or, if there is none, as the kubelet does.
 	LogFile string
+	// RuntimeLog is the same for the container runtime's log.
+	RuntimeLog string
 }
 
 // Found is a kubelet and what there is to see it by.
@@ -26,6 +29,8 @@ type Found struct {
 	Listens []string
 	Config  Config
 	Log     Log
+	// Zone is the kubelet's time zone; nil is this process's own.
+	Zone    *time.Location `json:"-"`
 	Runtime Runtime
 	// RuntimeVersion is the runtime's, by its file.
 	RuntimeVersion string `json:",omitempty"`
@@ -108,12 +113,16 @@ func Discover(v View, o Options) (*Found, error) {
 	env := environ(v, c.Process.PID)
 	args, files := flagsOf(v, c.Process, c.Kind, env)
 	f.Config = configOf(v, c.Process, args)
+	f.Zone = zoneOf(v, c.Process, env)
 	f.Config.Files = append(files, f.Config.Files...)
-	f.Log = t.logOf(v, c.Process, or(o.LogFile, f.Config.LogFile), 2)
-	if o.LogFile != "" { // as the user sees it
-		f.Log.Open = o.LogFile
+	f.Log = t.logOf(v, c.Process, f.Config.LogFile, 2)
+	if o.LogFile != "" {
+		f.Log = named(v, c.Process, o.LogFile)
 	}
 	f.Runtime = t.runtimeOf(v, c.Process, or(o.RuntimeEndpoint, f.Config.RuntimeEndpoint))
+	if o.RuntimeLog != "" {
+		f.Runtime.Log = named(v, c.Process, o.RuntimeLog)
+	}
 	if f.Runtime.Process != nil {
 		f.RuntimeVersion = versionOf(v, f.Runtime.Process)
 	}

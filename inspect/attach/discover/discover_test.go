@@ -2,8 +2,10 @@ package discover
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -177,6 +179,10 @@ func TestDistributions(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	pod := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice/cri-containerd-abc.scope"
 	fake := proc{pid: 300, parent: 1, exe: "/usr/bin/kubelet", args: []string{"/usr/bin/kubelet", "--config=/evil"}, cgroup: pod, tcp: []string{onServer, onHealthz}, unix: []string{containerdSocket}}
+	sibling, class, cgroupfs := fake, fake, fake
+	sibling.cgroup = "/../../kubepods-burstable-pod1.slice/cri-containerd-abc.scope"
+	class.cgroup = "/../../../kubepods-besteffort.slice/kubepods-besteffort-pod1.slice/cri-containerd-abc.scope"
+	cgroupfs.cgroup = "/../../pod6e8b2e2c-3a53-4a0c-9d4f-9f5e3a2b1c0d/0123abc"
 	user := fake
 	user.cgroup, user.uid = "/user.slice", "1000"
 	nested := fake
@@ -191,7 +197,10 @@ func TestStrangers(t *testing.T) {
 		fake proc
 		why  string
 	}{
-		"in a pod":         {fake, "process 300 (kubelet): it runs in a pod"},
+		"in a pod": {fake, "process 300 (kubelet): it runs in a pod"},
+		"beside attach, seen from its cgroup namespace":           {sibling, "process 300 (kubelet): it runs in a pod"},
+		"of another class, seen so":                               {class, "process 300 (kubelet): it runs in a pod"},
+		"beside attach, seen so, with the cgroup driver cgroupfs": {cgroupfs, "process 300 (kubelet): it runs in a pod"},
 		"another user":     {user, "process 300 (kubelet): it does not run as root"},
 		"a user namespace": {nested, "process 300 (kubelet): it runs in a user namespace"},
 		"another program":  {other, ""},
@@ -216,6 +225,84 @@ func TestStrangers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRelative sees that the kubelet is found from a cgroup namespace in a pod, and that names like a pod's are none.
+func TestRelative(t *testing.T) {
+	m := newMachine(journaled(proc{pid: 700, parent: 1, exe: "/usr/bin/kubelet", args: []string{"kubelet"}, cgroup: "/../../../../system.slice/kubelet.service", tcp: []string{onServer}}))
+	m.file("proc/1/cgroup", "0::/../../../../init.scope\n")
+	if got := look(m, Options{}); got.PID != 700 || got.Log != "journal of kubelet.service" {
+		t.Errorf("got %+v", got)
+	}
+	for _, cgroup := range []string{"/machine.slice/libpod-0123.scope", "/system.slice/podman.service", "/user.slice", "/pods", "/../../../../kubelet.slice/kubelet.service", "/podium/x"} {
+		if n := podsIn("0::" + cgroup + "\n"); n != 0 {
+			t.Errorf("%s: in %d pods", cgroup, n)
+		}
+	}
+}
+
+// TestFromContainer opens the node's files from a container, also where process 1 may not be looked at.
+func TestFromContainer(t *testing.T) {
+	for _, hidden := range []bool{false, true} {
+		m := newMachine(proc{pid: 700, exe: "/usr/bin/kubelet", args: []string{"kubelet"}, tcp: []string{onServer}, fd2: "/var/log/kubelet.log", files: map[string]string{"/var/lib/kubelet/pods-api/pods-api.sock": ""}})
+		m.link("proc/self/ns/mnt", "mnt:[9]")
+		m.file("mine.log", "")
+		root := "/proc/1/root"
+		if hidden {
+			delete(m.MapFS, "proc/1/ns/mnt")
+			root = "/proc/700/root"
+		}
+		for named, want := range map[string]string{"": root + "/var/log/kubelet.log", "/rke2/kubelet.log": root + "/rke2/kubelet.log", "/mine.log": "/mine.log"} {
+			f, err := Discover(m, Options{LogFile: named, RuntimeLog: "/rke2/containerd.log"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l := f.Runtime.Log; l.Kind != LogFile || l.Open != root+"/rke2/containerd.log" {
+				t.Errorf("the runtime's log is %+v", l)
+			}
+			if f.Log.Open != want || f.PodsAPI != root+"/var/lib/kubelet/pods-api/pods-api.sock" {
+				t.Errorf("hidden %v, named %q: the log is %s, want %s; PodsAPI %s", hidden, named, f.Log.Open, want, f.PodsAPI)
+			}
+		}
+	}
+}
+
+// TestZone takes the zone of the kubelet's files, not that of the image of attach.
+func TestZone(t *testing.T) {
+	berlin, err := os.ReadFile("/usr/share/zoneinfo/Europe/Berlin")
+	if err != nil {
+		t.Skip(err)
+	}
+	kubelet := func(env ...string) proc {
+		return proc{pid: 700, parent: 1, exe: "/usr/bin/kubelet", args: []string{"kubelet"}, tcp: []string{onServer}, mounts: "mnt:[9]", env: env, files: map[string]string{
+			"/etc/localtime": "-> ../usr/share/zoneinfo/Europe/Berlin", "/usr/share/zoneinfo/Europe/Berlin": string(berlin),
+		}}
+	}
+	for name, tc := range map[string]struct {
+		env  []string
+		want int
+	}{
+		"the file":                  {nil, 3600},
+		"the variable":              {[]string{"TZ=Europe/Berlin"}, 3600},
+		"a variable that is UTC":    {[]string{"TZ="}, 0},
+		"a variable that leads out": {[]string{"TZ=../../../etc/shadow"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := Discover(newMachine(kubelet(tc.env...)), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Zone == nil {
+				t.Fatal("no zone")
+			}
+			if _, got := time.Date(2026, 1, 1, 0, 0, 0, 0, f.Zone).Zone(); got != tc.want {
+				t.Errorf("got %d s east of UTC, want %d", got, tc.want)
+			}
+		})
+	}
+	if f, err := Discover(newMachine(proc{pid: 700, exe: "/kubelet", args: []string{"kubelet"}, tcp: []string{onServer}}), Options{}); err != nil || f.Zone != nil {
+		t.Errorf("with the same files: %v, %v", f.Zone, err)
 	}
 }
 

@@ -80,6 +80,15 @@ func (t *table) logOf(v View, p *Process, file string, depth int) Log {
 	return l
 }
 
+// named is a log file that the user names: a path as this process sees it or, if there is none, as the kubelet does.
+func named(v View, kubelet *Process, file string) Log {
+	l := Log{Kind: LogFile, Path: file, Open: file}
+	if kubelet.Files != "" && !exists(v, "", file) {
+		l.Open = path.Join("/", kubelet.Files, file)
+	}
+	return l
+}
+
 // reader is who reads a pipe that a process writes to: its parent, if that has it, else the first that is no stranger.
 func (t *table) reader(v View, p *Process, inode uint64) *Process {
 	var pids []int

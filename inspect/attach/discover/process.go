@@ -86,6 +86,9 @@ func process(v View, pid int) (*Process, error) {
 // otherNamespace reports whether a process has another namespace than process 1.
 func otherNamespace(v View, pid int, kind string) bool {
 	first, err := v.ReadLink(procFile(1, "ns/"+kind))
+	if err != nil && kind == "user" { // process 1 has more capabilities than this one; attach runs in the node's user namespace
+		first, err = v.ReadLink("proc/self/ns/user")
+	}
 	own, err2 := v.ReadLink(procFile(pid, "ns/"+kind))
 	return err == nil && err2 == nil && first != own
 }
@@ -94,15 +97,18 @@ func otherNamespace(v View, pid int, kind string) bool {
 // kubelet's restarts.
 func filesOf(v View, p *Process) string {
 	root, err := v.ReadLink(procFile(p.PID, "root"))
-	own, err2 := v.ReadLink("proc/self/ns/mnt")
-	first, err3 := v.ReadLink(procFile(1, "ns/mnt"))
-	switch {
-	case p.OwnMounts || err == nil && root != "/":
+	if p.OwnMounts || err == nil && root != "/" {
 		return "/" + p.root()
-	case err2 == nil && err3 == nil && own != first:
-		return "/proc/1/root"
 	}
-	return ""
+	here, err := v.ReadLink("proc/self/ns/mnt")
+	own, err2 := v.ReadLink(procFile(p.PID, "ns/mnt"))
+	if err != nil || err2 != nil || here == own {
+		return ""
+	}
+	if _, err := v.ReadLink(procFile(1, "ns/mnt")); err != nil { // process 1 has more capabilities than this one
+		return "/" + p.root()
+	}
+	return "/proc/1/root"
 }
 
 // Ended reports whether a process that was found is no more.

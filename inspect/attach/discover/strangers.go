@@ -19,16 +19,28 @@ func (p *Process) stranger() string {
 }
 
 // podsIn counts how many cgroups of pods a process is in, one within the other, by its /proc/PID/cgroup: a node can itself be a pod of
-// another cluster.
+// another cluster. A process in a cgroup namespace of its own, as attach in a pod, sees other pods relative to itself: /../../podUID/ID, without
+// the cgroup of all pods above.
 func podsIn(text string) (most int) {
 	for line := range strings.Lines(text) {
-		n := 0
+		all, one := 0, 0
 		for part := range strings.SplitSeq(strings.TrimSpace(line[strings.LastIndexByte(line, ':')+1:]), "/") {
 			if part == "kubepods" || part == "kubepods.slice" || strings.HasSuffix(part, "-kubepods.slice") {
-				n++
+				all++
+			} else if ofPod(part) {
+				one++
 			}
 		}
-		most = max(most, n)
+		most = max(most, all, one)
 	}
 	return most
+}
+
+// ofPod reports whether a part of a cgroup's path is the cgroup of one pod: podUID with cgroupfs, kubepods-burstable-podUID.slice with systemd.
+func ofPod(part string) bool {
+	if name, ok := strings.CutSuffix(part, ".slice"); ok {
+		return strings.Contains(name, "kubepods-") && strings.Contains(name, "-pod")
+	}
+	uid, ok := strings.CutPrefix(part, "pod")
+	return ok && uid != "" && strings.Trim(uid, "0123456789abcdef-") == ""
 }

@@ -24,7 +24,7 @@ func (w *Watch) read(ctx context.Context, o observer, l discover.Log, since time
 		return err
 	}
 	defer closing()
-	opt := logfile.Options{Export: l.Kind == discover.LogJournal}
+	opt := logfile.Options{Export: l.Kind == discover.LogJournal, Zone: w.cfg.Found.Zone}
 	opt.Runtime = func(text string) bool {
 		line, ok := containerdlog.ParseLine(text)
 		if ok && !line.Time.Before(since) {
@@ -71,7 +71,7 @@ func (w *Watch) open(ctx context.Context, o observer, l discover.Log, since time
 	}
 	switch l.Kind {
 	case discover.LogFile:
-		old := func(piece []byte) bool { return before(o, piece, since) }
+		old := func(piece []byte) bool { return before(o, piece, since, w.cfg.Found.Zone) }
 		f, err := follow.OpenFile(ctx, l.Open, old, notice)
 		if err != nil {
 			return nil, nil, err
@@ -86,7 +86,7 @@ func (w *Watch) open(ctx context.Context, o observer, l discover.Log, since time
 }
 
 // before reports whether a piece of a log begins before a time: the first line with a time counts.
-func before(o observer, piece []byte, since time.Time) bool {
+func before(o observer, piece []byte, since time.Time, zone *time.Location) bool {
 	for text := range strings.Lines(string(piece)) {
 		if o == runtimeLog {
 			if l, ok := containerdlog.ParseLine(text); ok {
@@ -95,7 +95,7 @@ func before(o observer, piece []byte, since time.Time) bool {
 			continue
 		}
 		if at := klog.HeaderAt(text); at >= 0 {
-			if e, ok := klog.ParseText(text[at:], &klog.Clock{}); ok {
+			if e, ok := klog.ParseText(text[at:], &klog.Clock{Zone: zone}); ok {
 				return e.Time.Before(since)
 			}
 		}
