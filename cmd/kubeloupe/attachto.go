@@ -73,7 +73,8 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 	f.StringVar(&a.file, "record", "", "record the session to this file (see kubeloupe replay)")
 	a.record.add(c, "record-")
 	f.IntVar(&a.find.PID, "pid", 0, "the kubelet's process, if there are several; by default it is found by its listeners")
-	f.StringVar(&a.find.LogFile, "kubelet-log", "", "file with the kubelet's log, if attach cannot find it")
+	f.StringVar(&a.find.LogFile, "kubelet-log", "", "file with the kubelet's log, if attach cannot find it; in a container, also the path on the node")
+	f.StringVar(&a.find.RuntimeLog, "runtime-log", "", "file with the container runtime's log, if attach cannot find it")
 	f.StringVar(&a.find.RuntimeEndpoint, "container-runtime-endpoint", "", "the runtime's socket, if attach cannot find it, such as unix:///run/containerd/containerd.sock")
 	a.raise.add(c)
 	f.SortFlags = false
@@ -148,7 +149,13 @@ func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trac
 		return b, nil
 	}
 	b.control = control.New(control.Config{Path: a.socket, Bus: bus, Backlog: b.kept, Version: versionText(), NodeName: node})
-	if err := b.control.Listen(); err != nil {
+	if a.socket == attachSocket {
+		err = ownDir(a.socket)
+	}
+	if err == nil {
+		err = b.control.Listen()
+	}
+	if err != nil {
 		if a.socket != attachSocket {
 			return nil, userError{errors.Join(err, b.close())}
 		}
