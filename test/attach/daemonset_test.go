@@ -1,0 +1,293 @@
+package attach
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// TestDaemonSet applies deploy/attach to the cluster: attach finds the kubelet from within its pod, the other commands and the UI work in
+// it by kubectl exec, and a named log file is read as a found one.
+func TestDaemonSet(t *testing.T) {
+	b := setup(t)
+	overlay := b.overlay(t, b.push(t))
+	b.kubectl(t, "apply", "-k", overlay)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		defer cancel()
+		if out, err := b.Kubectl(ctx, "delete", "--wait=true", "-k", overlay); err != nil {
+			t.Errorf("delete: %v: %s", err, out)
+		}
+	})
+	b.rolledOut(t)
+	t.Log(b.inPod(t, "kubeloupe", "attach", "--check", "--pid", fmt.Sprint(b.kubelet.PID())))
+	b.create(t, "in-cluster")
+	b.eventuallyInPod(t, "start    web", "kubeloupe", "trace", "default/in-cluster")
+	b.eventuallyInPod(t, "in-cluster", "kubeloupe", "inspect", "pods")
+	t.Log(b.inPod(t, "kubeloupe", "why", "default/in-cluster"))
+	b.ui(t)
+
+	// Where attach cannot find the log, its file is named, by its path on the node.
+	b.kubectl(t, "set", "env", "-n", "kubeloupe", "ds/kubeloupe-attach", "KUBELET_LOG="+b.kubelet.LogFile, "RUNTIME_LOG="+b.ContainerdLog)
+	b.rolledOut(t)
+	b.create(t, "named-log")
+	b.eventuallyInPod(t, "start    web", "kubeloupe", "trace", "default/named-log")
+	said := b.kubectl(t, "logs", "-n", "kubeloupe", "ds/kubeloupe-attach")
+	if strings.Contains(said, "cannot be read") || strings.Contains(said, "cannot look at this attach") {
+		t.Errorf("attach said:\n%s", said)
+	}
+}
+
+// push builds the image as ko does, without its base, and pushes it to the lab's registry.
+func (b *bench) push(t *testing.T) (repository string) {
+	t.Helper()
+	program, err := os.ReadFile(b.binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var layer bytes.Buffer
+	w := tar.NewWriter(&layer)
+	for _, h := range []tar.Header{
+		{Typeflag: tar.TypeDir, Name: "run/", Mode: 0o755},
+		{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777},
+		{Typeflag: tar.TypeDir, Name: "ko-app/", Mode: 0o555},
+		{Typeflag: tar.TypeReg, Name: "ko-app/kubeloupe", Mode: 0o555, Size: int64(len(program))},
+	} {
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Write(program); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := mutate.AppendLayers(empty.Image, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err = mutate.ConfigFile(img, configOf(t, img))
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository = b.Registry + "/kubeloupe/attach"
+	config, err := img.RawConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compressed, err := l.Compressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := io.ReadAll(compressed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := img.RawManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := "http://" + b.Registry + "/v2/kubeloupe/attach"
+	for _, blob := range [][]byte{config, packed} {
+		at := request(t, http.MethodPost, api+"/blobs/uploads/", "", nil).Get("Location")
+		up, err := url.Parse(api)
+		if err == nil {
+			up, err = up.Parse(at)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		up.RawQuery = url.Values{"digest": {fmt.Sprintf("sha256:%x", sha256.Sum256(blob))}}.Encode()
+		request(t, http.MethodPut, up.String(), "application/octet-stream", blob)
+	}
+	request(t, http.MethodPut, api+"/manifests/lab", string(types.DockerManifestSchema2), manifest)
+	return repository
+}
+
+func request(t *testing.T, method, to, kind string, body []byte) http.Header {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, to, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", kind)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s: %s %v", method, to, resp.Status, said, err)
+	}
+	return resp.Header
+}
+
+func configOf(t *testing.T, img v1.Image) *v1.ConfigFile {
+	t.Helper()
+	c, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = c.DeepCopy()
+	c.OS, c.Architecture = "linux", runtime.GOARCH
+	c.Config = v1.Config{
+		Entrypoint: []string{"/ko-app/kubeloupe"}, User: "65532", WorkingDir: "/",
+		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/ko-app", "KO_DATA_PATH=/var/run/ko"},
+	}
+	return c
+}
+
+// overlay makes an overlay of deploy/attach for the lab: its image, and its kubelet, as there may be others on this machine.
+func (b *bench) overlay(t *testing.T, repository string) string {
+	t.Helper()
+	base, err := filepath.Abs("../../deploy/attach")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if base, err = filepath.Rel(dir, base); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [%q]
+images: [{name: ghcr.io/kubeloupe/kubeloupe, newName: %q, newTag: lab}]
+patches:
+- target: {kind: DaemonSet}
+  patch: |
+    - {op: add, path: /spec/template/spec/containers/0/args/-, value: --pid=%d}
+`, base, repository, b.kubelet.PID())
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func (b *bench) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	out, err := b.Kubectl(ctx, args...)
+	if err != nil {
+		t.Fatalf("kubectl %q: %v: %s", args, err, out)
+	}
+	return out
+}
+
+// rolledOut waits until the DaemonSet's pod runs as it is declared.
+func (b *bench) rolledOut(t *testing.T) {
+	t.Helper()
+	out, err := b.Kubectl(t.Context(), "rollout", "status", "-n", "kubeloupe", "ds/kubeloupe-attach", "--timeout", deadline.String())
+	if err == nil {
+		return
+	}
+	pods, _ := b.Kubectl(t.Context(), "describe", "pods", "-n", "kubeloupe") // for the message
+	said, _ := b.Kubectl(t.Context(), "logs", "-n", "kubeloupe", "ds/kubeloupe-attach")
+	t.Fatalf("%v: %s\n%s\n%s", err, out, pods, said)
+}
+
+var inPod = []string{"exec", "-n", "kubeloupe", "ds/kubeloupe-attach", "--"}
+
+// inPod runs a command in the DaemonSet's pod.
+func (b *bench) inPod(t *testing.T, command ...string) string {
+	t.Helper()
+	return b.kubectl(t, append(slices.Clip(inPod), command...)...)
+}
+
+func (b *bench) eventuallyInPod(t *testing.T, want string, command ...string) {
+	t.Helper()
+	var text string
+	eventually(t, fmt.Sprintf("%q in %q", want, command), func() string {
+		out, err := b.Kubectl(t.Context(), append(slices.Clip(inPod), command...)...)
+		if text = out; err != nil || !strings.Contains(text, want) || strings.Contains(text, "not started") {
+			return fmt.Sprint(err, " ", text)
+		}
+		return ""
+	})
+	t.Log(text)
+}
+
+// ui opens the UI in the pod from a terminal, sees the pods in it, and quits.
+func (b *bench) ui(t *testing.T) {
+	t.Helper()
+	b.terminal(t, append([]string{"exec", "-it"}, append(slices.Clip(inPod[1:]), "kubeloupe", "tui", "--view", "pods")...)...)
+}
+
+// terminal runs kubectl in a terminal, until the UI of an attach shows the pod, and quits it.
+func (b *bench) terminal(t *testing.T, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	c := exec.CommandContext(ctx, b.Program("kubectl"), args...)
+	c.Env = append(os.Environ(), "KUBECONFIG="+b.Kubeconfig, "TERM=xterm-256color")
+	tty, err := pty.StartWithSize(c, &pty.Winsize{Rows: 30, Cols: 120})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	done := make(chan error, 1)
+	go func() { done <- c.Wait() }()
+	var mu sync.Mutex
+	var screen bytes.Buffer
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := tty.Read(buf)
+			mu.Lock()
+			screen.Write(buf[:n])
+			mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	shown := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return screen.String()
+	}
+	eventually(t, "the pod in the UI", func() string {
+		if text := shown(); !strings.Contains(text, "in-cluster") || !strings.Contains(text, "ATTACHED") {
+			return fmt.Sprintf("%q", text)
+		}
+		return ""
+	})
+	if _, err := tty.WriteString("q"); err != nil {
+		t.Fatal(err)
+	}
+	select { // ctx ends it
+	case err := <-done:
+		if err != nil {
+			t.Errorf("kubectl %q: %v\n%q", args, err, shown())
+		}
+	case <-time.After(2 * deadline):
+		t.Errorf("the UI does not quit\n%q", shown())
+	}
+}
