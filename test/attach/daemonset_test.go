@@ -158,7 +158,7 @@ func configOf(t *testing.T, img v1.Image) *v1.ConfigFile {
 	c = c.DeepCopy()
 	c.OS, c.Architecture = "linux", runtime.GOARCH
 	c.Config = v1.Config{
-		Entrypoint: []string{"/ko-app/kubeloupe"}, User: "65532", WorkingDir: "/",
+		Entrypoint: []string{"/ko-app/kubeloupe"}, User: "0", WorkingDir: "/",
 		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/ko-app", "KO_DATA_PATH=/var/run/ko"},
 	}
 	return c
