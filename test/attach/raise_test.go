@@ -24,7 +24,7 @@ func TestRaised(t *testing.T) {
 	}
 	eventually(t, "lines of V5", func() string {
 		if lines() == 0 {
-			return "there are none: " + a.out.String()
+			return "there are none: " + a.said()
 		}
 		return ""
 	})

@@ -1,9 +1,9 @@
 package attach
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,22 +21,37 @@ type attached struct {
 	*exec.Cmd
 	socket, file string
 	records      string // file with all records, a line of JSON each
-	out          *bytes.Buffer
+	errs         string // file with its standard error
 	done         chan struct{}
+}
+
+// said is what it has said on its standard error so far.
+func (a *attached) said() string {
+	text, err := os.ReadFile(a.errs)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // attach starts kubeloupe attach; it is killed when the test ends.
 func (b *bench) attach(t *testing.T, args ...string) *attached {
 	t.Helper()
 	dir := t.TempDir()
-	a := &attached{socket: filepath.Join(dir, "s.sock"), file: filepath.Join(dir, "out.klr"), records: filepath.Join(dir, "records.json"), out: &bytes.Buffer{}, done: make(chan struct{})}
+	a := &attached{
+		socket: filepath.Join(dir, "s.sock"), file: filepath.Join(dir, "out.klr"),
+		records: filepath.Join(dir, "records.json"), errs: filepath.Join(dir, "errors"), done: make(chan struct{}),
+	}
 	args = append([]string{"attach", "--no-tui", "-o", "json", "--pid", strconv.Itoa(b.kubelet.PID()), "--control-socket", a.socket, "--record", a.file}, args...)
 	a.Cmd = exec.Command(b.binary, args...)
-	out, err := os.Create(a.records)
-	if err != nil {
-		t.Fatal(err)
+	for file, to := range map[string]*io.Writer{a.records: &a.Stdout, a.errs: &a.Stderr} {
+		f, err := os.Create(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close() // the process has its own
+		*to = f
 	}
-	a.Stdout, a.Stderr = out, a.out
 	if err := a.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +65,7 @@ func (b *bench) attach(t *testing.T, args ...string) *attached {
 	})
 	eventually(t, "the control socket", func() string {
 		if _, err := os.Stat(a.socket); err != nil {
-			return err.Error() + ": " + a.out.String()
+			return err.Error() + ": " + a.said()
 		}
 		return ""
 	})
@@ -70,7 +85,7 @@ func (a *attached) says(t *testing.T, what string) {
 				return ""
 			}
 		}
-		return "not yet: " + a.out.String()
+		return "not yet: " + a.said()
 	})
 }
 
@@ -148,7 +163,7 @@ func TestStart(t *testing.T) {
 	a.Process.Signal(syscall.SIGTERM) // Wait tells
 	<-a.done
 	if code := a.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("attach ended with %d: %s", code, a.out)
+		t.Errorf("attach ended with %d: %s", code, a.said())
 	}
 	seen := map[string]int{}
 	for line := range strings.Lines(b.kubeloupe(t, "events", "-o", "json", "--from", a.file)) {
