@@ -105,6 +105,10 @@ LEVELS ?= 2,4
 attach-causes: ## bring about causes on upstream's kubelet, and name them from its log (LEVELS=2,4; ONLY=KL05)
 	KUBELOUPE_UPSTREAM=$(LEVELS) KUBELOUPE_UPSTREAM_ONLY=$(ONLY) go test ./test/causes -run TestUpstream -count=1 -v -timeout 1h
 
+.PHONY: looks
+looks: build ## the same pod under upstream's kubelet and under kubeloupe: how the two starts differ
+	go run ./test/looks
+
 .PHONY: soak
 soak: ## create and delete pods for MINUTES=30, PODS=2000; no resource may grow
 	go run ./test/soak -minutes $(or $(MINUTES),30) -pods $(or $(PODS),2000)
