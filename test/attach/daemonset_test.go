@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
 // TestDaemonSet applies deploy/attach to the cluster: attach finds the kubelet from within its pod, the other commands and the UI work in
@@ -41,7 +44,7 @@ func TestDaemonSet(t *testing.T) {
 		}
 	})
 	b.rolledOut(t)
-	t.Log(b.inPod(t, "kubeloupe", "attach", "--check", "--pid", fmt.Sprint(b.kubelet.PID())))
+	t.Log(b.inPod(t, "kubeloupe", "attach", "--check", "--pid", strconv.Itoa(b.kubelet.PID())))
 	b.create(t, "in-cluster")
 	b.eventuallyInPod(t, "start    web", "kubeloupe", "trace", "default/in-cluster")
 	b.eventuallyInPod(t, "in-cluster", "kubeloupe", "inspect", "pods")
@@ -57,6 +60,34 @@ func TestDaemonSet(t *testing.T) {
 	if strings.Contains(said, "cannot be read") || strings.Contains(said, "cannot look at this attach") {
 		t.Errorf("attach said:\n%s", said)
 	}
+
+	// Without the capability, the kubelet cannot be looked at.
+	b.kubectl(t, "patch", "-n", "kubeloupe", "ds/kubeloupe-attach", "--type=json", "-p",
+		`[{"op": "test", "path": "/spec/template/spec/containers/0/securityContext/capabilities/add/0", "value": "SYS_PTRACE"},
+		{"op": "remove", "path": "/spec/template/spec/containers/0/securityContext/capabilities/add/0"}]`)
+	eventually(t, "attach says what is missing", func() string {
+		out, err := b.Kubectl(t.Context(), "logs", "-n", "kubeloupe", "ds/kubeloupe-attach", "--tail=5")
+		if err != nil || !strings.Contains(out, "CAP_SYS_PTRACE") {
+			return fmt.Sprint(err, " ", out)
+		}
+		return ""
+	})
+}
+
+// TestDebugNode opens attach's own UI by kubectl debug.
+func TestDebugNode(t *testing.T) {
+	b := setup(t)
+	image := b.push(t) + ":lab"
+	b.create(t, "by-debug")
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		defer cancel()
+		if out, err := b.Kubectl(ctx, "delete", "pods", "-l", "app.kubernetes.io/managed-by=kubectl-debug"); err != nil {
+			t.Errorf("delete: %v: %s", err, out)
+		}
+	})
+	b.terminal(t, "by-debug", "debug", "node/"+lab.NodeName, "-it", "--profile=sysadmin", "--image="+image,
+		"--", "kubeloupe", "attach", "--view", "pods", "--pid", strconv.Itoa(b.kubelet.PID()))
 }
 
 // push builds the image as ko does, without its base, and pushes it to the lab's registry.
@@ -237,11 +268,11 @@ func (b *bench) eventuallyInPod(t *testing.T, want string, command ...string) {
 // ui opens the UI in the pod from a terminal, sees the pods in it, and quits.
 func (b *bench) ui(t *testing.T) {
 	t.Helper()
-	b.terminal(t, append([]string{"exec", "-it"}, append(slices.Clip(inPod[1:]), "kubeloupe", "tui", "--view", "pods")...)...)
+	b.terminal(t, "in-cluster", append([]string{"exec", "-it"}, append(slices.Clip(inPod[1:]), "kubeloupe", "tui", "--view", "pods")...)...)
 }
 
-// terminal runs kubectl in a terminal, until the UI of an attach shows the pod, and quits it.
-func (b *bench) terminal(t *testing.T, args ...string) {
+// terminal runs kubectl in a terminal, until the UI of an attach shows a pod, and quits it.
+func (b *bench) terminal(t *testing.T, pod string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
@@ -274,7 +305,7 @@ func (b *bench) terminal(t *testing.T, args ...string) {
 		return screen.String()
 	}
 	eventually(t, "the pod in the UI", func() string {
-		if text := shown(); !strings.Contains(text, "in-cluster") || !strings.Contains(text, "ATTACHED") {
+		if text := shown(); !strings.Contains(text, pod) || !strings.Contains(text, "ATTACHED") {
 			return fmt.Sprintf("%q", text)
 		}
 		return ""

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -118,7 +119,7 @@ func (b *bench) create(t *testing.T, name string) {
 		return ""
 	})
 	t.Cleanup(func() {
-		if out, err := b.Kubectl(t.Context(), "delete", "--wait=false", "--ignore-not-found", "pod", name); err != nil && t.Context().Err() == nil {
+		if out, err := b.Kubectl(context.WithoutCancel(t.Context()), "delete", "--wait=false", "--ignore-not-found", "pod", name); err != nil {
 			t.Logf("delete: %v: %s", err, out)
 		}
 	})

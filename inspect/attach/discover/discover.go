@@ -99,7 +99,7 @@ func Discover(v View, o Options) (*Found, error) {
 		return nil, err
 	}
 	if c.Process.hidden {
-		return nil, fmt.Errorf("process %d is the kubelet, but this user cannot look at it: attach needs root", c.Process.PID)
+		return nil, fmt.Errorf("process %d is the kubelet, but this user cannot look at it: attach needs root, in a container also hostPID and CAP_SYS_PTRACE", c.Process.PID)
 	}
 	f := &Found{Kind: c.Kind, Process: c.Process, Version: versionOf(v, c.Process)}
 	for _, l := range c.Listens {
