@@ -37,6 +37,9 @@ func main() {
 
 // compare has each agent start the pod, and prints the difference.
 func compare(ctx context.Context, program string) (err error) {
+	if program, err = filepath.Abs(program); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "kllooks")
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func SeenBy(t Told) (out []string) {
 	}
 	out = append(out, line)
 	if t.Zone != nil {
-		out = append(out, fmt.Sprintf("the kubelet's log has no time zone: its times are those of UTC%s, as %d containers and sandboxes say that both logs tell of", offset(*t.Zone), t.Same))
+		out = append(out, fmt.Sprintf("the kubelet's log has no time zone: it was read as UTC%s, which fits %d containers and sandboxes that are in both logs", offset(*t.Zone), t.Same))
 	}
 	if t.Merged.Disagreed > 0 {
 		out = append(out, fmt.Sprintf("%d of the %d times that several observers tell of differ by more than they may, at most by %v (%s)",
