@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +35,11 @@ func TestCost(t *testing.T) {
 	if out, err := b.Kubectl(t.Context(), "create", "-f", file); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	t.Cleanup(func() { b.Kubectl(t.Context(), "delete", "--wait=false", "pods", "-l", "of=cost") }) // the cluster goes
+	t.Cleanup(func() { // other tests look at a screen of pods
+		if out, err := b.Kubectl(context.WithoutCancel(t.Context()), "delete", "--timeout=90s", "pods", "-l", "of=cost"); err != nil {
+			t.Errorf("delete: %v: %s", err, out)
+		}
+	})
 	eventually(t, "all pods run", func() string {
 		out, err := b.Kubectl(t.Context(), "get", "pods", "-l", "of=cost", "--field-selector=status.phase=Running", "-o", "name")
 		if n := strings.Count(string(out), "pod/"); err != nil || n < many {
