@@ -11,7 +11,9 @@ const maxPods = 1 << 14
 
 // identity is what a pod is called in what comes out: the way it was called first.
 type identity struct {
-	pod   trace.Pod
+	pod trace.Pod
+	// uid is the pod's, also where it was known only later.
+	uid   string
 	trace trace.TraceID
 	// kubelet says that a kubelet told of it.
 	kubelet bool
@@ -44,11 +46,14 @@ func (ps *pods) of(p trace.Pod, t trace.TraceID) *identity {
 	name := p.String()
 	if id := ps.byName[name]; id != nil && (p.UID == "" || id.pod.UID == "") {
 		if p.UID != "" && ps.byUID[p.UID] == nil {
-			ps.byUID[p.UID] = id
+			if id.uid != "" {
+				delete(ps.byUID, id.uid)
+			}
+			ps.byUID[p.UID], id.uid = id, p.UID
 		}
 		return id
 	}
-	id := &identity{pod: p, trace: t}
+	id := &identity{pod: p, uid: p.UID, trace: t}
 	ps.byName[name] = id
 	if p.UID != "" {
 		ps.byUID[p.UID] = id
@@ -64,10 +69,8 @@ func (ps *pods) forget(id *identity) {
 	if name := id.pod.String(); ps.byName[name] == id {
 		delete(ps.byName, name)
 	}
-	for _, uid := range []string{id.pod.UID} {
-		if ps.byUID[uid] == id {
-			delete(ps.byUID, uid)
-		}
+	if ps.byUID[id.uid] == id {
+		delete(ps.byUID, id.uid)
 	}
 }
 

@@ -12,6 +12,8 @@ const (
 	near = 500 * time.Millisecond
 	// slack is up to which difference they agree.
 	slack = 10 * time.Millisecond
+	// maxAlike is how many of the latest things of one kind are looked at: whoever writes a log names them.
+	maxAlike = 64
 	// maxThings bounds the things that are known, maxAliases the spans that became another's.
 	maxThings  = 1 << 13
 	maxAliases = 1 << 15
@@ -115,7 +117,7 @@ func (m *Merger) match(it *item) {
 // find returns the thing of another observer that a begin or a point tells of, too.
 func (s *same) find(key string, it *item) *thing {
 	at, precision := it.rec.Start(), it.rec.Precision.Duration()
-	for _, t := range s.things[key] {
+	for _, t := range s.latest(key) {
 		room := int64(near + precision + t.precision)
 		if t.told[it.from.n] || at < t.from-room || (t.to != 0 && at > t.to+room) || it.rec.Pod.Name != "" && t.pod.Name != "" && it.rec.Pod != t.pod {
 			continue
@@ -128,9 +130,15 @@ func (s *same) find(key string, it *item) *thing {
 	return nil
 }
 
+// latest are the latest things with a key, in their order.
+func (s *same) latest(key string) []*thing {
+	all := s.things[key]
+	return all[max(0, len(all)-maxAlike):]
+}
+
 // ended is when the last of such things ended before a time; 0 where none did.
 func (s *same) ended(like *trace.Record, before int64) (last int64) {
-	for _, t := range s.things[keyOf(like)] {
+	for _, t := range s.latest(keyOf(like)) {
 		if t.to <= before {
 			last = max(last, t.to)
 		}
