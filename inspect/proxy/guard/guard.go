@@ -152,6 +152,9 @@ func (g *Guard) watch(ctx context.Context, relay *os.Process, heard <-chan struc
 			}
 			g.Tell("the endpoint leads to the proxy")
 		case <-quiet.C:
+			if err := Turn(g.Link, g.Runtime); err != nil { // first: one that waits in the kernel does not end
+				g.Tell("the endpoint cannot be turned to the runtime: " + err.Error())
+			}
 			_ = relay.Kill()
 			<-ended
 			return fmt.Errorf("it was not heard of for %v", g.silence)
