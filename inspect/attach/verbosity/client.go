@@ -117,7 +117,7 @@ func (j *Job) tls() (*tls.Config, error) {
 		}
 	}
 	if len(pins) == 0 {
-		return nil, fmt.Errorf("the kubelet's serving certificate is in none of %s: without it, attach would talk to anybody", strings.Join(j.Pins, ", "))
+		return nil, fmt.Errorf("the kubelet's serving certificate is in none of %s; without it, attach cannot verify the server", strings.Join(j.Pins, ", "))
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert},
@@ -126,7 +126,7 @@ func (j *Job) tls() (*tls.Config, error) {
 			if len(raw) > 0 && slices.ContainsFunc(pins, func(pin []byte) bool { return bytes.Equal(pin, raw[0]) }) {
 				return nil
 			}
-			return errors.New("who listens on the kubelet's port does not have the kubelet's certificate")
+			return errors.New("the server on the kubelet's port does not have the kubelet's certificate")
 		},
 	}, nil
 }

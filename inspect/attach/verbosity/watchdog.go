@@ -110,9 +110,11 @@ func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Rais
 	r := &Raised{Done: make(chan struct{}), life: in, until: j.Until}
 	ready := make([]byte, len(armed))
 	_, err = in.Write(append(text, '\n'))
+	late := time.AfterFunc(deadline, func() { watchdog.Process.Kill() }) //nolint:errcheck // it may have ended
 	if err == nil {
 		_, err = io.ReadFull(out, ready)
 	}
+	late.Stop()
 	go func() {
 		defer close(r.Done)
 		if err := watchdog.Wait(); err != nil {

@@ -282,7 +282,7 @@ func (w *Watch) repeat(ctx context.Context, o observer, read func(since time.Tim
 		}
 		if text := err.Error(); text != said {
 			said = text
-			w.say(trace.LevelError, fmt.Sprintf("%s cannot be read, which is tried again: %v", o, err))
+			w.say(trace.LevelError, fmt.Sprintf("%s cannot be read; attach retries: %v", o, err))
 		}
 		if !w.pass(ctx, message{from: o, ended: true}) {
 			return nil

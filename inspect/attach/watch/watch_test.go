@@ -71,7 +71,7 @@ func TestWatch(t *testing.T) {
 				t.Errorf("%s: got\n%swant\n%s", name, got, want)
 			}
 		}
-		check("at its start", next(), `agent log attach: the runtime's log cannot be read, which is tried again: open `+runtime+`: no such file or directory
+		check("at its start", next(), `agent log attach: the runtime's log cannot be read; attach retries: open `+runtime+`: no such file or directory
 kubelet-log milestone a/before seen
 kubelet-log loop
 `)
