@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,34 +29,16 @@ type bench struct {
 	kubelet     *lab.Agent
 }
 
-var (
-	shared    *bench
-	errShared error
-	once      sync.Once
-)
+var shared = ownnet.Shared[*bench]{Build: func(t *testing.T) (*bench, error) { return newBench(t.Output()) }, Close: (*bench).close}
 
 func TestMain(m *testing.M) {
-	ownnet.Main(func() int {
-		code := m.Run()
-		if shared != nil {
-			if err := shared.close(); err != nil {
-				fmt.Fprintln(os.Stderr, "attach:", err)
-				code = max(code, 1)
-			}
-		}
-		return code
-	}, lab.BuildCluster, product.Fetch)
+	ownnet.Main(func() int { return shared.Run(m) }, lab.BuildCluster, product.Fetch)
 }
 
 // setup returns the bench, which the first test that asks for it builds.
 func setup(t *testing.T) *bench {
 	t.Helper()
-	ownnet.Need(t)
-	once.Do(func() { shared, errShared = newBench(t.Output()) })
-	if errShared != nil {
-		t.Fatal(errShared)
-	}
-	return shared
+	return shared.Get(t)
 }
 
 func newBench(log io.Writer) (_ *bench, err error) {

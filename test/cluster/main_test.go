@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -38,39 +36,20 @@ type bench struct {
 	client      kubernetes.Interface
 }
 
-var (
-	shared    *bench
-	errShared error
-	once      sync.Once
-)
+var shared = ownnet.Shared[*bench]{Build: func(t *testing.T) (*bench, error) { return newBench(t.Output()) }, Close: (*bench).close}
 
 func TestMain(m *testing.M) {
+	run := func() int { return shared.Run(m) }
 	if existing != "" {
-		os.Exit(run(m))
+		os.Exit(run())
 	}
-	ownnet.Main(func() int { return run(m) }, lab.BuildCluster, product.Fetch)
-}
-
-func run(m *testing.M) int {
-	code := m.Run()
-	if shared != nil {
-		if err := shared.close(); err != nil {
-			fmt.Fprintln(os.Stderr, "cluster:", err)
-			code = max(code, 1)
-		}
-	}
-	return code
+	ownnet.Main(run, lab.BuildCluster, product.Fetch)
 }
 
 // setup returns the bench, which the first test that asks for it builds.
 func setup(t *testing.T) *bench {
 	t.Helper()
-	ownnet.Need(t)
-	once.Do(func() { shared, errShared = newBench(t.Output()) })
-	if errShared != nil {
-		t.Fatal(errShared)
-	}
-	return shared
+	return shared.Get(t)
 }
 
 func newBench(log io.Writer) (_ *bench, err error) {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -37,33 +36,15 @@ type bench struct {
 	ended       chan error
 }
 
-var (
-	shared    *bench
-	errShared error
-	once      sync.Once
-)
+var shared = ownnet.Shared[*bench]{Build: newBench, Close: (*bench).close}
 
 func TestMain(m *testing.M) {
-	ownnet.Main(func() int {
-		code := m.Run()
-		if shared != nil {
-			if err := shared.close(); err != nil {
-				fmt.Fprintln(os.Stderr, "proxy:", err)
-				code = max(code, 1)
-			}
-		}
-		return code
-	}, lab.BuildCluster, product.Fetch)
+	ownnet.Main(func() int { return shared.Run(m) }, lab.BuildCluster, product.Fetch)
 }
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	ownnet.Need(t)
-	once.Do(func() { shared, errShared = newBench(t) })
-	if errShared != nil {
-		t.Fatal(errShared)
-	}
-	return shared
+	return shared.Get(t)
 }
 
 func newBench(t *testing.T) (_ *bench, err error) {
